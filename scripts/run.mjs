@@ -1,0 +1,61 @@
+// npm run portal | test | check | bench | build: sets up what is missing, then does it.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { root, run, SetupError, setup } from "./setup.mjs";
+
+const [command, ...args] = process.argv.slice(2);
+const node = process.execPath;
+
+function filesEndingWith(folder, ending) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter(file => file.isFile() && file.name.endsWith(ending))
+    .map(file => join(file.parentPath ?? file.path, file.name))
+    .sort();
+}
+
+function check() {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  run(node, [tsc, "-p", join(root, "assets")], "The type check of assets/");
+  run(
+    node,
+    [join(root, "node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."],
+    "biome",
+  );
+}
+
+/** `npm test` runs everything; `npm test -- live` runs the test files whose path contains "live". */
+function test() {
+  const files = filesEndingWith(join(root, "dist", "test"), ".test.js").filter(
+    file => args.length === 0 || args.some(part => file.slice(root.length).includes(part)),
+  );
+  if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
+  // Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores.
+  const flags = ["--test", "--enable-source-maps", "--test-concurrency=4", "--test-reporter=spec"];
+  run(node, [...flags, ...files], "The tests", { stdio: "inherit" });
+}
+
+const commands = {
+  portal: () => {
+    process.argv.splice(2, 1);
+    return import("../dist/src/index.js");
+  },
+  test: () => {
+    if (args.length === 0) check();
+    test();
+  },
+  check,
+  bench: () =>
+    run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit" }),
+  build: () => undefined,
+};
+
+try {
+  const start = commands[command];
+  if (!start) throw new SetupError(`Unknown command ${command}; known: ${Object.keys(commands).join(", ")}`);
+  setup();
+  await start();
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

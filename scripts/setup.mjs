@@ -1,0 +1,81 @@
+// Makes a bare clone runnable: installs and builds when needed, and is silent when there is nothing to do.
+// Uses nothing but Node, because it runs before anything is installed.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, "node_modules");
+const dist = join(root, "dist");
+const sources = ["src", "test", "bench", "tsconfig.json"];
+
+/** Progress goes to stderr: stdout belongs to the command that follows. */
+const say = text => process.stderr.write(`${text}\n`);
+
+export class SetupError extends Error {}
+
+export function run(command, args, what, options = {}) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+    ...options,
+  });
+  if (result.status !== 0)
+    throw new SetupError(`${what} failed (${result.error?.message ?? `exit code ${result.status}`})`);
+}
+
+const modifiedMs = path => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+function newestMs(path) {
+  if (!existsSync(path)) return 0;
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map(name => newestMs(join(path, name))));
+}
+
+function install() {
+  const lock = join(root, "package-lock.json");
+  const stamp = join(modules, ".portal-lock");
+  const wanted = createHash("sha256").update(readFileSync(lock)).digest("hex");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const installedMs = modifiedMs(join(modules, ".package-lock.json"));
+  if (existsSync(stamp) || installedMs < modifiedMs(lock)) {
+    say("Installing packages (about 500 MB, once) …");
+    run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], "npm ci");
+  }
+  writeFileSync(stamp, wanted);
+}
+
+function build() {
+  const stamp = join(dist, ".built");
+  const newest = Math.max(...sources.map(name => newestMs(join(root, name))));
+  if (modifiedMs(stamp) > newest) return;
+  say("Building …");
+  const startedAt = new Date();
+  for (const name of ["src", "test", "bench"]) rmSync(join(dist, name), { recursive: true, force: true });
+  mkdirSync(dist, { recursive: true });
+  run(process.execPath, [join(modules, "typescript", "bin", "tsc"), "-p", root], "The build");
+  writeFileSync(stamp, startedAt.toISOString());
+}
+
+/** A ready-made empty store makes the first start take one second instead of five. */
+function storeTemplate() {
+  const script = join(dist, "src", "store", "makeTemplate.js");
+  if (!existsSync(script)) return;
+  const version = JSON.parse(
+    readFileSync(join(modules, "@electric-sql", "pglite", "package.json"), "utf8"),
+  ).version;
+  const template = join(dist, `store-template-${version}.tgz`);
+  if (existsSync(template)) return;
+  say("Preparing the embedded store …");
+  run(process.execPath, [script, template], "Preparing the embedded store");
+}
+
+export function setup() {
+  install();
+  build();
+  storeTemplate();
+}

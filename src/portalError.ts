@@ -1,0 +1,38 @@
+/** An error the caller can act on: a name for scripts, a sentence for people, and the HTTP status that carries it. */
+export class PortalError extends Error {
+  override readonly name = "PortalError";
+  readonly code: string;
+  readonly status: number;
+
+  private constructor(code: string, message: string, status: number, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.status = status;
+  }
+
+  /** A result the source document knows by name: HTTP 200 with `{error}`. */
+  static domain(code: string, message: string): PortalError {
+    return new PortalError(code, message, 200);
+  }
+
+  static malformed(code: string, message: string): PortalError {
+    return new PortalError(code, message, 400);
+  }
+
+  static refused(code: string, message: string): PortalError {
+    return new PortalError(code, message, 403);
+  }
+
+  static unknownEndpoint(message: string): PortalError {
+    return new PortalError("EndpointNotFound", message, 404);
+  }
+
+  static tooLarge(message: string): PortalError {
+    return new PortalError("BodyTooLarge", message, 413);
+  }
+
+  /** Something the portal stands on is missing for the moment: the store, the runtime, a provider. */
+  static unavailable(code: string, message: string, cause?: unknown): PortalError {
+    return new PortalError(code, message, 503, cause);
+  }
+}
