@@ -27,6 +27,10 @@ export class PortalError extends Error {
     return new PortalError("EndpointNotFound", message, 404);
   }
 
+  static methodNotAllowed(message: string): PortalError {
+    return new PortalError("MethodNotAllowed", message, 405);
+  }
+
   static tooLarge(message: string): PortalError {
     return new PortalError("BodyTooLarge", message, 413);
   }

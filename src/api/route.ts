@@ -1,0 +1,100 @@
+import type { Request, Response } from "express";
+
+/** A JSON Schema (2020-12): the same one validates a call and describes it in openapi.json. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** The source document names no method, so a call works either way unless a route says otherwise. */
+const anyMethod: readonly Method[] = ["GET", "POST"];
+
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never;
+
+type QuerySchemas = Readonly<Record<string, JsonSchema>>;
+type QueryValue<Schema> = Schema extends { readonly type: "integer" | "number" }
+  ? number
+  : Schema extends { readonly type: "boolean" }
+    ? boolean
+    : string;
+
+/** What a handler is given: validated, decoded, and the raw request and response for those that stream. */
+export interface Call<Params = Record<string, string>, Query = Record<string, unknown>> {
+  readonly params: Params;
+  readonly query: Query;
+  /** The text of the body; empty when the route takes none. */
+  readonly body: string;
+  readonly req: Request;
+  readonly res: Response;
+}
+
+interface RouteText {
+  readonly summary: string;
+  readonly description?: string;
+  /** What the text of the body is; a route without it ignores the body. */
+  readonly body?: "none" | "text";
+  readonly bodyDescription?: string;
+  readonly answers: {
+    /** The JSON answer with status 200, domain errors among them. */
+    readonly json?: JsonSchema;
+    /** What the events of a Server-Sent Events answer are. */
+    readonly eventStream?: string;
+    /** Another media type, with what it holds. */
+    readonly other?: { readonly mediaType: string; readonly description: string };
+  };
+}
+
+export interface RouteDefinition<Path extends string, Query extends QuerySchemas> extends RouteText {
+  readonly methods?: readonly Method[];
+  /** Below `/api/`, with `{name}` for an argument: `copilot/session/{sessionId}/stop`. */
+  readonly path: Path;
+  /** Schemas of arguments that are more than a piece of text. */
+  readonly params?: { readonly [Name in ParamNames<Path>]?: JsonSchema };
+  readonly query?: Query;
+  /** Its value is the JSON answer; a handler that answers through `res` itself gives back nothing. */
+  handler(
+    call: Call<
+      { readonly [Name in ParamNames<Path>]: string },
+      { readonly [Name in keyof Query]?: QueryValue<Query[Name]> }
+    >,
+  ): unknown;
+}
+
+/** A route as the table holds it, its types erased. */
+export interface Route extends RouteText {
+  readonly methods: readonly Method[];
+  readonly path: string;
+  readonly params: Readonly<Record<string, JsonSchema>>;
+  readonly query: QuerySchemas;
+  readonly body: "none" | "text";
+  handler(call: Call): unknown;
+}
+
+/** Ids and names in a path: anything that a person could have meant, nothing that breaks a store or a log. */
+const pathText: JsonSchema = {
+  type: "string",
+  minLength: 1,
+  maxLength: 1000,
+  pattern: "^[^\\u0000-\\u001f\\u007f]*$",
+};
+
+export function paramNames(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1] ?? "");
+}
+
+export function defineRoute<
+  const Path extends string,
+  const Query extends QuerySchemas = Record<never, never>,
+>(route: RouteDefinition<Path, Query>): Route {
+  const given: Readonly<Record<string, JsonSchema | undefined>> = route.params ?? {};
+  const params = Object.fromEntries(paramNames(route.path).map(name => [name, given[name] ?? pathText]));
+  const { methods = anyMethod, body = "none", query = {} } = route;
+  return { ...route, methods, params, query, body, handler: route.handler as Route["handler"] };
+}
+
+/** Fixed words stand before arguments, so that the order in which modules add their routes does not matter. */
+export function bySpecificity(a: Route, b: Route): number {
+  const key = (route: Route) => route.path.replaceAll(/\{\w+\}/g, "\uffff");
+  return key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0;
+}

@@ -1,0 +1,53 @@
+import { type Request, type RequestHandler, Router } from "express";
+import { PortalError } from "../portalError.js";
+import { readTextBody } from "./body.js";
+import { bySpecificity, type Route } from "./route.js";
+import { createRouteCheck } from "./validate.js";
+
+/** `{sessionId}` is how OpenAPI writes an argument, `:sessionId` how Express does. */
+const expressPath = (path: string) => `/${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+
+function handlerOf(route: Route): RequestHandler {
+  const check = createRouteCheck(route);
+  return async function callRoute(req, res, next) {
+    if (!route.methods.some(method => method === req.method)) return next();
+    const params = check.params(req.params);
+    const query = check.query(req.query);
+    const text = await readTextBody(req);
+    const body = route.body === "text" ? text : "";
+    const answer = await route.handler({ params, query, body, req, res });
+    if (answer !== undefined) res.json(answer);
+  };
+}
+
+function methodsOf(routes: readonly Route[], path: string): string {
+  return [...new Set(routes.filter(route => route.path === path).flatMap(route => route.methods))].join(", ");
+}
+
+/** A path that cannot be decoded is refused before anything looks at it. */
+function refuseMalformedPath(req: Request): void {
+  try {
+    decodeURIComponent(req.path);
+  } catch {
+    throw PortalError.malformed("PathMalformed", "The path is not valid percent-encoding");
+  }
+}
+
+/** Everything below `/api/`: the routes of the table, and a JSON error for all else. */
+export function createApiRouter(routes: readonly Route[]): Router {
+  const router = Router({ caseSensitive: true });
+  router.use(function startAnswer(req, res, next) {
+    res.setHeader("Cache-Control", "no-store");
+    refuseMalformedPath(req);
+    next();
+  });
+  for (const route of routes.toSorted(bySpecificity)) router.all(expressPath(route.path), handlerOf(route));
+  for (const path of new Set(routes.map(route => route.path))) {
+    router.all(expressPath(path), function refuseMethod(req, res) {
+      const methods = methodsOf(routes, path);
+      res.setHeader("Allow", methods);
+      throw PortalError.methodNotAllowed(`api/${path} takes ${methods}, not ${req.method}`);
+    });
+  }
+  return router;
+}

@@ -1,0 +1,48 @@
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { PortalError } from "../portalError.js";
+import type { JsonSchema, Route } from "./route.js";
+
+type Values = Record<string, unknown>;
+
+// Arguments arrive as text, so "5" is a number where the schema says so.
+const ajv = new Ajv2020({ allErrors: true, coerceTypes: true });
+
+function explain(place: string, error: ErrorObject, values: Values): PortalError {
+  const name = error.instancePath.slice(1);
+  const value = name in values ? ` (is ${JSON.stringify(values[name])?.slice(0, 100)})` : "";
+  return PortalError.malformed("ArgumentInvalid", `${place} ${name}: ${error.message}${value}`);
+}
+
+/** Checks values against schemas by name, coerced in place; names that are not known are left out. */
+function createCheck(
+  place: string,
+  schemas: Readonly<Record<string, JsonSchema>>,
+): (values: Values) => Values {
+  const names = Object.keys(schemas);
+  // Compiled on first use: a start should not wait for the schemas of every route.
+  let validate: ValidateFunction | undefined;
+  return values => {
+    const known: Values = Object.fromEntries(
+      names.filter(name => name in values).map(name => [name, values[name]]),
+    );
+    if (names.length === 0) return known;
+    validate ??= ajv.compile({ type: "object", properties: schemas });
+    const given = { ...known };
+    if (!validate(known) && validate.errors?.[0]) throw explain(place, validate.errors[0], given);
+    return known;
+  };
+}
+
+export interface RouteCheck {
+  params(values: Values): Record<string, string>;
+  query(values: Values): Values;
+}
+
+export function createRouteCheck(route: Route): RouteCheck {
+  const params = createCheck("path argument", route.params);
+  return {
+    params: values => params(values) as Record<string, string>,
+    query: createCheck("query argument", route.query),
+  };
+}
