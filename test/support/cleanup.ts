@@ -1,0 +1,38 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+
+type Cleanup = () => unknown;
+
+const stacks = new WeakMap<TestContext, Cleanup[]>();
+
+/** Runs `cleanup` when the test ends: the last one registered first, and each of them whatever the others do. */
+export function defer(t: TestContext, cleanup: Cleanup): void {
+  const known = stacks.get(t);
+  if (known) {
+    known.push(cleanup);
+    return;
+  }
+  const stack = [cleanup];
+  stacks.set(t, stack);
+  t.after(async () => {
+    const errors: unknown[] = [];
+    for (let next = stack.pop(); next; next = stack.pop()) {
+      try {
+        await next();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, "Cleaning up after the test failed");
+  });
+}
+
+/** A new empty folder that is gone when the test ends. */
+export async function tempFolder(t: TestContext, name = "portal-test"): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `${name}-`));
+  // A process that is just ending may still write into it.
+  defer(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+  return folder;
+}
