@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -16,3 +16,8 @@ export const packageRoot = folderWith("package.json", here) ?? here;
 
 /** The repository that contains the server; without one (an installed package), the folder the user is in. */
 export const repoRoot = folderWith(".git", packageRoot) ?? process.cwd();
+
+/** The version of the portal, as package.json has it. */
+export const packageVersion: string = JSON.parse(
+  readFileSync(join(packageRoot, "package.json"), "utf8"),
+).version;

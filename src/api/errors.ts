@@ -36,6 +36,18 @@ export function errorAnswerOf(error: unknown, newId: () => string): ErrorAnswer 
   };
 }
 
+/** A path that cannot be decoded is refused before any route looks at it. */
+export function refuseMalformedPath(): RequestHandler {
+  return function checkPath(req, _res, next) {
+    try {
+      decodeURIComponent(req.path);
+    } catch {
+      throw PortalError.malformed("PathMalformed", "The path is not valid percent-encoding");
+    }
+    next();
+  };
+}
+
 export function refuseUnknownEndpoint(): RequestHandler {
   return function unknownEndpoint(req) {
     throw PortalError.unknownEndpoint(

@@ -1,4 +1,4 @@
-import { type Request, type RequestHandler, Router } from "express";
+import { type RequestHandler, Router } from "express";
 import { PortalError } from "../portalError.js";
 import { readTextBody } from "./body.js";
 import { bySpecificity, type Route } from "./route.js";
@@ -24,21 +24,11 @@ function methodsOf(routes: readonly Route[], path: string): string {
   return [...new Set(routes.filter(route => route.path === path).flatMap(route => route.methods))].join(", ");
 }
 
-/** A path that cannot be decoded is refused before anything looks at it. */
-function refuseMalformedPath(req: Request): void {
-  try {
-    decodeURIComponent(req.path);
-  } catch {
-    throw PortalError.malformed("PathMalformed", "The path is not valid percent-encoding");
-  }
-}
-
 /** Everything below `/api/`: the routes of the table, and a JSON error for all else. */
 export function createApiRouter(routes: readonly Route[]): Router {
   const router = Router({ caseSensitive: true });
-  router.use(function startAnswer(req, res, next) {
+  router.use(function neverCache(_req, res, next) {
     res.setHeader("Cache-Control", "no-store");
-    refuseMalformedPath(req);
     next();
   });
   for (const route of routes.toSorted(bySpecificity)) router.all(expressPath(route.path), handlerOf(route));

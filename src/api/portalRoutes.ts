@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { packageVersion, repoRoot } from "../paths.js";
+import { openApiDocument } from "./openapi.js";
+import { defineRoute, type Route } from "./route.js";
+import { number, object, oneOfTexts, text } from "./schemas.js";
+
+export interface PortalRoutesOptions {
+  /** What the portal stands on, for `health`. */
+  health(): { status: "ok" | "starting" | "failing"; store: string; runtime: string };
+  /** Begins to stop the portal. */
+  stop(): void;
+}
+
+/** The routes that are about the portal itself. */
+export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      path: "test",
+      summary: "Says hello: the portal is there",
+      answers: { json: object({ message: text }) },
+      handler: () => ({ message: "Hello, world!" }),
+    }),
+    defineRoute({
+      path: "config",
+      summary: "The repository that contains the server",
+      answers: { json: object({ repoRoot: text }) },
+      handler: () => ({ repoRoot }),
+    }),
+    defineRoute({
+      path: "token",
+      summary: "A random token, to read a live log with a cursor of its own",
+      answers: { json: object({ token: text }) },
+      handler: () => ({ token: randomUUID() }),
+    }),
+    defineRoute({
+      path: "health",
+      summary: "Whether the portal and what it stands on are well",
+      answers: {
+        json: object({
+          status: oneOfTexts("ok", "starting", "failing"),
+          store: text,
+          runtime: text,
+          version: text,
+          uptimeSeconds: number,
+        }),
+      },
+      handler: () => ({ ...health(), version: packageVersion, uptimeSeconds: Math.round(process.uptime()) }),
+    }),
+    defineRoute({
+      path: "stop",
+      summary: "Stops every session, then the portal",
+      answers: { json: object({}) },
+      handler: ({ res }) => {
+        res.once("close", stop);
+        return {};
+      },
+    }),
+  ];
+}
+
+/** The document that describes all routes, itself among them. */
+export function withOpenApi(routes: readonly Route[]): Route[] {
+  const route: Route = defineRoute({
+    methods: ["GET"],
+    path: "openapi.json",
+    summary: "This API as an OpenAPI 3.1 document",
+    answers: { json: object({ openapi: text, paths: object({}) }) },
+    handler: () => openApiDocument(all, packageVersion),
+  });
+  const all = [...routes, route];
+  return all;
+}

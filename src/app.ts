@@ -1,0 +1,38 @@
+import { join } from "node:path";
+import express, { type Express } from "express";
+import { answerErrors, refuseMalformedPath, refuseUnknownEndpoint } from "./api/errors.js";
+import type { Route } from "./api/route.js";
+import { createApiRouter } from "./api/router.js";
+import { securityHeaders } from "./guard/headers.js";
+import { hostGuard } from "./guard/host.js";
+import { originGuard } from "./guard/origin.js";
+import type { Log } from "./log.js";
+import { packageRoot } from "./paths.js";
+import { PortalError } from "./portalError.js";
+import { staticRouter } from "./staticRouter.js";
+
+export interface AppOptions {
+  routes: readonly Route[];
+  log: Log;
+  /** The port that is open. */
+  port(): number;
+  /** True from the moment the portal has begun to stop. */
+  stopping(): boolean;
+}
+
+/** Pages may be opened from anywhere; everything behind `originGuard` only by the portal's own pages and programs. */
+export function createApp({ routes, log, port, stopping }: AppOptions): Express {
+  const app = express();
+  app.enable("case sensitive routing");
+  app.disable("etag");
+  app.use(hostGuard({ port }), securityHeaders());
+  app.use(staticRouter(join(packageRoot, "assets")));
+  app.use(originGuard(), refuseMalformedPath());
+  app.use(function refuseWhenStopping(_req, _res, next) {
+    if (stopping()) throw PortalError.unavailable("Stopping", "The portal is stopping");
+    next();
+  });
+  app.use("/api", createApiRouter(routes));
+  app.use(refuseUnknownEndpoint(), answerErrors(log));
+  return app;
+}

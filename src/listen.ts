@@ -1,0 +1,26 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { answerClientErrors } from "./api/errors.js";
+import { StartError } from "./startError.js";
+
+/** Time to send a whole request; how long an answer may take is not limited, because logs are followed live. */
+const requestTimeoutMs = 60_000;
+const headersTimeoutMs = 10_000;
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code === "EADDRINUSE") {
+    return new StartError(`Port ${port} is in use; choose another with --port (0 picks a free one)`);
+  }
+  return new StartError(`Cannot listen on port ${port} of ${host}: ${error.message}`);
+}
+
+/** Opens the port, without anything that answers yet. */
+export async function listen(host: string, port: number): Promise<{ server: Server; port: number }> {
+  const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: headersTimeoutMs });
+  answerClientErrors(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", error => reject(explain(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  return { server, port: (server.address() as AddressInfo).port };
+}
