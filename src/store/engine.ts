@@ -1,0 +1,105 @@
+import { execFile } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { PGlite } from "@electric-sql/pglite";
+import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
+import type { Log } from "../log.js";
+import { packageRoot } from "../paths.js";
+import { shortReason } from "./failure.js";
+
+const run = promisify(execFile);
+
+/** fsync stays on (no -F); the sizes keep memory and the write-ahead log small. */
+const startParams = [
+  ...PGlite.defaultStartParams.filter(parameter => parameter !== "-F"),
+  ...[
+    "wal_sync_method=open_datasync",
+    "shared_buffers=16MB",
+    "max_wal_size=64MB",
+    "min_wal_size=32MB",
+  ].flatMap(setting => ["-c", setting]),
+];
+
+/** The one PGlite of a store. When it breaks it is dropped, never closed: closing would write from a broken state. */
+export interface Engine {
+  readonly config: PGlitePgConfig;
+  close(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+/** A ready-made empty store for this version of PGlite, made by `makeTemplate`. */
+export function templatePath(): string {
+  const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  return join(packageRoot, "dist", `store-template-${manifest.dependencies["@electric-sql/pglite"]}.tgz`);
+}
+
+/** Opens PGlite on a folder; `onBroken` is called once when it has aborted and will not answer again. */
+export async function openEngine(
+  folder: string,
+  log: Log,
+  onBroken: (reason: string) => void = () => {},
+): Promise<Engine> {
+  let lastComplaint: string | undefined;
+  let isOpen = false;
+  const onStderr = (text: string) => {
+    log.debug({ engine: text.slice(0, 500) }, "store engine");
+    const complaint = /(?:FATAL|PANIC):\s*(.*)/.exec(text)?.[1];
+    if (complaint) lastComplaint = complaint;
+    // PGlite swallows its own abort and leaves the caller without an answer.
+    if (isOpen && /PANIC:|^Aborted\(/.test(text)) onBroken(shortReason(lastComplaint ?? text));
+    return false;
+  };
+  const db = new PGlite(folder, { startParams, onStderr });
+  try {
+    await db.waitReady;
+  } catch (error) {
+    throw new Error(shortReason(lastComplaint ?? error));
+  }
+  isOpen = true;
+  return {
+    config: createPgConfig(db),
+    close: () => {
+      isOpen = false;
+      return db.close();
+    },
+    drop: async () => {
+      isOpen = false;
+      await db.fs?.closeFs();
+    },
+  };
+}
+
+async function initialise(folder: string, log: Log): Promise<void> {
+  const engine = await openEngine(folder, log);
+  await engine.close();
+}
+
+/** Makes a new store beside its place and moves it there whole, so that an interrupted first start leaves nothing. */
+export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
+  if (existsSync(join(folder, "PG_VERSION"))) return;
+  const draft = `${folder}.new`;
+  const fresh = () => {
+    rmSync(draft, { recursive: true, force: true });
+    mkdirSync(draft, { mode: 0o700 });
+  };
+  fresh();
+  try {
+    if (!existsSync(template)) throw new Error(`there is no ${template}`);
+    await run("tar", ["-xzf", template, "-C", draft]);
+  } catch (error) {
+    log.info({ reason: shortReason(error) }, "making the store without its template, which takes longer");
+    fresh();
+    await initialise(draft, log);
+  }
+  chmodSync(draft, 0o700);
+  renameSync(draft, folder);
+}
+
+/** Writes an archive of an empty store that was shut down cleanly. */
+export async function writeTemplate(archive: string, workFolder: string, log: Log): Promise<void> {
+  await initialise(workFolder, log);
+  await run("tar", ["-czf", archive, "-C", workFolder, "."]);
+}

@@ -1,0 +1,25 @@
+// node makeTemplate.js OUT: prepares an empty store, so that the first start of the portal need not.
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog } from "../log.js";
+import { writeTemplate } from "./engine.js";
+import { shortReason } from "./failure.js";
+
+const [out] = process.argv.slice(2);
+if (!out) {
+  process.stderr.write("Usage: makeTemplate OUT.tgz\n");
+  process.exit(1);
+}
+const work = mkdtempSync(join(tmpdir(), "portal-template-"));
+const draft = `${out}.${process.pid}`;
+try {
+  await writeTemplate(draft, join(work, "store"), createLog("error"));
+  renameSync(draft, out);
+} catch (error) {
+  // Not a failure of the set-up: the portal makes its store without a template too.
+  process.stderr.write(`No template of the embedded store: ${shortReason(error)}\n`);
+} finally {
+  rmSync(draft, { force: true });
+  rmSync(work, { recursive: true, force: true });
+}

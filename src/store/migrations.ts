@@ -1,0 +1,75 @@
+import { PortalError } from "../portalError.js";
+import type { Query } from "./store.js";
+
+/**
+ * The schema, step by step: a store at version N has the first N steps.
+ * Steps are only ever added at the end; one that has been released is never changed.
+ */
+export const migrations: readonly string[] = [
+  // 1: live logs. A chunk is what one flush wrote of one log; `open_from` is the first block without an end.
+  `create table logs (
+     id integer generated always as identity primary key,
+     kind text not null,
+     key text not null,
+     reserved integer not null,
+     open_from integer not null default 0,
+     closed boolean not null default false,
+     created_at timestamptz not null default now(),
+     unique (kind, key)
+   );
+   create table log_chunks (
+     log_id integer not null,
+     first_n integer not null,
+     last_n integer not null,
+     lines text not null,
+     primary key (log_id, first_n)
+   );
+   create table log_cursors (
+     log_id integer not null,
+     reader text not null,
+     n integer not null,
+     told boolean not null,
+     primary key (log_id, reader)
+   );`,
+  // 2: sessions.
+  `create table sessions (
+     id text primary key,
+     model_id text not null,
+     model_name text not null,
+     backend text not null,
+     working_directory text not null,
+     title text not null default '',
+     status text not null default 'open' check (status in ('open', 'closed')),
+     created_at timestamptz not null default now(),
+     updated_at timestamptz not null default now(),
+     closed_at timestamptz,
+     usage jsonb not null default '{}',
+     settings jsonb not null default '{}'
+   );
+   create index sessions_by_time on sessions (created_at desc);`,
+];
+
+/** Brings the schema up to date; each step and its number are one transaction. */
+export async function migrate(
+  transaction: <T>(work: (query: Query) => Promise<T>) => Promise<T>,
+  steps: readonly string[] = migrations,
+): Promise<void> {
+  const version = await transaction(async query => {
+    await query("create table if not exists portal_schema (version integer not null)");
+    const [row] = await query<{ version: number }>("select max(version) as version from portal_schema");
+    return row?.version ?? 0;
+  });
+  if (version > steps.length) {
+    throw PortalError.unavailable(
+      "StoreTooNew",
+      `The store has schema version ${version}, this portal knows ${steps.length}: it was written by a newer portal. Update this one, or choose another folder with --data-dir.`,
+    );
+  }
+  for (const [index, step] of steps.entries()) {
+    if (index < version) continue;
+    await transaction(async query => {
+      await query(step);
+      await query("insert into portal_schema values ($1)", [index + 1]);
+    });
+  }
+}

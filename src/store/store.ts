@@ -1,0 +1,241 @@
+import { join } from "node:path";
+import pg from "pg";
+import type { Log } from "../log.js";
+import { PortalError } from "../portalError.js";
+import { type Engine, ensureFolder, openEngine } from "./engine.js";
+import { isFatal, isStatementError, shortReason, storeUnavailable } from "./failure.js";
+import { lockDataFolder } from "./lock.js";
+import { startMaintenance } from "./maintenance.js";
+import { migrate } from "./migrations.js";
+
+export type Query = <Row extends object = Record<string, unknown>>(
+  text: string,
+  values?: unknown[],
+) => Promise<Row[]>;
+
+export interface Store {
+  /** Waits until the store is open. One connection: never hold it while asking for another. */
+  readonly query: Query;
+  /** Everything `work` does with the query it is given happens, or nothing. */
+  transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  /** The first opening; rejects with a PortalError. */
+  readonly ready: Promise<void>;
+  /** Stays the same when the engine below it has to be opened again. */
+  readonly pool: Promise<pg.Pool>;
+  state(): StoreState;
+  /** Work to finish while the store can still be written. */
+  beforeClose(work: () => Promise<void>): void;
+  close(): Promise<void>;
+}
+
+export type StoreState = "opening" | "ready" | "failing" | "closed";
+
+export interface StoreOptions {
+  dataDir: string;
+  log: Log;
+  maintenanceIntervalMs?: number;
+}
+
+/** Reopening is tried after this time, then after twice as long, up to the longest. */
+const firstRetryMs = 250;
+const longestRetryMs = 30_000;
+
+/** Opens the embedded store in the background. Throws at once when the folder is in use or cannot be written. */
+export function openStore(options: StoreOptions): Store {
+  return new EmbeddedStore(options, lockDataFolder(options.dataDir));
+}
+
+class EmbeddedStore implements Store {
+  readonly ready: Promise<void>;
+  readonly pool: Promise<pg.Pool>;
+  readonly #pool: pg.Pool;
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #unlock: () => void;
+  readonly #lastWork: (() => Promise<void>)[] = [];
+  readonly #stopMaintenance: () => void;
+  #state: StoreState = "opening";
+  #engine: Engine | undefined;
+  #failure: PortalError = storeUnavailable("it is not open yet");
+  #retryMs = firstRetryMs;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #opening: Promise<void>;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: StoreOptions, unlock: () => void) {
+    this.#folder = join(options.dataDir, "store");
+    this.#log = options.log;
+    this.#unlock = unlock;
+    // PGlite has one connection; a second one would land inside someone else's transaction.
+    const settings: pg.PoolConfig = { max: 1, idleTimeoutMillis: 0 };
+    this.#pool = new pg.Pool({
+      ...settings,
+      Client: clientOf(() => this.#engine) as pg.PoolConfig["Client"],
+    });
+    this.#pool.on("error", error =>
+      this.#log.debug({ reason: shortReason(error) }, "store connection ended"),
+    );
+    this.#opening = this.#open();
+    this.ready = this.#opening;
+    this.pool = this.ready.then(() => this.#pool);
+    // Whoever needs them sees the rejection; nobody has to.
+    this.ready.catch(() => {});
+    this.pool.catch(() => {});
+    this.#stopMaintenance = startMaintenance(this, options.log, options.maintenanceIntervalMs);
+  }
+
+  state(): StoreState {
+    return this.#state;
+  }
+
+  readonly query: Query = async (text, values) => {
+    await this.#available();
+    return this.#queryOf(this.#pool)(text, values);
+  };
+
+  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    await this.#available();
+    return this.#transaction(work);
+  }
+
+  beforeClose(work: () => Promise<void>): void {
+    this.#lastWork.push(work);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #available(): Promise<void> {
+    if (this.#state === "opening") await this.ready;
+    if (this.#state === "failing") throw this.#failure;
+    if (this.#state === "closed") throw storeUnavailable("it has been closed");
+  }
+
+  async #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    const client = await this.#understood(() => this.#pool.connect());
+    const query = this.#queryOf(client);
+    let failure: Error | undefined;
+    try {
+      await query("begin");
+      const result = await work(query);
+      await query("commit");
+      return result;
+    } catch (error) {
+      await query("rollback").catch((problem: Error) => {
+        failure = problem;
+      });
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  }
+
+  #queryOf(client: pg.Pool | pg.PoolClient): Query {
+    return async <Row extends object>(text: string, values?: unknown[]) => {
+      const result = await this.#understood(() => client.query<Row>(text, values));
+      // Several statements in one text give several results, which nobody asks for.
+      return result.rows ?? [];
+    };
+  }
+
+  /** Tells a wrong statement, which its author must see, from a store that cannot work. */
+  async #understood<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof PortalError || isStatementError(error)) throw error;
+      if (isFatal(error)) this.#break(shortReason(error));
+      throw storeUnavailable(error);
+    }
+  }
+
+  async #open(): Promise<void> {
+    try {
+      await ensureFolder(this.#folder, this.#log);
+      const engine = await openEngine(this.#folder, this.#log, reason => {
+        // The engine is still inside the call that failed.
+        setImmediate(() => this.#break(reason));
+      });
+      this.#engine = engine;
+      await migrate(work => this.#transaction(work));
+      if (this.#engine !== engine) throw this.#failure;
+      this.#state = "ready";
+      this.#retryMs = firstRetryMs;
+      this.#log.info({ folder: this.#folder }, "store is open");
+    } catch (error) {
+      const isPermanent = error instanceof PortalError && error.code !== "StoreUnavailable";
+      const failure = error instanceof PortalError ? error : storeUnavailable(error);
+      this.#fail(failure, !isPermanent);
+      throw failure;
+    }
+  }
+
+  #break(reason: string): void {
+    if (this.#state === "ready") this.#fail(storeUnavailable(reason), true);
+  }
+
+  #fail(failure: PortalError, mayRecover: boolean): void {
+    const engine = this.#engine;
+    this.#engine = undefined;
+    this.#state = "failing";
+    this.#failure = failure;
+    this.#log.error(
+      { folder: this.#folder, retryMs: mayRecover ? this.#retryMs : undefined },
+      failure.message,
+    );
+    // Whoever waits for an answer of the broken engine would wait for ever.
+    engine?.config.connection.emit("error", failure);
+    engine?.drop().catch((error: unknown) => this.#log.warn({ reason: shortReason(error) }, "store files"));
+    if (!mayRecover || this.#closing) return;
+    this.#retryTimer = setTimeout(() => {
+      this.#opening = this.#open();
+      this.#opening.catch(() => {});
+    }, this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#retryTimer);
+    this.#stopMaintenance();
+    await this.#opening.catch(() => {});
+    for (const work of this.#lastWork) {
+      await work().catch((error: unknown) =>
+        this.#log.error({ reason: shortReason(error) }, "store closing"),
+      );
+    }
+    this.#state = "closed";
+    await this.#pool.end();
+    // Shutting down writes a checkpoint of its own.
+    await this.#engine?.close().catch((error: unknown) => {
+      this.#log.error(
+        { reason: shortReason(error) },
+        "the store could not be shut down; the next start repairs it",
+      );
+    });
+    this.#engine = undefined;
+    this.#unlock();
+  }
+}
+
+/** A client that connects to whatever engine is open at that moment, so that the pool survives a new one. */
+function clientOf(engine: () => Engine | undefined): typeof pg.Client {
+  return class StoreClient extends pg.Client {
+    readonly #isConnectable: boolean;
+
+    constructor(config: pg.ClientConfig) {
+      const current = engine();
+      super({ ...config, ...current?.config } as pg.ClientConfig);
+      this.#isConnectable = current !== undefined;
+      // The failure reaches whoever asked through the query; without a listener it would end the process.
+      this.on("error", () => {});
+    }
+
+    // biome-ignore lint/suspicious/noExplicitAny: pg declares connect with and without a callback.
+    override connect(callback?: any): any {
+      if (this.#isConnectable) return super.connect(callback);
+      process.nextTick(callback, storeUnavailable("it is being opened again"));
+    }
+  };
+}
