@@ -1,0 +1,23 @@
+import type { ModelCatalog } from "../backends/catalog.js";
+import { defineRoute, type Route } from "./route.js";
+import { list, number, object, oneOfTexts, text } from "./schemas.js";
+
+const model = object({
+  id: text,
+  name: text,
+  multiplier: number,
+  backend: oneOfTexts("github", "provider", "demo", "acp"),
+});
+const notice = object({ level: oneOfTexts("info", "warning", "error"), message: text });
+
+export function modelRoutes(models: ModelCatalog): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/models",
+      summary: "Every model that a session can be started with",
+      description: "Notices say which backends are missing, and how to get them.",
+      answers: { json: object({ models: list(model), notices: list(notice) }) },
+      handler: () => models.list(),
+    }),
+  ];
+}

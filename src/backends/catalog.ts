@@ -1,0 +1,129 @@
+import type { Log } from "../log.js";
+import {
+  type Backend,
+  type BackendModel,
+  BackendUnavailable,
+  type Notice,
+  type PortalModel,
+  type SessionTarget,
+} from "./backend.js";
+
+export type { Notice, PortalModel, SessionTarget } from "./backend.js";
+
+export interface ModelCatalog {
+  list(): Promise<{ models: PortalModel[]; notices: Notice[] }>;
+  find(id: string): Promise<{ model: PortalModel; target: SessionTarget } | undefined>;
+}
+
+export interface CatalogOptions {
+  /** An earlier one keeps an id that a later one has too. */
+  backends: readonly Backend[];
+  /** Listed when nothing else is, so that a newcomer without an account has something to try. */
+  demo?: Backend;
+  log: Log;
+  cacheMs?: number;
+  backendTimeoutMs?: number;
+  now?(): number;
+}
+
+interface Entry {
+  model: PortalModel;
+  target: SessionTarget;
+}
+
+interface Snapshot {
+  entries: ReadonlyMap<string, Entry>;
+  notices: Notice[];
+}
+
+const demoNotice: Notice = {
+  level: "info",
+  message:
+    "Only the demo model is available: it is scripted, and shows how the portal works without an account.",
+};
+
+/** Asks one backend; its failure becomes a notice and its silence ends. */
+async function ask(
+  backend: Backend,
+  timeoutMs: number,
+  log: Log,
+): Promise<{ backend: Backend; models: BackendModel[]; notices: Notice[] }> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      controller.abort();
+      reject(
+        BackendUnavailable.failing(
+          `The models of "${backend.name}" did not arrive in time. Try again later.`,
+        ),
+      );
+    }, timeoutMs);
+  });
+  try {
+    return { backend, models: await Promise.race([backend.list(controller.signal), timeout]), notices: [] };
+  } catch (error) {
+    if (error instanceof BackendUnavailable) {
+      return { backend, models: [], notices: [{ level: error.level, message: error.message }] };
+    }
+    log.warn({ backend: backend.name, err: error }, "cannot list models");
+    const message = `The models of "${backend.name}" cannot be listed; the log of the portal says why.`;
+    return { backend, models: [], notices: [{ level: "error", message }] };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A plain id where it is free, else the backend's name before it. */
+export function mergeModels(
+  lists: readonly { backend: Backend; models: readonly BackendModel[] }[],
+): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const { backend, models } of lists) {
+    const own = new Set<string>();
+    for (const { id: plainId, name, multiplier, target } of models) {
+      if (own.has(plainId)) continue;
+      own.add(plainId);
+      const id = entries.has(plainId) ? `${backend.name}/${plainId}` : plainId;
+      if (!entries.has(id))
+        entries.set(id, { model: { id, name, multiplier, backend: backend.kind }, target });
+    }
+  }
+  return entries;
+}
+
+/** The one model list: the union of all backends, whichever of them are there. */
+export function createCatalog({
+  backends,
+  demo,
+  log,
+  cacheMs = 60_000,
+  backendTimeoutMs = 10_000,
+  now = Date.now,
+}: CatalogOptions): ModelCatalog {
+  let cached: { at: number; snapshot: Promise<Snapshot> } | undefined;
+
+  async function load(): Promise<Snapshot> {
+    const lists = await Promise.all(backends.map(backend => ask(backend, backendTimeoutMs, log)));
+    const notices = lists.flatMap(list => list.notices);
+    const entries = mergeModels(lists);
+    if (entries.size > 0 || demo === undefined) return { entries, notices };
+    const demoList = await ask(demo, backendTimeoutMs, log);
+    return { entries: mergeModels([demoList]), notices: [...notices, ...demoList.notices, demoNotice] };
+  }
+
+  function current(): Promise<Snapshot> {
+    if (cached === undefined || now() - cached.at >= cacheMs) cached = { at: now(), snapshot: load() };
+    return cached.snapshot;
+  }
+
+  return {
+    async list() {
+      const { entries, notices } = await current();
+      return { models: [...entries.values()].map(({ model }) => model), notices };
+    },
+    async find(id) {
+      return (await current()).entries.get(id);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { parseOptions, stateFolder } from "../src/options.js";
+import { StartError } from "../src/startError.js";
+
+describe("The command line", () => {
+  test("has a default for everything", () => {
+    const { port, host, test, demo, open, logLevel } = parseOptions([]);
+    assert.deepEqual(
+      { port, host, test, demo, open, logLevel },
+      { port: 8888, host: "127.0.0.1", test: false, demo: false, open: false, logLevel: "info" },
+    );
+  });
+
+  test("takes the port by name, or as a bare number as the older documents have it", () => {
+    assert.equal(parseOptions(["--port", "0"]).port, 0);
+    assert.equal(parseOptions(["9000"]).port, 9000);
+    assert.equal(parseOptions(["--test", "9000"]).port, 9000);
+  });
+
+  const refused: Record<string, [string[], RegExp]> = {
+    "an unknown option": [["--prot", "1"], /prot/],
+    "an unknown word": [["serve"], /serve/],
+    "two bare numbers": [["9000", "9001"], /9000 9001/],
+    "a bare number beside --port": [["--port", "1", "2"], /2/],
+    "a port that is a word": [["--port", "http"], /--port http: a port is a number/],
+    "a port without a value": [["--port"], /port/],
+    "a negative port": [["--port", "-1"], /--port -1/],
+    "a port beyond 65535": [["--port", "65536"], /--port 65536/],
+    "a port with a fraction": [["--port", "80.5"], /--port 80.5/],
+    "a port written as hexadecimal": [["--port", "0x50"], /--port 0x50/],
+    "an address that others can reach": [["--host", "0.0.0.0"], /--host 0.0.0.0/],
+    "a config file that does not exist": [
+      ["--config", "no-such-file.json"],
+      /no-such-file.json: there is no such file/,
+    ],
+    "a log level that does not exist": [["--log-level", "loud"], /loud/],
+    "an empty data folder": [["--data-dir", ""], /--data-dir/],
+  };
+  for (const [what, [args, message]] of Object.entries(refused)) {
+    test(`refuses ${what} in one line`, () => {
+      assert.throws(
+        () => parseOptions(args),
+        (error: unknown) => {
+          assert.ok(error instanceof StartError);
+          assert.match(error.message, message);
+          assert.doesNotMatch(error.message, /\n/);
+          return true;
+        },
+      );
+    });
+  }
+
+  test("keeps the store in the folder that each system has for it", () => {
+    assert.equal(stateFolder("linux", {}, "/home/u"), join("/home/u", ".local", "state", "copilot-portal"));
+    assert.equal(stateFolder("linux", { XDG_STATE_HOME: "/s" }, "/home/u"), join("/s", "copilot-portal"));
+    assert.equal(
+      stateFolder("darwin", {}, "/Users/u"),
+      join("/Users/u", "Library", "Application Support", "copilot-portal"),
+    );
+    assert.equal(stateFolder("win32", { LOCALAPPDATA: "/local" }, "/u"), join("/local", "copilot-portal"));
+  });
+});
