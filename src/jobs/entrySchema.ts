@@ -1,0 +1,180 @@
+import { availableTools, runtimeVariables } from "./readyMade.js";
+
+/** A JSON Schema (draft-07, what ajv 8 speaks without options, and editors too). */
+export type JsonSchema = { [keyword: string]: unknown };
+
+const string = { type: "string" };
+const boolean = { type: "boolean" };
+const number = { type: "number" };
+
+function described(schema: JsonSchema, description: string): JsonSchema {
+  return { ...schema, description };
+}
+
+function object(
+  properties: { [name: string]: JsonSchema },
+  required: string[],
+  description?: string,
+): JsonSchema {
+  const schema = { type: "object", properties, required, additionalProperties: false };
+  return description === undefined ? schema : described(schema, description);
+}
+
+function arrayOf(items: JsonSchema): JsonSchema {
+  return { type: "array", items };
+}
+
+/** `__proto__` is no usable name: objects that are filled by name would lose it silently. */
+const usableName = { not: { const: "__proto__" } };
+
+function mapOf(values: JsonSchema, description: string, propertyNames: JsonSchema = usableName): JsonSchema {
+  return { type: "object", propertyNames, additionalProperties: values, description };
+}
+
+const prompt = described(
+  arrayOf(string),
+  "Lines of text. $name is replaced by a prompt variable or a runtime variable.",
+);
+
+const model = {
+  ...object(
+    {
+      category: described(string, "A key of models."),
+      id: described(string, "A model id."),
+    },
+    [],
+    "Either a category of models or a model id.",
+  ),
+  minProperties: 1,
+  maxProperties: 1,
+};
+
+const condition = described(
+  prompt,
+  "A question to the agent, to be answered by calling job_boolean_true or job_boolean_false.",
+);
+
+const task = object(
+  {
+    model,
+    prompt,
+    requireUserInput: described(boolean, "True exactly when the prompt uses $user-input."),
+    availability: object(
+      {
+        previousTasks: described(arrayOf(string), "One of these tasks must have finished just before."),
+        condition,
+      },
+      [],
+      "What must hold before the task starts.",
+    ),
+    criteria: object(
+      {
+        toolExecuted: described(
+          arrayOf({ ...string, examples: availableTools }),
+          "Tools that the agent must have called.",
+        ),
+        condition,
+        runConditionInSameSession: described(
+          boolean,
+          "False: a fresh session of models.driving checks the condition.",
+        ),
+        failureAction: object(
+          {
+            retryTimes: described(number, "How often the prompt is sent again, at most."),
+            additionalPrompt: described(prompt, "Added to the prompt of each retry."),
+          },
+          ["retryTimes"],
+        ),
+      },
+      ["failureAction"],
+      "What must hold for the task to have succeeded.",
+    ),
+  },
+  ["prompt", "requireUserInput"],
+);
+
+function kind(name: string): JsonSchema {
+  return { const: name };
+}
+
+/** One schema per kind of work; `part` is the schema of the works inside it. */
+function workSchemas(part: JsonSchema): { [kind: string]: JsonSchema } {
+  const expectation = { type: "array", items: [boolean, part], minItems: 2, maxItems: 2 };
+  const works = arrayOf(part);
+  return {
+    Ref: object(
+      {
+        kind: kind("Ref"),
+        taskId: string,
+        modelOverride: model,
+        workIdInJob: described(number, "Assigned by the portal."),
+      },
+      ["kind", "taskId"],
+      "Runs a task.",
+    ),
+    Seq: object({ kind: kind("Seq"), works }, ["kind", "works"], "Runs one work after the other."),
+    Par: object({ kind: kind("Par"), works }, ["kind", "works"], "Runs all works at once."),
+    Loop: object(
+      {
+        kind: kind("Loop"),
+        preCondition: described(
+          expectation,
+          "[expected, work]: the body runs when the work's outcome is as expected.",
+        ),
+        body: part,
+        postCondition: described(
+          expectation,
+          "[expected, work]: the loop starts over when the outcome is as expected.",
+        ),
+      },
+      ["kind", "body"],
+      "Runs a work again and again.",
+    ),
+    Alt: object(
+      { kind: kind("Alt"), condition: part, trueWork: part, falseWork: part },
+      ["kind", "condition"],
+      "Runs one of two works.",
+    ),
+  };
+}
+
+const cell = object(
+  { name: described(string, "Shown on the button."), jobName: described(string, "A key of jobs.") },
+  ["name", "jobName"],
+);
+
+function schemaWith(work: JsonSchema): JsonSchema {
+  const reserved = runtimeVariables.map(variable => variable.slice(1));
+  return object(
+    {
+      $schema: string,
+      models: mapOf(described(string, "A model id."), "Category to model id; driving is required."),
+      drivingSessionRetries: arrayOf(object({ modelId: string, retries: number }, ["modelId", "retries"])),
+      promptVariables: mapOf(prompt, "Texts that prompts use as $name.", {
+        pattern: "^[a-zA-Z]+(-[a-zA-Z]+)*$",
+        not: { enum: reserved },
+      }),
+      tasks: mapOf(task, "Tasks by name."),
+      jobs: mapOf(object({ requireUserInput: boolean, work }, ["work"]), "Jobs by name."),
+      grid: arrayOf(
+        object({ keyword: string, jobs: arrayOf({ anyOf: [{ type: "null" }, cell] }) }, ["keyword", "jobs"]),
+      ),
+    },
+    ["models", "promptVariables", "tasks", "jobs", "grid"],
+    "A jobs entry of Copilot Portal.",
+  );
+}
+
+/** What `api/schema/entry.json` serves: editors complete and check entry files with it. */
+export const entrySchema: JsonSchema = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  title: "Copilot Portal jobs entry",
+  ...schemaWith({ $ref: "#/definitions/work" }),
+  definitions: { work: { oneOf: Object.values(workSchemas({ $ref: "#/definitions/work" })) } },
+};
+
+/** The same without recursion: the entry around its works, and each kind of work by itself. */
+export const flatSchemas: { entry: JsonSchema; works: { [kind: string]: JsonSchema } } = {
+  entry: schemaWith({ type: "object" }),
+  works: workSchemas({ type: "object" }),
+};
