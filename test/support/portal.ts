@@ -1,0 +1,201 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { packageRoot } from "../../src/paths.js";
+import { defer, tempFolder } from "./cleanup.js";
+import { processesWith } from "./processes.js";
+import type { ScriptedModel } from "./scriptedModel.js";
+
+export interface PortalOptions {
+  args?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+  /** A folder of its own when absent. */
+  dataDir?: string;
+  /** The portal's only provider. */
+  model?: Pick<ScriptedModel, "baseUrl" | "apiKey">;
+}
+
+export interface PortalExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Portal {
+  readonly url: string;
+  readonly stopUrl: string;
+  readonly pid: number;
+  readonly dataDir: string;
+  readonly copilotHome: string;
+  /** What the portal that runs now has written so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves when the portal that runs now has ended. */
+  readonly exited: Promise<PortalExit>;
+  /** Calls `/api/PATH`; with a body it is a POST. */
+  api<T = Record<string, unknown>>(path: string, init?: RequestInit): Promise<{ status: number; body: T }>;
+  kill(signal?: NodeJS.Signals): Promise<PortalExit>;
+  /** The graceful way, by `api/stop`. */
+  stop(): Promise<PortalExit>;
+  /** Starts it again on the same data folder, after ending it if it still runs. */
+  restart(changes?: Pick<PortalOptions, "args" | "env">): Promise<void>;
+  /** The processes that the portal has started, directly or not, and that still run. */
+  processes(): Promise<number[]>;
+}
+
+interface Running {
+  child: ChildProcess;
+  url: string;
+  stopUrl: string;
+  output: { stdout: string; stderr: string };
+  exited: Promise<PortalExit>;
+}
+
+const program = join(packageRoot, "dist", "src", "index.js");
+const startTimeoutMs = 30_000;
+
+/** Starts the built portal as a user does; it and all that it started is gone when the test ends. */
+export async function startPortal(t: TestContext, options: PortalOptions = {}): Promise<Portal> {
+  const folders = await prepareFolders(t, options.dataDir);
+  let running = await launch(options, folders);
+  defer(t, () => end(running));
+  return {
+    ...folders,
+    get url() {
+      return running.url;
+    },
+    get stopUrl() {
+      return running.stopUrl;
+    },
+    get pid() {
+      return running.child.pid ?? 0;
+    },
+    get stdout() {
+      return running.output.stdout;
+    },
+    get stderr() {
+      return running.output.stderr;
+    },
+    get exited() {
+      return running.exited;
+    },
+    async api<T>(path: string, init: RequestInit = {}) {
+      const method = init.body === undefined ? "GET" : "POST";
+      const response = await fetch(`${running.url}/api/${path}`, { method, ...init });
+      const text = await response.text();
+      if (!response.headers.get("content-type")?.startsWith("application/json")) {
+        throw new Error(`/api/${path} answered ${response.status} without JSON: ${text}`);
+      }
+      return { status: response.status, body: JSON.parse(text) as T };
+    },
+    kill(signal = "SIGKILL") {
+      running.child.kill(signal);
+      return running.exited;
+    },
+    async stop() {
+      await fetch(running.stopUrl);
+      return running.exited;
+    },
+    async restart(changes = {}) {
+      await end(running);
+      running = await launch({ ...options, ...changes }, folders);
+    },
+    processes: () => processesWith("COPILOT_HOME", folders.copilotHome),
+  };
+}
+
+/** For a start that is expected to fail, or to print something and end. */
+export async function runPortal(t: TestContext, options: PortalOptions = {}): Promise<PortalExit> {
+  const folders = await prepareFolders(t, options.dataDir);
+  const { child, exited } = spawnPortal(options, folders);
+  defer(t, () => {
+    child.kill("SIGKILL");
+    return exited;
+  });
+  return exited;
+}
+
+async function prepareFolders(t: TestContext, dataDir: string | undefined) {
+  const copilotHome = await tempFolder(t, "portal-copilot");
+  // Registered after the folder and therefore run before it is removed.
+  defer(t, () => endLeftovers(copilotHome));
+  return { copilotHome, dataDir: dataDir ?? (await tempFolder(t, "portal-data")) };
+}
+
+type Folders = Awaited<ReturnType<typeof prepareFolders>>;
+
+function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) {
+  const args = [program, "--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
+  const child = spawn(process.execPath, ["--enable-source-maps", ...args], {
+    env: environment(options, copilotHome),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", text => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", text => {
+    output.stderr += text;
+  });
+  const exited: Promise<PortalExit> = once(child, "close").then(([code, signal]) => ({
+    code,
+    signal,
+    ...output,
+  }));
+  return { child, output, exited };
+}
+
+/** Without what the developer's own shell says about models and sign-in. */
+function environment(options: PortalOptions, copilotHome: string): NodeJS.ProcessEnv {
+  const foreign = /^(COPILOT_|PORTAL_|GH_|GITHUB_|NODE_TEST_CONTEXT$)/;
+  const inherited = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+  return {
+    ...Object.fromEntries(inherited),
+    COPILOT_HOME: copilotHome,
+    GH_CONFIG_DIR: join(copilotHome, "gh"),
+    ...(options.model && {
+      COPILOT_PROVIDER_BASE_URL: options.model.baseUrl,
+      COPILOT_PROVIDER_API_KEY: options.model.apiKey,
+      COPILOT_PROVIDER_TYPE: "openai",
+    }),
+    ...options.env,
+  };
+}
+
+async function launch(options: PortalOptions, folders: Folders): Promise<Running> {
+  const { child, output, exited } = spawnPortal(options, folders);
+  const timeout = setTimeout(() => child.kill("SIGKILL"), startTimeoutMs);
+  await new Promise<void>(resolve => {
+    child.stdout.on("data", () => {
+      if (output.stdout.split("\n").length > 2) resolve();
+    });
+    exited.then(() => resolve());
+  });
+  clearTimeout(timeout);
+  const [url, stopUrl, rest] = output.stdout.split("\n");
+  if (url === undefined || stopUrl === undefined || rest === undefined) {
+    const { code, signal } = await exited;
+    throw new Error(`The portal did not start (exit ${code ?? signal}).\n${output.stdout}\n${output.stderr}`);
+  }
+  return { child, url, stopUrl, output, exited };
+}
+
+async function end({ child, exited }: Running): Promise<void> {
+  child.kill("SIGTERM");
+  const force = setTimeout(() => child.kill("SIGKILL"), 10_000);
+  await exited;
+  clearTimeout(force);
+}
+
+/** An agent's command outlives a portal that was killed; the next portal would end it, but there is none. */
+async function endLeftovers(copilotHome: string): Promise<void> {
+  for (const pid of await processesWith("COPILOT_HOME", copilotHome)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has just ended by itself.
+    }
+  }
+}
