@@ -41,7 +41,7 @@ export interface Portal {
   stop(): Promise<PortalExit>;
   /** Starts it again on the same data folder, after ending it if it still runs. */
   restart(changes?: Pick<PortalOptions, "args" | "env">): Promise<void>;
-  /** The processes that the portal has started, directly or not, and that still run. */
+  /** The portal and what it has started, directly or not, as far as it still runs. */
   processes(): Promise<number[]>;
 }
 
