@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readConfig } from "./config.js";
 import { listen } from "./listen.js";
 import { createLog } from "./log.js";
 import { openBrowser } from "./openBrowser.js";
@@ -17,6 +18,7 @@ function fail(error: unknown): never {
 
 async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
+  const config = readConfig(options.configFile);
   const log = createLog(options.logLevel);
   const { server, port } = await listen(options.host, options.port);
 
@@ -29,7 +31,14 @@ async function start(): Promise<void> {
     process.exit(exitCode);
   }
 
-  const portal = createPortal({ options, log, port, stopping: () => stopping, stop: () => void stop() });
+  const portal = createPortal({
+    options,
+    config,
+    log,
+    port,
+    stopping: () => stopping,
+    stop: () => void stop(),
+  });
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop());
   process.on("unhandledRejection", error => log.error({ err: error }, "unhandled rejection"));

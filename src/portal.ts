@@ -1,9 +1,15 @@
 import type { Express } from "express";
+import { healthOf } from "./api/health.js";
+import { modelRoutes } from "./api/modelRoutes.js";
 import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
 import { createApp } from "./app.js";
+import { createCatalog } from "./backends/catalog.js";
+import { providerBackends } from "./backends/providers.js";
+import type { Config } from "./config.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
 import type { Stage } from "./shutdown.js";
+import { openStore } from "./store/store.js";
 
 export interface Portal {
   app: Express;
@@ -15,6 +21,7 @@ export interface Portal {
 
 export interface PortalOptions {
   options: Options;
+  config: Config;
   log: Log;
   /** The port that is open. */
   port: number;
@@ -23,10 +30,12 @@ export interface PortalOptions {
 }
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
-export function createPortal({ log, port, stopping, stop }: PortalOptions): Portal {
-  const routes = [
-    ...portalRoutes({ stop, health: () => ({ status: "ok", store: "none", runtime: "none" }) }),
-  ];
+export function createPortal({ options, config, log, port, stopping, stop }: PortalOptions): Portal {
+  const store = openStore({ dataDir: options.dataDir, log });
+  const models = createCatalog({ backends: providerBackends(config.providers, process.env), log });
+
+  const routes = [...portalRoutes({ stop, health: () => healthOf(store.state()) }), ...modelRoutes(models)];
   const app = createApp({ routes: withOpenApi(routes), log, port: () => port, stopping });
-  return { app, stages: [], ready: Promise.resolve() };
+  const stages = [{ name: "store", timeoutMs: 1500, stop: () => store.close() }];
+  return { app, stages, ready: store.ready };
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { packageVersion, repoRoot } from "../paths.js";
+import type { Health } from "./health.js";
 import { openApiDocument } from "./openapi.js";
 import { defineRoute, type Route } from "./route.js";
 import { number, object, oneOfTexts, text } from "./schemas.js";
 
 export interface PortalRoutesOptions {
   /** What the portal stands on, for `health`. */
-  health(): { status: "ok" | "starting" | "failing"; store: string; runtime: string };
+  health(): Health;
   /** Begins to stop the portal. */
   stop(): void;
 }
@@ -38,8 +39,7 @@ export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
       answers: {
         json: object({
           status: oneOfTexts("ok", "starting", "failing"),
-          store: text,
-          runtime: text,
+          store: oneOfTexts("opening", "ready", "failing", "closed"),
           version: text,
           uptimeSeconds: number,
         }),
