@@ -1,0 +1,82 @@
+// Line differences, as far as a reader needs them. Pure functions.
+
+/** @typedef {{kind: "same" | "added" | "removed" | "hunk", text: string}} DiffLine */
+
+/** Beyond this the two texts are shown one after the other: the table would cost more than a frame. */
+const MAX_TABLE_CELLS = 250_000;
+
+/** @param {DiffLine["kind"]} kind @param {string[]} lines @returns {DiffLine[]} */
+const all = (kind, lines) => lines.map(text => ({ kind, text }));
+
+/** How many lines the ends of both have in common, from every pair of positions on. @param {string[]} a @param {string[]} b */
+function commonLengths(a, b) {
+  const width = b.length + 1;
+  const table = new Uint32Array((a.length + 1) * width);
+  const at = (/** @type {number} */ i, /** @type {number} */ j) => table[i * width + j] ?? 0;
+  for (let i = a.length - 1; i >= 0; i--)
+    for (let j = b.length - 1; j >= 0; j--)
+      table[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+  return at;
+}
+
+/** @param {string[]} a @param {string[]} b @returns {DiffLine[]} */
+function diffMiddle(a, b) {
+  if (a.length * b.length > MAX_TABLE_CELLS) return [...all("removed", a), ...all("added", b)];
+  const common = commonLengths(a, b);
+  /** @type {DiffLine[]} */
+  const lines = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      lines.push({ kind: "same", text: a[i] ?? "" });
+      i++;
+      j++;
+    } else if (i < a.length && (j === b.length || common(i + 1, j) >= common(i, j + 1)))
+      lines.push({ kind: "removed", text: a[i++] ?? "" });
+    else lines.push({ kind: "added", text: b[j++] ?? "" });
+  }
+  return lines;
+}
+
+/** @param {string} before @param {string} after @returns {DiffLine[]} */
+export function diffLines(before, after) {
+  const a = before === "" ? [] : before.split("\n");
+  const b = after === "" ? [] : after.split("\n");
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  return [
+    ...all("same", a.slice(0, start)),
+    ...diffMiddle(a.slice(start, a.length - end), b.slice(start, b.length - end)),
+    ...all("same", a.slice(a.length - end)),
+  ];
+}
+
+/** @param {string} text */
+export const isUnifiedDiff = text => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
+
+/** The lines of a unified diff; its file headers are left out. @param {string} text @returns {DiffLine[]} */
+export function parseUnifiedDiff(text) {
+  /** @type {DiffLine[]} */
+  const lines = [];
+  let isInHunk = false;
+  for (const line of text.replace(/\n$/, "").split("\n")) {
+    if (line.startsWith("@@")) {
+      isInHunk = true;
+      lines.push({ kind: "hunk", text: line });
+    } else if (line.startsWith("diff ")) isInHunk = false;
+    else if (!isInHunk || line.startsWith("\\")) continue;
+    else if (line.startsWith("+")) lines.push({ kind: "added", text: line.slice(1) });
+    else if (line.startsWith("-")) lines.push({ kind: "removed", text: line.slice(1) });
+    else lines.push({ kind: "same", text: line.slice(1) });
+  }
+  return lines;
+}
+
+/** @param {DiffLine[]} lines */
+export function countChanges(lines) {
+  const count = (/** @type {string} */ kind) => lines.filter(line => line.kind === kind).length;
+  return { added: count("added"), removed: count("removed") };
+}

@@ -1,0 +1,56 @@
+// Numbers as people read them. Pure functions.
+
+const units = ["bytes", "KB", "MB", "GB"];
+
+/** @param {number} size in bytes or characters */
+export function formatSize(size) {
+  const power = size < 1000 ? 0 : Math.min(Math.floor(Math.log10(size) / 3), units.length - 1);
+  const value = size / 1000 ** power;
+  return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+}
+
+/** `0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. @param {number} ms */
+export function formatDuration(ms) {
+  if (!Number.isFinite(ms) || ms < 0) return "";
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+}
+
+/** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. @param {Date} time @param {Date} now */
+export function formatTime(time, now = new Date()) {
+  if (Number.isNaN(time.getTime())) return "";
+  const ms = now.getTime() - time.getTime();
+  if (ms < 60_000) return "just now";
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+  const clock = { hour: "2-digit", minute: "2-digit" };
+  const options =
+    time.toDateString() === now.toDateString() ? clock : { day: "numeric", month: "short", ...clock };
+  return time.toLocaleString(undefined, /** @type {Intl.DateTimeFormatOptions} */ (options));
+}
+
+/** @param {number} value */
+export const formatCount = value => value.toLocaleString("en-US");
+
+/** @typedef {{inputTokens?: number, outputTokens?: number, premiumRequests?: number, cost?: number}} Usage */
+
+/** What a turn or a session used, in one line; empty when nothing is known. @param {Usage | undefined | null} usage */
+export function formatUsage(usage) {
+  if (!usage) return "";
+  const parts = [];
+  if (usage.inputTokens || usage.outputTokens)
+    parts.push(
+      `${formatCount(usage.inputTokens ?? 0)} tokens in, ${formatCount(usage.outputTokens ?? 0)} out`,
+    );
+  if (usage.premiumRequests)
+    parts.push(
+      `${formatCount(usage.premiumRequests)} premium request${usage.premiumRequests === 1 ? "" : "s"}`,
+    );
+  if (usage.cost) parts.push(`cost ${Number(usage.cost.toFixed(4))}`);
+  return parts.join(" · ");
+}

@@ -1,0 +1,38 @@
+// Work for the next frame: what is asked for twice runs once, and what does not fit waits for the frame after.
+
+/** Leaves the browser most of a 16 ms frame for layout and paint. */
+const FRAME_BUDGET_MS = 8;
+/** A hidden page gets no frames, and must not pile up work until somebody looks at it. */
+const HIDDEN_DELAY_MS = 100;
+
+/** @type {Set<() => void>} */
+const waiting = new Set();
+let scheduled = false;
+
+function schedule() {
+  scheduled = true;
+  if (document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
+  else requestAnimationFrame(run);
+}
+
+function run() {
+  if (!scheduled) return;
+  scheduled = false;
+  const end = performance.now() + FRAME_BUDGET_MS;
+  for (const task of waiting) {
+    waiting.delete(task);
+    task();
+    if (performance.now() > end) break;
+  }
+  if (waiting.size > 0) schedule();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (scheduled && document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
+});
+
+/** Runs the task in the next frame; a task that has more to do asks again. @param {() => void} task */
+export function nextFrame(task) {
+  waiting.add(task);
+  if (!scheduled) schedule();
+}

@@ -1,0 +1,237 @@
+// One block of a conversation: a title line, and below it what was said, thought or done.
+import { element } from "./dom.js";
+import { nextFrame } from "./frame.js";
+import { plainText } from "./longText.js";
+import { looksLikeMarkdown, markdown } from "./markdown.js";
+
+/** @typedef {"User" | "Reasoning" | "Tool" | "Message"} BlockType */
+/** @typedef {"succeeded" | "failed" | "interrupted"} Outcome */
+
+/** While receiving, a block is 150 px high: more than this is never seen. */
+const TAIL_CHARS = 8_000;
+/** How far ahead of the reader Markdown is rendered. */
+const NEAR_MARGIN = "1000px";
+
+const blockKey = Symbol("MessageBlock");
+let lastId = 0;
+
+const template = element("template");
+template.content.append(
+  element(
+    "div",
+    { className: "message-block" },
+    element(
+      "div",
+      { className: "message-block-header" },
+      element(
+        "button",
+        { className: "message-block-toggle", type: "button", disabled: true },
+        element("span", { className: "message-block-title" }),
+        element("span", { className: "message-block-note" }),
+      ),
+    ),
+    element("div", { className: "message-block-body" }),
+  ),
+);
+
+const nearObserver = new IntersectionObserver(
+  entries => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      nearObserver.unobserve(target);
+      const block = getMessageBlock(/** @type {HTMLDivElement} */ (target));
+      if (block) nextFrame(() => block.render());
+    }
+  },
+  { rootMargin: NEAR_MARGIN },
+);
+
+export class MessageBlock {
+  #blockType;
+  #title = "";
+  /** @type {string[]} */
+  #received = [];
+  #tail = "";
+  #isCompleted = false;
+  #isMarkdown = false;
+  /** What the body shows now; unset when it has to be made again. @type {string | undefined} */
+  #shown;
+  /** @type {(() => Node) | undefined} */
+  #view;
+  #showTail = () => this.#renderTail();
+
+  #div;
+  #toggle;
+  #titleSpan;
+  #noteSpan;
+  #body;
+  /** @type {HTMLElement | undefined} */
+  #children;
+
+  /** @param {BlockType} blockType */
+  constructor(blockType) {
+    this.#blockType = blockType;
+    const copy = /** @type {DocumentFragment} */ (template.content.cloneNode(true));
+    const find = (/** @type {string} */ name) =>
+      /** @type {HTMLElement} */ (copy.querySelector(`.message-block${name}`));
+    this.#div = /** @type {HTMLDivElement} */ (find(""));
+    this.#toggle = /** @type {HTMLButtonElement} */ (find("-toggle"));
+    this.#titleSpan = find("-title");
+    this.#noteSpan = find("-note");
+    this.#body = find("-body");
+    this.#div.dataset.type = blockType;
+    this.#div.dataset.state = "receiving";
+    lastId += 1;
+    this.#body.id = `message-block-${lastId}`;
+    this.#toggle.setAttribute("aria-controls", this.#body.id);
+    this.#toggle.addEventListener("click", () => {
+      this.expanded = !this.expanded;
+    });
+    // The block lives as long as its element does.
+    Object.assign(this.#div, { [blockKey]: this });
+    this.#showTitle();
+  }
+
+  get divElement() {
+    return this.#div;
+  }
+
+  get isCompleted() {
+    return this.#isCompleted;
+  }
+
+  get title() {
+    return this.#title;
+  }
+
+  set title(title) {
+    this.#title = title;
+    this.#showTitle();
+  }
+
+  /** Everything that was received. */
+  get text() {
+    if (this.#received.length > 1) this.#received = [this.#received.join("")];
+    return this.#received[0] ?? "";
+  }
+
+  /** A few words at the right of the title line. @param {string} note */
+  set note(note) {
+    this.#noteSpan.textContent = note;
+  }
+
+  /** How it ended, to be seen without opening. @param {Outcome} outcome */
+  set outcome(outcome) {
+    this.#div.dataset.outcome = outcome;
+  }
+
+  /** Replaces the text as the body of a completed block. @param {() => Node} view made when the block is opened */
+  set view(view) {
+    this.#view = view;
+    this.#shown = undefined;
+    this.render();
+  }
+
+  get expanded() {
+    return this.#div.dataset.state !== "collapsed";
+  }
+
+  set expanded(expanded) {
+    if (!this.#isCompleted) return;
+    this.#setState(expanded);
+    this.render();
+  }
+
+  /** @param {string} data */
+  appendData(data) {
+    if (this.#isCompleted || data === "") return;
+    this.#received.push(data);
+    this.#tail = (this.#tail + data).slice(-TAIL_CHARS);
+    nextFrame(this.#showTail);
+  }
+
+  /** What was received counts no more: this is the whole text. @param {string} data */
+  replaceData(data) {
+    if (this.#isCompleted) return;
+    this.#received = [data];
+    this.#tail = data.slice(-TAIL_CHARS);
+    nextFrame(this.#showTail);
+  }
+
+  complete() {
+    if (this.#isCompleted) return;
+    this.#isCompleted = true;
+    this.#tail = "";
+    this.#body.replaceChildren();
+    this.#toggle.disabled = false;
+    this.#showTitle();
+    this.#isMarkdown = this.#blockType !== "Tool" && looksLikeMarkdown(this.text);
+    if (this.#blockType !== "Tool") this.#addViewButton();
+    const isSpoken = this.#blockType === "User" || this.#blockType === "Message";
+    this.#setState(isSpoken);
+    if (!this.#isMarkdown) this.render();
+    else if (isSpoken) {
+      // Markdown far from the reader stays plain text until it comes near.
+      this.#body.replaceChildren(plainText(this.text, "message-block-text"));
+      nearObserver.observe(this.#div);
+    }
+  }
+
+  /** Puts another block below this one, as a part of it. @param {MessageBlock} block */
+  nest(block) {
+    this.#children ??= this.#div.appendChild(element("div", { className: "message-block-children" }));
+    this.#children.append(block.divElement);
+  }
+
+  /** Shows in the body of an open block what it has to show. */
+  render() {
+    if (!this.#isCompleted || !this.expanded) return;
+    const wanted = this.#view ? "view" : this.#isMarkdown ? "markdown" : "text";
+    if (this.#shown === wanted) return;
+    this.#shown = wanted;
+    this.#body.replaceChildren(this.#content());
+  }
+
+  #content() {
+    if (this.#view) return this.#view();
+    return this.#isMarkdown ? markdown(this.text) : plainText(this.text, "message-block-text");
+  }
+
+  /** @param {boolean} expanded */
+  #setState(expanded) {
+    this.#div.dataset.state = expanded ? "expanded" : "collapsed";
+    this.#toggle.setAttribute("aria-expanded", String(expanded));
+  }
+
+  #renderTail() {
+    if (this.#isCompleted) return;
+    const shown =
+      this.#body.firstElementChild ??
+      this.#body.appendChild(element("pre", { className: "message-block-tail" }));
+    shown.textContent = this.#tail;
+  }
+
+  #showTitle() {
+    const title = this.#title === "" ? "" : ` (${this.#title})`;
+    this.#titleSpan.textContent = `${this.#blockType}${title}${this.#isCompleted ? "" : " [receiving...]"}`;
+  }
+
+  #addViewButton() {
+    const button = element("button", { className: "message-block-view", type: "button" });
+    const showLabel = () => {
+      button.textContent = this.#isMarkdown ? "View Raw Data" : "View Markdown";
+    };
+    button.addEventListener("click", () => {
+      this.#isMarkdown = !this.#isMarkdown;
+      showLabel();
+      this.expanded = true;
+    });
+    showLabel();
+    this.#toggle.after(button);
+  }
+}
+
+/** @param {HTMLDivElement} div @returns {MessageBlock | undefined} */
+export function getMessageBlock(div) {
+  return /** @type {any} */ (div)[blockKey];
+}

@@ -1,0 +1,198 @@
+// Renders the responses of a session, one after the other. Pure rendering: no network.
+import { element } from "./dom.js";
+import { formatDuration, formatUsage } from "./format.js";
+import { MessageBlock } from "./messageBlock.js";
+import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
+import { toolView } from "./toolView.js";
+
+/** Few enough to lay out in a frame, many enough that thousands of blocks are few groups. */
+const GROUP_SIZE = 50;
+/** The reader counts as being at the bottom this close to it. */
+const BOTTOM_MARGIN_PX = 24;
+
+/**
+ * A response of a live log (src/liveResponse.ts).
+ * @typedef {{callback?: string, sessionError?: string, [argument: string]: any}} SessionResponse
+ */
+/** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown, startTime: number}} RunningTool */
+
+export class SessionResponseRenderer {
+  #div;
+  #content = element("div", { className: "session-response-content" });
+  #end = element("div", { className: "session-response-end" });
+  #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
+  #latest = element(
+    "button",
+    { className: "session-response-latest small", type: "button" },
+    "Jump to the latest ↓",
+  );
+  /** Blocks by `blockType-blockId`. @type {Map<string, MessageBlock>} */
+  #blocks = new Map();
+  /** @type {Map<string, RunningTool>} */
+  #tools = new Map();
+  /** @type {HTMLElement | undefined} */
+  #group;
+  #isFollowing = true;
+  #lastTop = 0;
+
+  /** @param {HTMLDivElement} div the element to render into, which becomes scrollable */
+  constructor(div) {
+    this.#div = div;
+    div.classList.add("session-response");
+    div.tabIndex = 0;
+    div.setAttribute("role", "log");
+    div.setAttribute("aria-label", "Session responses");
+    this.#awaiting.hidden = true;
+    this.#awaiting.append(element("span", { className: "spinner" }), "Awaits responses ...");
+    this.#end.append(this.#awaiting);
+    this.#latest.hidden = true;
+    this.#latest.addEventListener("click", () => this.scrollToBottom());
+    this.#content.append(this.#end);
+    div.append(this.#content, this.#latest);
+    div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
+    const follow = new ResizeObserver(() => this.#follow());
+    follow.observe(this.#content);
+    follow.observe(div);
+  }
+
+  /**
+   * Shows a response; returns the name of its callback.
+   * @param {SessionResponse} data
+   * @returns {string | undefined}
+   */
+  processCallback(data) {
+    if (typeof data.sessionError === "string") this.#addNotice("error", data.sessionError);
+    const { callback } = data;
+    if (typeof callback === "string" && Object.hasOwn(this.#handlers, callback))
+      this.#handlers[callback]?.(data);
+    return callback;
+  }
+
+  /** @param {string} text @param {string} [title] */
+  addUserMessage(text, title = "") {
+    const block = new MessageBlock("User");
+    block.title = title;
+    block.appendData(text);
+    this.#place(block.divElement);
+    block.complete();
+  }
+
+  /** @param {boolean} isAwaiting */
+  setAwaiting(isAwaiting) {
+    this.#awaiting.hidden = !isAwaiting;
+  }
+
+  scrollToBottom() {
+    this.#isFollowing = true;
+    this.#latest.hidden = true;
+    this.#div.scrollTop = this.#div.scrollHeight;
+  }
+
+  /** @type {Record<string, (data: SessionResponse) => void>} */
+  #handlers = {
+    onStartReasoning: data => this.#start("Reasoning", data.reasoningId),
+    onReasoning: data => this.#append("Reasoning", data.reasoningId, data.delta),
+    onEndReasoning: data => this.#complete("Reasoning", data.reasoningId, data),
+    onStartMessage: data => this.#start("Message", data.messageId),
+    onMessage: data => this.#append("Message", data.messageId, data.delta),
+    onEndMessage: data => this.#complete("Message", data.messageId, data),
+    onStartToolExecution: data => this.#startTool(data),
+    onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
+    onEndToolExecution: data => this.#endTool(data),
+    onUserRequest: data => this.addUserMessage(String(data.prompt ?? "")),
+    onGeneratedUserPrompt: data => this.addUserMessage(String(data.prompt ?? ""), "Task"),
+    onNotice: data => this.#addNotice(String(data.level ?? "info"), String(data.message ?? "")),
+    onUsage: data => this.#addUsage(/** @type {import("./format.js").Usage} */ (data)),
+  };
+
+  /** @param {import("./messageBlock.js").BlockType} blockType @param {unknown} id @param {MessageBlock} [parent] */
+  #start(blockType, id, parent) {
+    const block = new MessageBlock(blockType);
+    this.#blocks.set(`${blockType}-${id}`, block);
+    if (parent) parent.nest(block);
+    else this.#place(block.divElement);
+    return block;
+  }
+
+  /** @param {import("./messageBlock.js").BlockType} blockType @param {unknown} id @param {unknown} delta */
+  #append(blockType, id, delta) {
+    this.#blocks.get(`${blockType}-${id}`)?.appendData(String(delta ?? ""));
+  }
+
+  /** @param {import("./messageBlock.js").BlockType} blockType @param {unknown} id @param {SessionResponse} data */
+  #complete(blockType, id, data) {
+    const block = this.#blocks.get(`${blockType}-${id}`);
+    if (!block) return;
+    if (typeof data.completeContent === "string") block.replaceData(data.completeContent);
+    if (data.interrupted) {
+      block.outcome = "interrupted";
+      block.note = "interrupted";
+    }
+    block.complete();
+  }
+
+  /** @param {SessionResponse} data */
+  #startTool({ toolCallId, parentToolCallId, toolName, toolArguments }) {
+    const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
+    block.title = toolTitle(String(toolName), toolArguments);
+    this.#tools.set(String(toolCallId), {
+      block,
+      toolName: String(toolName),
+      toolArguments,
+      startTime: performance.now(),
+    });
+  }
+
+  /** @param {SessionResponse} data */
+  #endTool({ toolCallId, result, error, interrupted, durationMs }) {
+    const tool = this.#tools.get(String(toolCallId));
+    if (!tool) return;
+    this.#tools.delete(String(toolCallId));
+    const { block, toolName, toolArguments, startTime } = tool;
+    const exitCode = isShell(toolName) ? readShellOutput(result?.content ?? "").exitCode : undefined;
+    const elapsedMs = typeof durationMs === "number" ? durationMs : performance.now() - startTime;
+    const notes = [
+      exitCode ? `exit code ${exitCode}` : "",
+      interrupted ? "interrupted" : "",
+      formatDuration(elapsedMs),
+    ];
+    block.note = notes.filter(note => note !== "").join(" · ");
+    block.outcome = interrupted ? "interrupted" : error || exitCode ? "failed" : "succeeded";
+    block.complete();
+    block.view = () => toolView({ toolName, toolArguments, output: block.text, result, error });
+  }
+
+  /** @param {string} level @param {string} message */
+  #addNotice(level, message) {
+    this.#place(element("div", { className: "notice", "data-level": level }, message));
+  }
+
+  /** @param {import("./format.js").Usage} usage */
+  #addUsage(usage) {
+    const text = formatUsage(usage);
+    if (text !== "") this.#place(element("div", { className: "session-response-usage" }, text));
+  }
+
+  /** @param {HTMLElement} item */
+  #place(item) {
+    if (!this.#group || this.#group.childElementCount >= GROUP_SIZE) {
+      this.#group = element("div", { className: "session-response-group" });
+      this.#end.before(this.#group);
+    }
+    this.#group.append(item);
+  }
+
+  #onScroll() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#div;
+    const isAtBottom = scrollHeight - scrollTop - clientHeight <= BOTTOM_MARGIN_PX;
+    // Only a move up leaves the bottom: what grows below the reader is no wish to stay behind.
+    if (isAtBottom) this.#isFollowing = true;
+    else if (scrollTop < this.#lastTop) this.#isFollowing = false;
+    this.#lastTop = scrollTop;
+    this.#latest.hidden = this.#isFollowing;
+  }
+
+  #follow() {
+    if (this.#isFollowing) this.#div.scrollTop = this.#div.scrollHeight;
+  }
+}

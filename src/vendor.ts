@@ -1,0 +1,64 @@
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Response, Router } from "express";
+
+interface VendorFile {
+  file: string;
+  /** highlight.js ships CommonJS only; browsers want a module. */
+  commonJs?: boolean;
+  /** The name carries a hash of the content, so it never changes. */
+  immutable?: boolean;
+}
+
+const entryOf = (packageName: string) => fileURLToPath(import.meta.resolve(packageName));
+
+function filesOf(folder: string, pattern: RegExp): string[] {
+  return readdirSync(folder).filter(name => pattern.test(name));
+}
+
+/** Everything under /vendor/, by its path: what is not in this table is not served. */
+function listVendorFiles(): Map<string, VendorFile> {
+  const mermaid = dirname(entryOf("mermaid"));
+  const mermaidChunks = join("chunks", "mermaid.esm.min");
+  const highlight = join(dirname(entryOf("highlight.js")), "..", "lib");
+  return new Map<string, VendorFile>([
+    ["/marked.js", { file: entryOf("marked") }],
+    ["/dompurify.js", { file: entryOf("dompurify") }],
+    ["/highlight/core.js", { file: join(highlight, "core.js"), commonJs: true }],
+    ...filesOf(join(highlight, "languages"), /^[a-z0-9-]+\.js$/).map(
+      name => [`/highlight/${name}`, { file: join(highlight, "languages", name), commonJs: true }] as const,
+    ),
+    ["/mermaid/mermaid.js", { file: join(mermaid, "mermaid.esm.min.mjs") }],
+    ...filesOf(join(mermaid, mermaidChunks), /\.mjs$/).map(
+      name =>
+        [
+          `/mermaid/chunks/mermaid.esm.min/${name}`,
+          { file: join(mermaid, mermaidChunks, name), immutable: true },
+        ] as const,
+    ),
+  ]);
+}
+
+function asModule(commonJs: string): string {
+  return `const module = { exports: {} };\n${commonJs}\nexport default module.exports;\n`;
+}
+
+async function sendVendorFile(vendorFile: VendorFile, response: Response): Promise<void> {
+  const text = await readFile(vendorFile.file, "utf8");
+  response
+    .type("text/javascript")
+    .set("Cache-Control", vendorFile.immutable ? "public, max-age=31536000, immutable" : "no-cache")
+    .send(vendorFile.commonJs ? asModule(text) : text);
+}
+
+/** Serves the libraries that the pages use, from node_modules; to be mounted at /vendor. */
+export function createVendorRouter(): Router {
+  const files = listVendorFiles();
+  return Router().get("/{*path}", async (request, response, next) => {
+    const vendorFile = files.get(request.path);
+    if (!vendorFile) return next();
+    await sendVendorFile(vendorFile, response);
+  });
+}
