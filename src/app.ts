@@ -10,6 +10,7 @@ import type { Log } from "./log.js";
 import { packageRoot } from "./paths.js";
 import { PortalError } from "./portalError.js";
 import { staticRouter } from "./staticRouter.js";
+import { createVendorRouter } from "./vendor.js";
 
 export interface AppOptions {
   routes: readonly Route[];
@@ -27,6 +28,7 @@ export function createApp({ routes, log, port, stopping }: AppOptions): Express 
   app.disable("etag");
   app.use(hostGuard({ port }), securityHeaders());
   app.use(staticRouter(join(packageRoot, "assets")));
+  app.use("/vendor", createVendorRouter());
   app.use(originGuard(), refuseMalformedPath());
   app.use(function refuseWhenStopping(_req, _res, next) {
     if (stopping()) throw PortalError.unavailable("Stopping", "The portal is stopping");

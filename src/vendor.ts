@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import compression from "compression";
 import { type Response, Router } from "express";
 
 interface VendorFile {
@@ -45,18 +47,19 @@ function asModule(commonJs: string): string {
   return `const module = { exports: {} };\n${commonJs}\nexport default module.exports;\n`;
 }
 
-async function sendVendorFile(vendorFile: VendorFile, response: Response): Promise<void> {
-  const text = await readFile(vendorFile.file, "utf8");
+async function sendVendorFile({ file, commonJs, immutable }: VendorFile, response: Response): Promise<void> {
+  const text = await readFile(file, "utf8");
   response
     .type("text/javascript")
-    .set("Cache-Control", vendorFile.immutable ? "public, max-age=31536000, immutable" : "no-cache")
-    .send(vendorFile.commonJs ? asModule(text) : text);
+    .set("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache")
+    .set("ETag", `"${createHash("sha256").update(text).digest("base64url")}"`)
+    .send(commonJs ? asModule(text) : text);
 }
 
 /** Serves the libraries that the pages use, from node_modules; to be mounted at /vendor. */
 export function createVendorRouter(): Router {
   const files = listVendorFiles();
-  return Router().get("/{*path}", async (request, response, next) => {
+  return Router().get("/{*path}", compression(), async (request, response, next) => {
     const vendorFile = files.get(request.path);
     if (!vendorFile) return next();
     await sendVendorFile(vendorFile, response);
