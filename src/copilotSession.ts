@@ -1,4 +1,17 @@
-import type { CopilotSession } from "@github/copilot-sdk";
+import { randomUUID } from "node:crypto";
+import type { CopilotClient, CopilotSession, ProviderConfig } from "@github/copilot-sdk";
+import { approveAll } from "@github/copilot-sdk";
+import type { Log } from "./log.js";
+import { CopilotAgentSession } from "./sessions/copilotAgentSession.js";
+import { errorText } from "./sessions/errorText.js";
+import { createEventAdapter } from "./sessions/eventAdapter.js";
+import { jobTools } from "./sessions/jobTools.js";
+import { safeCallbacks } from "./sessions/safeCallbacks.js";
+import type { TurnUsage } from "./sessions/turnUsage.js";
+import { withTimeout } from "./withTimeout.js";
+
+export { SessionCrashedError } from "./sessions/sessionCrashedError.js";
+export type { TurnUsage } from "./sessions/turnUsage.js";
 
 /** The session interface of the source document: everything above it is the same for every backend. */
 export interface ICopilotSession {
@@ -30,4 +43,109 @@ export interface ICopilotSessionCallbacks {
   onAgentStart(turnId: string): void;
   onAgentEnd(turnId: string): void;
   onIdle(): void;
+}
+
+export type NoticeLevel = "info" | "warning" | "error";
+
+/** What goes beyond the source document: which blocks were cut short, what a request cost, what is worth knowing. */
+export interface SessionCallbacks extends ICopilotSessionCallbacks {
+  onEndReasoning(reasoningId: string, completeContent: string, interrupted?: true): void;
+  onEndMessage(messageId: string, completeContent: string, interrupted?: true): void;
+  onEndToolExecution(
+    toolCallId: string,
+    result: { content: string; detailedContent?: string } | undefined,
+    error: { message: string; code?: string } | undefined,
+    interrupted?: true,
+  ): void;
+  /** Once per request, just before `onIdle`. */
+  onUsage?(usage: TurnUsage): void;
+  onNotice?(level: NoticeLevel, message: string): void;
+}
+
+/** Only an idle or busy session takes requests; the others are resumed by `startSession` with the same id. */
+export type SessionState = "idle" | "busy" | "detached" | "stopped" | "crashed";
+
+export interface AgentSession extends ICopilotSession {
+  readonly id: string;
+  readonly state: SessionState;
+  /** Resolves when no request runs or waits, or when the session has ended. */
+  idle(): Promise<void>;
+  /** Resolves when the session takes no more requests: detached, stopped or crashed. Never rejects. */
+  readonly ended: Promise<void>;
+  /** Ends the running turn and what it left in the background. Its request resolves; those that wait go on. */
+  cancel(): Promise<void>;
+  /** Leaves the runtime; the conversation stays on disk. Only an idle session can. */
+  detach(): Promise<void>;
+  /** The runtime died: ends what is open and rejects every request. */
+  crash(reason: string): void;
+}
+
+export interface StartSessionOptions {
+  sessionId?: string;
+  /** Go on with the conversation that `sessionId` has on disk. */
+  resume?: boolean;
+  /** The model's name on the wire, where it differs from its id. */
+  model?: string;
+  provider?: ProviderConfig;
+  /** False saves work where nobody watches: text then comes in one piece. */
+  streaming?: boolean;
+  /** Where the runtime writes the output of a tool that is too long for the conversation. */
+  toolOutputDirectory?: string;
+  /** A turn without any event for this long is ended. */
+  noProgressTimeoutMs?: number;
+  log?: Log;
+}
+
+/** More than the runtime's own 20 KB, so that the output of a build or a test run stays in the conversation. */
+const maxToolOutputBytes = 200_000;
+/** Longer than the runtime waits for a silent provider (700 s), because it then tries again by itself. */
+const defaultNoProgressTimeoutMs = 15 * 60_000;
+const startTimeoutMs = 60_000;
+
+/** Starts a session with the job tools on the given runtime, or resumes one. */
+export async function startSession(
+  client: CopilotClient,
+  modelId: string,
+  callback: SessionCallbacks,
+  workingDirectory?: string,
+  options: StartSessionOptions = {},
+): Promise<AgentSession> {
+  const { sessionId = randomUUID(), provider, log } = options;
+  const config = {
+    clientName: "copilot-portal",
+    model: options.model ?? modelId,
+    streaming: options.streaming ?? true,
+    tools: jobTools(),
+    // The one place that decides what an agent may do.
+    onPermissionRequest: approveAll,
+    largeOutput: {
+      maxSizeBytes: maxToolOutputBytes,
+      ...(options.toolOutputDirectory !== undefined && { outputDirectory: options.toolOutputDirectory }),
+    },
+    ...(provider && { provider }),
+    ...(workingDirectory !== undefined && { workingDirectory }),
+  };
+  const secrets = [provider?.apiKey, provider?.bearerToken].filter(secret => secret !== undefined);
+  const starting = options.resume
+    ? client.resumeSession(sessionId, config)
+    : client.createSession({ ...config, sessionId });
+  const raw = await withTimeout(
+    starting,
+    startTimeoutMs,
+    "The Copilot runtime did not start the session.",
+  ).catch((error: unknown) => {
+    throw new Error(errorText(error instanceof Error ? error.message : String(error), secrets));
+  });
+  const callbacks = safeCallbacks(callback, log);
+  const adapter = createEventAdapter(callbacks, {
+    secrets,
+    // Blocks of an earlier run of this conversation are in the same log.
+    ...(options.resume && { idTag: `@${Date.now().toString(36)}` }),
+  });
+  return new CopilotAgentSession(raw, adapter, {
+    noProgressTimeoutMs: options.noProgressTimeoutMs ?? defaultNoProgressTimeoutMs,
+    secrets,
+    notice: message => callbacks.onNotice?.("warning", message),
+    log,
+  });
 }

@@ -1,0 +1,15 @@
+/**
+ * Why a request failed: the runtime died with all its sessions, this turn ended in an error (the session goes on),
+ * it took too long, or the session was stopped.
+ */
+export type CrashKind = "runtime-died" | "turn-failed" | "timeout" | "stopped";
+
+export class SessionCrashedError extends Error {
+  override readonly name = "SessionCrashedError";
+  readonly kind: CrashKind;
+
+  constructor(kind: CrashKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}

@@ -1,0 +1,57 @@
+/** What one request cost, sub-agents included. */
+export interface TurnUsage {
+  modelCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+  /** As the backend counts it: on GitHub the sum of the models' multipliers. */
+  cost: number;
+  /** GitHub charges what the user asked for, not what the agent asks on its own. */
+  premiumRequests: number;
+  durationMs: number;
+}
+
+/** The part of `assistant.usage` that is counted. */
+export interface ModelCallUsage {
+  inputTokens?: number;
+  outputTokens?: number;
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
+  reasoningTokens?: number;
+  cost?: number;
+  duration?: number;
+  initiator?: string;
+  isByok?: boolean;
+}
+
+export function noUsage(): TurnUsage {
+  return {
+    modelCalls: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    cost: 0,
+    premiumRequests: 0,
+    durationMs: 0,
+  };
+}
+
+export function addUsage(sum: TurnUsage, call: ModelCallUsage): TurnUsage {
+  const cost = call.cost ?? 0;
+  const charged = call.initiator === "user" && call.isByok !== true;
+  return {
+    modelCalls: sum.modelCalls + 1,
+    inputTokens: sum.inputTokens + (call.inputTokens ?? 0),
+    outputTokens: sum.outputTokens + (call.outputTokens ?? 0),
+    cacheReadTokens: sum.cacheReadTokens + (call.cacheReadTokens ?? 0),
+    cacheWriteTokens: sum.cacheWriteTokens + (call.cacheWriteTokens ?? 0),
+    reasoningTokens: sum.reasoningTokens + (call.reasoningTokens ?? 0),
+    cost: sum.cost + cost,
+    premiumRequests: sum.premiumRequests + (charged ? cost : 0),
+    durationMs: sum.durationMs + (call.duration ?? 0),
+  };
+}

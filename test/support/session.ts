@@ -1,0 +1,59 @@
+import type { TestContext } from "node:test";
+import type { CopilotClient } from "@github/copilot-sdk";
+import { type AgentSession, type StartSessionOptions, startSession } from "../../src/copilotSession.js";
+import { defer, tempFolder } from "./cleanup.js";
+import { type Recorder, recorder } from "./recorder.js";
+import { startRuntime } from "./runtime.js";
+import { type Script, type ScriptedModel, startScriptedModel } from "./scriptedModel.js";
+
+export interface SessionForTest {
+  session: AgentSession;
+  record: Recorder;
+}
+
+export interface SessionBench {
+  model: ScriptedModel;
+  client: CopilotClient;
+  folder: string;
+  /** A session on the real runtime, driven by the scripted model, with everything it says recorded. */
+  start(options?: StartSessionOptions): Promise<SessionForTest>;
+}
+
+export async function sessionBench(
+  t: TestContext,
+  script: Script,
+  env: NodeJS.ProcessEnv = {},
+): Promise<SessionBench> {
+  const folder = await tempFolder(t);
+  const model = await startScriptedModel(t, script);
+  const client = await startRuntime(t, env);
+  return { model, client, folder, start: options => sessionOn(t, client, model, folder, options) };
+}
+
+export async function sessionOn(
+  t: TestContext,
+  client: CopilotClient,
+  model: ScriptedModel,
+  folder: string,
+  options: StartSessionOptions = {},
+): Promise<SessionForTest> {
+  const record = recorder();
+  const session = await startSession(client, model.modelId, record.callbacks, folder, {
+    provider: { type: "openai", baseUrl: model.baseUrl, apiKey: model.apiKey },
+    ...options,
+  });
+  defer(t, () => session.stop());
+  return { session, record };
+}
+
+/** The conversation as the model last saw it: who said what, without what the runtime adds. */
+export function conversation(model: ScriptedModel): string[] {
+  const request = model.requests.at(-1)?.request;
+  return (request?.messages ?? [])
+    .filter(message => message.role !== "system")
+    .map(message => `${message.role}: ${stripped(message.content)}`);
+}
+
+function stripped(content: string): string {
+  return content.replace(/<current_datetime>.*?<\/current_datetime>\s*/gs, "").trim();
+}
