@@ -104,9 +104,13 @@ export function simplifyWork(work: WorkInput): WorkInput {
   return rebuild<TaskWorkInput, TaskWorkInput>(work, ref => ({ ...ref }), flattened);
 }
 
+/** The same tree with other Refs. */
+export function mapRefs<From extends AnyRef, To>(work: WorkOf<From>, change: (ref: From) => To): WorkOf<To> {
+  return rebuild(work, change, group => group.works);
+}
+
 /** Numbers the Refs 0, 1, 2… in the order in which they may run. */
 export function assignWorkId(work: WorkInput): Work<number> {
   let next = 0;
-  const numbered = (ref: TaskWorkInput) => ({ ...ref, workIdInJob: next++ });
-  return rebuild(work, numbered, group => group.works);
+  return mapRefs(work, ref => ({ ...ref, workIdInJob: next++ }));
 }
