@@ -1,0 +1,148 @@
+import { expandPromptDynamic, type Model, type Prompt, type Task } from "../jobsDef.js";
+import { PortalError } from "../portalError.js";
+import { TaskMissions } from "./taskMissions.js";
+import { retryPrompt } from "./taskPrompts.js";
+import { report } from "./taskReport.js";
+import type { TaskResult, TaskSetup, TaskSteps } from "./taskSteps.js";
+import { missingTools, type ReportedValues, type ToolCall, valuesAfter, verdictOf } from "./toolCalls.js";
+
+/** What came of checking the criteria of one round. */
+type Check =
+  | { kind: "passed" }
+  | { kind: "failed"; missing: readonly string[] }
+  | { kind: "crashed"; error: string };
+
+/** The model that runs a task's prompt: the caller's, else the task's own, else the driving one. */
+export function taskModelId(setup: Pick<TaskSetup, "entry" | "taskName" | "modelIdOverride">): string {
+  const { entry, modelIdOverride } = setup;
+  const { model } = taskOf(setup);
+  return modelIdOverride ?? (model && modelIdOf(entry.models, model)) ?? entry.models.driving ?? "";
+}
+
+export function modelIdOf(models: TaskSetup["entry"]["models"], model: Model): string | undefined {
+  return "id" in model ? model.id : models[model.category];
+}
+
+function taskOf({ entry, taskName }: Pick<TaskSetup, "entry" | "taskName">): Task {
+  const task = Object.hasOwn(entry.tasks, taskName) ? entry.tasks[taskName] : undefined;
+  if (!task) throw PortalError.domain("TaskNotFound", `There is no task ${JSON.stringify(taskName)}`);
+  return task;
+}
+
+/** Everything that a task decides, from its availability to its result. */
+export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
+  const task = taskOf(setup);
+  const { availability, criteria } = task;
+  const borrowing = setup.borrowedModelId !== undefined;
+  const modelId = setup.borrowedModelId ?? taskModelId(setup);
+  const missions = new TaskMissions({
+    entry: setup.entry,
+    modelId,
+    mode: borrowing ? "borrowing" : criteria?.runConditionInSameSession === false ? "multiple" : "single",
+  });
+  let values: ReportedValues = { "user-input": setup.userInput, "task-model": modelId };
+
+  const textOf = (prompt: Prompt) => expandPromptDynamic(setup.entry, prompt, values)[0] ?? "";
+
+  /** One round, with what it reported remembered. */
+  function* round(role: "task" | "driving", prompt: () => string) {
+    const outcome = yield* missions.run(role, prompt);
+    if (outcome.kind === "finished") {
+      values = valuesAfter(values, outcome.toolCalls);
+      for (const { name, argument } of outcome.toolCalls) {
+        if (name === "job_prerequisite_failed") {
+          yield* report("MISC", `The agent reported that a prerequisite failed: ${argument}`);
+        }
+      }
+    }
+    return outcome;
+  }
+
+  /** Asks the driving session and reports its answer under the name of the field. */
+  function* ask(prefix: "AVAILABILITY" | "CRITERIA", prompt: Prompt): TaskSteps<Check> {
+    const outcome = yield* round("driving", () => textOf(prompt));
+    if (outcome.kind === "crashed") return outcome;
+    const { passed, reason } = verdictOf(outcome.toolCalls);
+    yield* report(
+      prefix,
+      `${passed ? "Passed" : "Failed"}: condition ${JSON.stringify(textOf(prompt))}: ${reason}`,
+    );
+    return passed ? { kind: "passed" } : { kind: "failed", missing: [] };
+  }
+
+  function* checkAvailability(): TaskSteps<Check> {
+    if (borrowing || setup.ignoreAvailability) return { kind: "passed" };
+    if (availability?.previousTasks) {
+      const before = setup.previousTasks ?? [];
+      const passed = before.some(name => availability.previousTasks?.includes(name));
+      const reason = before.length > 0 ? `just before finished ${quoted(before)}` : "no task finished before";
+      yield* report(
+        "AVAILABILITY",
+        `${passed ? "Passed" : "Failed"}: previousTasks ${quoted(availability.previousTasks)}: ${reason}`,
+      );
+      if (!passed) return { kind: "failed", missing: [] };
+    }
+    return availability?.condition ? yield* ask("AVAILABILITY", availability.condition) : { kind: "passed" };
+  }
+
+  function* checkCriteria(toolCalls: readonly ToolCall[]): TaskSteps<Check> {
+    if (criteria?.toolExecuted) {
+      const missing = missingTools(criteria.toolExecuted, toolCalls);
+      const reason =
+        missing.length > 0 ? `not called in the last round: ${missing.join(", ")}` : "all were called";
+      yield* report(
+        "CRITERIA",
+        `${missing.length > 0 ? "Failed" : "Passed"}: toolExecuted ${quoted(criteria.toolExecuted)}: ${reason}`,
+      );
+      if (missing.length > 0) return { kind: "failed", missing };
+    }
+    return criteria?.condition ? yield* ask("CRITERIA", criteria.condition) : { kind: "passed" };
+  }
+
+  /** One run of the prompt and its check. */
+  function* attempt(prompt: () => string): TaskSteps<Check> {
+    const outcome = yield* round("task", prompt);
+    return outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome.toolCalls);
+  }
+
+  function* retries(firstMissing: readonly string[]): TaskSteps<TaskResult> {
+    const { retryTimes = 0, additionalPrompt } = criteria?.failureAction ?? {};
+    let missing = firstMissing;
+    for (let retry = 1; retry <= retryTimes; retry++) {
+      yield* report("OPERATION", `Retry ${retry} of ${retryTimes}`);
+      const check = yield* attempt(() =>
+        retryPrompt(textOf(task.prompt), missing, additionalPrompt && textOf(additionalPrompt)),
+      );
+      if (check.kind === "passed") return yield* succeed();
+      if (check.kind === "failed") missing = check.missing;
+      else if (borrowing) return yield* fail("The borrowed session crashed", check.error);
+      else yield* report("DECISION", `The crash counts as the failure of retry ${retry} of ${retryTimes}`);
+    }
+    yield* report("DECISION", `The retry budget is spent: ${retryTimes} of ${retryTimes}`);
+    return yield* fail("The criteria are not met");
+  }
+
+  function* succeed(): TaskSteps<TaskResult> {
+    yield* report("TASK SUCCEEDED", criteria ? "All criteria are met" : "There are no criteria to meet");
+    yield* missions.end(true);
+    return { succeeded: true };
+  }
+
+  function* fail(reason: string, crashError?: string): TaskSteps<TaskResult> {
+    yield* report("TASK FAILED", reason);
+    yield* missions.end(false);
+    return crashError === undefined ? { succeeded: false } : { succeeded: false, crashError };
+  }
+
+  const available = yield* checkAvailability();
+  if (available.kind === "crashed")
+    return yield* fail("The availability could not be checked", available.error);
+  if (available.kind === "failed") return yield* fail("The task is not available");
+  const first = yield* attempt(() => textOf(task.prompt));
+  if (first.kind === "crashed") return yield* fail("The session crashed", first.error);
+  return first.kind === "passed" ? yield* succeed() : yield* retries(first.missing);
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map(name => JSON.stringify(name)).join(", ");
+}
