@@ -1,0 +1,187 @@
+import { DBOS, type GetWorkflowsInput, type WorkflowHandle } from "@dbos-inc/dbos-sdk";
+import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
+import type { Pool } from "pg";
+import type { Log } from "../log.js";
+
+/**
+ * What durable code may do. Between these calls it decides purely: no clock, no random, no I/O,
+ * and the same calls in the same order whenever it is run again.
+ */
+export interface Flow {
+  readonly id: string;
+  /** Runs `work` at least once and remembers its small result; a remembered step is never run again. */
+  step<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** Starts another flow, or finds the one that has this id; the start is remembered. */
+  start<T>(kind: string, id: string, input: unknown): Promise<RunningFlow<T>>;
+}
+
+export interface RunningFlow<T> {
+  result(): Promise<T>;
+}
+
+/** Durable code by kind. It must be the same after a restart. */
+export type Flows = Record<string, (flow: Flow, input: never) => Promise<unknown>>;
+
+/** Durable execution as the jobs need it; what is behind it can be replaced. */
+export interface DurableJobs {
+  /** Resolves when the flow is in the store; from then on it runs to its end, whatever dies. */
+  submit(kind: string, id: string, input: unknown): Promise<void>;
+  /** The flow and everything that it started take no further step. */
+  cancel(id: string): Promise<void>;
+  /** A cancelled flow goes on where it was. */
+  resume(id: string): Promise<void>;
+  status(id: string): Promise<FlowStatus | undefined>;
+  /** Forgets a flow and everything that it started. */
+  delete(id: string): Promise<void>;
+  /** Leaves running flows as they are: the next start goes on with them. */
+  close(): Promise<void>;
+}
+
+export type FlowStatus = "running" | "ended" | "failed" | "cancelled";
+
+export interface DurableJobsOptions {
+  pool: Pool;
+  flows: Flows;
+  log: Log;
+}
+
+/** Raise it only when flows of an earlier version can no longer be gone on with. */
+const flowVersion = "1";
+
+/** Each dispatch after a crash counts as one; the default of 100 would give up on a job of a bad day. */
+const maxRecoveryAttempts = 1000;
+
+/** We have neither schedules nor flows with a deadline: looking for them every second cost 2 % of a core. */
+const unusedIntervalMs = 3_600_000;
+
+/** How long after its end in this process a flow's result may take to be in the store. */
+const pollingIntervalMs = 20;
+
+/** DBOS wants its workflows registered once per process, so what the open engine has is looked up here. */
+let open: { flows: Flows; unended: Unended } | undefined;
+
+const runFlow = DBOS.registerWorkflow(
+  async (kind: string, input: unknown): Promise<unknown> => {
+    const code = open?.flows[kind];
+    if (!open || !code) throw new Error(`No durable code of the kind ${JSON.stringify(kind)}`);
+    const { unended } = open;
+    const id = String(DBOS.workflowID);
+    try {
+      return await code(flowOf(id, unended), input as never);
+    } finally {
+      unended.end(id);
+    }
+  },
+  { name: "flow", maxRecoveryAttempts },
+);
+
+function flowOf(id: string, unended: Unended): Flow {
+  return {
+    id,
+    step: (name, work) => DBOS.runStep(work, { name }),
+    async start<T>(kind: string, childId: string, input: unknown) {
+      const handle = (await DBOS.startWorkflow(runFlow, { workflowID: childId })(
+        kind,
+        input,
+      )) as WorkflowHandle<T>;
+      return {
+        async result() {
+          await unended.wait(childId);
+          return handle.getResult({ pollingIntervalMs });
+        },
+      };
+    },
+  };
+}
+
+/** Flows that an earlier process left running: waiting here for their end costs nothing, polling for it would. */
+class Unended {
+  #waiting = new Map<string, { ended: Promise<void>; end: () => void }>();
+
+  add(ids: string[]): void {
+    for (const id of ids) {
+      const { promise: ended, resolve: end } = promiseWithResolve();
+      this.#waiting.set(id, { ended, end });
+    }
+  }
+
+  end(id: string): void {
+    this.#waiting.get(id)?.end();
+    this.#waiting.delete(id);
+  }
+
+  endBelow(id: string): void {
+    for (const other of [...this.#waiting.keys()]) if (other.startsWith(`${id}/`)) this.end(other);
+  }
+
+  async wait(id: string): Promise<void> {
+    await this.#waiting.get(id)?.ended;
+  }
+}
+
+function promiseWithResolve(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>(done => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** Opens the engine and goes on with what was running when the last process ended. */
+export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions): Promise<DurableJobs> {
+  const unended = new Unended();
+  open = { flows, unended };
+  workflowTimeoutConfig.pollingIntervalMs = unusedIntervalMs;
+  DBOS.setConfig({
+    name: "copilot-portal",
+    // Never connected to: the pool is. DBOS parses it all the same.
+    systemDatabaseUrl: "postgresql://embedded@localhost/postgres",
+    systemDatabasePool: pool,
+    useListenNotify: false,
+    applicationVersion: flowVersion,
+    executorID: "local",
+    schedulerPollingIntervalMs: unusedIntervalMs,
+    logger: {
+      info: entry => log.debug({ dbos: entry }),
+      debug: entry => log.trace({ dbos: entry }),
+      warn: entry => log.debug({ dbos: entry }),
+      error: entry => log.warn({ dbos: entry }),
+    },
+  });
+  await DBOS.launch();
+  unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));
+  return {
+    async submit(kind, id, input) {
+      await DBOS.startWorkflow(runFlow, { workflowID: id })(kind, input);
+    },
+    async cancel(id) {
+      await DBOS.cancelWorkflow(id, { cancelChildren: true });
+      unended.endBelow(id);
+    },
+    async resume(id) {
+      const ids = [id, ...(await idsOf({ workflow_id_prefix: `${id}/`, status: "CANCELLED" }))];
+      unended.add(ids);
+      await DBOS.resumeWorkflows(ids);
+    },
+    async status(id) {
+      const found = await DBOS.getWorkflowStatus(id);
+      return found ? statusOf(found.status) : undefined;
+    },
+    delete: id => DBOS.deleteWorkflows([id], true),
+    async close() {
+      await DBOS.shutdown();
+      open = undefined;
+    },
+  };
+}
+
+async function idsOf(query: GetWorkflowsInput): Promise<string[]> {
+  const found = await DBOS.listWorkflows({ ...query, loadInput: false, loadOutput: false });
+  return found.map(flow => flow.workflowID);
+}
+
+function statusOf(status: string): FlowStatus {
+  if (status === "SUCCESS") return "ended";
+  if (status === "CANCELLED") return "cancelled";
+  return status === "ERROR" || status === "MAX_RECOVERY_ATTEMPTS_EXCEEDED" ? "failed" : "running";
+}
