@@ -6,14 +6,13 @@ import { openBrowser } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
 import { createPortal } from "./portal.js";
 import { PortalError } from "./portalError.js";
-import { runStages } from "./shutdown.js";
+import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 
-/** Ends a start that failed: one clear line for what the user can mend, everything for what is our mistake. */
-function fail(error: unknown): never {
+/** One clear line for what the user can mend, everything for what is our mistake. */
+function explain(error: unknown): void {
   const known = error instanceof StartError || error instanceof PortalError;
   process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : error}\n`);
-  process.exit(1);
 }
 
 async function start(): Promise<void> {
@@ -22,35 +21,28 @@ async function start(): Promise<void> {
   const log = createLog(options.logLevel);
   const { server, port } = await listen(options.host, options.port);
 
-  let stopping = false;
-  async function stop(exitCode = 0): Promise<void> {
-    if (stopping) process.exit(exitCode);
-    stopping = true;
-    await runStages(portal.stages, log);
-    server.closeAllConnections();
-    process.exit(exitCode);
-  }
-
-  const portal = createPortal({
-    options,
-    config,
-    log,
-    port,
-    stopping: () => stopping,
-    stop: () => void stop(),
-  });
+  const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
+  const closeServer = { name: "connections", timeoutMs: 200, stop: () => server.closeAllConnections() };
+  const portal = createPortal({ options, config, log, port, shutdown });
   server.on("request", portal.app);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => shutdown.signal());
   process.on("unhandledRejection", error => log.error({ err: error }, "unhandled rejection"));
   process.on("uncaughtException", error => {
     log.fatal({ err: error }, "unexpected failure, stopping");
-    void stop(1);
+    void shutdown.stop(1);
   });
-  portal.ready.catch(fail);
+  portal.ready.catch(error => {
+    if (shutdown.stopping) return;
+    explain(error);
+    void shutdown.stop(1);
+  });
 
   const url = `http://localhost:${port}`;
   process.stdout.write(`${url}\n${url}/api/stop\n`);
   if (options.open) openBrowser(url, log);
 }
 
-start().catch(fail);
+start().catch(error => {
+  explain(error);
+  process.exit(1);
+});

@@ -8,7 +8,7 @@ import { providerBackends } from "./backends/providers.js";
 import type { Config } from "./config.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
-import type { Stage } from "./shutdown.js";
+import type { Shutdown, Stage } from "./shutdown.js";
 import { openStore } from "./store/store.js";
 
 export interface Portal {
@@ -25,17 +25,24 @@ export interface PortalOptions {
   log: Log;
   /** The port that is open. */
   port: number;
-  stopping(): boolean;
-  stop(): void;
+  shutdown: Pick<Shutdown, "stopping" | "stop">;
 }
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
-export function createPortal({ options, config, log, port, stopping, stop }: PortalOptions): Portal {
+export function createPortal({ options, config, log, port, shutdown }: PortalOptions): Portal {
   const store = openStore({ dataDir: options.dataDir, log });
   const models = createCatalog({ backends: providerBackends(config.providers, process.env), log });
 
-  const routes = [...portalRoutes({ stop, health: () => healthOf(store.state()) }), ...modelRoutes(models)];
-  const app = createApp({ routes: withOpenApi(routes), log, port: () => port, stopping });
+  const routes = [
+    ...portalRoutes({ stop: () => void shutdown.stop(), health: () => healthOf(store.state()) }),
+    ...modelRoutes(models),
+  ];
+  const app = createApp({
+    routes: withOpenApi(routes),
+    log,
+    port: () => port,
+    stopping: () => shutdown.stopping,
+  });
   const stages = [{ name: "store", timeoutMs: 1500, stop: () => store.close() }];
   return { app, stages, ready: store.ready };
 }

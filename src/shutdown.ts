@@ -26,3 +26,42 @@ async function runStage({ name, timeoutMs, stop }: Stage, log: Log): Promise<voi
 export async function runStages(stages: readonly Stage[], log: Log): Promise<void> {
   for (const stage of stages) await runStage(stage, log);
 }
+
+/** npm and yarn pass Ctrl+C on to a program that has already got it: the same press arrives twice. */
+const sameSignalMs = 250;
+
+export interface ShutdownOptions {
+  stages(): readonly Stage[];
+  exit(code: number): void;
+  log: Log;
+  now?(): number;
+}
+
+/** Stops once, whoever asks; only a signal that comes again later does not wait for the stages. */
+export class Shutdown {
+  readonly #options: ShutdownOptions;
+  readonly #now: () => number;
+  #startedAtMs: number | undefined;
+
+  constructor(options: ShutdownOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  get stopping(): boolean {
+    return this.#startedAtMs !== undefined;
+  }
+
+  async stop(exitCode = 0): Promise<void> {
+    if (this.stopping) return;
+    this.#startedAtMs = this.#now();
+    const { stages, exit, log } = this.#options;
+    await runStages(stages(), log);
+    exit(exitCode);
+  }
+
+  async signal(): Promise<void> {
+    if (this.#startedAtMs === undefined) return this.stop();
+    if (this.#now() - this.#startedAtMs >= sameSignalMs) this.#options.exit(1);
+  }
+}
