@@ -58,12 +58,12 @@ export function refuseUnknownEndpoint(): RequestHandler {
 
 /** The last middleware: every error becomes a JSON answer, and one that nobody expected a line in the log. */
 export function answerErrors(log: Log): ErrorRequestHandler {
-  return function answerError(error: unknown, req, res, next) {
+  return function answerError(error: unknown, req, res, _next) {
     const { status, body } = errorAnswerOf(error, randomUUID);
     if (status === 500)
       log.error({ err: error, id: body.id, method: req.method, path: req.path }, "request failed");
-    // Half an answer cannot be taken back: Express closes the connection.
-    if (res.headersSent) return next(error);
+    // Half an answer cannot be taken back, only cut off.
+    if (res.headersSent) return void res.destroy();
     res.status(status).json(body);
   };
 }

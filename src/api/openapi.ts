@@ -50,6 +50,7 @@ function operation(route: Route, method: Method): JsonSchema {
     operationId: operationId(route, method),
     summary: route.summary,
     ...(route.description && { description: route.description }),
+    ...(route.deprecated && { deprecated: true }),
     tags: [route.path.startsWith("copilot/") ? (route.path.split("/")[1] ?? "") : "portal"],
     parameters: parameters(route),
     // OpenAPI gives the body of a GET no meaning, although the portal reads it.

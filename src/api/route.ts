@@ -32,6 +32,8 @@ export interface Call<Params = Record<string, string>, Query = Record<string, un
 interface RouteText {
   readonly summary: string;
   readonly description?: string;
+  /** An older shape of another route, kept for scripts that use it. */
+  readonly deprecated?: boolean;
   /** What the text of the body is; a route without it ignores the body. */
   readonly body?: "none" | "text";
   readonly bodyDescription?: string;
