@@ -1,0 +1,144 @@
+/** The tools with which an agent reports to a task. */
+export type JobTool =
+  | "job_prepare_document"
+  | "job_boolean_true"
+  | "job_boolean_false"
+  | "job_prerequisite_failed";
+
+type Verdict = "job_boolean_true" | "job_boolean_false";
+
+/** What a prompt of a task or a condition wants to be told, and the demo model's answer to it. */
+export interface JobReport {
+  tool: JobTool;
+  argument: string;
+}
+
+/** Marks what the demo model made up to complain about, so that it recognises it when it is quoted later. */
+const findingMark = "Demo finding:";
+const finding = `${findingMark} the change is not mentioned in the README yet. (Made up, to show a second round.)`;
+
+const goodWords =
+  /^(pass\w*|succe\w*|complete\w*|done|ready|good|correct\w*|fixed|resolved|finish\w*|clean|satisf\w*|meets?|met|ok|okay|approv\w*|exists?|enough|works?|green|implemented)$/;
+const badWords =
+  /^(fail\w*|issues?|problems?|bugs?|errors?|missing|remain\w*|left|incomplete|unfinished|unresolved|broken|wrong|findings?|needs?|needed|more|reject\w*|defects?|gaps?)$/;
+const negations = /^(no|not|none|nothing|without|never|isn't|aren't|don't|doesn't|zero)$/;
+
+/** Above zero the text speaks of a good state, below zero of a bad one. */
+function tone(text: string): number {
+  let sum = 0;
+  let sign = 1;
+  for (const word of text.toLowerCase().match(/[a-z']+/g) ?? []) {
+    if (negations.test(word)) sign = -1;
+    else if (goodWords.test(word) || badWords.test(word)) {
+      sum += goodWords.test(word) ? sign : -sign;
+      sign = 1;
+    }
+  }
+  return sum;
+}
+
+/** A clause about both verdicts, cut before the second one. */
+function cutApart(clause: string): string[] {
+  const second = Math.max(clause.indexOf("job_boolean_true"), clause.indexOf("job_boolean_false"));
+  const cut = Math.max(...[",", " or ", " and "].map(mark => clause.lastIndexOf(mark, second)));
+  return cut < 0 ? [] : [clause.slice(0, cut), clause.slice(cut)];
+}
+
+/** The parts of the prompt that speak of `tool` and not of its opposite. */
+function clausesOf(prompt: string, tool: Verdict, opposite: Verdict): string {
+  return prompt
+    .split(/[.;\n]|\botherwise\b|\belse\b|,\s*(?=if\b|and if\b|but if\b|when\b)/i)
+    .flatMap(clause => (clause.includes(tool) && clause.includes(opposite) ? cutApart(clause) : [clause]))
+    .filter(clause => clause.includes(tool) && !clause.includes(opposite))
+    .join(" ")
+    .replaceAll(tool, "");
+}
+
+/** The answer that says "all is well": usually true, but not to "are there problems left?". */
+export function favourableVerdict(prompt: string): Verdict {
+  const forTrue = tone(clausesOf(prompt, "job_boolean_true", "job_boolean_false"));
+  const forFalse = tone(clausesOf(prompt, "job_boolean_false", "job_boolean_true"));
+  const byClauses = forTrue - forFalse;
+  const questions = prompt.match(/[^.?!\n]+\?/g) ?? [];
+  return (byClauses || tone(questions.join(" "))) < 0 ? "job_boolean_false" : "job_boolean_true";
+}
+
+/**
+ * Whether to find something this time. Only where the conversation shows that it is the first time and that
+ * the finding will come back: in the session that did the work, or where the prompt has a place for the
+ * earlier finding (`$reported-false-reason`) that is still empty. A loop therefore always ends.
+ */
+function isFirstReview(prompt: string, earlierPrompts: readonly string[], judgedBefore: boolean): boolean {
+  if (judgedBefore || [prompt, ...earlierPrompts].some(text => text.includes(findingMark))) return false;
+  const emptyPlace = /\b(previous|last|earlier)\b[^\n]{0,80}<MISSING>/i.test(prompt);
+  const reviewsOwnWork = earlierPrompts.length > 0 && /\b(review|verif|inspect)/i.test(prompt);
+  return emptyPlace || reviewsOwnWork;
+}
+
+function mentions(prompt: string, tool: JobTool): boolean {
+  return prompt.includes(tool) && !new RegExp(`\\b(not|don't|never) call \`?${tool}`, "i").test(prompt);
+}
+
+/** Only when it is plainly asked for, or when what the task stands on is not there. */
+function prerequisiteFailed(prompt: string): boolean {
+  if (!mentions(prompt, "job_prerequisite_failed")) return false;
+  const asked = prompt.split(/[.;\n]/).filter(sentence => sentence.includes("job_prerequisite_failed"));
+  const conditional = asked.every(sentence => /\b(if|when|unless|in case|otherwise)\b/i.test(sentence));
+  return !conditional || prompt.includes("<MISSING>");
+}
+
+export function asksForReport(prompt: string): boolean {
+  if (!/\bjob_(prepare_document|boolean_true|boolean_false|prerequisite_failed)\b/.test(prompt)) return false;
+  // "What is job_boolean_true?" wants to be answered, not done.
+  return !/^(what|how|why|which|where|explain|tell)\b/i.test(prompt) || /\b(call|report|use)\b/i.test(prompt);
+}
+
+/** The Markdown file that the prompt names as the place for a document. */
+export function documentPath(prompt: string): string | undefined {
+  const named = /\b(?:write|save|create|put|store)\b[^\n]{0,120}?([\w./\\:~-]*[\w-]\.md)\b/i.exec(
+    prompt,
+  )?.[1];
+  return named && /\.\.|~|:\/\//.test(named) ? undefined : named;
+}
+
+export interface JobConversation {
+  prompt: string;
+  /** The requests before this one, oldest first. */
+  earlierPrompts: readonly string[];
+  /** Whether a verdict was given in this session before this request. */
+  judgedBefore: boolean;
+  /** Where the document was written, if it was. */
+  document: string | undefined;
+}
+
+/** The reports in the order in which they are made. */
+export function chooseReports(conversation: JobConversation): JobReport[] {
+  const { prompt, earlierPrompts, judgedBefore, document } = conversation;
+  if (prerequisiteFailed(prompt)) {
+    return [
+      { tool: "job_prerequisite_failed", argument: "Demo: something that this task needs is missing." },
+    ];
+  }
+  const reports: JobReport[] = [];
+  if (mentions(prompt, "job_prepare_document")) {
+    const argument = document ?? `Demo document for "${titleOf(prompt)}" (no file was written)`;
+    reports.push({ tool: "job_prepare_document", argument });
+  }
+  if (mentions(prompt, "job_boolean_true") || mentions(prompt, "job_boolean_false")) {
+    const good = favourableVerdict(prompt);
+    const bad = good === "job_boolean_true" ? "job_boolean_false" : "job_boolean_true";
+    reports.push(
+      isFirstReview(prompt, earlierPrompts, judgedBefore)
+        ? { tool: bad, argument: finding }
+        : { tool: good, argument: "Demo verdict: I looked at the working directory and all is well." },
+    );
+  }
+  return reports;
+}
+
+/** The first line that says something, short enough for a title. */
+export function titleOf(prompt: string): string {
+  const lines = prompt.split("\n").filter(text => !text.startsWith("The session crashed"));
+  const words = (lines.find(text => /\w/.test(text)) ?? "").replace(/^[#\s]+/, "").trim();
+  return words.length > 60 ? `${words.slice(0, 57)}...` : words;
+}
