@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { knownSecrets } from "./backends/providers.js";
 import { readConfig } from "./config.js";
 import { listen } from "./listen.js";
 import { createLog } from "./log.js";
@@ -18,7 +19,7 @@ function explain(error: unknown): void {
 async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
   const config = readConfig(options.configFile);
-  const log = createLog(options.logLevel);
+  const log = createLog(options.logLevel, knownSecrets(config.providers, process.env));
   const { server, port } = await listen(options.host, options.port);
 
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });

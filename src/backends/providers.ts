@@ -110,3 +110,23 @@ export function providerBackends(configured: readonly ProviderSettings[], env: E
       : providerBackend(fromEnvironment as ProviderSettings, env);
   return [first, ...backends];
 }
+
+const secretVariables = [
+  "COPILOT_PROVIDER_API_KEY",
+  "COPILOT_PROVIDER_BEARER_TOKEN",
+  "COPILOT_GITHUB_TOKEN",
+  "GH_TOKEN",
+  "GITHUB_TOKEN",
+];
+
+/** Every key and token that this portal was given, so that none of them is ever written anywhere. */
+export function knownSecrets(configured: readonly ProviderSettings[], env: Env): string[] {
+  const named = configured.flatMap(({ apiKeyEnv, bearerTokenEnv }) => [apiKeyEnv, bearerTokenEnv]);
+  const fromEnv = [...secretVariables, ...named].map(name => (name === undefined ? undefined : env[name]));
+  const fromConfig = configured.flatMap(({ apiKey, bearerToken, headers = {} }) => [
+    apiKey,
+    bearerToken,
+    ...Object.values(headers),
+  ]);
+  return [...fromEnv, ...fromConfig].filter(secret => secret !== undefined && secret !== "");
+}
