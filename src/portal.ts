@@ -4,6 +4,7 @@ import { modelRoutes } from "./api/modelRoutes.js";
 import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
 import { createApp } from "./app.js";
 import { createCatalog } from "./backends/catalog.js";
+import { demoBackend } from "./backends/demoBackend.js";
 import { providerBackends } from "./backends/providers.js";
 import type { Config } from "./config.js";
 import type { Log } from "./log.js";
@@ -31,7 +32,12 @@ export interface PortalOptions {
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
 export function createPortal({ options, config, log, port, shutdown }: PortalOptions): Portal {
   const store = openStore({ dataDir: options.dataDir, log });
-  const models = createCatalog({ backends: providerBackends(config.providers, process.env), log });
+  const demo = demoBackend(log);
+  const models = createCatalog({
+    backends: [...providerBackends(config.providers, process.env), ...(options.demo ? [demo] : [])],
+    demo,
+    log,
+  });
 
   const routes = [
     ...portalRoutes({ stop: () => void shutdown.stop(), health: () => healthOf(store.state()) }),
@@ -43,6 +49,9 @@ export function createPortal({ options, config, log, port, shutdown }: PortalOpt
     port: () => port,
     stopping: () => shutdown.stopping,
   });
-  const stages = [{ name: "store", timeoutMs: 1500, stop: () => store.close() }];
+  const stages = [
+    { name: "demo model", timeoutMs: 200, stop: () => demo.close() },
+    { name: "store", timeoutMs: 1500, stop: () => store.close() },
+  ];
   return { app, stages, ready: store.ready };
 }

@@ -128,5 +128,5 @@ export function knownSecrets(configured: readonly ProviderSettings[], env: Env):
     bearerToken,
     ...Object.values(headers),
   ]);
-  return [...fromEnv, ...fromConfig].filter(secret => secret !== undefined && secret !== "");
+  return [...fromEnv, ...fromConfig].filter(secret => secret !== undefined);
 }
