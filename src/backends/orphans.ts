@@ -1,0 +1,101 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/**
+ * Each runtime is started with this variable, and every command that an agent runs inherits it: by it the commands
+ * are found when the runtime is gone. Its value is `folder-pid-started/runtime`: which data folder, and which portal.
+ */
+export const ownerVariable = "COPILOT_PORTAL_OWNER";
+
+interface OwnedProcess {
+  pid: number;
+  owner: string;
+}
+
+/** Names this portal: its data folder, and its process so that nobody takes another one for it. */
+export async function ownerMarker(dataDir: string): Promise<string> {
+  const folder = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
+  return `${folder}-${process.pid}-${(await startTime(process.pid)) ?? 0}`;
+}
+
+/** Ends what earlier portals of the same data folder left running. A portal that lives keeps what is its own. */
+export async function sweepOrphans(marker: string): Promise<number[]> {
+  const [folder] = marker.split("-");
+  const dead = new Map<string, boolean>();
+  for (const { owner } of await ownedProcesses()) {
+    const [portal = ""] = owner.split("/");
+    const [ownerFolder, pid, started] = portal.split("-");
+    if (ownerFolder !== folder || dead.has(portal)) continue;
+    dead.set(portal, (await startTime(Number(pid))) !== Number(started));
+  }
+  return endOwnedProcesses(owner => dead.get(owner.split("/")[0] ?? "") === true);
+}
+
+/** Ends every process whose owner `isOurs`, and those that they start meanwhile. */
+export async function endOwnedProcesses(isOurs: (owner: string) => boolean): Promise<number[]> {
+  const ended = new Set<number>();
+  for (let round = 0; round < 5; round++) {
+    const found = (await ownedProcesses()).filter(({ pid, owner }) => pid !== process.pid && isOurs(owner));
+    if (found.length === 0) break;
+    for (const { pid } of found) {
+      ended.add(pid);
+      kill(pid);
+    }
+    await delay(20);
+  }
+  return [...ended];
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself.
+  }
+}
+
+async function ownedProcesses(): Promise<OwnedProcess[]> {
+  if (process.platform === "linux") return ownedOnLinux();
+  // Windows ends the commands with the runtime, whose job object they are in.
+  if (process.platform === "win32") return [];
+  const { stdout } = await run("ps", ["-Aww", "-E", "-o", "pid=,command="], { maxBuffer: 64 * 1024 * 1024 });
+  return stdout.split("\n").flatMap(line => readPsLine(line) ?? []);
+}
+
+async function ownedOnLinux(): Promise<OwnedProcess[]> {
+  const pids = (await readdir("/proc")).filter(name => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async pid => {
+      // Processes of other users cannot be read, and are not ours.
+      const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+      const entry = environment.split("\0").find(text => text.startsWith(`${ownerVariable}=`));
+      return entry ? [{ pid: Number(pid), owner: entry.slice(ownerVariable.length + 1) }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+export function readPsLine(line: string): OwnedProcess | undefined {
+  const match = new RegExp(`^\\s*(\\d+)\\s.*\\b${ownerVariable}=(\\S+)`).exec(line);
+  return match ? { pid: Number(match[1]), owner: match[2] ?? "" } : undefined;
+}
+
+/** A number that no later process with the same id has; undefined when there is no such process. */
+async function startTime(pid: number): Promise<number | undefined> {
+  try {
+    if (process.platform === "linux") {
+      const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+      // The name in parentheses may contain anything; the start time is the 20th field after it.
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+    }
+    const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)]);
+    return Date.parse(stdout.trim());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,234 @@
+import { type ChildProcess, execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { CopilotClient } from "@github/copilot-sdk";
+import type { AgentSession } from "../copilotSession.js";
+import type { Log } from "../log.js";
+import { withTimeout } from "../withTimeout.js";
+import { endOwnedProcesses, ownerVariable } from "./orphans.js";
+import type { Runtime } from "./runtime.js";
+
+export interface RuntimeLimits {
+  maxSessions: number;
+  maxRssBytes: number;
+  pingIntervalMs: number;
+  pingTimeoutMs: number;
+  /** A retired runtime waits this long after its last use for sessions that are just starting. */
+  drainGraceMs: number;
+}
+
+export interface RuntimeOptions {
+  env: NodeJS.ProcessEnv;
+  owner: string;
+  log: Log;
+  limits: RuntimeLimits;
+}
+
+/** The portal hands these on itself, so no command of an agent needs to see them. */
+const secretVariables = ["COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN", "PORTAL_TOKEN"];
+const startTimeoutMs = 30_000;
+const killTimeoutMs = 1000;
+/** One late answer may be a busy machine. */
+const missesOfHang = 2;
+
+/** One process of the Copilot runtime with the sessions on it. */
+export class CopilotRuntime implements Runtime {
+  readonly client: CopilotClient;
+  /** Undefined should the SDK hide its process one day: then only pings tell of its death. */
+  readonly child: ChildProcess | undefined;
+  /** Resolves when the process has ended, for whatever reason. */
+  readonly gone: Promise<void>;
+  readonly #options: RuntimeOptions;
+  readonly #log: Log;
+  readonly #sessions = new Set<AgentSession>();
+  readonly #sessionIds = new Set<string>();
+  #resolveGone = () => {};
+  #pings: NodeJS.Timeout | undefined;
+  #missedPings = 0;
+  #lastUseMs = performance.now();
+  #state: "running" | "retired" | "stopping" | "lost" = "running";
+
+  static async start(options: RuntimeOptions): Promise<CopilotRuntime> {
+    const env: NodeJS.ProcessEnv = { ...options.env, [ownerVariable]: options.owner };
+    for (const name of secretVariables) delete env[name];
+    const client = new CopilotClient({ env });
+    try {
+      await withTimeout(client.start(), startTimeoutMs, `no answer within ${startTimeoutMs / 1000} s`);
+    } catch (error) {
+      await client.forceStop();
+      throw error;
+    }
+    return new CopilotRuntime(client, options);
+  }
+
+  private constructor(client: CopilotClient, options: RuntimeOptions) {
+    this.client = client;
+    this.child = (client as unknown as { cliProcess?: ChildProcess | null }).cliProcess ?? undefined;
+    this.#options = options;
+    this.#log = options.log.child({ runtime: options.owner.split("/").at(-1), pid: this.child?.pid });
+    this.gone = new Promise(resolve => {
+      this.#resolveGone = resolve;
+    });
+    this.#watchChild();
+    this.#log.info("Started the Copilot runtime");
+  }
+
+  attach(session: AgentSession): void {
+    if (session.state === "detached" || session.state === "stopped" || session.state === "crashed") return;
+    if (this.#state === "lost") {
+      session.crash("The Copilot runtime is gone.");
+      return;
+    }
+    this.#sessions.add(session);
+    this.#sessionIds.add(session.id);
+    void session.ended.then(() => this.release(session));
+    this.#pings ??= setInterval(() => void this.#ping(), this.#options.limits.pingIntervalMs).unref();
+    if (this.#state === "retired") void this.#detachWhenIdle(session);
+  }
+
+  release(session: AgentSession): void {
+    this.#sessions.delete(session);
+    if (this.#sessions.size > 0) return;
+    clearInterval(this.#pings);
+    this.#pings = undefined;
+    if (this.#state === "retired") void this.#stopWhenDrained();
+  }
+
+  /** Whether it lives; one that does not answer is given up. */
+  async answers(): Promise<boolean> {
+    this.#lastUseMs = performance.now();
+    while (this.#state === "running" && this.#missedPings < missesOfHang) {
+      if (await this.#answersOnce()) return this.#state === "running";
+    }
+    return false;
+  }
+
+  async hasGrown(): Promise<boolean> {
+    const { maxSessions, maxRssBytes } = this.#options.limits;
+    // A new one would not be smaller.
+    if (this.#sessionIds.size === 0) return false;
+    if (this.#sessionIds.size >= maxSessions) return true;
+    return this.child?.pid !== undefined && (await residentBytes(this.child.pid)) > maxRssBytes;
+  }
+
+  /** Takes no new sessions: those it has leave when they are idle, and then it stops. */
+  retire(): void {
+    if (this.#state !== "running") return;
+    this.#state = "retired";
+    this.#log.info(
+      { sessions: this.#sessionIds.size },
+      "The Copilot runtime has grown; a new one takes over",
+    );
+    for (const session of this.#sessions) void this.#detachWhenIdle(session);
+    if (this.#sessions.size === 0) void this.#stopWhenDrained();
+  }
+
+  async stop(timeoutMs: number): Promise<void> {
+    const stopping =
+      this.#state === "stopping" || this.#state === "lost" ? this.gone : this.#stopGracefully();
+    try {
+      await withTimeout(stopping, timeoutMs, `no answer within ${timeoutMs} ms`);
+    } catch (error) {
+      this.#log.warn({ err: error }, "The Copilot runtime did not stop; it is killed");
+      await this.#kill();
+    }
+    this.#resolveGone();
+  }
+
+  async #stopGracefully(): Promise<void> {
+    this.#state = "stopping";
+    for (const session of this.#sessions) session.crash("The portal stopped the Copilot runtime.");
+    await this.client.stop();
+  }
+
+  /** The SDK says nothing when its runtime dies: requests would wait for ever. */
+  #watchChild(): void {
+    if (!this.child) {
+      this.#log.warn("The process of the Copilot runtime cannot be watched; pings have to do");
+      return;
+    }
+    this.child.once("exit", (code, signal) => {
+      void this.#lost(`The Copilot runtime ended unexpectedly (${signal ?? `exit code ${code}`}).`);
+    });
+    const { stderr } = this.child;
+    if (!stderr) return;
+    // The SDK would copy it to our stderr line by line and keep all of it in memory.
+    stderr.removeAllListeners("data");
+    createInterface({ input: stderr }).on("line", line => this.#log.debug({ line }, "Copilot runtime"));
+  }
+
+  async #ping(): Promise<void> {
+    if ([...this.#sessions].some(session => session.state === "busy")) await this.#answersOnce();
+  }
+
+  async #answersOnce(): Promise<boolean> {
+    const { pingTimeoutMs } = this.#options.limits;
+    let late = false;
+    const timeUp = delay(pingTimeoutMs, undefined, { ref: false }).then(() => {
+      late = true;
+    });
+    try {
+      await Promise.race([this.client.ping(), timeUp]);
+    } catch {
+      await this.#lost("The connection to the Copilot runtime broke.");
+      return false;
+    }
+    this.#missedPings = late ? this.#missedPings + 1 : 0;
+    if (this.#missedPings >= missesOfHang) await this.#lost("The Copilot runtime does not answer any more.");
+    return !late;
+  }
+
+  async #lost(reason: string): Promise<void> {
+    if (this.#state === "stopping" || this.#state === "lost") return;
+    this.#state = "lost";
+    this.#log.error({ sessions: this.#sessions.size }, reason);
+    for (const session of this.#sessions) session.crash(reason);
+    await this.#kill();
+    this.#resolveGone();
+  }
+
+  /** Also settles the calls that the SDK would leave waiting, and ends the commands of the agents. */
+  async #kill(): Promise<void> {
+    const exited =
+      this.child && this.child.exitCode === null && this.child.signalCode === null
+        ? once(this.child, "exit")
+        : undefined;
+    await this.client.forceStop();
+    // A stop that is under way has taken the process out of the SDK's hands.
+    this.child?.kill("SIGKILL");
+    await Promise.race([exited, delay(killTimeoutMs, undefined, { ref: false })]);
+    const ended = await endOwnedProcesses(owner => owner === this.#options.owner);
+    if (ended.length > 0) this.#log.info({ pids: ended }, "Ended commands that outlived the Copilot runtime");
+  }
+
+  async #detachWhenIdle(session: AgentSession): Promise<void> {
+    while (this.#sessions.has(session)) {
+      await session.idle();
+      if (session.state === "idle") await session.detach();
+    }
+  }
+
+  async #stopWhenDrained(): Promise<void> {
+    const graceMs = this.#lastUseMs + this.#options.limits.drainGraceMs - performance.now();
+    if (graceMs > 0) await delay(graceMs, undefined, { ref: false });
+    if (this.#sessions.size === 0 && this.#state === "retired")
+      await this.stop(this.#options.limits.pingTimeoutMs);
+  }
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  try {
+    if (process.platform === "linux") {
+      const status = await readFile(`/proc/${pid}/status`, "utf8");
+      return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+    }
+    if (process.platform === "win32") return 0;
+    const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(pid)]);
+    return Number(stdout.trim()) * 1024;
+  } catch {
+    return 0;
+  }
+}
