@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chooseReports, documentPath } from "../src/backends/demo/jobPrompt.js";
 import { resolveModels } from "../src/jobs/modelFallback.js";
 import { walkWork } from "../src/jobs/workTree.js";
 import { generateChartNodes } from "../src/jobsChart.js";
 import { entry, modelAlternatives } from "../src/jobsData.js";
-import { availableTools, validateEntry } from "../src/jobsDef.js";
+import { availableTools, expandPromptDynamic, validateEntry } from "../src/jobsDef.js";
 import { accepts } from "./jobsDefSupport.js";
 
 const named = [
@@ -143,4 +144,27 @@ test("without any model the entry stays as it is, and the notice says that nothi
     entry,
     notices: [{ level: "error", message: "No model is available, so no task or job can run." }],
   });
+});
+
+test("the demo model plays every built-in job to a good end", () => {
+  const values = { "user-input": "Add an option --verbose.", "reported-document": "plan.md" };
+  const reports = (prompt: string[] | undefined) => {
+    if (!prompt) return [];
+    const [text = ""] = expandPromptDynamic(entry, prompt, values);
+    const conversation = {
+      prompt: text,
+      earlierPrompts: [],
+      judgedBefore: false,
+      document: documentPath(text),
+    };
+    return chooseReports(conversation).map(({ tool }) => tool);
+  };
+  for (const [name, { prompt, availability, criteria }] of Object.entries(entry.tasks)) {
+    // The demo's reviews find nothing, so it has nothing to apply.
+    const expected = name === "review-has-findings" ? ["job_boolean_false"] : (criteria?.toolExecuted ?? []);
+    assert.deepEqual(reports(prompt), expected, name);
+    for (const condition of [availability?.condition, criteria?.condition]) {
+      assert.deepEqual(reports(condition), condition ? ["job_boolean_true"] : [], name);
+    }
+  }
 });

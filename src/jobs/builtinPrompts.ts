@@ -22,8 +22,12 @@ export const promptVariables: Entry["promptVariables"] = {
   "current-changes": [
     "The current changes are everything in `git status` and `git diff HEAD`, with untracked files (without `.copilot-portal`). If there are none, they are the commits of this branch that the default branch does not have; if there are none either, the last commit.",
   ],
+  answer: [
+    "Answer by calling exactly one of two tools, as the last thing you do: `job_boolean_true` if the answer is yes, `job_boolean_false` if it is no. Its argument is the reason in one or two sentences.",
+  ],
   verdict: [
-    "Answer by calling exactly one of two tools, as the last thing you do: `job_boolean_true` if the answer is yes, `job_boolean_false` if it is no. Its argument is the reason in one to three sentences, with the files, tests or commands that show it. If you could not find out, the answer is no.",
+    "Give your verdict by calling exactly one of two tools, as the last thing you do. Call `job_boolean_true` if all of it is done and nothing is missing. Call `job_boolean_false` if anything is wrong or missing, or if you could not find out.",
+    "Its argument is the reason in one to three sentences, with the files, tests or commands that show it: the author sees nothing else of your work.",
   ],
   "last-message": [
     "Your last message is for a busy colleague, at most fifteen lines: what you did, how you know that it works (commands and their results), what you assumed, what is left.",

@@ -21,10 +21,10 @@ function resultThat(condition: Prompt): TaskCriteria {
 }
 
 /** A question to the repository: the task succeeds when the answer is yes. */
-function question(prompt: Prompt): Task {
+function question(...prompt: Prompt): Task {
   return {
     model: { category: "driving" },
-    prompt: ["$repository", "$read-only", ...prompt, "$verdict"],
+    prompt,
     requireUserInput: false,
     criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
   };
@@ -135,7 +135,7 @@ const feature: { [name: string]: Task } = {
     availability: {
       condition: [
         "Does the file `.copilot-portal/plan.md` exist in the current directory, and is it a plan?",
-        "$verdict",
+        "$answer",
       ],
     },
     criteria: resultThat([
@@ -164,25 +164,22 @@ const checks: { [name: string]: Task } = {
     ],
     requireUserInput: false,
   },
-  "checks-pass": question([
+  "checks-pass": question(
+    "$repository",
+    "$read-only",
     "",
     "# Do all checks of this repository pass?",
     "$find-checks",
     "Run them all yourself; what anybody says about them does not count. Look at the current changes as well: a test that was skipped, deleted or weakened to make it pass is a failure.",
     "Write the commands, their results and the important lines of each failure to `.copilot-portal/checks.md`, replacing what is there. $handover",
-  ]),
-  "limit-rounds": {
-    model: { category: "driving" },
-    prompt: [
-      "# May another round start?",
-      "Count the lines of `.copilot-portal/rounds.md` in the current directory; a missing file has none. $handover",
-      "Five lines or more: the answer is no, five rounds did not lead to the goal and a person should look at it. Otherwise add the line `round N` (N is the number of the line) at its end, and the answer is yes.",
-      "Do nothing else.",
-      "$verdict",
-    ],
-    requireUserInput: false,
-    criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
-  },
+    "$verdict",
+  ),
+  "limit-rounds": question(
+    "# May another round start?",
+    "Count the lines of `.copilot-portal/rounds.md` in the current directory; a missing file has none. $handover",
+    "Five lines or more: the answer is no, because five rounds did not lead to the goal and a person should look at it. Otherwise add the line `round N` (N is the number of the line) at its end, and the answer is yes. Do nothing else.",
+    "$answer",
+  ),
   "write-tests": {
     model: { category: "coding" },
     prompt: [
@@ -256,18 +253,21 @@ const bug: { [name: string]: Task } = {
     availability: {
       condition: [
         "Does the file `.copilot-portal/bug.md` exist in the current directory, and does it describe a bug with its reproduction?",
-        "$verdict",
+        "$answer",
       ],
     },
   },
-  "bug-is-fixed": question([
+  "bug-is-fixed": question(
+    "$repository",
+    "$read-only",
     "",
     "# Is the bug in `.copilot-portal/bug.md` fixed?",
     "Run its reproduction: it must pass now. Is the cause gone, rather than the symptom hidden? Is there a regression test that would fail without the fix?",
     "$find-checks",
     "Run all checks: nothing else may have broken, and no test may have been skipped, deleted or weakened.",
     "Write what is still wrong, or `Fixed.`, to `.copilot-portal/checks.md`, replacing what is there. $handover",
-  ]),
+    "$verdict",
+  ),
 };
 
 const reviewing: { [name: string]: Task } = {
@@ -291,11 +291,11 @@ const reviewing: { [name: string]: Task } = {
     requireUserInput: false,
     criteria: { toolExecuted: ["job_prepare_document"], failureAction: retryFailed(2) },
   },
-  "review-has-findings": question([
-    "",
+  "review-has-findings": question(
     "# Is there a review finding to work on?",
     "Read `.copilot-portal/review-correctness.md` and `.copilot-portal/review-design.md`, as far as they exist. Does at least one of them have a finding?",
-  ]),
+    "$answer",
+  ),
   "apply-review": {
     model: { category: "coding" },
     prompt: [

@@ -1,14 +1,13 @@
 import type { Entry, TaskWork, Work } from "../jobsDef.js";
 import { PortalError } from "../portalError.js";
+import { drivingBudgets } from "../tasks/crashBudget.js";
 import {
   type Amount,
   addAmounts,
   amountsOf,
-  type Checker,
   largerAmount,
   nothing,
   runsInOneSession,
-  sendsPerPrompt,
 } from "./planAmounts.js";
 
 /** Where a task stands in its job, from the outside in. Tasks without a place run one after the other. */
@@ -145,14 +144,6 @@ function modelIdOf({ taskId, modelOverride }: TaskWork<number>, { tasks, models 
   return id;
 }
 
-/** The models that check conditions, in turn. */
-function checkersOf({ models, drivingSessionRetries }: Entry, multipliers: Multipliers): Checker[] {
-  const turns =
-    drivingSessionRetries?.map(({ modelId, retries }) => ({ modelId, sends: 1 + retries })) ??
-    (models.driving === undefined ? [] : [{ modelId: models.driving, sends: sendsPerPrompt }]);
-  return turns.map(turn => ({ ...turn, multiplier: multipliers.get(turn.modelId) ?? 0 }));
-}
-
 function planTask(
   placed: Place & { ref: TaskWork<number> },
   entry: Entry,
@@ -163,7 +154,8 @@ function planTask(
   if (!task) throw new Error(`There is no task ${ref.taskId}; validateEntry refuses such an entry.`);
   const modelId = modelIdOf(ref, entry);
   const hasChecks = !!task.availability?.condition || !!task.criteria?.condition;
-  const checkers = hasChecks && !runsInOneSession(task) ? checkersOf(entry, multipliers) : [];
+  const budgets = hasChecks && !runsInOneSession(task) ? drivingBudgets(entry) : [];
+  const checkers = budgets.map(budget => ({ ...budget, multiplier: multipliers.get(budget.modelId) ?? 0 }));
   return {
     workIdInJob: ref.workIdInJob,
     taskId: ref.taskId,
@@ -172,7 +164,7 @@ function planTask(
     unbounded: places.some(place => place.kind === "Loop" && place.unbounded),
     modelId,
     multiplier: multipliers.get(modelId) ?? null,
-    drivingModelIds: checkers.map(checker => checker.modelId),
+    drivingModelIds: budgets.map(budget => budget.modelId),
     ...amountsOf(task, multipliers.get(modelId) ?? 0, checkers),
   };
 }

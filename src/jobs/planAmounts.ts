@@ -1,4 +1,5 @@
 import type { Task } from "../jobsDef.js";
+import { type ModelBudget, maxCrashes } from "../tasks/crashBudget.js";
 
 /** The most that something can take. */
 export interface Amount {
@@ -11,15 +12,10 @@ export interface Amount {
   premiumRequests: number;
 }
 
-/** A model that checks conditions, and how often one check may be sent to it before the next model's turn. */
-export interface Checker {
-  modelId: string;
+/** A model that checks conditions, until its crash budget for the check is spent. */
+export interface Checker extends ModelBudget {
   multiplier: number;
-  sends: number;
 }
-
-/** A prompt is given up at the fifth crash in a row, so it is sent at most five times. */
-export const sendsPerPrompt = 5;
 
 export const nothing: Amount = { attempts: 0, prompts: 0, sessions: 0, premiumRequests: 0 };
 
@@ -73,15 +69,15 @@ export function amountsOf(
       sessions,
     });
     // Each prompt may lose all its sessions but the last; a retry that is not the last one may lose that too.
-    const crashes = (runs + checkCount) * (sendsPerPrompt - 1) + Math.max(0, retries - 1);
-    return { withoutCrashes: sum(1, 1), atMost: sum(sendsPerPrompt, 1 + crashes) };
+    const crashes = (runs + checkCount) * (maxCrashes - 1) + Math.max(0, retries - 1);
+    return { withoutCrashes: sum(1, 1), atMost: sum(maxCrashes, 1 + crashes) };
   }
-  const allChecks = checkers.map(checker => checks(checkCount, checker.sends, checker.multiplier));
+  const allChecks = checkers.map(checker => checks(checkCount, checker.crashes, checker.multiplier));
   return {
     withoutCrashes: addAmounts(
       attempts(runs, 1, multiplier),
       checks(checkCount, 1, checkers[0]?.multiplier ?? 0),
     ),
-    atMost: allChecks.reduce(addAmounts, addAmounts(attempts(runs, sendsPerPrompt, multiplier), nothing)),
+    atMost: allChecks.reduce(addAmounts, addAmounts(attempts(runs, maxCrashes, multiplier), nothing)),
   };
 }
