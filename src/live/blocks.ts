@@ -1,0 +1,119 @@
+import { type BlockPart, type BlockType, blockPartOf, type LiveResponse } from "../liveResponse.js";
+import type { Entry } from "./entry.js";
+
+export interface Block {
+  /** The number of its Start. */
+  readonly n: number;
+  readonly type: BlockType;
+  readonly id: string;
+  /** What stands before a delta's text in its response. */
+  readonly deltaHead: string;
+  /** The number of its End, as soon as there is one. */
+  endN?: number;
+}
+
+const idNames = { Reasoning: "reasoningId", Message: "messageId", ToolExecution: "toolCallId" } as const;
+const keyOf = (part: BlockPart) => `${part.blockType}/${part.blockId}`;
+
+/** A delta has nothing but its text, so that deltas can be joined and the rest be rebuilt from the Start. */
+function deltaText(response: LiveResponse): string | undefined {
+  const { delta } = response as { delta?: unknown };
+  return typeof delta === "string" && Object.keys(response).length === 3 ? delta : undefined;
+}
+
+function newBlock(n: number, { blockType, blockId }: BlockPart): Block {
+  const head = JSON.stringify({ callback: `on${blockType}`, [idNames[blockType]]: blockId });
+  return { n, type: blockType, id: blockId, deltaHead: `${head.slice(0, -1)},"delta":` };
+}
+
+/** The block that a stored Start began. */
+export function blockOfStart(entry: Entry): Block | undefined {
+  const part = blockPartOf(JSON.parse(entry.json) as LiveResponse);
+  return part && newBlock(entry.n, part);
+}
+
+/** The blocks of a log that have started and not ended. */
+export class OpenBlocks {
+  readonly #byKey = new Map<string, Block>();
+  /** Also those whose End is not committed yet: for readers they are still open. */
+  readonly #byNumber = new Map<number, Block>();
+  #ending: Block[] = [];
+
+  /** Serialises a response and finds its block. What does not fit into a block is an entry without one. */
+  entry(n: number, response: LiveResponse): Entry {
+    const part = blockPartOf(response);
+    const known = part && this.#byKey.get(keyOf(part));
+    if (part?.part === "delta" && known) {
+      const text = deltaText(response);
+      if (text !== undefined) return { n, part: "d", block: known.n, json: JSON.stringify(text) };
+    }
+    const json = JSON.stringify(response);
+    if (part?.part === "start" && !known) {
+      this.#begin(newBlock(n, part), part);
+      return { n, part: "s", block: n, json };
+    }
+    if (part?.part === "end" && known) {
+      known.endN = n;
+      this.#byKey.delete(keyOf(part));
+      this.#ending.push(known);
+      return { n, part: "e", block: known.n, json };
+    }
+    return { n, part: "-", block: 0, json };
+  }
+
+  #begin(block: Block, part: BlockPart): void {
+    this.#byKey.set(keyOf(part), block);
+    this.#byNumber.set(block.n, block);
+  }
+
+  /** Takes over what the store says, in order, from the first block without an End on. */
+  restore(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      if (entry.part === "s") {
+        const block = blockOfStart(entry);
+        if (block) this.#begin(block, { part: "start", blockType: block.type, blockId: block.id });
+      } else if (entry.part === "e") {
+        const block = this.#byNumber.get(entry.block);
+        if (!block) continue;
+        this.#byNumber.delete(block.n);
+        this.#byKey.delete(keyOf({ part: "end", blockType: block.type, blockId: block.id }));
+      }
+    }
+  }
+
+  committed(upTo: number): void {
+    if (this.#ending.length === 0) return;
+    const isCommitted = (block: Block) => (block.endN ?? Number.POSITIVE_INFINITY) <= upTo;
+    for (const block of this.#ending) if (isCommitted(block)) this.#byNumber.delete(block.n);
+    this.#ending = this.#ending.filter(block => !isCommitted(block));
+  }
+
+  /** For readers. */
+  get(n: number): Block | undefined {
+    return this.#byNumber.get(n);
+  }
+
+  /** Blocks without an End, in the order of their Starts. */
+  withoutEnd(): Block[] {
+    return [...this.#byKey.values()];
+  }
+
+  isWithoutEnd(block: Block): boolean {
+    return this.#byNumber.get(block.n) === block && block.endN === undefined;
+  }
+
+  /** The number of the oldest block without an End, 0 when there is none. */
+  get openFrom(): number {
+    for (const block of this.#byKey.values()) return block.n;
+    return 0;
+  }
+}
+
+/** How a block ends that nobody will go on with: with the text that had arrived. */
+export function interruptedEnd(block: Block, text: string): LiveResponse {
+  const callback = `onEnd${block.type}`;
+  const id = { [idNames[block.type]]: block.id };
+  if (block.type !== "ToolExecution") return { callback, ...id, completeContent: text, interrupted: true };
+  const error = { message: "Interrupted before the tool had finished", code: "interrupted" };
+  return { callback, ...id, result: { content: text }, error, interrupted: true };
+}

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { CursorRow } from "../store/eventLog.js";
+
+/** Where a reader is in a log. */
+export interface Cursor {
+  readonly reader: string;
+  /** Everything up to this number has been read. */
+  n: number;
+  /** The reader has been told that the log is closed; from then on the log does not exist for it. */
+  told: boolean;
+  /** A call is using it. */
+  isBusy: boolean;
+}
+
+/** A log that thousands of tokens read keeps only the latest in memory; the others come back from the store. */
+const maxCursors = 1_000;
+/** Longer ones would not fit into an index of the store. */
+const maxReaderLength = 200;
+
+/** The shared cursor of `live`. */
+export const liveReader = "";
+
+export function readerOfToken(token: string): string {
+  const isPlain = token.length <= maxReaderLength && !token.includes("\0");
+  return isPlain ? token : createHash("sha256").update(token).digest("hex");
+}
+
+/** The cursors of one log; the least recently used come first. */
+export class Cursors {
+  readonly #cursors = new Map<string, Cursor>();
+  /** Moved since the store was told. */
+  readonly #moved = new Set<Cursor>();
+
+  get(reader: string): Cursor | undefined {
+    const cursor = this.#cursors.get(reader);
+    if (!cursor) return undefined;
+    this.#cursors.delete(reader);
+    this.#cursors.set(reader, cursor);
+    return cursor;
+  }
+
+  add(reader: string, stored: { n: number; told: boolean } | undefined): Cursor {
+    const cursor = { reader, n: stored?.n ?? 0, told: stored?.told ?? false, isBusy: false };
+    this.#cursors.set(reader, cursor);
+    if (this.#cursors.size > maxCursors) this.#dropOldest();
+    return cursor;
+  }
+
+  move(cursor: Cursor, to: { n: number; told: boolean }): void {
+    cursor.n = to.n;
+    cursor.told = to.told;
+    this.#moved.add(cursor);
+  }
+
+  get hasMoved(): boolean {
+    return this.#moved.size > 0;
+  }
+
+  /** False when everything is in the store and no call is using a cursor. */
+  get isUsed(): boolean {
+    return this.hasMoved || [...this.#cursors.values()].some(cursor => cursor.isBusy);
+  }
+
+  /** At most `limit` rows to write; they count as moved until they are committed. */
+  rows(limit: number): CursorRow[] {
+    const rows: CursorRow[] = [];
+    for (const { reader, n, told } of this.#moved) {
+      if (rows.length === limit) break;
+      rows.push({ reader, n, told });
+    }
+    return rows;
+  }
+
+  committed(rows: readonly CursorRow[]): void {
+    for (const row of rows) {
+      const cursor = this.#cursors.get(row.reader);
+      if (cursor && cursor.n === row.n && cursor.told === row.told) this.#moved.delete(cursor);
+    }
+  }
+
+  /** After a log was opened again its readers go on where they were. */
+  forgetTold(): void {
+    for (const cursor of this.#cursors.values()) cursor.told = false;
+  }
+
+  /** Frees what the store has. */
+  rest(): void {
+    for (const [reader, cursor] of this.#cursors) {
+      if (this.#isFree(cursor)) this.#cursors.delete(reader);
+    }
+  }
+
+  #isFree(cursor: Cursor): boolean {
+    return !cursor.isBusy && !this.#moved.has(cursor);
+  }
+
+  #dropOldest(): void {
+    for (const [reader, cursor] of this.#cursors) {
+      if (!this.#isFree(cursor)) continue;
+      this.#cursors.delete(reader);
+      return;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Response } from "express";
+
+/** Proxies and browsers give up a connection on which nothing happens. */
+const heartbeatMs = 15_000;
+
+/** Server-Sent Events to one client, at the pace at which it reads. */
+export class EventStream {
+  readonly #res: Response;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #onGone = new Set<() => void>();
+  readonly #waiting = new Set<() => void>();
+  #isGone = false;
+  #isBlocked = false;
+
+  constructor(res: Response) {
+    this.#res = res;
+    res.status(200).set({
+      "Content-Type": "text/event-stream; charset=utf-8",
+      // Compressing would hold events back.
+      "Cache-Control": "no-store, no-transform",
+      "X-Accel-Buffering": "no",
+    });
+    res.flushHeaders();
+    this.#heartbeat = setInterval(() => {
+      if (!this.#isBlocked) this.#write(": \n\n");
+    }, heartbeatMs);
+    res.on("drain", () => {
+      this.#isBlocked = false;
+      this.#resume();
+    });
+    res.on("close", () => this.#gone());
+    if (res.closed || res.destroyed) this.#gone();
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Calls back when the client has gone or the stream has ended. Gives the function that takes this back. */
+  onGone(callback: () => void): () => void {
+    this.#onGone.add(callback);
+    return () => this.#onGone.delete(callback);
+  }
+
+  /** Sends text of whole events; resolves when the client can take more, or has gone. */
+  send(events: string): Promise<void> | undefined {
+    if (this.#isGone || events === "") return undefined;
+    this.#write(events);
+    if (!this.#isBlocked) return undefined;
+    return new Promise(resolve => this.#waiting.add(resolve));
+  }
+
+  end(events: string): void {
+    if (!this.#isGone) this.#res.end(events);
+  }
+
+  #write(text: string): void {
+    if (!this.#res.write(text)) this.#isBlocked = true;
+  }
+
+  #resume(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    clearInterval(this.#heartbeat);
+    this.#resume();
+    for (const callback of this.#onGone) callback();
+  }
+}

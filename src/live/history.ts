@@ -1,0 +1,96 @@
+import type { Log } from "../log.js";
+import { blockOfStart, type OpenBlocks } from "./blocks.js";
+import { type Entry, parseLines } from "./entry.js";
+import type { LogTable } from "./logTable.js";
+
+/** Blocks whose Start was looked up and may be asked for again. */
+const maxKnownHeads = 100;
+
+/** The part of a log that only the store has. */
+export class History {
+  readonly #table: LogTable;
+  readonly #rowId: number;
+  readonly #blocks: OpenBlocks;
+  readonly #log: Log;
+  /** The heads of deltas of blocks that have ended; undefined for a block whose Start is damaged. */
+  readonly #heads = new Map<number, string | undefined>();
+  /** The last page, for the reader that takes one response at a time. */
+  #kept: { after: number; entries: readonly Entry[] } | undefined;
+
+  constructor(table: LogTable, rowId: number, blocks: OpenBlocks, log: Log) {
+    this.#table = table;
+    this.#rowId = rowId;
+    this.#blocks = blocks;
+    this.#log = log;
+  }
+
+  /** Entries above `after` and up to `last`, at most `limit` and not more than a page; none only at the end. */
+  async page(after: number, last: number, limit: number): Promise<readonly Entry[]> {
+    if (after >= last) return [];
+    const kept = this.#kept;
+    const isKept = kept && kept.after <= after && after < (kept.entries.at(-1)?.n ?? 0);
+    const entries = isKept ? kept.entries : await this.#load(after);
+    if (Number.isFinite(limit)) this.#kept = isKept ? kept : { after, entries };
+    const from = indexAbove(entries, after);
+    return entries.slice(from, Math.min(from + limit, indexAbove(entries, last)));
+  }
+
+  async #load(after: number): Promise<readonly Entry[]> {
+    for (let at = after; ; ) {
+      const chunks = await this.#table.page(this.#rowId, at);
+      const entries = chunks.flatMap(({ lines }) => parseLines(lines, at, line => this.#damaged(line)));
+      const end = chunks.at(-1);
+      // A page of nothing but damaged lines is not the end of the log.
+      if (entries.length > 0 || !end) return entries;
+      at = end.lastN;
+    }
+  }
+
+  #damaged(line: string): void {
+    this.#log.warn({ line: line.slice(0, 100) }, "a damaged line of a live log is left out");
+  }
+
+  deltaHead(block: number): string | undefined {
+    return this.#blocks.get(block)?.deltaHead ?? this.#heads.get(block);
+  }
+
+  /** Makes sure that `deltaHead` knows the blocks of these entries, which may have started long before. */
+  learnHeads(entries: readonly Entry[]): Promise<void> | undefined {
+    const unknown = new Set<number>();
+    for (const { part, block } of entries) {
+      if (part === "d" && !this.#blocks.get(block) && !this.#heads.has(block)) unknown.add(block);
+    }
+    return unknown.size === 0 ? undefined : this.#learn(entries, unknown);
+  }
+
+  async #learn(entries: readonly Entry[], unknown: ReadonlySet<number>): Promise<void> {
+    for (const block of unknown) {
+      const start =
+        entries[indexAbove(entries, block - 1)]?.n === block
+          ? entries[indexAbove(entries, block - 1)]
+          : (await this.#load(block - 1))[0];
+      const isStart = start?.n === block && start.part === "s";
+      this.#heads.set(block, isStart ? blockOfStart(start)?.deltaHead : undefined);
+    }
+    for (const block of this.#heads.keys()) {
+      if (this.#heads.size <= Math.max(maxKnownHeads, unknown.size)) break;
+      if (!unknown.has(block)) this.#heads.delete(block);
+    }
+  }
+
+  rest(): void {
+    this.#kept = undefined;
+    this.#heads.clear();
+  }
+}
+
+/** The index of the first entry with a number above `n`. */
+function indexAbove(entries: readonly Entry[], n: number): number {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((entries[middle]?.n ?? 0) > n) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

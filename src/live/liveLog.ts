@@ -1,0 +1,349 @@
+import type { LiveResponse, LogKind } from "../liveResponse.js";
+import type { Log } from "../log.js";
+import { PortalError } from "../portalError.js";
+import * as eventLog from "../store/eventLog.js";
+import { shortReason, storeUnavailable } from "../store/failure.js";
+import { interruptedEnd, OpenBlocks } from "./blocks.js";
+import { type Cursor, Cursors } from "./cursors.js";
+import { type Deferred, deferred, refused } from "./deferred.js";
+import { type Entry, lineOf } from "./entry.js";
+import { History } from "./history.js";
+import type { LogRow, LogTable } from "./logTable.js";
+import { readLog } from "./reading.js";
+import { Tail } from "./tail.js";
+
+/** Numbers are reserved this far ahead, so that a delta can be shown before it is stored. */
+export const reservedAhead = 1_000;
+
+export interface LiveLogParts {
+  kind: LogKind;
+  id: string;
+  row: LogRow;
+  table: LogTable;
+  eventLog: eventLog.EventLog;
+  log: Log;
+}
+
+/** One append-only log of responses. Readers see a delta at once, everything else when it is in the store. */
+export class LiveLog implements eventLog.LogSource {
+  readonly kind: LogKind;
+  readonly id: string;
+  readonly #rowId: number;
+  readonly #table: LogTable;
+  readonly #eventLog: eventLog.EventLog;
+  readonly #log: Log;
+  readonly #tail = new Tail();
+  readonly #blocks = new OpenBlocks();
+  readonly #history: History;
+  readonly #cursors = new Cursors();
+  readonly #watchers = new Set<() => void>();
+  /** The last number that was handed out, that is in the store, that readers may see. */
+  #lastN: number;
+  #committedN: number;
+  #visibleN: number;
+  #pending: Entry[] = [];
+  #pendingDone: Deferred | undefined;
+  /** The batch that is being written. */
+  #writing: Promise<void> | undefined;
+  /** What the store knows about the log besides its entries. */
+  #state: { reserved: number; openFrom: number; closed: boolean };
+  #wantsClosed: boolean;
+  #isSettled = false;
+  #isDeleted = false;
+  #isForgotten = false;
+  #hasRefused = false;
+  #isWaking = false;
+  #wasUsed = true;
+
+  constructor({ kind, id, row, table, eventLog, log }: LiveLogParts) {
+    this.kind = kind;
+    this.id = id;
+    this.#rowId = row.id;
+    this.#table = table;
+    this.#eventLog = eventLog;
+    this.#log = log.child({ [kind]: id });
+    this.#history = new History(table, row.id, this.#blocks, this.#log);
+    // A log that ended in a crash may have shown numbers that were not stored, but none above the reserved one.
+    this.#lastN = row.lastN === 0 ? 0 : row.reserved;
+    this.#committedN = this.#visibleN = row.lastN;
+    this.#state = { reserved: row.reserved, openFrom: row.openFrom, closed: row.closed };
+    this.#wantsClosed = row.closed;
+  }
+
+  /** Numbers the response at once; resolves when it is in the store. Nobody has to wait for that. */
+  append(response: LiveResponse): Promise<void> {
+    if (this.#wantsClosed || this.#isDeleted) {
+      return refused(PortalError.malformed("LogClosed", `The log of ${this.kind} ${this.id} is closed`));
+    }
+    if (this.#hasRefused || this.#eventLog.isFull) {
+      // Taking a later response after one was refused would leave a gap.
+      this.#hasRefused = true;
+      return refused(storeUnavailable("too much is waiting to be written"));
+    }
+    let entry: Entry;
+    try {
+      entry = this.#blocks.entry(this.#lastN + 1, response);
+    } catch (error) {
+      return refused(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#lastN = entry.n;
+    this.#tail.push(entry);
+    this.#pending.push(entry);
+    this.#pendingDone ??= deferred();
+    const delayMs = entry.part === "d" ? eventLog.deltaDelayMs : 0;
+    this.#eventLog.schedule(this, delayMs, entry.json.length);
+    this.#showMore();
+    return this.#pendingDone.promise;
+  }
+
+  /** True when readers may be told so. */
+  get closed(): boolean {
+    return this.#state.closed || this.#isDeleted;
+  }
+
+  /** Resolves when the store knows; readers get what is there, then that the log is closed. */
+  async close(): Promise<void> {
+    if (this.#isDeleted) return;
+    await this.endOpenBlocks();
+    this.#wantsClosed = true;
+    await this.#save();
+  }
+
+  /** Goes on with a closed log: readers that were told of the end go on where they were. */
+  async reopen(): Promise<void> {
+    if (this.#isDeleted || this.#isForgotten) throw new Error("Open the log again before it is reopened");
+    this.#cursors.forgetTold();
+    await this.#table.forgetTold(this.#rowId);
+    this.#wantsClosed = false;
+    await this.#save();
+  }
+
+  /** Ends blocks that nobody will go on with, with the text that arrived. */
+  async endOpenBlocks(): Promise<void> {
+    const open = this.#blocks.withoutEnd();
+    const first = open[0];
+    if (!first) return;
+    const texts = new Map(open.map(block => [block.n, ""]));
+    for (let at = first.n - 1; at < this.#lastN; ) {
+      const entries = await this.page(at, this.#lastN);
+      if (entries.length === 0) break;
+      for (const { n, part, block, json } of entries) {
+        const text = texts.get(block);
+        if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
+        at = n;
+      }
+    }
+    for (const block of open) {
+      if (block.endN === undefined) void this.append(interruptedEnd(block, texts.get(block.n) ?? ""));
+    }
+    await this.saved();
+  }
+
+  /** The number of the last entry that readers may see. */
+  get visibleN(): number {
+    return this.#visibleN;
+  }
+
+  /** What stands before the text of a block's deltas; known for the entries of the last page. */
+  deltaHead(block: number): string | undefined {
+    return this.#history.deltaHead(block);
+  }
+
+  /** The same for a block that is open; one that has ended need not be read delta by delta. */
+  openDeltaHead(block: number): string | undefined {
+    return this.#blocks.get(block)?.deltaHead;
+  }
+
+  /** Some of the entries above `after` and up to `last`: from memory if they are there, else from the store. */
+  async page(after: number, last: number, limit = Number.POSITIVE_INFINITY): Promise<readonly Entry[]> {
+    this.#wasUsed = true;
+    const tailN = this.#tail.firstN ?? Number.POSITIVE_INFINITY;
+    if (after + 1 >= tailN) return this.#tail.between(after, last, limit);
+    const stored = await this.#history.page(after, Math.min(last, tailN - 1, this.#committedN), limit);
+    // Numbers between the last stored one and the tail were reserved before a crash and never used.
+    return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, limit);
+  }
+
+  /** Makes sure that `deltaHead` knows the blocks of these deltas. */
+  learnHeads(entries: readonly Entry[]): Promise<void> | undefined {
+    return this.#history.learnHeads(entries);
+  }
+
+  /** What there is now, as a reader gets it that comes late: of a block that has ended, Start and End. */
+  async *responses(after = 0): AsyncGenerator<LiveResponse, void, void> {
+    for await (const { responses } of readLog(this, after)) {
+      for (const { json } of responses) yield JSON.parse(json) as LiveResponse;
+    }
+  }
+
+  /** Calls back, soon, when there is more to read or the log has been closed. Gives the function that ends it. */
+  watch(callback: () => void): () => void {
+    this.#watchers.add(callback);
+    return () => this.#watchers.delete(callback);
+  }
+
+  async cursor(reader: string): Promise<Cursor> {
+    this.#wasUsed = true;
+    const known = this.#cursors.get(reader);
+    if (known) return known;
+    const stored = await this.#table.cursor(this.#rowId, reader);
+    return this.#cursors.get(reader) ?? this.#cursors.add(reader, stored);
+  }
+
+  moveCursor(cursor: Cursor, to: { n: number; told: boolean }): void {
+    this.#cursors.move(cursor, to);
+    this.#eventLog.schedule(this, eventLog.cursorDelayMs);
+  }
+
+  /** Takes over blocks that were open when the portal died. */
+  async restore(openFrom: number): Promise<void> {
+    for (let at = openFrom - 1; at < this.#committedN; ) {
+      const entries = await this.page(at, this.#committedN);
+      if (entries.length === 0) break;
+      this.#blocks.restore(entries);
+      at = entries.at(-1)?.n ?? this.#committedN;
+    }
+  }
+
+  /** Resolves when everything appended so far is in the store. */
+  async saved(): Promise<void> {
+    if (this.#pendingDone) this.#eventLog.schedule(this, 0);
+    await Promise.all([this.#writing, this.#pendingDone?.promise]);
+  }
+
+  /** From here on the reserved number is the last one used, so that the next start goes on without a hole. */
+  settle(): Promise<void> {
+    this.#isSettled = true;
+    return this.#save();
+  }
+
+  /** Frees what the store has, when nothing happened since the last call. True when the log may be forgotten. */
+  rest(): boolean {
+    const isResting = !this.#wasUsed && this.#pending.length === 0;
+    this.#wasUsed = this.#watchers.size > 0;
+    if (!isResting) return false;
+    this.#tail.trim(this.#committedN, true);
+    this.#history.rest();
+    this.#cursors.rest();
+    this.#isForgotten = this.#state.closed && !this.#cursors.isUsed && this.#watchers.size === 0;
+    return this.#isForgotten;
+  }
+
+  /** From here on there is nothing to write, and readers are told that the log is closed. */
+  async delete(): Promise<void> {
+    this.#isDeleted = true;
+    this.#pending = [];
+    this.#pendingDone?.resolve();
+    this.#wake();
+    await this.#writing;
+    await this.#table.delete(this.#rowId);
+  }
+
+  takeBatch(): eventLog.LogBatch | undefined {
+    if (this.#isDeleted) return undefined;
+    const entries = this.#takeEntries();
+    const hasMore = this.#pending.length > 0;
+    const done = hasMore ? undefined : this.#pendingDone;
+    if (!hasMore) this.#pendingDone = undefined;
+    const chunk = chunkOf(entries);
+    const state = this.#changedState(hasMore ? entries[0] : undefined);
+    const cursors = this.#cursors.rows(eventLog.maxCursorsPerBatch);
+    if (!chunk && !state && cursors.length === 0) {
+      done?.resolve();
+      return undefined;
+    }
+    const written = deferred();
+    this.#writing = written.promise;
+    const committed = () => {
+      if (chunk) this.#committedN = chunk.lastN;
+      if (state) this.#state = state;
+      this.#cursors.committed(cursors);
+      if (this.#cursors.hasMoved) this.#eventLog.schedule(this, eventLog.cursorDelayMs);
+      this.#showCommitted();
+      written.resolve();
+      done?.resolve();
+    };
+    const lost = (error: Error) => {
+      written.reject(error);
+      done?.reject(error);
+    };
+    return { logId: this.#rowId, chunk, state, cursors, hasMore, committed, lost };
+  }
+
+  #takeEntries(): Entry[] {
+    let chars = 0;
+    const tooMuch = this.#pending.findIndex(({ json }, i) => {
+      chars += json.length;
+      return i > 0 && chars > eventLog.maxBatchChars;
+    });
+    const count = tooMuch === -1 ? this.#pending.length : tooMuch;
+    return this.#pending.splice(0, count);
+  }
+
+  /** What the store should know besides the entries; `first` is that of a batch that does not hold all of them. */
+  #changedState(first: Entry | undefined) {
+    const { reserved, openFrom, closed } = this.#state;
+    const isLow = this.#lastN > reserved - reservedAhead / 2;
+    const wanted = {
+      reserved: this.#isSettled ? this.#lastN : isLow ? this.#lastN + reservedAhead : reserved,
+      // With a part of the entries only, blocks may be open that have ended in the others.
+      openFrom: first ? openFrom || first.n : this.#blocks.openFrom,
+      closed: this.#wantsClosed && !first,
+    };
+    const isSame = wanted.reserved === reserved && wanted.openFrom === openFrom && wanted.closed === closed;
+    return isSame ? undefined : wanted;
+  }
+
+  async #save(): Promise<void> {
+    this.#pendingDone ??= deferred();
+    const { promise } = this.#pendingDone;
+    this.#eventLog.schedule(this, 0);
+    await promise;
+  }
+
+  #showCommitted(): void {
+    this.#blocks.committed(this.#committedN);
+    this.#visibleN = Math.max(this.#visibleN, this.#committedN);
+    this.#showMore();
+    this.#tail.trim(this.#committedN);
+    this.#wake();
+    if (this.#hasRefused && this.#pending.length === 0) this.#recover();
+  }
+
+  /** Shows the deltas behind what is shown. A number above the reserved one could be given again after a crash. */
+  #showMore(): void {
+    let n = this.#visibleN;
+    for (;;) {
+      const entry = this.#tail.get(n + 1);
+      if (entry?.part !== "d" || entry.n > this.#state.reserved) break;
+      n = entry.n;
+    }
+    if (n === this.#visibleN) return;
+    this.#visibleN = n;
+    this.#wake();
+  }
+
+  /** Once for all that happens in one go. */
+  #wake(): void {
+    this.#wasUsed = true;
+    if (this.#isWaking || this.#watchers.size === 0) return;
+    this.#isWaking = true;
+    queueMicrotask(() => {
+      this.#isWaking = false;
+      for (const callback of [...this.#watchers]) callback();
+    });
+  }
+
+  /** The store works again: what was open when a response had to be refused will not be gone on with. */
+  #recover(): void {
+    this.#hasRefused = false;
+    this.endOpenBlocks().catch((error: unknown) => {
+      this.#log.error({ reason: shortReason(error) }, "blocks of a live log could not be ended");
+    });
+  }
+}
+
+function chunkOf(entries: readonly Entry[]): eventLog.Chunk | undefined {
+  const [first, last] = [entries[0], entries.at(-1)];
+  return first && last && { firstN: first.n, lastN: last.n, lines: entries.map(lineOf).join("\n") };
+}

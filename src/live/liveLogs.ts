@@ -1,0 +1,118 @@
+import type { LogKind } from "../liveResponse.js";
+import type { Log } from "../log.js";
+import { EventLog } from "../store/eventLog.js";
+import { shortReason } from "../store/failure.js";
+import type { Store } from "../store/store.js";
+import { LiveLog, reservedAhead } from "./liveLog.js";
+import { type LogRow, LogTable } from "./logTable.js";
+
+/** A log that nobody used for this long, and up to twice as long, keeps nothing in memory that the store has. */
+const restIntervalMs = 30_000;
+
+const keyOf = (kind: LogKind, id: string) => `${kind}/${id}`;
+
+/** All live logs of the portal: in memory when they are in use, else in the store. */
+export class LiveLogs {
+  readonly #table: LogTable;
+  readonly #eventLog: EventLog;
+  readonly #log: Log;
+  readonly #logs = new Map<string, Promise<LiveLog | undefined>>();
+  readonly #opened = new Map<string, LiveLog>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(store: Store, log: Log) {
+    this.#table = new LogTable(store);
+    this.#eventLog = new EventLog(store, log);
+    this.#log = log;
+    this.#timer = setInterval(() => this.rest(), restIntervalMs);
+    this.#timer.unref();
+    store.beforeClose(() => this.#close());
+  }
+
+  /** A new log; it is in the store when this resolves. */
+  async create(kind: LogKind, id: string): Promise<LiveLog> {
+    const earlier = this.#logs.get(keyOf(kind, id));
+    const created = await this.#register(kind, id, this.#insert(kind, id, earlier));
+    if (!created) throw new Error(`There is a log of ${kind} ${id} already`);
+    return created;
+  }
+
+  /** Undefined when there is no such log. Blocks that were open when the portal died have been ended. */
+  open(kind: LogKind, id: string): Promise<LiveLog | undefined> {
+    return this.#logs.get(keyOf(kind, id)) ?? this.#register(kind, id, this.#load(kind, id));
+  }
+
+  async delete(kind: LogKind, id: string): Promise<void> {
+    const log = await this.open(kind, id);
+    if (!log) return;
+    this.#opened.delete(keyOf(kind, id));
+    await this.#register(
+      kind,
+      id,
+      log.delete().then(() => undefined),
+    );
+  }
+
+  /** Resolves when everything appended so far is in the store. */
+  async drain(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map(log => log.saved()));
+  }
+
+  /** Frees what is not used; called from time to time. */
+  rest(): void {
+    for (const [key, log] of this.#opened) if (log.rest()) this.#forget(key);
+  }
+
+  /** Whoever asks for the log meanwhile gets the same answer; one that is not a log is not kept. */
+  async #register(kind: LogKind, id: string, answer: Promise<LiveLog | undefined>) {
+    const key = keyOf(kind, id);
+    const forget = () => {
+      if (this.#logs.get(key) === answer) this.#logs.delete(key);
+    };
+    this.#logs.set(key, answer);
+    answer.then(log => log ?? forget(), forget);
+    return answer;
+  }
+
+  async #insert(kind: LogKind, id: string, earlier: Promise<unknown> | undefined) {
+    if (await earlier) return undefined;
+    const row = await this.#table.insert(kind, id, reservedAhead);
+    return row && this.#liveLog(kind, id, row);
+  }
+
+  #forget(key: string): void {
+    this.#logs.delete(key);
+    this.#opened.delete(key);
+  }
+
+  #liveLog(kind: LogKind, id: string, row: LogRow): LiveLog {
+    const parts = { kind, id, row, table: this.#table, eventLog: this.#eventLog, log: this.#log };
+    const log = new LiveLog(parts);
+    this.#opened.set(keyOf(kind, id), log);
+    return log;
+  }
+
+  async #load(kind: LogKind, id: string): Promise<LiveLog | undefined> {
+    // The store cannot hold such an id, so there is no such log.
+    if (id.includes("\0")) return undefined;
+    const row = await this.#table.find(kind, id);
+    if (!row) return undefined;
+    const log = this.#liveLog(kind, id, row);
+    if (row.openFrom > 0) {
+      await log.restore(row.openFrom);
+      // Nobody in this process can be writing these blocks.
+      await log.endOpenBlocks();
+    }
+    return log;
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const log of this.#opened.values()) {
+      log.settle().catch((error: unknown) => {
+        this.#log.error({ [log.kind]: log.id, reason: shortReason(error) }, "responses were lost");
+      });
+    }
+    await this.#eventLog.close();
+  }
+}

@@ -1,0 +1,81 @@
+import type { LogKind } from "../liveResponse.js";
+import type { Store } from "../store/store.js";
+
+export interface LogRow {
+  id: number;
+  /** Numbers up to this one may have been handed out. */
+  reserved: number;
+  /** Blocks without an End have started at this number or above; 0 when there is none. */
+  openFrom: number;
+  closed: boolean;
+  /** The last number that is stored, 0 when there is none. */
+  lastN: number;
+}
+
+/** A page is as many chunks as fit in this, at least one. */
+const pageChars = 512 * 1024;
+const maxChunksPerPage = 1_000;
+
+/** What live logs ask of the store, besides the writing of batches. */
+export class LogTable {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Undefined when there is such a log already. */
+  async insert(kind: LogKind, key: string, reserved: number): Promise<LogRow | undefined> {
+    const [row] = await this.#store.query<{ id: number }>(
+      "insert into logs (kind, key, reserved) values ($1, $2, $3) on conflict do nothing returning id",
+      [kind, key, reserved],
+    );
+    return row && { id: row.id, reserved, openFrom: 0, closed: false, lastN: 0 };
+  }
+
+  async find(kind: LogKind, key: string): Promise<LogRow | undefined> {
+    const [row] = await this.#store.query<LogRow>(
+      `select id, reserved, open_from as "openFrom", closed,
+         coalesce((select last_n from log_chunks where log_id = logs.id order by first_n desc limit 1), 0) as "lastN"
+       from logs where kind = $1 and key = $2`,
+      [kind, key],
+    );
+    return row;
+  }
+
+  async delete(id: number): Promise<void> {
+    await this.#store.query(
+      `with a as (delete from log_chunks where log_id = $1), b as (delete from log_cursors where log_id = $1)
+       delete from logs where id = $1`,
+      [id],
+    );
+  }
+
+  async cursor(id: number, reader: string): Promise<{ n: number; told: boolean } | undefined> {
+    const [row] = await this.#store.query<{ n: number; told: boolean }>(
+      "select n, told from log_cursors where log_id = $1 and reader = $2",
+      [id, reader],
+    );
+    return row;
+  }
+
+  async forgetTold(id: number): Promise<void> {
+    await this.#store.query("update log_cursors set told = false where log_id = $1 and told", [id]);
+  }
+
+  /** The stored lines of the chunks that come next after a number. */
+  page(id: number, after: number): Promise<{ lastN: number; lines: string }[]> {
+    return this.#store.query<{ lastN: number; lines: string }>(
+      `select last_n as "lastN", lines from (
+         select first_n, last_n, lines, sum(octet_length(lines)) over (order by first_n) - octet_length(lines) as before
+         from (
+           select first_n, last_n, lines from log_chunks
+           where log_id = $1 and last_n > $2 and first_n >= coalesce(
+             (select first_n from log_chunks where log_id = $1 and first_n <= $2 + 1 order by first_n desc limit 1), 0)
+           order by first_n limit ${maxChunksPerPage}
+         ) as chunks
+       ) as sized where before < ${pageChars} order by first_n`,
+      [id, after],
+    );
+  }
+}

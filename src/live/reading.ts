@@ -1,0 +1,66 @@
+import type { LiveLog } from "./liveLog.js";
+import { type MergeRules, Merger, type ReadResponse } from "./merge.js";
+
+export interface ReadOptions {
+  /** Deltas of blocks that have ended are read too. */
+  keepsEnded?: boolean;
+  /** The answer is read as a whole. */
+  joinsOverOthers?: boolean;
+  /** Enough is enough: the rest is for the next call. */
+  maxChars?: number;
+}
+
+export interface ReadPage {
+  readonly responses: readonly ReadResponse[];
+  /** Everything up to this number has been read. */
+  readonly lastN: number;
+}
+
+/** The first entry decides most of the time; only a run of deltas needs more. */
+const firstPageEntries = 16;
+
+function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
+  return {
+    deltaHead: options.keepsEnded ? block => log.deltaHead(block) : block => log.openDeltaHead(block),
+    joinsOverOthers: options.joinsOverOthers ?? false,
+  };
+}
+
+/** The responses above a number that are there at this moment, page by page. */
+export async function* readLog(
+  log: LiveLog,
+  after: number,
+  options: ReadOptions = {},
+): AsyncGenerator<ReadPage, void, void> {
+  const last = log.visibleN;
+  const merger = new Merger(rulesOf(log, options));
+  let [lastN, chars] = [after, 0];
+  while (lastN < last && chars < (options.maxChars ?? Number.POSITIVE_INFINITY)) {
+    const entries = await log.page(lastN, last);
+    const end = entries.at(-1);
+    if (!end) break;
+    if (options.keepsEnded) await log.learnHeads(entries);
+    const responses = merger.push(entries);
+    lastN = end.n;
+    for (const { json } of responses) chars += json.length;
+    yield { responses, lastN };
+  }
+  yield { responses: merger.flush(), lastN };
+}
+
+/** The first response above a number; undefined when there is none at this moment. */
+export async function readOne(log: LiveLog, after: number): Promise<ReadResponse | undefined> {
+  const last = log.visibleN;
+  const merger = new Merger(rulesOf(log, { keepsEnded: true }));
+  let limit = firstPageEntries;
+  for (let at = after; at < last; limit *= 2) {
+    const entries = await log.page(at, last, limit);
+    const end = entries.at(-1);
+    if (!end) break;
+    await log.learnHeads(entries);
+    const [first] = merger.push(entries);
+    if (first) return first;
+    at = end.n;
+  }
+  return merger.flush()[0];
+}

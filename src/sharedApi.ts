@@ -1,0 +1,98 @@
+import type { Request, Response } from "express";
+import { defineRoute, type Route } from "./api/route.js";
+import { domainError, either, list, object } from "./api/schemas.js";
+import { EventStream } from "./live/eventStream.js";
+import { followLog } from "./live/follow.js";
+import type { LiveLogs } from "./live/liveLogs.js";
+import { type LiveErrors, longPoll, sendError } from "./live/longPoll.js";
+import type { LogKind } from "./liveResponse.js";
+import { PortalError } from "./portalError.js";
+
+export { LiveLog } from "./live/liveLog.js";
+export { LiveLogs } from "./live/liveLogs.js";
+
+export interface LiveSettings {
+  /** How long `live` and `live/{token}` wait for a response. */
+  answerTimeoutMs?: number;
+}
+
+const defaultAnswerTimeoutMs = 5_000;
+
+const errorsOf: Readonly<Record<LogKind, LiveErrors>> = {
+  session: { closed: "SessionClosed", notFound: "SessionNotFound" },
+  task: { closed: "TaskClosed", notFound: "TaskNotFound" },
+  job: { closed: "JobsClosed", notFound: "JobNotFound" },
+};
+
+/** Where an event stream goes on: what the browser says when it reconnects counts more than the address. */
+function afterOf(req: Request, after: number | undefined): number {
+  const header = req.get("last-event-id");
+  if (header === undefined || header === "") return after ?? 0;
+  if (!/^\d{1,15}$/.test(header)) {
+    throw PortalError.malformed("LastEventIdMalformed", "Last-Event-ID is not a number of this log");
+  }
+  return Number(header);
+}
+
+/** The three ways to read the live logs of a kind. */
+export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettings = {}) {
+  const errors = errorsOf[kind];
+  const { answerTimeoutMs = defaultAnswerTimeoutMs } = settings;
+
+  /** One response, or all with a token. */
+  async function live(res: Response, id: string, token?: string): Promise<void> {
+    const log = await logs.open(kind, id);
+    if (log) await longPoll(log, token, res, errors, answerTimeoutMs);
+    else await sendError(res, errors.notFound);
+  }
+
+  async function events(req: Request, res: Response, id: string, after?: number): Promise<void> {
+    const from = afterOf(req, after);
+    const log = await logs.open(kind, id);
+    // An answer that is not an event stream makes a browser stop asking.
+    if (!log) return void (await sendError(res, errors.notFound));
+    const stream = new EventStream(res);
+    await followLog(log, from, stream, ({ n, json }) => `id: ${n}\ndata: ${json}\n\n`);
+    stream.end(`event: closed\ndata: ${JSON.stringify({ error: errors.closed })}\n\n`);
+  }
+  return { live, events };
+}
+
+const response = {
+  type: "object",
+  description: "{callback, …arguments by name}, or {sessionError}, {taskError}, {jobError}",
+} as const;
+const noNegative = { type: "integer", minimum: 0 } as const;
+
+/** The three ways to read the live logs of a kind, as routes. */
+export function liveRoutes(kind: LogKind, logs: LiveLogs, settings?: LiveSettings): Route[] {
+  const handlers = liveHandlers(kind, logs, settings);
+  const { closed, notFound } = errorsOf[kind];
+  const failed = domainError(notFound, closed, "HttpRequestTimeout", "ParallelCallNotSupported");
+  const path = `copilot/${kind}/{id}/live` as const;
+  return [
+    defineRoute({
+      path,
+      summary: `The next response of a ${kind}; waits up to 5 seconds for it`,
+      description: "All callers share one cursor. What is not read yet of a block's deltas comes as one.",
+      answers: { json: either(response, failed) },
+      handler: ({ params, res }) => handlers.live(res, params.id),
+    }),
+    defineRoute({
+      path: `${path}/{token}`,
+      summary: `All responses of a ${kind} that this token has not read; waits up to 5 seconds for one`,
+      description: "Each token has a cursor of its own, from the beginning. Any text will do as a token.",
+      answers: { json: either(object({ responses: list(response) }), failed) },
+      handler: ({ params, res }) => handlers.live(res, params.id, params.token),
+    }),
+    defineRoute({
+      path: `copilot/${kind}/{id}/events`,
+      methods: ["GET"],
+      summary: `The responses of a ${kind} as Server-Sent Events`,
+      description: "Resumes after Last-Event-ID, or after the number in `after`. The last event is `closed`.",
+      query: { after: noNegative },
+      answers: { json: domainError(notFound), eventStream: "One response each; `id` is its number." },
+      handler: ({ req, res, params, query }) => handlers.events(req, res, params.id, query.after),
+    }),
+  ];
+}

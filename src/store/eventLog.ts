@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../log.js";
+import { shortReason, storeUnavailable } from "./failure.js";
+import type { Store } from "./store.js";
+
+export interface Chunk {
+  readonly firstN: number;
+  readonly lastN: number;
+  readonly lines: string;
+}
+
+export interface CursorRow {
+  readonly reader: string;
+  readonly n: number;
+  readonly told: boolean;
+}
+
+/** What one flush writes of one log. It does not change any more, so that writing it again is harmless. */
+export interface LogBatch {
+  readonly logId: number;
+  readonly chunk: Chunk | undefined;
+  readonly state:
+    | { readonly reserved: number; readonly openFrom: number; readonly closed: boolean }
+    | undefined;
+  readonly cursors: readonly CursorRow[];
+  /** True when the log has more than a batch may hold. */
+  readonly hasMore: boolean;
+  committed(): void;
+  lost(error: Error): void;
+}
+
+export interface LogSource {
+  /** Everything that has come up since the last batch; undefined when there is nothing. */
+  takeBatch(): LogBatch | undefined;
+}
+
+/** A delta may wait this long for others; a cursor that moved, for anything else to write. */
+export const deltaDelayMs = 50;
+export const cursorDelayMs = 250;
+
+/** Above this, responses that the store cannot take are refused instead of filling the memory. */
+const maxPendingChars = 64 * 1024 * 1024;
+/** Per batch and per statement, so that writing never holds up everything else for long. */
+export const maxBatchChars = 256 * 1024;
+const maxFlushChars = 1024 * 1024;
+/** Together these stay far below the 65,535 parameters that a statement may have. */
+const maxLogsPerFlush = 500;
+export const maxCursorsPerBatch = 20;
+const firstRetryMs = 100;
+const longestRetryMs = 2_000;
+/** A store that is closing gets this long to take what is left. */
+const lastChanceMs = 2_000;
+
+/** Writes the batches of all logs, one statement at a time; what comes up meanwhile goes into the next one. */
+export class EventLog {
+  readonly #store: Store;
+  readonly #log: Log;
+  #dirty = new Set<LogSource>();
+  #pendingChars = 0;
+  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #dueMs = Number.POSITIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #isClosing = false;
+  readonly #unwritten = new Set<LogBatch>();
+
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  get isFull(): boolean {
+    return this.#pendingChars > maxPendingChars;
+  }
+
+  /** Asks for `source` to be written at the latest after this time; `chars` is how much came up. */
+  schedule(source: LogSource, delayMs: number, chars = 0): void {
+    this.#dirty.add(source);
+    this.#pendingChars += chars;
+    const dueMs = delayMs === 0 ? 0 : performance.now() + delayMs;
+    if (dueMs >= this.#dueMs) return;
+    this.#dueMs = dueMs;
+    if (!this.#running) this.#arm();
+  }
+
+  /** Writes what is left; what a failing store has not taken after a moment is given up. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const enough = new AbortController();
+    const lastChance = sleep(lastChanceMs, undefined, { signal: enough.signal }).catch(() => {});
+    await Promise.race([this.#flushAll(), lastChance]);
+    enough.abort();
+    this.#disarm();
+    const error = storeUnavailable("it was closed before everything was written");
+    for (const batch of this.#unwritten) batch.lost(error);
+    for (const source of this.#dirty) source.takeBatch()?.lost(error);
+    this.#dirty.clear();
+  }
+
+  async #flushAll(): Promise<void> {
+    while (this.#dirty.size > 0 || this.#running) await this.#flush();
+  }
+
+  #arm(): void {
+    this.#disarm();
+    const delayMs = this.#dueMs - performance.now();
+    const flush = () => void this.#flush();
+    this.#timer = delayMs > 1 ? setTimeout(flush, delayMs) : setImmediate(flush);
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#timer as NodeJS.Timeout);
+    clearImmediate(this.#timer as NodeJS.Immediate);
+    this.#timer = undefined;
+  }
+
+  #flush(): Promise<void> {
+    this.#disarm();
+    this.#running ??= this.#writeAll().finally(() => {
+      this.#running = undefined;
+      if (this.#dirty.size > 0) this.#arm();
+    });
+    return this.#running;
+  }
+
+  /** Goes on as long as something is due that should not wait. */
+  async #writeAll(): Promise<void> {
+    do {
+      this.#dueMs = Number.POSITIVE_INFINITY;
+      const batches = this.#take();
+      if (batches.length === 0) return;
+      await this.#writeUntilDone(batches);
+    } while (this.#dueMs <= performance.now());
+  }
+
+  #take(): LogBatch[] {
+    const batches: LogBatch[] = [];
+    let chars = 0;
+    for (const source of [...this.#dirty]) {
+      if (batches.length === maxLogsPerFlush || chars >= maxFlushChars) {
+        this.#dueMs = 0;
+        break;
+      }
+      this.#dirty.delete(source);
+      const batch = source.takeBatch();
+      if (!batch) continue;
+      batches.push(batch);
+      chars += batch.chunk?.lines.length ?? 0;
+      if (batch.hasMore) this.schedule(source, 0);
+    }
+    return batches;
+  }
+
+  async #writeUntilDone(batches: readonly LogBatch[]): Promise<void> {
+    for (const batch of batches) this.#unwritten.add(batch);
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+      try {
+        await this.#write(batches);
+        break;
+      } catch (error) {
+        if (this.#isClosing && this.#store.state() !== "ready") return;
+        this.#log.error({ reason: shortReason(error), retryMs }, "live logs cannot be written");
+        await sleep(retryMs);
+      }
+    }
+    for (const batch of batches) {
+      this.#unwritten.delete(batch);
+      this.#pendingChars -= batch.chunk?.lines.length ?? 0;
+      batch.committed();
+    }
+  }
+
+  async #write(batches: readonly LogBatch[]): Promise<void> {
+    const values: unknown[] = [];
+    const row = (types: readonly string[], ...items: unknown[]) =>
+      `(${items.map((item, i) => `$${values.push(item)}::${types[i]}`).join(", ")})`;
+    const rows = {
+      chunks: batches.flatMap(({ logId, chunk }) =>
+        chunk ? [row(["int", "int", "int", "text"], logId, chunk.firstN, chunk.lastN, chunk.lines)] : [],
+      ),
+      states: batches.flatMap(({ logId, state }) =>
+        state
+          ? [row(["int", "int", "int", "bool"], logId, state.reserved, state.openFrom, state.closed)]
+          : [],
+      ),
+      cursors: batches.flatMap(({ logId, cursors }) =>
+        cursors.map(cursor =>
+          row(["int", "text", "int", "bool"], logId, cursor.reader, cursor.n, cursor.told),
+        ),
+      ),
+    };
+    const parts: string[] = [];
+    // A chunk that is already there was written by an attempt whose answer got lost.
+    if (rows.chunks.length > 0)
+      parts.push(`insert into log_chunks values ${rows.chunks.join(", ")} on conflict do nothing`);
+    if (rows.states.length > 0)
+      parts.push(
+        `update logs set reserved = s.reserved, open_from = s.open_from, closed = s.closed
+         from (values ${rows.states.join(", ")}) as s(id, reserved, open_from, closed) where logs.id = s.id`,
+      );
+    if (rows.cursors.length > 0)
+      parts.push(
+        `insert into log_cursors values ${rows.cursors.join(", ")}
+         on conflict (log_id, reader) do update set n = excluded.n, told = excluded.told`,
+      );
+    if (parts.length === 0) return;
+    const ctes = parts.map((part, i) => `w${i} as (${part})`);
+    await this.#store.query(`with ${ctes.join(", ")} select`, values);
+  }
+}
