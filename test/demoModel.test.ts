@@ -13,6 +13,7 @@ import {
 } from "../src/backends/demo/jobPrompt.js";
 import { topicOf } from "../src/backends/demo/topics.js";
 import { wishOf } from "../src/backends/demo/wishes.js";
+import { entry } from "../src/jobsData.js";
 import { defer, tempFolder } from "./support/cleanup.js";
 import { eventsOf, messageOf, runTurn, startBareSession, startRuntime } from "./support/runtime.js";
 
@@ -64,6 +65,10 @@ test("the demo model shows on the real runtime what the portal can do", async t 
     await t.test(promise, async t => keep(t, await newSession(t, client, model)));
   }
 });
+
+function builtIn(task: string): string {
+  return entry.tasks[task]?.prompt.join("\n").replace("$user-input", "Add a --version option") ?? "";
+}
 
 type Talk = Awaited<ReturnType<typeof newSession>>;
 
@@ -206,6 +211,44 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     );
   },
 
+  "the check of the built-in jobs finds something once and then passes, each in a session of its own": async (
+    _t,
+    { start, folder },
+  ) => {
+    const check = async () => reportsOf(await (await start())(builtIn("checks-pass")));
+    assert.match((await check()).join(), /^job_boolean_false,Demo finding:/);
+    assert.deepEqual((await readdir(join(folder, ".copilot-portal"))).sort(), [".gitignore", "checks.md"]);
+    assert.match((await check()).join(), /^job_boolean_true,/);
+    await (await start())(builtIn("plan-feature"));
+    assert.deepEqual((await readdir(join(folder, ".copilot-portal"))).sort(), [".gitignore", "plan.md"]);
+    assert.match((await check()).join(), /^job_boolean_false,/);
+  },
+
+  "the review of the built-in jobs has findings until they are answered": async (_t, { start, folder }) => {
+    const hasFindings = async () =>
+      reportsOf(await (await start())(builtIn("review-has-findings"))).map(([tool]) => tool);
+    assert.deepEqual(await hasFindings(), ["job_boolean_false"]);
+    const reviewed = reportsOf(await (await start())(builtIn("review-design")));
+    const path = join(folder, ".copilot-portal", "review-design.md");
+    assert.deepEqual(reviewed, [["job_prepare_document", path]]);
+    assert.deepEqual(await hasFindings(), ["job_boolean_true"]);
+    const applied = toolCalls(await (await start())(builtIn("apply-review")));
+    assert.deepEqual(
+      applied.filter(call => call.name === "edit").map(call => call.success),
+      [true],
+    );
+    assert.match(await readFile(path, "utf8"), /Demo finding:.*\n {3}Answer: /);
+    assert.deepEqual(await hasFindings(), ["job_boolean_false"]);
+  },
+
+  "a plan is there when it has been made": async (_t, { start }) => {
+    const condition = entry.tasks["implement-plan"]?.availability?.condition?.join("\n") ?? "";
+    const isThere = async () => reportsOf(await (await start())(condition)).map(([tool]) => tool);
+    assert.deepEqual(await isThere(), ["job_boolean_false"]);
+    await (await start())(builtIn("plan-feature"));
+    assert.deepEqual(await isThere(), ["job_boolean_true"]);
+  },
+
   "a tool that ends the turn is enough of a report": async (_t, { start }) => {
     const ask = await start({ tools: jobTools.map(tool => ({ ...tool, isTerminal: true })) });
     const events = await ask("Call job_prerequisite_failed now.");
@@ -231,6 +274,8 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
   },
 };
 
+const untouched = { document: undefined, documentIsNew: false, findingsRead: false, fileIsMissing: false };
+
 test("a verdict is chosen by what the prompt calls good", () => {
   const good = {
     "Call job_boolean_true when all tests pass. Otherwise call job_boolean_false with what fails.": true,
@@ -249,6 +294,14 @@ test("a verdict is chosen by what the prompt calls good", () => {
   }
 });
 
+test("each condition of the built-in jobs is met when nothing speaks against it", () => {
+  const conditions = Object.values(entry.tasks).flatMap(({ availability, criteria }) =>
+    [availability?.condition, criteria?.condition].flatMap(prompt => (prompt ? [prompt.join("\n")] : [])),
+  );
+  assert.ok(conditions.length > 5);
+  for (const prompt of conditions) assert.equal(favourableVerdict(prompt), "job_boolean_true", prompt);
+});
+
 test("a review in a fresh session finds something only while the earlier finding is still missing", () => {
   const prompt = (earlier: string) =>
     `Verify the fix. The previous check said: ${earlier}\nCall job_boolean_true when it works, else job_boolean_false.`;
@@ -257,7 +310,7 @@ test("a review in a fresh session finds something only while the earlier finding
       prompt: prompt(earlier),
       earlierPrompts: [],
       judgedBefore: false,
-      document: undefined,
+      ...untouched,
     })[0];
   const first = verdict("<MISSING>");
   assert.equal(first?.tool, "job_boolean_false");
@@ -266,9 +319,7 @@ test("a review in a fresh session finds something only while the earlier finding
 
 test("a failed prerequisite is reported only when something is missing or it is plainly asked for", () => {
   const tools = (prompt: string) =>
-    chooseReports({ prompt, earlierPrompts: [], judgedBefore: false, document: undefined }).map(
-      ({ tool }) => tool,
-    );
+    chooseReports({ prompt, earlierPrompts: [], judgedBefore: false, ...untouched }).map(({ tool }) => tool);
   const plan =
     "Read the plan PLAN. If it is not there, call job_prerequisite_failed. Then call job_prepare_document.";
   assert.deepEqual(tools(plan.replace("PLAN", "plan.md")), ["job_prepare_document"]);

@@ -1,12 +1,22 @@
-import { tmpdir } from "node:os";
-import { isAbsolute, join, sep } from "node:path";
 import type { ModelRequest, ToolResult } from "../scripted/modelRequest.js";
-import type { ScriptedToolCall, Step } from "../scripted/steps.js";
-import { asksForReport, chooseReports, documentPath, titleOf } from "./jobPrompt.js";
+import type { Step } from "../scripted/steps.js";
+import { asksForReport } from "./jobPrompt.js";
+import { isAssignment, workAndReport } from "./jobWork.js";
+import {
+  create,
+  delegate,
+  folderOf,
+  inFolder,
+  say,
+  shell,
+  signed,
+  think,
+  useTools,
+  viewOf,
+} from "./replies.js";
 import { abilities, markdownSample, topicOf } from "./topics.js";
 import { harmlessCommands, type Wish, wishOf } from "./wishes.js";
 
-const delegatedPrompt = "List the files of the working directory.";
 const maxQuotedLines = 20;
 const maxListedNames = 40;
 
@@ -40,7 +50,8 @@ function fulfil(request: ModelRequest, wish: Wish): Step[] {
         return useTools(`\`${wish.command}\` changes nothing.`, request, [shell(request, wish.command)]);
       return [say(request, `\`${wish.command}\` answered:\n\n${quote(withoutShellNote(result.content))}`)];
     case "write":
-      if (!result) return useTools("I was asked for a file.", request, [create(request, wish.file)]);
+      if (!result)
+        return useTools("I was asked for a file.", request, [create(inFolder(request, wish.file))]);
       return [
         say(
           request,
@@ -57,94 +68,6 @@ function fulfil(request: ModelRequest, wish: Wish): Step[] {
     case "markdown":
       return [{ reasoning: think("I show what the page can render.") }, say(request, markdownSample)];
   }
-}
-
-/** Longer than what people ask a demo: the prompt of a task that wants no report. */
-function isAssignment(text: string): boolean {
-  return text.length > 200 || text.trim().split("\n").length > 3;
-}
-
-/** A task or a condition of a job: look around, write what was asked for, report. */
-function workAndReport(request: ModelRequest): Step[] {
-  const prompt = request.userText;
-  const called = (name: string) => request.toolResults.some(result => result.name === name);
-  const offered = (call: ScriptedToolCall) => request.tools.includes(call.name);
-  const looks = [viewOf(folderOf(request)), shell(request, harmlessCommands[0])].filter(offered);
-  if (request.toolResults.length === 0 && looks.length > 0) {
-    return useTools("I look at the working directory first.", request, looks);
-  }
-  const document = request.tools.includes("create") ? documentOf(request) : undefined;
-  if (document && !called("create")) {
-    return useTools("The task names a file for its document.", request, [create(request, document)]);
-  }
-  const earlierPrompts = request.userTexts.slice(0, -1);
-  const reports = chooseReports({ prompt, earlierPrompts, judgedBefore: judgedBefore(request), document });
-  const next = reports.find(report => !called(report.tool));
-  if (next) {
-    const call = { name: next.tool, arguments: { argument: next.argument } };
-    return useTools(`The work is done as far as a demo can do it. I report with ${next.tool}.`, request, [
-      call,
-    ]);
-  }
-  if (reports.length === 0) {
-    return [say(request, `As a demo I stop here. An AI would now work on this:\n\n> ${titleOf(prompt)}`)];
-  }
-  const made = reports.map(({ tool, argument }) => `- \`${tool}\`: ${argument}`).join("\n");
-  return [say(request, `I have reported:\n\n${made}`)];
-}
-
-/** Where the task wants its document, if that is in the working directory or among temporary files. */
-function documentOf(request: ModelRequest): string | undefined {
-  const named = asksForReport(request.userText) ? documentPath(request.userText) : undefined;
-  if (named === undefined) return undefined;
-  const path = inFolder(request, named);
-  return [folderOf(request), tmpdir()].some(folder => path.startsWith(folder + sep)) ? path : undefined;
-}
-
-/** Whether an earlier turn of this session has given a verdict. */
-function judgedBefore(request: ModelRequest): boolean {
-  const verdicts = request.messages
-    .flatMap(message => message.toolCalls)
-    .filter(call => call.name.startsWith("job_boolean_")).length;
-  const inThisTurn = request.toolResults.filter(result => result.name.startsWith("job_boolean_")).length;
-  return verdicts > inThisTurn;
-}
-
-function useTools(thought: string, request: ModelRequest, calls: ScriptedToolCall[]): Step[] {
-  const missing = calls.filter(call => !request.tools.includes(call.name));
-  if (missing.length === 0) return [{ reasoning: think(thought) }, { toolCalls: calls }];
-  const names = missing.map(call => `\`${call.name}\``).join(" and ");
-  return [say(request, `This needs ${names}, which this session does not offer to me.`)];
-}
-
-function viewOf(path: string): ScriptedToolCall {
-  return { name: "view", arguments: { path } };
-}
-
-function shell(request: ModelRequest, command: string): ScriptedToolCall {
-  const name = request.tools.includes("powershell") ? "powershell" : "bash";
-  return { name, arguments: { command, description: "A harmless command of the demo" } };
-}
-
-function create(request: ModelRequest, file: string): ScriptedToolCall {
-  const text = `# Written by the demo model
-
-Copilot Portal's demo model was asked for this file. It means nothing and may be deleted.
-`;
-  return { name: "create", arguments: { path: inFolder(request, file), file_text: text } };
-}
-
-function delegate(): ScriptedToolCall {
-  const work = { name: "look-around", description: "Look around", prompt: delegatedPrompt };
-  return { name: "task", arguments: { ...work, agent_type: "explore", mode: "sync" } };
-}
-
-function folderOf(request: ModelRequest): string {
-  return request.workingDirectory ?? ".";
-}
-
-function inFolder(request: ModelRequest, file: string): string {
-  return isAbsolute(file) ? file : join(folderOf(request), file);
 }
 
 function listing(content: string): string {
@@ -165,25 +88,6 @@ function quote(content: string): string {
 
 function withoutShellNote(content: ToolResult["content"]): string {
   return content.replace(/\n?<shellId: [^>]*>\s*$/, "");
-}
-
-function think(thought: string): string {
-  return `${thought} I am a script, so there is not much to think about.`;
-}
-
-function say(request: ModelRequest, text: string): Step {
-  return { text: signed(request, text) };
-}
-
-/** Nobody may take it for an AI: the first answer says so at length, each later one in a line. */
-function signed(request: ModelRequest, text: string): string {
-  if (request.subAgent) return text;
-  const note =
-    request.userTexts.length > 1
-      ? "Demo model: a scripted reply."
-      : "I am the demo model: a script inside the portal, not an AI. My tools are real, my wits are not. " +
-        "Ask me `how do I sign in?` to get a real model.";
-  return `${text}\n\n---\n*${note}*\n`;
 }
 
 function lost(request: ModelRequest): Step {

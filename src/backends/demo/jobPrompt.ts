@@ -14,8 +14,8 @@ export interface JobReport {
 }
 
 /** Marks what the demo model made up to complain about, so that it recognises it when it is quoted later. */
-const findingMark = "Demo finding:";
-const finding = `${findingMark} the change is not mentioned in the README yet. (Made up, to show a second round.)`;
+export const findingMark = "Demo finding:";
+export const finding = `${findingMark} the change is not mentioned in the README yet. (Made up, to show a second round.)`;
 
 const goodWords =
   /^(pass\w*|succe\w*|complete\w*|done|ready|good|correct\w*|fixed|resolved|finish\w*|clean|satisf\w*|meets?|met|ok|okay|approv\w*|exists?|enough|works?|green|implemented)$/;
@@ -54,25 +54,42 @@ function clausesOf(prompt: string, tool: Verdict, opposite: Verdict): string {
     .replaceAll(tool, "");
 }
 
+/** "Is there a finding?": here yes is the bad news. */
+const asksForProblems =
+  /\b(is|are) there (?!no\b)[^?\n]*\b(problems?|issues?|findings?|bugs?|defects?)\b[^?\n]*\?/i;
+
 /** The answer that says "all is well": usually true, but not to "are there problems left?". */
 export function favourableVerdict(prompt: string): Verdict {
   const forTrue = tone(clausesOf(prompt, "job_boolean_true", "job_boolean_false"));
   const forFalse = tone(clausesOf(prompt, "job_boolean_false", "job_boolean_true"));
-  const byClauses = forTrue - forFalse;
-  const questions = prompt.match(/[^.?!\n]+\?/g) ?? [];
-  return (byClauses || tone(questions.join(" "))) < 0 ? "job_boolean_false" : "job_boolean_true";
+  const trueIsGood = forTrue === forFalse ? !asksForProblems.test(prompt) : forTrue > forFalse;
+  return trueIsGood ? "job_boolean_true" : "job_boolean_false";
 }
 
 /**
- * Whether to find something this time. Only where the conversation shows that it is the first time and that
- * the finding will come back: in the session that did the work, or where the prompt has a place for the
- * earlier finding (`$reported-false-reason`) that is still empty. A loop therefore always ends.
+ * Whether to find something this time. Only where the conversation shows that it is the first time, so that a
+ * loop always ends: the notes of the check are new; the session judges its own work for the first time; or the
+ * place that the prompt has for an earlier finding (`$reported-false-reason`) is still empty.
  */
-function isFirstReview(prompt: string, earlierPrompts: readonly string[], judgedBefore: boolean): boolean {
+function isFirstReview({ prompt, earlierPrompts, judgedBefore, documentIsNew }: JobConversation): boolean {
   if (judgedBefore || [prompt, ...earlierPrompts].some(text => text.includes(findingMark))) return false;
+  const newNotes = documentIsNew && !prompt.includes("job_prepare_document");
+  const ownWork = earlierPrompts.length > 0 && /\b(review|verif|inspect)/i.test(prompt);
   const emptyPlace = /\b(previous|last|earlier)\b[^\n]{0,80}<MISSING>/i.test(prompt);
-  const reviewsOwnWork = earlierPrompts.length > 0 && /\b(review|verif|inspect)/i.test(prompt);
-  return emptyPlace || reviewsOwnWork;
+  return newNotes || ownWork || emptyPlace;
+}
+
+function chooseVerdict(conversation: JobConversation): JobReport {
+  const good = favourableVerdict(conversation.prompt);
+  const bad = good === "job_boolean_true" ? "job_boolean_false" : "job_boolean_true";
+  if (asksForProblems.test(conversation.prompt) && conversation.findingsRead) {
+    return { tool: bad, argument: "Demo verdict: there is a finding without an answer." };
+  }
+  if (conversation.fileIsMissing && /\bdoes the file\b[^?\n]*\bexist\b/i.test(conversation.prompt)) {
+    return { tool: bad, argument: "Demo verdict: the file is not there." };
+  }
+  if (isFirstReview(conversation)) return { tool: bad, argument: finding };
+  return { tool: good, argument: "Demo verdict: I looked at the working directory and all is well." };
 }
 
 function mentions(prompt: string, tool: JobTool): boolean {
@@ -107,13 +124,19 @@ export interface JobConversation {
   earlierPrompts: readonly string[];
   /** Whether a verdict was given in this session before this request. */
   judgedBefore: boolean;
-  /** Where the document was written, if it was. */
+  /** Where the document of this request is, if it names a place for one. */
   document: string | undefined;
+  /** It was written now, and was not there before. */
+  documentIsNew: boolean;
+  /** A document that was read has a finding without an answer. */
+  findingsRead: boolean;
+  /** A file that the request names could not be read. */
+  fileIsMissing: boolean;
 }
 
 /** The reports in the order in which they are made. */
 export function chooseReports(conversation: JobConversation): JobReport[] {
-  const { prompt, earlierPrompts, judgedBefore, document } = conversation;
+  const { prompt, document } = conversation;
   if (prerequisiteFailed(prompt)) {
     return [
       { tool: "job_prerequisite_failed", argument: "Demo: something that this task needs is missing." },
@@ -125,20 +148,14 @@ export function chooseReports(conversation: JobConversation): JobReport[] {
     reports.push({ tool: "job_prepare_document", argument });
   }
   if (mentions(prompt, "job_boolean_true") || mentions(prompt, "job_boolean_false")) {
-    const good = favourableVerdict(prompt);
-    const bad = good === "job_boolean_true" ? "job_boolean_false" : "job_boolean_true";
-    reports.push(
-      isFirstReview(prompt, earlierPrompts, judgedBefore)
-        ? { tool: bad, argument: finding }
-        : { tool: good, argument: "Demo verdict: I looked at the working directory and all is well." },
-    );
+    reports.push(chooseVerdict(conversation));
   }
   return reports;
 }
 
-/** The first line that says something, short enough for a title. */
+/** The heading, or the first line that says something, short enough for a title. */
 export function titleOf(prompt: string): string {
-  const lines = prompt.split("\n").filter(text => !text.startsWith("The session crashed"));
-  const words = (lines.find(text => /\w/.test(text)) ?? "").replace(/^[#\s]+/, "").trim();
-  return words.length > 60 ? `${words.slice(0, 57)}...` : words;
+  const lines = prompt.split("\n").filter(line => /\w/.test(line) && !line.startsWith("The session crashed"));
+  const title = (lines.find(line => line.startsWith("# ")) ?? lines[0] ?? "").replace(/^[#\s]+/, "").trim();
+  return title.length > 60 ? `${title.slice(0, 57)}...` : title;
 }
