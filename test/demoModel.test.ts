@@ -274,7 +274,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
   },
 };
 
-const untouched = { document: undefined, documentIsNew: false, findingsRead: false, fileIsMissing: false };
+const untouched = { document: undefined };
 
 test("a verdict is chosen by what the prompt calls good", () => {
   const good = {

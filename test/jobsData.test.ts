@@ -160,7 +160,7 @@ test("the demo model plays every built-in job to a good end", () => {
     return chooseReports(conversation).map(({ tool }) => tool);
   };
   for (const [name, { prompt, availability, criteria }] of Object.entries(entry.tasks)) {
-    // The demo's reviews find nothing, so it has nothing to apply.
+    // It has read no review here, so it has nothing to apply.
     const expected = name === "review-has-findings" ? ["job_boolean_false"] : (criteria?.toolExecuted ?? []);
     assert.deepEqual(reports(prompt), expected, name);
     for (const condition of [availability?.condition, criteria?.condition]) {

@@ -73,7 +73,7 @@ export function favourableVerdict(prompt: string): Verdict {
  */
 function isFirstReview({ prompt, earlierPrompts, judgedBefore, documentIsNew }: JobConversation): boolean {
   if (judgedBefore || [prompt, ...earlierPrompts].some(text => text.includes(findingMark))) return false;
-  const newNotes = documentIsNew && !prompt.includes("job_prepare_document");
+  const newNotes = documentIsNew === true && !prompt.includes("job_prepare_document");
   const ownWork = earlierPrompts.length > 0 && /\b(review|verif|inspect)/i.test(prompt);
   const emptyPlace = /\b(previous|last|earlier)\b[^\n]{0,80}<MISSING>/i.test(prompt);
   return newNotes || ownWork || emptyPlace;
@@ -127,11 +127,11 @@ export interface JobConversation {
   /** Where the document of this request is, if it names a place for one. */
   document: string | undefined;
   /** It was written now, and was not there before. */
-  documentIsNew: boolean;
+  documentIsNew?: boolean;
   /** A document that was read has a finding without an answer. */
-  findingsRead: boolean;
+  findingsRead?: boolean;
   /** A file that the request names could not be read. */
-  fileIsMissing: boolean;
+  fileIsMissing?: boolean;
 }
 
 /** The reports in the order in which they are made. */
