@@ -6,6 +6,8 @@ import { StartError } from "./startError.js";
 /** Time to send a whole request; how long an answer may take is not limited, because logs are followed live. */
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
+/** How often Node looks for connections that take longer than that. */
+const checkIntervalMs = 5_000;
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === "EADDRINUSE") {
@@ -16,7 +18,11 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): Erro
 
 /** Opens the port, without anything that answers yet. */
 export async function listen(host: string, port: number): Promise<{ server: Server; port: number }> {
-  const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: headersTimeoutMs });
+  const server = createServer({
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: checkIntervalMs,
+  });
   answerClientErrors(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", error => reject(explain(error, host, port)));

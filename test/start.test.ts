@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { defer, tempFolder } from "./support/cleanup.js";
@@ -57,6 +58,25 @@ describe("Starting the portal", () => {
     const { body } = await portal.api<{ models: { id: string }[] }>("copilot/models");
     const ids = body.models.map(({ id }) => id);
     assert.ok(ids.includes("one") && ids.includes("two"), ids.join());
+  });
+
+  test("opens the browser with --open, and does not mind when there is none", async t => {
+    const asked = createHttpServer((_req, res) => res.end()).listen(0, "127.0.0.1");
+    defer(t, () => asked.close().closeAllConnections());
+    await once(asked, "listening");
+    const { port } = asked.address() as AddressInfo;
+    const folder = await tempFolder(t);
+    // Linux calls the browser by one of these names, macOS by the other.
+    for (const name of ["xdg-open", "open"]) {
+      const browser = `#!/bin/sh\ncurl -s "http://127.0.0.1:${port}/?$1"\n`;
+      await writeFile(join(folder, name), browser, { mode: 0o755 });
+    }
+    const opened = once(asked, "request");
+    const portal = await startPortal(t, { args: ["--open"], env: { PATH: `${folder}:${process.env.PATH}` } });
+    const [request] = await opened;
+    assert.equal(request.url, `/?${portal.url}`);
+    await portal.restart({ args: ["--open"], env: { PATH: "" } });
+    assert.equal((await portal.api("test")).status, 200);
   });
 
   test("says how to use it, and its version", async t => {
