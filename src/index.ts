@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { ownerMarker } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
 import { readConfig } from "./config.js";
 import { listen } from "./listen.js";
@@ -20,11 +21,12 @@ async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
   const config = readConfig(options.configFile);
   const log = createLog(options.logLevel, knownSecrets(config.providers, process.env));
+  const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
 
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
-  const closeServer = { name: "connections", timeoutMs: 200, stop: () => server.closeAllConnections() };
-  const portal = createPortal({ options, config, log, port, shutdown });
+  const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
+  const portal = createPortal({ options, config, log, port, marker, shutdown });
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => shutdown.signal());
   process.on("unhandledRejection", error => log.error({ err: error }, "unhandled rejection"));

@@ -5,7 +5,10 @@ import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
 import { createApp } from "./app.js";
 import { createCatalog } from "./backends/catalog.js";
 import { demoBackend } from "./backends/demoBackend.js";
-import { providerBackends } from "./backends/providers.js";
+import { gitHubBackend } from "./backends/github.js";
+import { sweepOrphans } from "./backends/orphans.js";
+import { providerBackends, withoutKeys } from "./backends/providers.js";
+import { RuntimePool } from "./backends/runtime.js";
 import type { Config } from "./config.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
@@ -26,21 +29,28 @@ export interface PortalOptions {
   log: Log;
   /** The port that is open. */
   port: number;
+  /** Names this portal to the processes it starts. */
+  marker: string;
   shutdown: Pick<Shutdown, "stopping" | "stop">;
 }
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
-export function createPortal({ options, config, log, port, shutdown }: PortalOptions): Portal {
+export function createPortal({ options, config, log, port, marker, shutdown }: PortalOptions): Portal {
   const store = openStore({ dataDir: options.dataDir, log });
+  // Only who holds the lock of the data folder may end what an earlier portal left running there.
+  sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
+  const env = withoutKeys(process.env, config.providers);
+  const runtimes = new RuntimePool({ env, marker, log });
   const demo = demoBackend(log);
-  const models = createCatalog({
-    backends: [...providerBackends(config.providers, process.env), ...(options.demo ? [demo] : [])],
-    demo,
-    log,
-  });
+  const github = gitHubBackend(async () => (await runtimes.use()).client);
+  const own = providerBackends(config.providers, process.env);
+  const models = createCatalog({ backends: [github, ...own, ...(options.demo ? [demo] : [])], demo, log });
 
   const routes = [
-    ...portalRoutes({ stop: () => void shutdown.stop(), health: () => healthOf(store.state()) }),
+    ...portalRoutes({
+      stop: () => void shutdown.stop(),
+      health: () => healthOf(store.state(), runtimes.state()),
+    }),
     ...modelRoutes(models),
   ];
   const app = createApp({
@@ -49,9 +59,11 @@ export function createPortal({ options, config, log, port, shutdown }: PortalOpt
     port: () => port,
     stopping: () => shutdown.stopping,
   });
+  // Together less than five seconds.
   const stages = [
-    { name: "demo model", timeoutMs: 200, stop: () => demo.close() },
-    { name: "store", timeoutMs: 1500, stop: () => store.close() },
+    { name: "agent processes", timeoutMs: 2500, stop: () => runtimes.stop(700) },
+    { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
+    { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];
   return { app, stages, ready: store.ready };
 }

@@ -1,4 +1,5 @@
 import type { Log } from "./log.js";
+import { withTimeout } from "./withTimeout.js";
 
 /** One step of stopping. Its time is bounded, so that the whole takes less than five seconds. */
 export interface Stage {
@@ -8,17 +9,11 @@ export interface Stage {
 }
 
 async function runStage({ name, timeoutMs, stop }: Stage, log: Log): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${timeoutMs} ms`)), timeoutMs);
-  });
   try {
-    await Promise.race([stop(), tooLong]);
+    await withTimeout(Promise.resolve(stop()), timeoutMs, `not done after ${timeoutMs} ms`);
     log.debug({ stage: name }, "stopped");
   } catch (error) {
     log.warn({ stage: name, err: error }, "did not stop cleanly");
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -16,7 +16,7 @@ describe("The demo model", () => {
       body.models.map(({ id, backend, multiplier }) => ({ id, backend, multiplier })),
       [{ id: "demo", backend: "demo", multiplier: 0 }],
     );
-    assert.match(body.notices.map(({ message }) => message).join("\n"), /demo model/);
+    assert.match(body.notices.map(({ message }) => message).join("\n"), /not signed in[\s\S]*demo model/);
   });
 
   test("is not listed beside others", async t => {

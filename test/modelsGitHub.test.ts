@@ -8,7 +8,9 @@ import { createCatalog } from "../src/backends/catalog.js";
 import { gitHubBackend } from "../src/backends/github.js";
 import { defer } from "./support/cleanup.js";
 import { gitHubTokenForTest, startScriptedGitHub } from "./support/github.js";
+import { startPortal } from "./support/portal.js";
 import { startRuntime } from "./support/runtime.js";
+import { startScriptedModel } from "./support/scriptedModel.js";
 
 const log = pino({ level: "silent" });
 
@@ -44,6 +46,26 @@ describe("The models of GitHub Copilot", () => {
     ]);
     assert.equal(models.find(({ id }) => id === "claude-opus-4.6")?.name, "Claude Opus 4.6");
     assert.deepEqual((await catalog.find("gpt-5.1-mini"))?.target, { model: "gpt-5.1-mini" });
+  });
+
+  test("stand before those of own providers in the portal's list, and keep their plain ids", async t => {
+    const both = { id: "gpt-5.1-mini", name: "GPT-5.1 mini", multiplier: 0.33 };
+    const gitHub = await startScriptedGitHub(t, { models: [both] });
+    const model = await startScriptedModel(t, { models: [both.id, "own"] });
+    const portal = await startPortal(t, { model, env: gitHub.env });
+    const { body } = await portal.api<{ models: { id: string; multiplier: number; backend: string }[] }>(
+      "copilot/models",
+    );
+    assert.deepEqual(
+      body.models.map(({ id, multiplier, backend }) => [id, multiplier, backend]),
+      [
+        ["auto", 1, "github"],
+        [both.id, 0.33, "github"],
+        [`environment/${both.id}`, 0, "provider"],
+        ["own", 0, "provider"],
+      ],
+    );
+    assert.equal((await portal.api("health")).body.runtime, "running");
   });
 
   test("are missing when the user is not signed in, and a notice says how to sign in", async t => {

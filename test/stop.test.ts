@@ -1,16 +1,30 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { pino } from "pino";
 import { runStages, Shutdown, type Stage } from "../src/shutdown.js";
-import { startPortal } from "./support/portal.js";
+import { type Portal, startPortal } from "./support/portal.js";
 
 const log = pino({ level: "silent" });
 const limitMs = 5000;
 
+/** A portal with everything running that a session needs. */
+async function startReadyPortal(t: TestContext): Promise<Portal> {
+  const portal = await startPortal(t);
+  await portal.api("copilot/models");
+  while ((await portal.api("health")).body.status !== "ok");
+  return portal;
+}
+
+/** Makes the agent runtime deaf to everything but force. */
+async function freezeAgents(portal: Portal): Promise<void> {
+  const agents = (await portal.processes()).filter(pid => pid !== portal.pid);
+  assert.ok(agents.length > 0);
+  for (const pid of agents) process.kill(pid, "SIGSTOP");
+}
+
 describe("Stopping the portal", () => {
   test("by api/stop answers {}, ends with exit code 0 and leaves no process behind", async t => {
-    const portal = await startPortal(t);
-    await portal.api("copilot/models");
+    const portal = await startReadyPortal(t);
     const startedAt = Date.now();
     assert.deepEqual(await portal.api("stop"), { status: 200, body: {} });
     const { code, signal } = await portal.exited;
@@ -21,8 +35,7 @@ describe("Stopping the portal", () => {
 
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     test(`by ${name} ends with exit code 0 and leaves no process behind`, async t => {
-      const portal = await startPortal(t);
-      await portal.api("copilot/models");
+      const portal = await startReadyPortal(t);
       const startedAt = Date.now();
       const { code, signal } = await portal.kill(name);
       assert.deepEqual({ code, signal }, { code: 0, signal: null });
@@ -30,6 +43,27 @@ describe("Stopping the portal", () => {
       assert.deepEqual(await portal.processes(), []);
     });
   }
+
+  test("does not wait for an agent process that hangs, and ends that too", async t => {
+    const portal = await startReadyPortal(t);
+    await freezeAgents(portal);
+    const startedAt = Date.now();
+    const { code } = await portal.stop();
+    assert.equal(code, 0);
+    assert.ok(Date.now() - startedAt < limitMs);
+    assert.deepEqual(await portal.processes(), []);
+  });
+
+  test("by a second signal ends at once", async t => {
+    const portal = await startReadyPortal(t);
+    await freezeAgents(portal);
+    process.kill(portal.pid, "SIGTERM");
+    // An impatient user: the first of these comes too soon after SIGTERM to count as a second signal.
+    const impatience = setInterval(() => process.kill(portal.pid, "SIGINT"), 50);
+    const { code } = await portal.exited;
+    clearInterval(impatience);
+    assert.equal(code, 1);
+  });
 
   test("while the store is still opening works too", async t => {
     const portal = await startPortal(t);

@@ -40,6 +40,7 @@ export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
         json: object({
           status: oneOfTexts("ok", "starting", "failing"),
           store: oneOfTexts("opening", "ready", "failing", "closed"),
+          runtime: oneOfTexts("none", "running"),
           version: text,
           uptimeSeconds: number,
         }),

@@ -119,10 +119,24 @@ const secretVariables = [
   "GITHUB_TOKEN",
 ];
 
+function namedVariables(configured: readonly ProviderSettings[]): string[] {
+  return configured
+    .flatMap(({ apiKeyEnv, bearerTokenEnv }) => [apiKeyEnv, bearerTokenEnv])
+    .filter(name => name !== undefined);
+}
+
+/** The environment of agents: the portal hands the providers' keys on itself, no command needs to see them. */
+export function withoutKeys(
+  env: NodeJS.ProcessEnv,
+  configured: readonly ProviderSettings[],
+): NodeJS.ProcessEnv {
+  const hidden = new Set(namedVariables(configured));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.has(name)));
+}
+
 /** Every key and token that this portal was given, so that none of them is ever written anywhere. */
 export function knownSecrets(configured: readonly ProviderSettings[], env: Env): string[] {
-  const named = configured.flatMap(({ apiKeyEnv, bearerTokenEnv }) => [apiKeyEnv, bearerTokenEnv]);
-  const fromEnv = [...secretVariables, ...named].map(name => (name === undefined ? undefined : env[name]));
+  const fromEnv = [...secretVariables, ...namedVariables(configured)].map(name => env[name]);
   const fromConfig = configured.flatMap(({ apiKey, bearerToken, headers = {} }) => [
     apiKey,
     bearerToken,

@@ -15,6 +15,9 @@ export interface Runtime {
   release(session: AgentSession): void;
 }
 
+/** None until the first session or model list needs one. */
+export type RuntimeState = "none" | "running";
+
 export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
   env?: NodeJS.ProcessEnv;
   /** From `ownerMarker`. */
@@ -60,6 +63,10 @@ export class RuntimePool {
       }
       if (this.#current === current) this.#current = undefined;
     }
+  }
+
+  state(): RuntimeState {
+    return this.#runtimes.size > 0 ? "running" : "none";
   }
 
   /** Ends every runtime, by force after `timeoutMs`, and every command that agents left running. */
