@@ -32,11 +32,12 @@ export interface ShutdownOptions {
   now?(): number;
 }
 
-/** Stops once, whoever asks; only a signal that comes again later does not wait for the stages. */
+/** Stops once, whoever asks; only a second signal does not wait for the stages. */
 export class Shutdown {
   readonly #options: ShutdownOptions;
   readonly #now: () => number;
-  #startedAtMs: number | undefined;
+  #stopping = false;
+  #signalledAtMs: number | undefined;
 
   constructor(options: ShutdownOptions) {
     this.#options = options;
@@ -44,19 +45,20 @@ export class Shutdown {
   }
 
   get stopping(): boolean {
-    return this.#startedAtMs !== undefined;
+    return this.#stopping;
   }
 
   async stop(exitCode = 0): Promise<void> {
-    if (this.stopping) return;
-    this.#startedAtMs = this.#now();
+    if (this.#stopping) return;
+    this.#stopping = true;
     const { stages, exit, log } = this.#options;
     await runStages(stages(), log);
     exit(exitCode);
   }
 
   async signal(): Promise<void> {
-    if (this.#startedAtMs === undefined) return this.stop();
-    if (this.#now() - this.#startedAtMs >= sameSignalMs) this.#options.exit(1);
+    this.#signalledAtMs ??= this.#now();
+    if (this.#now() - this.#signalledAtMs >= sameSignalMs) this.#options.exit(1);
+    else await this.stop();
   }
 }

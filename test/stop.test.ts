@@ -123,8 +123,10 @@ describe("The stages of stopping", () => {
       log,
       now: () => time,
     });
+    void shutdown.stop();
+    time = 500;
     void shutdown.signal();
-    time = 100;
+    time = 600;
     void shutdown.signal();
     assert.deepEqual(exits, []);
     time = 1000;
