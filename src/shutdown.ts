@@ -22,7 +22,7 @@ export async function runStages(stages: readonly Stage[], log: Log): Promise<voi
   for (const stage of stages) await runStage(stage, log);
 }
 
-/** npm and yarn pass Ctrl+C on to a program that has already got it: the same press arrives twice. */
+/** On some systems npm and yarn pass Ctrl+C on to a program that has already got it: one press arrives twice. */
 const sameSignalMs = 250;
 
 export interface ShutdownOptions {
