@@ -17,14 +17,17 @@ function schedule() {
 
 function run() {
   if (!scheduled) return;
-  scheduled = false;
   const end = performance.now() + FRAME_BUDGET_MS;
-  for (const task of waiting) {
-    waiting.delete(task);
-    task();
-    if (performance.now() > end) break;
+  try {
+    for (const task of waiting) {
+      waiting.delete(task);
+      task();
+      if (performance.now() > end) break;
+    }
+  } finally {
+    scheduled = false;
+    if (waiting.size > 0) schedule();
   }
-  if (waiting.size > 0) schedule();
 }
 
 document.addEventListener("visibilitychange", () => {

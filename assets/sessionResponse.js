@@ -6,7 +6,7 @@ import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
 
 /** Few enough to lay out in a frame, many enough that thousands of blocks are few groups. */
-const GROUP_SIZE = 50;
+const GROUP_SIZE = 25;
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
 

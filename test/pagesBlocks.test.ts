@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { launchBrowser, openPage, rendererRoutes, startWebsite } from "./support/browser.js";
+import { launchBrowser, openRenderer } from "./support/browser.js";
 
 type Response = { [name: string]: unknown };
 declare function feed(responses: Response[]): (string | undefined)[];
@@ -12,10 +12,8 @@ before(async () => {
 });
 after(() => browser.close());
 
-async function openRenderer(t: TestContext) {
-  const url = await startWebsite(t, rendererRoutes);
-  const { page, problems } = await openPage(t, browser, `${url}/fixture.html`);
-  await page.waitForSelector("[data-ready]");
+async function open(t: TestContext) {
+  const { page, problems } = await openRenderer(t, browser);
   t.after(() => assert.deepEqual(problems, []));
   return { page, say: (...responses: Response[]) => page.evaluate(list => feed(list), responses) };
 }
@@ -39,7 +37,7 @@ const tool = (id: string, name: string, args: object, end: object, more: object 
 
 describe("a block while it is received", () => {
   it("says so in its title, shows raw text at most 150 px high, and cannot be toggled", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     const names = await say(
       { callback: "onStartMessage", messageId: "1" },
       ...Array.from({ length: 400 }, (_, line) => ({
@@ -58,7 +56,7 @@ describe("a block while it is received", () => {
   });
 
   it("keeps its newest text in view", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say({ callback: "onStartReasoning", reasoningId: "1" });
     await say({ callback: "onReasoning", reasoningId: "1", delta: `${"thinking\n".repeat(500)}the end` });
     await page.getByText("the end").waitFor();
@@ -69,7 +67,7 @@ describe("a block while it is received", () => {
 
 describe("a completed block", () => {
   it("is open for User and Message, closed for Reasoning and Tool, and leaves the others alone", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       { callback: "onUserRequest", requestId: "r", prompt: "Please" },
       { callback: "onStartReasoning", reasoningId: "1" },
@@ -90,7 +88,7 @@ describe("a completed block", () => {
   });
 
   it("switches between Markdown and raw data, and a Tool block does not", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       ...message("m", "# Title\n\n- one\n- two"),
       ...tool("t", "view", {}, { result: { content: "# no" } }),
@@ -107,14 +105,14 @@ describe("a completed block", () => {
   });
 
   it("is plain when its text does not look like Markdown, with the button that says otherwise", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(...message("m", "just\ntext"));
     assert.equal(await page.locator(".message-block-view").textContent(), "View Markdown");
     assert.equal(await page.locator(".markdown").count(), 0);
   });
 
   it("is complete from its Start and End alone, as a late reader gets it", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       { callback: "onStartMessage", messageId: "m" },
       { callback: "onEndMessage", messageId: "m", completeContent: "all of it", interrupted: true },
@@ -124,7 +122,7 @@ describe("a completed block", () => {
   });
 
   it("can be found through its element", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(...message("m", "text"));
     const found = await page.evaluate(
       "(({isCompleted, title, divElement}) => [isCompleted, title, divElement.className])(getMessageBlock(document.querySelector('.message-block')))",
@@ -136,7 +134,7 @@ describe("a completed block", () => {
 
 describe("a tool block", () => {
   it("shows a shell command in a terminal, with its exit code visible before it is opened", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       ...tool(
         "t",
@@ -158,7 +156,7 @@ describe("a tool block", () => {
   });
 
   it("shows an edit as coloured lines", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       ...tool(
         "t",
@@ -179,7 +177,7 @@ describe("a tool block", () => {
   });
 
   it("nests the calls of a sub-agent, also those that come after it has ended", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       ...tool("p", "task", { description: "Look around" }, { result: { content: "**Found** it" } }),
       ...tool("c", "grep", { pattern: "x" }, { result: { content: "a:1" } }, { parentToolCallId: "p" }),
@@ -191,7 +189,7 @@ describe("a tool block", () => {
   });
 
   it("says why it failed", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       ...tool("t", "view", { path: "/no" }, { error: { message: "Path does not exist", code: "failure" } }),
     );
@@ -203,7 +201,7 @@ describe("a tool block", () => {
 
 describe("the conversation", () => {
   it("shows requests, generated prompts, notices, errors and usage, each as what it is", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     await say(
       { callback: "onUserRequest", requestId: "1", prompt: "Hello" },
       { callback: "onGeneratedUserPrompt", prompt: "Check it" },
@@ -225,7 +223,7 @@ describe("the conversation", () => {
   });
 
   it("awaits responses at the bottom left, and only while awaiting", async t => {
-    const { page } = await openRenderer(t);
+    const { page } = await open(t);
     const awaiting = page.getByText("Awaits responses ...");
     assert.equal(await awaiting.isVisible(), false);
     await page.evaluate("renderer.setAwaiting(true)");
@@ -235,7 +233,7 @@ describe("the conversation", () => {
   });
 
   it("follows the bottom while the reader is there, and leaves a reader who went up alone", async t => {
-    const { page, say } = await openRenderer(t);
+    const { page, say } = await open(t);
     const log = page.locator("#log");
     const distance = () => log.evaluate(div => div.scrollHeight - div.scrollTop - div.clientHeight);
     const fill = (from: number) =>

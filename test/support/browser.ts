@@ -1,6 +1,5 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import express from "express";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { packageRoot } from "../../src/paths.js";
@@ -20,13 +19,18 @@ const flags = [
 /** What the portal sends too; a page that needs more is wrong. */
 export const strictPolicy = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
 
+/** A test context, or anything else that closes what was opened. */
+export interface Cleanup {
+  after(close: () => unknown): void;
+}
+
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
 }
 
 /** The website without the portal behind it: assets, vendor files and the routes that a test adds. */
 export async function startWebsite(
-  t: Pick<TestContext, "after">,
+  t: Cleanup,
   routes: express.RequestHandler = (_request, _response, next) => next(),
 ): Promise<string> {
   const app = express();
@@ -36,6 +40,7 @@ export async function startWebsite(
   });
   app.use(routes);
   app.use("/vendor", createVendorRouter());
+  app.use("/fixture", express.static(join(packageRoot, "test", "support", "fixture")));
   app.use(express.static(join(packageRoot, "assets"), { dotfiles: "ignore" }));
   const server = app.listen(0, "127.0.0.1");
   await new Promise(resolve => server.once("listening", resolve));
@@ -48,7 +53,7 @@ export async function startWebsite(
 
 /** A page that fails its test on any script error, refused script or style, and foreign request. */
 export async function openPage(
-  t: Pick<TestContext, "after">,
+  t: Cleanup,
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
@@ -70,31 +75,10 @@ export async function openPage(
   return { page, problems };
 }
 
-const rendererHtml = `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <title>Renderer</title>
-    <link rel="icon" href="data:," />
-    ${["design", "markdown", "messageBlock", "sessionResponse", "fixture"].map(name => `<link rel="stylesheet" href="/${name}.css" />`).join("")}
-  </head>
-  <body><main><div id="log"></div></main><script type="module" src="/fixture.js"></script></body>
-</html>`;
-
-const rendererScript = `
-import { SessionResponseRenderer } from "/sessionResponse.js";
-import { getMessageBlock, MessageBlock } from "/messageBlock.js";
-const renderer = new SessionResponseRenderer(document.getElementById("log"));
-Object.assign(window, {
-  renderer, getMessageBlock, MessageBlock,
-  feed: responses => responses.map(response => renderer.processCallback(response)),
-});
-document.body.dataset.ready = "true";`;
-
-/** A page with nothing but the renderer: `feed`, `renderer` and `MessageBlock` are its globals. */
-export const rendererRoutes: express.RequestHandler = (request, response, next) => {
-  if (request.path === "/fixture.html") response.type("html").send(rendererHtml);
-  else if (request.path === "/fixture.css") response.type("css").send("#log { height: 100vh }");
-  else if (request.path === "/fixture.js") response.type("js").send(rendererScript);
-  else next();
-};
+/** A page with nothing but the renderer: its globals are in fixture/renderer.js. */
+export async function openRenderer(t: Cleanup, browser: Browser, options?: BrowserContextOptions) {
+  const url = await startWebsite(t);
+  const opened = await openPage(t, browser, `${url}/fixture/renderer.html`, options);
+  await opened.page.waitForSelector("[data-ready]");
+  return opened;
+}

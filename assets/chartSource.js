@@ -1,0 +1,53 @@
+// The chart of a job as Mermaid source. Pure functions.
+
+/**
+ * The chart of a job (src/jobsChart.ts).
+ * @typedef {{to: number, loopBack: boolean, label?: string}} ChartArrow
+ * @typedef {["TaskNode" | "CondNode", number] | "ParBegin" | "ParEnd" | "AltEnd" | "CondBegin" | "CondEnd" | "LoopEnd"} ChartHint
+ * @typedef {{id: number, hint: ChartHint, label?: string, arrows?: ChartArrow[]}} ChartNode
+ * @typedef {{nodes: ChartNode[]}} ChartGraph
+ */
+
+/** Keeps room in a node for the line that tells how its task is doing. */
+export const DETAIL_ROOM = "attempt 2 of 4, 12 min 34 s";
+
+/** @param {ChartHint} hint */
+export const kindOf = hint => (typeof hint === "string" ? hint : hint[0]);
+
+/** The number of the task in the job, for the nodes that stand for one. @param {ChartHint} hint */
+export const workIdOf = hint => (typeof hint === "string" ? undefined : hint[1]);
+
+/** Everything that could mean something to Mermaid goes in as its number. @param {string} text */
+function quote(text) {
+  return text.replace(/[^A-Za-z0-9 ,.-]/gu, character => `#${character.codePointAt(0)};`);
+}
+
+/** @type {Record<string, string>} */
+const smallShapes = {
+  ParBegin: "fork",
+  ParEnd: "fork",
+  AltEnd: "fork",
+  CondBegin: "fork",
+  CondEnd: "diam",
+  LoopEnd: "sm-circ",
+};
+
+/** @param {ChartNode} node */
+function nodeSource({ id, hint, label = "" }) {
+  const text = `"${quote(label)}<br/>${DETAIL_ROOM}"`;
+  const kind = kindOf(hint);
+  if (kind === "TaskNode") return `n${id}[${text}]`;
+  if (kind === "CondNode") return `n${id}{{${text}}}`;
+  return `n${id}@{ shape: ${smallShapes[kind] ?? "fork"}, label: " " }`;
+}
+
+/** @param {ChartNode} node */
+function arrowSources({ id, arrows = [] }) {
+  return arrows.map(({ to, label }) => `n${id} -->${label ? `|${quote(label)}|` : ""} n${to}`);
+}
+
+/** @param {ChartGraph} graph */
+export function chartSource(graph) {
+  const lines = [...graph.nodes.map(nodeSource), ...graph.nodes.flatMap(arrowSources)];
+  return ["flowchart TD", ...lines].join("\n");
+}

@@ -1,0 +1,280 @@
+// The flow chart of a job: laid out by Mermaid, coloured by flowChartMermaid.css, zoomed and dragged by hand.
+import { chartSource, kindOf, workIdOf } from "./chartSource.js";
+import { element } from "./dom.js";
+
+/** @typedef {import("./chartSource.js").ChartGraph} ChartGraph */
+/** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled"} WorkStatus */
+
+const SVG = "http://www.w3.org/2000/svg";
+const ZOOM_MIN = 0.2;
+const ZOOM_MAX = 3;
+const ZOOM_STEP = 0.1;
+/** Less than this is a click, not a drag. */
+const DRAG_PX = 4;
+/** Two fingers this much farther apart are one step. */
+const PINCH_STEP = 1.1;
+
+/** What stands beside a node's left border, drawn around 0,0. @type {Record<string, string>} */
+const marks = {
+  Waiting: "M0 -7a7 7 0 1 0 0.01 0M0 -4V0L3 2",
+  Running: "M-5 -7L7 0L-5 7Z",
+  Succeeded: "M-6 0L-2 5L7 -6",
+  Failed: "M-5 -5L5 5M5 -5L-5 5",
+  Canceled: "M-5 0H5",
+};
+
+/** @param {string} name @param {Record<string, string | number>} attributes */
+function svgElement(name, attributes, text = "") {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.textContent = text;
+  return made;
+}
+
+let charts = 0;
+
+/** @param {ChartGraph} graph @param {Element} room an element that Mermaid may measure in */
+async function layOut(graph, room) {
+  const { default: mermaid } = await import("/vendor/mermaid/mermaid.js");
+  mermaid.initialize({
+    startOnLoad: false,
+    securityLevel: "strict",
+    theme: "base",
+    themeVariables: { fontFamily: getComputedStyle(room).fontFamily, fontSize: "14px" },
+    htmlLabels: false,
+    flowchart: { htmlLabels: false, curve: "basis", wrappingWidth: 320, padding: 14 },
+    maxEdges: 5000,
+    maxTextSize: 1_000_000,
+  });
+  charts += 1;
+  const { svg } = await mermaid.render(`chart-${charts}`, chartSource(graph), room);
+  const parsed = new DOMParser().parseFromString(svg, "text/html").querySelector("svg");
+  if (!parsed) throw new Error("Mermaid made no chart");
+  for (const style of parsed.querySelectorAll("style")) style.remove();
+  for (const styled of [parsed, ...parsed.querySelectorAll("[style]")]) styled.removeAttribute("style");
+  return document.adoptNode(parsed);
+}
+
+/** Tells `select` when the user chooses a task; `detail` is its number in the job, or undefined. */
+export class FlowChart extends EventTarget {
+  #view = element("div", {
+    className: "flow-chart-view",
+    tabIndex: 0,
+    role: "group",
+    "aria-label": "Flow chart",
+  });
+  #tools = element("div", { className: "flow-chart-tools" });
+  #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
+  /** @type {SVGSVGElement | undefined} */
+  #svg;
+  /** The size of the chart before zooming. */
+  #size = { width: 0, height: 0 };
+  #zoom = 1;
+  /** @type {number | undefined} */
+  #selected;
+  /** @type {Map<number, SVGGElement>} */
+  #nodes = new Map();
+
+  /** @param {HTMLElement} div */
+  constructor(div) {
+    super();
+    div.classList.add("flow-chart");
+    this.#addButton("−", "Zoom out", () => this.zoomTo(this.#zoom - ZOOM_STEP));
+    this.#tools.append(this.#zoomLabel);
+    this.#addButton("+", "Zoom in", () => this.zoomTo(this.#zoom + ZOOM_STEP));
+    this.#addButton("Fit", "Fit the chart into the window", () => this.fit());
+    div.append(this.#view, this.#tools);
+    this.#listenToWheel();
+    this.#listenToPointers();
+    this.#listenToKeys();
+  }
+
+  get zoom() {
+    return this.#zoom;
+  }
+
+  get selected() {
+    return this.#selected;
+  }
+
+  set selected(workId) {
+    this.#selected = workId;
+    for (const [id, node] of this.#nodes) {
+      node.classList.toggle("selected", id === workId);
+      node.setAttribute("aria-pressed", String(id === workId));
+    }
+  }
+
+  /** @param {ChartGraph} graph */
+  async show(graph) {
+    const room = element("div", { className: "flow-chart-room" });
+    this.#view.replaceChildren(room);
+    const svg = await layOut(graph, room).finally(() => room.remove());
+    const { width, height } = svg.viewBox.baseVal;
+    this.#size = { width, height };
+    this.#svg = svg;
+    svg.removeAttribute("id");
+    svg.setAttribute("aria-roledescription", "flow chart");
+    this.#view.replaceChildren(svg);
+    for (const node of graph.nodes) this.#dressNode(node, svg);
+    // The marks stand outside the nodes, where Mermaid leaves no room.
+    svg.setAttribute(
+      "viewBox",
+      `${svg.viewBox.baseVal.x - 32} ${svg.viewBox.baseVal.y - 8} ${width + 40} ${height + 16}`,
+    );
+    this.#size = { width: width + 40, height: height + 16 };
+    this.selected = this.#selected;
+    this.fit();
+    if (this.#zoom > 1) this.zoomTo(1);
+  }
+
+  /**
+   * @param {number} workId
+   * @param {{status?: WorkStatus | undefined, detail: string, tip?: string}} state
+   */
+  setState(workId, { status, detail, tip = "" }) {
+    const node = this.#nodes.get(workId);
+    if (!node) return;
+    if (status) node.dataset.status = status;
+    else delete node.dataset.status;
+    const set = (/** @type {string} */ selector, /** @type {string} */ text) => {
+      const found = node.querySelector(selector);
+      if (found && found.textContent !== text) found.textContent = text;
+    };
+    node.querySelector(".mark")?.setAttribute("d", status ? (marks[status] ?? "") : "");
+    set(".detail", detail);
+    set("title", tip);
+    node.setAttribute(
+      "aria-label",
+      [node.querySelector(".name")?.textContent, status, detail].filter(Boolean).join(", "),
+    );
+  }
+
+  /** @param {number} zoom @param {{x: number, y: number}} [at] the point of the window that stays where it is */
+  zoomTo(zoom, at) {
+    const next = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, Math.round(zoom * 10) / 10));
+    const { left, top, width, height } = this.#view.getBoundingClientRect();
+    const x = (at?.x ?? left + width / 2) - left;
+    const y = (at?.y ?? top + height / 2) - top;
+    const ratio = next / this.#zoom;
+    const scrollLeft = (this.#view.scrollLeft + x) * ratio - x;
+    const scrollTop = (this.#view.scrollTop + y) * ratio - y;
+    this.#zoom = next;
+    this.#zoomLabel.textContent = `${Math.round(next * 100)} %`;
+    if (this.#svg) {
+      this.#svg.style.width = `${this.#size.width * next}px`;
+      this.#svg.style.height = `${this.#size.height * next}px`;
+    }
+    this.#view.scrollTo(scrollLeft, scrollTop);
+  }
+
+  /** The largest step at which the whole chart is seen. */
+  fit() {
+    const { clientWidth, clientHeight } = this.#view;
+    if (clientWidth === 0 || this.#size.width === 0) return;
+    const zoom = Math.min(clientWidth / this.#size.width, clientHeight / this.#size.height);
+    this.zoomTo(Math.floor(zoom * 10 + 1e-6) / 10);
+  }
+
+  /** @param {import("./chartSource.js").ChartNode} node @param {SVGSVGElement} svg */
+  #dressNode({ id, hint, label = "" }, svg) {
+    const group = /** @type {SVGGElement | null} */ (svg.querySelector(`g.node[id*="-flowchart-n${id}-"]`));
+    if (!group) return;
+    group.classList.add(kindOf(hint));
+    group.querySelector("g.label")?.remove();
+    const workId = workIdOf(hint);
+    if (workId === undefined) return;
+    const { x } = group.getBBox();
+    group.append(
+      svgElement("text", { class: "name", y: -5 }, label),
+      svgElement("text", { class: "detail", y: 15 }),
+      svgElement("path", { class: "mark", transform: `translate(${x - 14} 0)` }),
+      svgElement("title", {}, label),
+    );
+    group.setAttribute("tabindex", "0");
+    group.setAttribute("role", "button");
+    group.setAttribute("aria-label", label);
+    group.dataset.workId = String(workId);
+    this.#nodes.set(workId, group);
+  }
+
+  /** @param {EventTarget | null} target */
+  #selectAt(target) {
+    const node = target instanceof Element ? target.closest("[data-work-id]") : null;
+    this.selected = node instanceof SVGElement ? Number(node.dataset.workId) : undefined;
+    this.dispatchEvent(new CustomEvent("select", { detail: this.#selected }));
+  }
+
+  /** @param {string} text @param {string} title @param {() => void} action */
+  #addButton(text, title, action) {
+    const button = element(
+      "button",
+      { className: "small", type: "button", title, "aria-label": title },
+      text,
+    );
+    button.addEventListener("click", action);
+    this.#tools.append(button);
+  }
+
+  #listenToWheel() {
+    this.#view.addEventListener(
+      "wheel",
+      event => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoomTo(this.#zoom - Math.sign(event.deltaY) * ZOOM_STEP, event);
+      },
+      { passive: false },
+    );
+  }
+
+  #listenToKeys() {
+    this.#view.addEventListener("keydown", event => {
+      if (event.key === "+" || event.key === "=") this.zoomTo(this.#zoom + ZOOM_STEP);
+      else if (event.key === "-") this.zoomTo(this.#zoom - ZOOM_STEP);
+      else if (event.key === "0") this.fit();
+      else if (event.key === "Enter" || event.key === " ") this.#selectAt(event.target);
+      else if (event.key === "Escape") this.#selectAt(null);
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  /** One finger or the mouse drags, two fingers pinch; a press that does not move selects. */
+  #listenToPointers() {
+    /** @type {Map<number, PointerEvent>} */
+    const fingers = new Map();
+    let moved = 0;
+    let apart = 0;
+    const distance = () => {
+      const [a, b] = [...fingers.values()];
+      return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
+    };
+    this.#view.addEventListener("pointerdown", event => {
+      if (event.button !== 0) return;
+      if (fingers.size === 0) moved = 0;
+      fingers.set(event.pointerId, event);
+      apart = distance();
+    });
+    this.#view.addEventListener("pointermove", event => {
+      const last = fingers.get(event.pointerId);
+      if (!last) return;
+      fingers.set(event.pointerId, event);
+      moved += Math.abs(event.x - last.x) + Math.abs(event.y - last.y);
+      if (moved <= DRAG_PX) return;
+      this.#view.setPointerCapture(event.pointerId);
+      if (fingers.size === 1) this.#view.scrollBy(last.x - event.x, last.y - event.y);
+      else if (distance() > apart * PINCH_STEP || distance() < apart / PINCH_STEP) {
+        this.zoomTo(this.#zoom + Math.sign(distance() - apart) * ZOOM_STEP, event);
+        apart = distance();
+      }
+    });
+    const end = (/** @type {PointerEvent} */ event) => {
+      if (!fingers.delete(event.pointerId)) return;
+      apart = distance();
+      if (event.type === "pointerup" && moved <= DRAG_PX && fingers.size === 0) this.#selectAt(event.target);
+    };
+    this.#view.addEventListener("pointerup", end);
+    this.#view.addEventListener("pointercancel", end);
+  }
+}

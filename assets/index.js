@@ -1,0 +1,133 @@
+// The start page: a form that starts a session, what ran lately, and the session itself.
+import { ApiError, api, messageOf, part, withProgress } from "./api.js";
+import { byId, element } from "./dom.js";
+import { showHistory } from "./history.js";
+import { setPageState } from "./pageState.js";
+import { openSessionView } from "./sessionView.js";
+
+/** @typedef {{id: string, name: string, multiplier: number}} Model */
+
+const PREFERRED_MODEL = "gpt-5.2";
+const LAST_MODEL = "lastModel";
+
+const query = new URLSearchParams(location.search);
+const model = byId("model", HTMLSelectElement);
+const workingDirectory = byId("workingDirectory", HTMLInputElement);
+const startButton = byId("startButton", HTMLButtonElement);
+/** @type {Model[]} */
+let models = [];
+
+/** @param {"start" | "session" | "over"} name */
+function showPart(name) {
+  for (const other of ["start", "session", "over"]) byId(other, HTMLElement).hidden = other !== name;
+}
+
+/** Says that there is nothing more to do here. @param {string} title @param {string} text */
+function showOver(title, text) {
+  byId("overTitle", HTMLElement).textContent = title;
+  byId("overText", HTMLElement).textContent = text;
+  setPageState(title, "idle");
+  showPart("over");
+}
+
+/** @param {string} sessionId */
+function showSession(sessionId) {
+  showPart("session");
+  openSessionView(sessionId, showOver);
+}
+
+/** Each error of a start stands at the field that caused it. @param {unknown} [error] */
+function showStartError(error) {
+  const code = error instanceof ApiError ? error.code : "";
+  const place =
+    code === "ModelIdNotFound" ? "model" : code.startsWith("WorkingDirectory") ? "workingDirectory" : "start";
+  for (const name of ["model", "workingDirectory", "start"]) {
+    const isPlace = error !== undefined && name === place;
+    byId(`${name}Error`, HTMLElement).textContent = isPlace ? messageOf(error) : "";
+    if (name !== "start") byId(name, HTMLElement).setAttribute("aria-invalid", String(isPlace));
+  }
+  if (error !== undefined && place !== "start") byId(place, HTMLElement).focus();
+}
+
+function showModelHint() {
+  const chosen = models.find(one => one.id === model.value);
+  const cost = chosen?.multiplier ? `${chosen.multiplier} × premium request` : "no premium request";
+  byId("modelHint", HTMLElement).textContent = chosen ? `${chosen.id} · ${cost}` : "";
+}
+
+async function loadModels() {
+  const answer = await api("copilot/models");
+  models = answer.models;
+  models.sort((a, b) => a.name.localeCompare(b.name));
+  const notices = /** @type {{level: string, message: string}[]} */ (answer.notices ?? []);
+  byId("modelNotices", HTMLElement).replaceChildren(
+    ...notices.map(({ level, message }) =>
+      element("div", { className: "notice", "data-level": level }, message),
+    ),
+  );
+  model.replaceChildren(...models.map(({ id, name }) => element("option", { value: id }, name)));
+  const wanted = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)].find(id =>
+    models.some(one => one.id === id),
+  );
+  if (wanted) model.value = wanted;
+  if (models.length === 0)
+    throw new Error("There is no model to talk to yet. See what is missing below, then reload this page.");
+  model.disabled = false;
+  startButton.disabled = false;
+  showModelHint();
+}
+
+/** A project stands beside the repository of the server. @param {string} repoRoot @param {string | null} project */
+function folderOf(repoRoot, project) {
+  return project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
+}
+
+async function loadDirectory() {
+  const { repoRoot } = await api("config");
+  if (workingDirectory.value === "") workingDirectory.value = folderOf(repoRoot, query.get("project"));
+}
+
+async function start() {
+  if (startButton.disabled) return;
+  showStartError();
+  startButton.disabled = true;
+  try {
+    const path = `copilot/session/start/${part(model.value)}`;
+    const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
+    localStorage.setItem(LAST_MODEL, model.value);
+    history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
+    showSession(sessionId);
+  } catch (error) {
+    showStartError(error);
+  } finally {
+    startButton.disabled = false;
+  }
+}
+
+async function showStart() {
+  showPart("start");
+  byId("startForm", HTMLFormElement).addEventListener("submit", event => {
+    event.preventDefault();
+    start();
+  });
+  byId("jobs", HTMLButtonElement).addEventListener("click", () => {
+    location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
+  });
+  model.addEventListener("change", showModelHint);
+  showHistory();
+  const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
+  for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);
+}
+
+/** @param {unknown} error */
+function showLoadError(error) {
+  if (models.length === 0) model.replaceChildren(element("option", {}, "No models"));
+  byId("modelError", HTMLElement).textContent = messageOf(error);
+  const again = element("button", { className: "small", type: "button" }, "Try again");
+  again.addEventListener("click", () => location.reload());
+  byId("modelError", HTMLElement).append(" ", again);
+}
+
+const sessionId = query.get("session");
+if (sessionId) showSession(sessionId);
+else showStart();

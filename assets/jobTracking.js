@@ -1,0 +1,285 @@
+// A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
+import { api, messageOf, part, withProgress } from "./api.js";
+import { workIdOf } from "./chartSource.js";
+import { ask } from "./dialog.js";
+import { byId, element } from "./dom.js";
+import { FlowChart } from "./flowChartMermaid.js";
+import { formatDuration } from "./format.js";
+import { jobDefinition, jobSummary } from "./jobAbout.js";
+import { JobState } from "./jobState.js";
+import { bindNotifications, notify, setPageState } from "./pageState.js";
+import { SessionResponseRenderer } from "./sessionResponse.js";
+import { makeSplitter } from "./splitter.js";
+import { readEvents } from "./stream.js";
+import { Timeline } from "./timeline.js";
+
+/** @typedef {import("./jobState.js").Run} Run */
+/** @typedef {import("./jobState.js").TabLog} TabLog */
+
+const RIGHT_PART_PX = 800;
+const TICK_MS = 1000;
+
+/** @type {Map<string, import("./pageState.js").PageState>} */
+const pageStates = new Map([
+  ["Running", "running"],
+  ["Succeeded", "succeeded"],
+  ["Failed", "failed"],
+]);
+
+const query = new URLSearchParams(location.search);
+const jobName = query.get("jobName") ?? "";
+const jobId = query.get("jobId");
+
+const tracking = byId("tracking", HTMLElement);
+const panel = byId("panel", HTMLElement);
+const tabList = byId("tabs", HTMLElement);
+const stopJob = byId("stopJob", HTMLButtonElement);
+const timelineDiv = byId("timeline", HTMLElement);
+const state = new JobState();
+const chart = new FlowChart(byId("chart", HTMLElement));
+const timeline = new Timeline(timelineDiv, labelOf);
+/** @type {{jobs: Record<string, unknown>, chart: Record<string, import("./chartSource.js").ChartGraph>}} */
+let listed = { jobs: {}, chart: {} };
+/** @type {Map<number, string>} */
+const labels = new Map();
+/** @type {number | undefined} */
+let selected;
+/** The tab that is shown, and the run it belongs to. @type {{run: Run, tab: TabLog} | undefined} */
+let shown;
+
+/** @param {number} workId */
+function labelOf(workId) {
+  return labels.get(workId) ?? `Task ${workId}`;
+}
+
+/** @param {string} text */
+function showProblem(text) {
+  const problem = byId("problem", HTMLElement);
+  problem.textContent = text;
+  problem.hidden = text === "";
+}
+
+function showJob() {
+  const status = jobId ? state.status : "Preview";
+  const label = byId("label", HTMLElement);
+  label.textContent = `JOB: ${status.toUpperCase()}`;
+  label.dataset.status = status;
+  stopJob.hidden = !jobId;
+  stopJob.disabled = state.isOver;
+  setPageState(`${jobName} ${status.toLowerCase()}`, pageStates.get(status) ?? "idle");
+  if (selected === undefined) showAbout();
+}
+
+/** @param {Run} run */
+function detailOf(run) {
+  const elapsed = formatDuration((run.endTime ?? Date.now()) - run.startTime);
+  if (run.status === "Waiting") return "waiting";
+  if (run.isOver) return `${run.attempt} attempt${run.attempt === 1 ? "" : "s"}, ${elapsed}`;
+  return `attempt ${run.attempt}${run.attempts ? ` of ${run.attempts}` : ""}, ${elapsed}`;
+}
+
+/** @param {Run} run */
+function showRun(run) {
+  const status = run.status === "Paused" ? "Waiting" : run.status;
+  chart.setState(run.workId, {
+    status,
+    detail: detailOf(run),
+    tip: [labelOf(run.workId), run.verdict].filter(Boolean).join("\n"),
+  });
+  if (run.workId !== selected) return;
+  const shownStatus = byId("rightStatus", HTMLElement);
+  shownStatus.textContent = run.status;
+  shownStatus.dataset.status = run.status;
+}
+
+function tick() {
+  if (state.startTime !== undefined && jobId)
+    byId("elapsed", HTMLElement).textContent = formatDuration(
+      (state.endTime ?? Date.now()) - state.startTime,
+    );
+  for (const run of state.runs.values()) if (!run.isOver) showRun(run);
+  if (!timelineDiv.hidden) timeline.show(state.allRuns);
+}
+
+function showAbout() {
+  stopShowing();
+  byId("rightTitle", HTMLElement).textContent = state.isOver ? "Summary" : jobName;
+  byId("rightStatus", HTMLElement).textContent = "";
+  tabList.hidden = true;
+  panel.replaceChildren(
+    state.isOver ? jobSummary(state, labelOf) : jobDefinition(listed.jobs[jobName], listed.chart[jobName]),
+  );
+}
+
+function stopShowing() {
+  if (shown) shown.tab.onResponse = undefined;
+  shown = undefined;
+}
+
+/** @param {Run} run @param {TabLog} tab */
+function showTab(run, tab) {
+  if (shown?.tab === tab) return;
+  stopShowing();
+  shown = { run, tab };
+  const div = element("div", { id: "tabPanel" });
+  panel.replaceChildren(div);
+  const renderer = new SessionResponseRenderer(div);
+  div.setAttribute("role", "tabpanel");
+  const render = (/** @type {import("./sessionResponse.js").SessionResponse} */ response) => {
+    if (response.callback === "taskDecision")
+      renderer.addUserMessage(String(response.reason), "TaskDecision");
+    else renderer.processCallback(response);
+  };
+  for (const response of tab.responses) render(response);
+  tab.onResponse = render;
+  showTabs(run);
+}
+
+/** @param {Run} run */
+function showTabs(run) {
+  tabList.hidden = false;
+  const buttons = run.tabs.map(tab => {
+    const isShown = shown?.tab === tab;
+    const button = element(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        "aria-selected": String(isShown),
+        "aria-controls": isShown ? "tabPanel" : undefined,
+        tabIndex: isShown ? 0 : -1,
+      },
+      tab.name,
+    );
+    button.addEventListener("click", () => showTab(run, tab));
+    return button;
+  });
+  const hadFocus = tabList.contains(document.activeElement);
+  tabList.replaceChildren(...buttons);
+  if (hadFocus) buttons.find(button => button.tabIndex === 0)?.focus();
+}
+
+/** @param {number | undefined} workId */
+function select(workId) {
+  selected = workId;
+  chart.selected = workId;
+  timeline.selected = workId;
+  if (!timelineDiv.hidden) timeline.show(state.allRuns);
+  if (workId === undefined) return showAbout();
+  tracking.dataset.part = "right";
+  showSelected();
+}
+
+/** The newest run of the selected task; an earlier one is dropped from view. */
+function showSelected() {
+  if (selected === undefined) return;
+  byId("rightTitle", HTMLElement).textContent = labelOf(selected);
+  const run = state.runs.get(selected);
+  if (run) {
+    if (shown?.run === run) showTabs(run);
+    else showTab(run, run.driving);
+    showRun(run);
+    return;
+  }
+  stopShowing();
+  tabList.hidden = true;
+  byId("rightStatus", HTMLElement).textContent = "";
+  const text = jobId
+    ? "This task has not started yet. Its sessions appear here when it does."
+    : "A preview runs nothing. Start the job to see sessions here.";
+  panel.replaceChildren(
+    element("div", { className: "tracking-about" }, element("p", { className: "muted" }, text)),
+  );
+}
+
+/** @param {"chart" | "timeline"} view */
+function showView(view) {
+  byId("chart", HTMLElement).hidden = view !== "chart";
+  timelineDiv.hidden = view !== "timeline";
+  byId("showChart", HTMLElement).setAttribute("aria-pressed", String(view === "chart"));
+  byId("showTimeline", HTMLElement).setAttribute("aria-pressed", String(view === "timeline"));
+  if (view === "timeline") timeline.show(state.allRuns);
+}
+
+async function showChart() {
+  listed = await api("copilot/job");
+  const graph = listed.chart[jobName];
+  if (!graph) throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
+  for (const node of graph.nodes) {
+    const workId = workIdOf(node.hint);
+    if (workId !== undefined) labels.set(workId, node.label ?? "");
+  }
+  await withProgress(byId("label", HTMLElement), () => chart.show(graph));
+  for (const run of state.runs.values()) showRun(run);
+}
+
+function follow() {
+  state.addEventListener("job", () => {
+    showJob();
+    if (state.isOver) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
+  });
+  state.addEventListener("work", event => {
+    const run = state.runs.get(/** @type {CustomEvent<number>} */ (event).detail);
+    if (run) showRun(run);
+  });
+  state.addEventListener("tabs", event => {
+    if (/** @type {CustomEvent<number>} */ (event).detail === selected) showSelected();
+  });
+  setInterval(tick, TICK_MS);
+  readEvents({
+    path: `copilot/job/${part(jobId ?? "")}/events?all=1`,
+    aboutPath: `copilot/job/${part(jobId ?? "")}/status`,
+    onResponse: event => state.apply(event),
+    onEnd: error => {
+      if (error === "JobNotFound") showProblem("This job is gone: it was deleted, or its address is wrong.");
+      tick();
+    },
+  });
+}
+
+function listen() {
+  for (const source of [chart, timeline])
+    source.addEventListener("select", event =>
+      select(/** @type {CustomEvent<number | undefined>} */ (event).detail),
+    );
+  stopJob.addEventListener("click", async () => {
+    if (!(await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))) return;
+    await withProgress(stopJob, () => api(`copilot/job/${part(jobId ?? "")}/stop`, "")).catch(error =>
+      showProblem(messageOf(error)),
+    );
+  });
+  byId("showChart", HTMLElement).addEventListener("click", () => showView("chart"));
+  byId("showTimeline", HTMLElement).addEventListener("click", () => showView("timeline"));
+  byId("showDetails", HTMLElement).addEventListener("click", () => {
+    tracking.dataset.part = "right";
+  });
+  byId("back", HTMLElement).addEventListener("click", () => {
+    tracking.dataset.part = "left";
+  });
+  tabList.addEventListener("keydown", event => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const run = shown?.run;
+    if (!step || !run || !shown) return;
+    const tab = run.tabs[run.tabs.indexOf(shown.tab) + step];
+    if (tab) showTab(run, tab);
+  });
+  bindNotifications(byId("notify", HTMLInputElement));
+}
+
+if (jobName === "") location.replace("/index.html");
+else {
+  byId("jobName", HTMLElement).textContent = jobName;
+  makeSplitter(byId("bar", HTMLElement), byId("right", HTMLElement), {
+    direction: "horizontal",
+    initialPx: RIGHT_PART_PX,
+    minPx: 320,
+    name: "Width of the session part",
+  });
+  listen();
+  showJob();
+  if (jobId) follow();
+  showChart().then(
+    () => showJob(),
+    error => showProblem(messageOf(error)),
+  );
+}

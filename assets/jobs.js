@@ -1,0 +1,142 @@
+// The jobs page: a grid of jobs, and what the chosen one is to be told.
+import { api, messageOf, part, withProgress } from "./api.js";
+import { ask } from "./dialog.js";
+import { byId, element } from "./dom.js";
+import { makeSplitter } from "./splitter.js";
+
+/** @typedef {{name: string, jobName: string}} GridCell */
+/** @typedef {{keyword: string, jobs: (GridCell | null | undefined)[]}} GridRow */
+
+const INPUT_PART_PX = 800;
+
+const workingDirectory = new URLSearchParams(location.search).get("wb");
+const startJob = byId("startJob", HTMLButtonElement);
+const preview = byId("preview", HTMLButtonElement);
+const input = byId("input", HTMLTextAreaElement);
+const stopServer = byId("stopServer", HTMLButtonElement);
+/** @type {Record<string, {requireUserInput?: boolean}>} */
+let jobs = {};
+/** The button that is pressed. @type {HTMLButtonElement | undefined} */
+let chosen;
+
+/** @param {unknown} [error] */
+function showError(error) {
+  byId("startError", HTMLElement).textContent = error === undefined ? "" : messageOf(error);
+}
+
+const chosenJob = () => chosen?.dataset.job;
+
+/** @param {HTMLButtonElement | undefined} button */
+function choose(button) {
+  chosen?.setAttribute("aria-pressed", "false");
+  chosen = button;
+  chosen?.setAttribute("aria-pressed", "true");
+  const jobName = chosenJob();
+  const needsInput = jobName !== undefined && jobs[jobName]?.requireUserInput === true;
+  startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${button?.textContent}`;
+  startJob.disabled = jobName === undefined;
+  preview.disabled = jobName === undefined;
+  input.disabled = !needsInput;
+  input.placeholder = needsInput
+    ? "What is the job to work on?"
+    : jobName === undefined
+      ? "Choose a job first."
+      : "This job needs no input.";
+  showError();
+}
+
+/** @param {GridCell} cell */
+function jobButton({ name, jobName }) {
+  const button = element(
+    "button",
+    { type: "button", "data-job": jobName, "aria-pressed": "false", title: jobName },
+    name,
+  );
+  button.addEventListener("click", () => choose(chosen === button ? undefined : button));
+  return button;
+}
+
+/** @param {GridRow[]} grid */
+function showGrid(grid) {
+  const columns = Math.max(0, ...grid.map(row => row.jobs.length));
+  const rows = grid.map(({ keyword, jobs: cells }) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, keyword),
+      ...Array.from({ length: columns }, (_, column) => {
+        const cell = cells[column];
+        return cell ? element("td", {}, jobButton(cell)) : element("td");
+      }),
+    ),
+  );
+  byId("grid", HTMLTableElement).replaceChildren(element("tbody", {}, ...rows));
+}
+
+/** @param {string} text */
+function showProblem(text) {
+  const problem = byId("problem", HTMLElement);
+  problem.textContent = text;
+  problem.hidden = false;
+}
+
+async function load() {
+  try {
+    const answer = await withProgress(byId("title", HTMLElement), () => api("copilot/job"));
+    jobs = answer.jobs;
+    showGrid(answer.grid);
+    if (answer.grid.length === 0)
+      showProblem("No jobs are installed. Start the portal with --entry FILE, or without --test.");
+  } catch (error) {
+    showProblem(`The jobs cannot be listed: ${messageOf(error)}`);
+  }
+  choose(undefined);
+}
+
+async function start() {
+  const jobName = chosenJob();
+  if (jobName === undefined || startJob.disabled) return;
+  showError();
+  // Opened at once, because a browser blocks a window that opens long after the click.
+  const tracking = window.open("", "_blank");
+  startJob.disabled = true;
+  try {
+    const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
+    const { jobId } = await withProgress(startJob, () => api(`copilot/job/start/${part(jobName)}`, body));
+    const address = `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(jobId)}`;
+    if (tracking) tracking.location.href = address;
+    else location.href = address;
+  } catch (error) {
+    tracking?.close();
+    showError(error);
+  } finally {
+    startJob.disabled = false;
+  }
+}
+
+async function stop() {
+  if (!(await ask("Stop the server? Every running session and job stops with it.", "Stop Server"))) return;
+  await withProgress(stopServer, () => api("stop", "")).catch(() => undefined);
+  window.close();
+  showProblem("The server has stopped. This tab may be closed.");
+}
+
+if (!workingDirectory) location.replace("/index.html");
+else {
+  byId("directory", HTMLElement).textContent = workingDirectory;
+  makeSplitter(byId("bar", HTMLElement), byId("start", HTMLElement), {
+    direction: "horizontal",
+    initialPx: INPUT_PART_PX,
+    minPx: 260,
+    name: "Width of the input part",
+  });
+  byId("start", HTMLFormElement).addEventListener("submit", event => {
+    event.preventDefault();
+    start();
+  });
+  preview.addEventListener("click", () => {
+    window.open(`/jobTracking.html?jobName=${part(chosenJob() ?? "")}`, "_blank");
+  });
+  stopServer.addEventListener("click", stop);
+  load();
+}

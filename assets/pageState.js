@@ -1,0 +1,37 @@
+// What a tab tells about itself while nobody looks at it: title, icon, and a notification for those who want one.
+
+/** @typedef {"idle" | "running" | "succeeded" | "failed"} PageState */
+
+const NAME = "Copilot Portal";
+const WISH = "notifications";
+
+/** @param {string} title @param {PageState} state */
+export function setPageState(title, state) {
+  const sign = { idle: "", running: "▶ ", succeeded: "✓ ", failed: "✗ " }[state];
+  document.title = title === "" ? NAME : `${sign}${title} · ${NAME}`;
+  const icon = document.querySelector("link[rel=icon]");
+  const address = `/favicon-${state}.svg`;
+  if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
+}
+
+/** @param {string} text */
+export function notify(text) {
+  if (!wantsNotifications() || !document.hidden) return;
+  new Notification(NAME, { body: text, tag: location.href });
+}
+
+export function wantsNotifications() {
+  return (
+    localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted"
+  );
+}
+
+/** A check box that turns notifications on and off. @param {HTMLInputElement} box */
+export function bindNotifications(box) {
+  box.checked = wantsNotifications();
+  box.addEventListener("change", async () => {
+    if (box.checked && "Notification" in window) await Notification.requestPermission();
+    localStorage.setItem(WISH, box.checked ? "yes" : "no");
+    box.checked = wantsNotifications();
+  });
+}

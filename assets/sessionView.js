@@ -1,0 +1,212 @@
+// A session: what it answers above, what is asked of it below.
+import { api, messageOf, part, withProgress } from "./api.js";
+import { ask } from "./dialog.js";
+import { byId, element } from "./dom.js";
+import { notify, setPageState } from "./pageState.js";
+import { SessionResponseRenderer } from "./sessionResponse.js";
+import { makeSplitter } from "./splitter.js";
+import { readEvents } from "./stream.js";
+
+const REQUEST_PART_PX = 300;
+/** On a small screen the conversation needs most of the room. */
+const SMALL_REQUEST_PART_PX = 200;
+const SMALL_HEIGHT_PX = 700;
+
+/**
+ * @param {string} sessionId
+ * @param {(title: string, text: string) => void} showOver
+ */
+export function openSessionView(sessionId, showOver) {
+  const path = `copilot/session/${part(sessionId)}`;
+  const send = byId("send", HTMLButtonElement);
+  const stopTurn = byId("stopTurn", HTMLButtonElement);
+  const reopen = byId("reopen", HTMLButtonElement);
+  const prompt = byId("prompt", HTMLTextAreaElement);
+  const task = byId("task", HTMLSelectElement);
+  const state = byId("sessionState", HTMLElement);
+  const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
+  let title = "Session";
+  /** Requests that are not answered yet. */
+  let pending = 0;
+  let runsTask = false;
+  let isSending = false;
+  let isClosed = false;
+  /** The tasks that need no words of the user. @type {Set<string>} */
+  const wordlessTasks = new Set();
+  let stopReading = () => {};
+
+  makeSplitter(byId("requestBar", HTMLElement), byId("request", HTMLElement), {
+    direction: "vertical",
+    initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
+    name: "Height of the request part",
+  });
+
+  function showState() {
+    const isBusy = pending > 0 || runsTask;
+    const status = isClosed ? "Closed" : isBusy ? "Busy" : "Idle";
+    state.dataset.status = status;
+    state.textContent = status;
+    send.disabled = isBusy || isSending || isClosed;
+    send.hidden = isClosed;
+    reopen.hidden = !isClosed;
+    stopTurn.hidden = !isBusy || isClosed;
+    prompt.disabled = isClosed;
+    task.disabled = isClosed;
+    renderer.setAwaiting(isBusy && !isClosed);
+    setPageState(title, isBusy && !isClosed ? "running" : "idle");
+  }
+
+  /** @param {unknown} [error] */
+  function showError(error) {
+    byId("requestError", HTMLElement).textContent = error === undefined ? "" : messageOf(error);
+  }
+
+  /** @param {any} response */
+  function onResponse(response) {
+    const callback = renderer.processCallback(response);
+    if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") pending += 1;
+    else if (callback === "onIdle") {
+      pending = Math.max(0, pending - 1);
+      if (pending === 0) notify(`${title}: the agent is done`);
+    } else return;
+    showState();
+  }
+
+  /** @param {string} error */
+  function onEnd(error) {
+    if (error === "SessionNotFound") {
+      showOver(
+        "This session is gone",
+        "It was deleted, or its address is wrong. Start a new one from the start page.",
+      );
+      return;
+    }
+    isClosed = true;
+    showState();
+  }
+
+  function read() {
+    stopReading = readEvents({ path: `${path}/events`, aboutPath: path, onResponse, onEnd });
+  }
+
+  /** Follows a task that runs in this session. @param {string} taskId */
+  function followTask(taskId) {
+    runsTask = true;
+    const stop = readEvents({
+      path: `copilot/task/${part(taskId)}/events`,
+      aboutPath: `copilot/task/${part(taskId)}`,
+      onResponse: response => {
+        if (response.callback === "taskDecision")
+          renderer.addUserMessage(String(response.reason), "TaskDecision");
+        if (response.taskError) renderer.processCallback({ sessionError: String(response.taskError) });
+        if (response.callback === "taskSucceeded" || response.callback === "taskFailed") end();
+      },
+      onEnd: () => end(),
+    });
+    function end() {
+      stop();
+      runsTask = false;
+      showState();
+    }
+  }
+
+  async function sendRequest() {
+    if (send.disabled) return;
+    const text = prompt.value;
+    const taskName = task.value;
+    if (text.trim() === "" && !wordlessTasks.has(taskName)) {
+      showError("Write down what is to be done.");
+      prompt.focus();
+      return;
+    }
+    isSending = true;
+    showError();
+    showState();
+    try {
+      if (taskName === "") await withProgress(send, () => api(`${path}/query`, text));
+      else
+        followTask(
+          (
+            await withProgress(send, () =>
+              api(`copilot/task/start/${part(taskName)}/session/${part(sessionId)}`, text),
+            )
+          ).taskId,
+        );
+      prompt.value = "";
+      renderer.scrollToBottom();
+    } catch (error) {
+      showError(error);
+    } finally {
+      isSending = false;
+      showState();
+    }
+  }
+
+  async function closeSession() {
+    stopReading();
+    await api(`${path}/stop`, "").catch(() => undefined);
+  }
+
+  /** @param {string} what */
+  function leave(what) {
+    window.close();
+    // Only a window that a script opened may close itself.
+    showOver(what, "This tab may be closed.");
+  }
+
+  byId("request", HTMLFormElement).addEventListener("submit", event => {
+    event.preventDefault();
+    sendRequest();
+  });
+  prompt.addEventListener("keydown", event => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    sendRequest();
+  });
+  stopTurn.addEventListener("click", () =>
+    withProgress(stopTurn, () => api(`${path}/cancel`, "")).catch(showError),
+  );
+  reopen.addEventListener("click", async () => {
+    try {
+      await withProgress(reopen, () => api(`${path}/reopen`, ""));
+      location.reload();
+    } catch (error) {
+      showError(error);
+    }
+  });
+  const close = byId("closeSession", HTMLButtonElement);
+  close.addEventListener("click", async () => {
+    await withProgress(close, closeSession);
+    leave("The session has ended");
+  });
+  const stopServer = byId("stopServer", HTMLButtonElement);
+  stopServer.addEventListener("click", async () => {
+    if (!(await ask("Stop the server? Every running session and job stops with it.", "Stop Server"))) return;
+    await withProgress(stopServer, closeSession);
+    await api("stop", "").catch(() => undefined);
+    leave("The server has stopped");
+  });
+
+  async function loadSummary() {
+    const summary = await api(path);
+    title = summary.title || "Session";
+    byId("sessionTitle", HTMLElement).textContent = title;
+    byId("sessionModel", HTMLElement).textContent =
+      `${summary.modelName ?? summary.modelId} · ${summary.workingDirectory}`;
+    showState();
+  }
+
+  async function loadTasks() {
+    const { tasks } = await api("copilot/task");
+    for (const { name, requireUserInput } of tasks) {
+      task.append(element("option", { value: name }, name));
+      if (!requireUserInput) wordlessTasks.add(name);
+    }
+  }
+
+  showState();
+  read();
+  loadSummary().catch(() => undefined);
+  loadTasks().catch(() => undefined);
+  prompt.focus();
+}

@@ -1,0 +1,63 @@
+// The bar between two parts of a window: dragged, or moved with the arrow keys.
+
+const KEY_STEP_PX = 20;
+
+/**
+ * @param {HTMLElement} bar stands right before the part whose size it sets
+ * @param {HTMLElement} part has the size `--part-size`
+ * @param {{direction: "vertical" | "horizontal", initialPx: number, minPx?: number, name: string}} options the direction in which the bar moves
+ */
+export function makeSplitter(bar, part, { direction, initialPx, minPx = 120, name }) {
+  const isVertical = direction === "vertical";
+  let sizePx = initialPx;
+
+  const room = () =>
+    (isVertical ? part.parentElement?.clientHeight : part.parentElement?.clientWidth) ?? initialPx;
+  /** @param {number} wantedPx */
+  function setSize(wantedPx) {
+    const maxPx = Math.max(minPx, room() - minPx);
+    sizePx = Math.round(Math.min(maxPx, Math.max(minPx, wantedPx)));
+    part.style.setProperty("--part-size", `${sizePx}px`);
+    bar.setAttribute("aria-valuenow", String(sizePx));
+    bar.setAttribute("aria-valuemax", String(maxPx));
+  }
+
+  bar.classList.add("splitter");
+  bar.tabIndex = 0;
+  bar.setAttribute("role", "separator");
+  bar.setAttribute("aria-label", name);
+  bar.setAttribute("aria-orientation", isVertical ? "horizontal" : "vertical");
+  bar.setAttribute("aria-valuemin", String(minPx));
+  setSize(initialPx);
+  // A window that becomes small and large again gets back what was wished.
+  let wishedPx = initialPx;
+  addEventListener("resize", () => setSize(wishedPx));
+
+  bar.addEventListener("pointerdown", down => {
+    bar.setPointerCapture(down.pointerId);
+    bar.dataset.dragging = "";
+    const startPx = sizePx;
+    const move = (/** @type {PointerEvent} */ event) => {
+      setSize(startPx + (isVertical ? down.clientY - event.clientY : down.clientX - event.clientX));
+      wishedPx = sizePx;
+    };
+    const end = () => {
+      delete bar.dataset.dragging;
+      bar.removeEventListener("pointermove", move);
+    };
+    bar.addEventListener("pointermove", move);
+    bar.addEventListener("lostpointercapture", end, { once: true });
+  });
+
+  bar.addEventListener("keydown", event => {
+    const larger = isVertical ? "ArrowUp" : "ArrowLeft";
+    const smaller = isVertical ? "ArrowDown" : "ArrowRight";
+    if (event.key === larger) setSize(sizePx + KEY_STEP_PX);
+    else if (event.key === smaller) setSize(sizePx - KEY_STEP_PX);
+    else if (event.key === "Home") setSize(minPx);
+    else if (event.key === "End") setSize(room());
+    else return;
+    wishedPx = sizePx;
+    event.preventDefault();
+  });
+}

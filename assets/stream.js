@@ -1,0 +1,91 @@
+// One live log, from its beginning to its end, whatever happens to the connection in between.
+import { api } from "./api.js";
+import { connection } from "./connection.js";
+import { nextFrame } from "./frame.js";
+
+/** What one go may take of a frame. */
+const APPLY_BUDGET_MS = 5;
+/** A clock that jumped means that the machine slept, and that the connection may be dead without knowing. */
+const WATCH_MS = 5_000;
+const SLEPT_MS = 20_000;
+
+/**
+ * @typedef {object} StreamOptions
+ * @property {string} path of the events, below /api/
+ * @property {string} aboutPath answers `…NotFound` when there is no such log
+ * @property {(response: any) => void} onResponse
+ * @property {(error: string) => void} [onEnd] the log is closed, or there is none: `SessionClosed`, `JobNotFound` …
+ */
+
+/** @param {StreamOptions} options @returns {() => void} stops reading */
+export function readEvents({ path, aboutPath, onResponse, onEnd }) {
+  /** @type {EventSource | undefined} */
+  let source;
+  let last = "";
+  let isOver = false;
+  /** @type {unknown[]} */
+  let queue = [];
+  /** @type {string | undefined} */
+  let ending;
+
+  function apply() {
+    const end = performance.now() + APPLY_BUDGET_MS;
+    let done = 0;
+    while (done < queue.length && performance.now() < end) onResponse(queue[done++]);
+    queue = done === queue.length ? [] : queue.slice(done);
+    if (queue.length > 0) nextFrame(apply);
+    else if (ending !== undefined) onEnd?.(ending);
+  }
+
+  /** @param {string} error */
+  function finish(error) {
+    stop();
+    ending = error;
+    nextFrame(apply);
+  }
+
+  function open() {
+    source?.close();
+    if (isOver) return;
+    const after = last === "" ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(last)}`;
+    source = new EventSource(`/api/${path}${after}`);
+    source.addEventListener("message", event => {
+      last = event.lastEventId;
+      queue.push(JSON.parse(event.data));
+      nextFrame(apply);
+    });
+    source.addEventListener("closed", event => finish(JSON.parse(event.data).error));
+    source.addEventListener("error", onError);
+  }
+
+  /** The browser would try again by itself, but not after an answer of a server that is still starting. */
+  async function onError() {
+    source?.close();
+    try {
+      await api(aboutPath);
+      setTimeout(open, 500);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "";
+      if (/NotFound$/.test(code)) finish(code);
+      else if (!isOver) connection.lost();
+    }
+  }
+
+  let lastTick = Date.now();
+  const watch = setInterval(() => {
+    const slept = Date.now() - lastTick > SLEPT_MS;
+    lastTick = Date.now();
+    if (slept) open();
+  }, WATCH_MS);
+
+  function stop() {
+    isOver = true;
+    source?.close();
+    clearInterval(watch);
+    connection.removeEventListener("back", open);
+  }
+
+  connection.addEventListener("back", open);
+  open();
+  return stop;
+}
