@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Express } from "express";
 import { healthOf } from "./api/health.js";
 import { modelRoutes } from "./api/modelRoutes.js";
@@ -10,8 +11,11 @@ import { sweepOrphans } from "./backends/orphans.js";
 import { providerBackends, withoutKeys } from "./backends/providers.js";
 import { RuntimePool } from "./backends/runtime.js";
 import type { Config } from "./config.js";
+import { installSessions, sessionRoutes } from "./copilotApi.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
+import { SessionRecords } from "./sessions/sessionRecord.js";
+import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { openStore } from "./store/store.js";
 
@@ -46,12 +50,18 @@ export function createPortal({ options, config, log, port, marker, shutdown }: P
   const own = providerBackends(config.providers, process.env);
   const models = createCatalog({ backends: [github, ...own, ...(options.demo ? [demo] : [])], demo, log });
 
+  const logs = new LiveLogs(store, log);
+  const toolOutputDirectory = join(options.dataDir, "tool-output");
+  const records = new SessionRecords(store);
+  const sessions = installSessions({ records, catalog: models, runtimes, log, toolOutputDirectory }, logs);
+
   const routes = [
     ...portalRoutes({
       stop: () => void shutdown.stop(),
       health: () => healthOf(store.state(), runtimes.state()),
     }),
     ...modelRoutes(models),
+    ...sessionRoutes(logs),
   ];
   const app = createApp({
     routes: withOpenApi(routes),
@@ -61,7 +71,8 @@ export function createPortal({ options, config, log, port, marker, shutdown }: P
   });
   // Together less than five seconds.
   const stages = [
-    { name: "agent processes", timeoutMs: 2500, stop: () => runtimes.stop(700) },
+    { name: "sessions", timeoutMs: 1000, stop: () => sessions.suspend() },
+    { name: "agent processes", timeoutMs: 2000, stop: () => runtimes.stop(700) },
     { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
     { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];

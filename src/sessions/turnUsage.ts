@@ -55,3 +55,18 @@ export function addUsage(sum: TurnUsage, call: ModelCallUsage): TurnUsage {
     durationMs: sum.durationMs + (call.duration ?? 0),
   };
 }
+
+/** What several requests cost together. */
+export function sumUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
+  return {
+    modelCalls: a.modelCalls + b.modelCalls,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    cost: a.cost + b.cost,
+    premiumRequests: a.premiumRequests + b.premiumRequests,
+    durationMs: a.durationMs + b.durationMs,
+  };
+}

@@ -44,6 +44,7 @@ export const migrations: readonly string[] = [
      updated_at timestamptz not null default now(),
      closed_at timestamptz,
      usage jsonb not null default '{}',
+     pending_requests integer not null default 0,
      settings jsonb not null default '{}'
    );
    create index sessions_by_time on sessions (created_at desc);`,

@@ -1,0 +1,47 @@
+// npm run bench [-- NAME…]: measures what the specification names, each figure beside its reference in the same run.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../src/paths.js";
+import type { Row } from "./row.js";
+
+const benches: Record<string, () => Promise<Row[]>> = {
+  start: async () => (await import("./start.js")).startRows(),
+  sessions: async () => (await import("./sessions.js")).sessionRows(),
+};
+
+function table(rows: readonly Row[]): string {
+  const cells = [
+    ["figure", "measured", "reference", "ratio", "goal", ""],
+    ...rows.map(row => [
+      row.figure,
+      row.value,
+      row.reference,
+      String(row.ratio ?? "–"),
+      row.goal,
+      row.ok ? "met" : "MISSED",
+    ]),
+  ];
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map(row => row[column]?.length ?? 0))) ?? [];
+  return cells.map(row => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")).join("\n");
+}
+
+const names = process.argv.slice(2);
+const unknown = names.filter(name => !(name in benches));
+if (unknown.length > 0) {
+  process.stderr.write(`No bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}\n`);
+  process.exit(1);
+}
+
+const rows: Row[] = [];
+for (const [name, measure] of Object.entries(benches)) {
+  if (names.length > 0 && !names.includes(name)) continue;
+  process.stderr.write(`Measuring ${name} …\n`);
+  rows.push(...(await measure()));
+}
+const folder = join(packageRoot, "bench", "results");
+mkdirSync(folder, { recursive: true });
+writeFileSync(
+  join(folder, "latest.json"),
+  `${JSON.stringify({ takenAt: new Date().toISOString(), rows }, null, 2)}\n`,
+);
+process.stdout.write(`${table(rows)}\n`);

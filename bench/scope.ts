@@ -1,0 +1,12 @@
+import type { TestContext } from "node:test";
+
+/** Lets a bench use what the tests are built from; everything is cleaned up when `work` has ended. */
+export async function inScope<T>(work: (scope: TestContext) => Promise<T>): Promise<T> {
+  const cleanups: (() => unknown)[] = [];
+  const scope = { after: (cleanup: () => unknown) => cleanups.push(cleanup) };
+  try {
+    return await work(scope as unknown as TestContext);
+  } finally {
+    for (const cleanup of cleanups) await cleanup();
+  }
+}

@@ -1,0 +1,158 @@
+import type { TestContext } from "node:test";
+import type { CopilotSession } from "@github/copilot-sdk";
+import { tempFolder } from "../test/support/cleanup.js";
+import { portalWithModel, type RestSession } from "../test/support/restSession.js";
+import { runTurn, startBareSession, startRuntime } from "../test/support/runtime.js";
+import { byPrompt, largeText, type Script, startScriptedModel } from "../test/support/scriptedModel.js";
+import { absoluteRow, median, percentile, type Row, ratioRow } from "./row.js";
+import { inScope } from "./scope.js";
+
+const turns = 15;
+const busySessions = 50;
+const manySessions = 100;
+const script = byPrompt({ burst: [largeText(200)] });
+
+async function bareSessions(scope: TestContext, count: number, model: Script): Promise<CopilotSession[]> {
+  const scripted = await startScriptedModel(scope, model);
+  const client = await startRuntime(scope);
+  const workingDirectory = await tempFolder(scope);
+  const sessions: CopilotSession[] = [];
+  for (let i = 0; i < count; i++)
+    sessions.push(await startBareSession(client, scripted, { workingDirectory }));
+  return sessions;
+}
+
+async function portalSessions(scope: TestContext, count: number, model: Script): Promise<RestSession[]> {
+  const { startSession } = await portalWithModel(scope, model);
+  const sessions: RestSession[] = [];
+  for (let i = 0; i < count; i++) sessions.push(await startSession());
+  return sessions;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** A turn as a page sees it: the request by POST, everything that follows by one event stream that stays open. */
+function eventTurns(session: RestSession): () => Promise<void> {
+  const events = session.events();
+  return async () => {
+    await session.query("burst");
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done || value.data.callback === "onIdle") return;
+    }
+  };
+}
+
+async function liveTurn(session: RestSession): Promise<void> {
+  await session.query("burst");
+  for (;;) if ((await session.call("live")).callback === "onIdle") return;
+}
+
+/** The turns of each way are taken in turns, so that all of them meet the same machine. */
+async function turnRows(): Promise<Row[]> {
+  return inScope(async scope => {
+    const [bare] = await bareSessions(scope, 1, script);
+    const [byEvents, byLive] = await portalSessions(scope, 2, script);
+    if (!bare || !byEvents || !byLive) throw new Error("A session is missing");
+    const eventTurn = eventTurns(byEvents);
+    const times = { bare: [] as number[], events: [] as number[], live: [] as number[] };
+    for (let i = 0; i <= turns; i++) {
+      const taken = {
+        bare: await timed(() => runTurn(bare, "burst")),
+        events: await timed(eventTurn),
+        live: await timed(() => liveTurn(byLive)),
+      };
+      // The first turn warms up.
+      if (i > 0) for (const way of ["bare", "events", "live"] as const) times[way].push(taken[way]);
+    }
+    const reference = median(times.bare);
+    return [
+      ratioRow(
+        "200-delta turn through REST and events",
+        { value: median(times.events), reference, unit: "ms" },
+        { atMost: 1.05 },
+      ),
+      ratioRow(
+        "200-delta turn through live, one response a call",
+        { value: median(times.live), reference, unit: "ms" },
+        { atMost: 1.5 },
+      ),
+    ];
+  });
+}
+
+const now = () => performance.timeOrigin + performance.now();
+
+/** Each delta says when the model sent it: a step's text is asked for when its turn comes. */
+function timestamps(): Script {
+  const step = {
+    delayMs: 20,
+    chunkSize: 1000,
+    get text() {
+      return `${now().toFixed(2)} `;
+    },
+  };
+  return () => Array.from({ length: 100 }, () => step);
+}
+
+async function delayRows(): Promise<Row[]> {
+  const bare = await inScope(async scope => {
+    const delays: number[] = [];
+    const sessions = await bareSessions(scope, busySessions, timestamps());
+    for (const session of sessions)
+      session.on("assistant.message_delta", event => delays.push(now() - Number(event.data.deltaContent)));
+    await Promise.all(sessions.map(session => runTurn(session, "go")));
+    return delays;
+  });
+  const portal = await inScope(async scope => {
+    const delays: number[] = [];
+    const sessions = await portalSessions(scope, busySessions, timestamps());
+    await Promise.all(
+      sessions.map(async session => {
+        await session.query("go");
+        for await (const { data } of session.events()) {
+          // Several deltas that come together were sent at different times; the first one waited longest.
+          if (data.callback === "onMessage") delays.push(now() - Number(String(data.delta).split(" ")[0]));
+          if (data.callback === "onIdle") return;
+        }
+      }),
+    );
+    return delays;
+  });
+  const added = percentile(portal, 0.99) - percentile(bare, 0.99);
+  return [
+    absoluteRow(
+      `delay that the portal adds to a delta, p99 with ${busySessions} busy sessions`,
+      added,
+      "ms",
+      { atMost: 10 },
+    ),
+  ];
+}
+
+async function throughputRows(): Promise<Row[]> {
+  const bare = await inScope(async scope => {
+    const sessions = await bareSessions(scope, manySessions, script);
+    return timed(() => Promise.all(sessions.map(session => runTurn(session, "burst"))));
+  });
+  const portal = await inScope(async scope => {
+    const sessions = await portalSessions(scope, manySessions, script);
+    return timed(() => Promise.all(sessions.map(session => eventTurns(session)())));
+  });
+  const perSecond = (ms: number) => (manySessions * 200 * 1000) / ms;
+  return [
+    ratioRow(
+      `deltas a second, ${manySessions} sessions at once`,
+      { value: perSecond(portal), reference: perSecond(bare), unit: "/s" },
+      { atLeast: 0.9 },
+    ),
+  ];
+}
+
+export async function sessionRows(): Promise<Row[]> {
+  return [...(await turnRows()), ...(await delayRows()), ...(await throughputRows())];
+}

@@ -1,0 +1,289 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { defineRoute, type Route } from "./api/route.js";
+import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
+import type { PortalModel } from "./backends/catalog.js";
+import type { ICopilotSession } from "./copilotSession.js";
+import type { LiveResponse } from "./liveResponse.js";
+import { repoRoot } from "./paths.js";
+import { PortalError } from "./portalError.js";
+import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
+import { PortalSession, type SessionParts } from "./sessions/portalSession.js";
+import type { SessionRecord } from "./sessions/sessionRecord.js";
+import { SessionRegistry, sessionNotFound } from "./sessions/sessionRegistry.js";
+import { checkWorkingDirectory } from "./sessions/workingDirectory.js";
+import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
+
+/** The sessions of this process: the helpers of the source document are plain functions that all mean these. */
+let installed: { registry: SessionRegistry; parts: SessionParts; logs: LiveLogs } | undefined;
+
+function sessions() {
+  if (!installed) throw new Error("installSessions has not been called");
+  return installed;
+}
+
+export function installSessions(parts: SessionParts, logs: LiveLogs): SessionRegistry {
+  installed = { registry: new SessionRegistry(parts, logs), parts, logs };
+  return installed.registry;
+}
+
+export async function helperGetModels(): Promise<PortalModel[]> {
+  return (await sessions().parts.catalog.list()).models;
+}
+
+export async function helperSessionStart(
+  modelId: string,
+  workingDirectory: string = repoRoot,
+): Promise<[ICopilotSession, string]> {
+  await checkWorkingDirectory(workingDirectory);
+  await sessions().registry.ready;
+  const session = await sessions().registry.start(modelId, workingDirectory);
+  return [session, session.id];
+}
+
+export async function helperSessionStop(session: ICopilotSession): Promise<void> {
+  await sessions().registry.stop(portalSession(session));
+}
+
+export function helperGetSession(sessionId: string): ICopilotSession | undefined {
+  return sessions().registry.get(sessionId);
+}
+
+export function helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
+  void portalSession(session).push(response);
+}
+
+/** A session that sleeps since an earlier life of the server is not running. */
+export function hasRunningSessions(): boolean {
+  return sessions().registry.open.some(session => session.awake);
+}
+
+function portalSession(session: ICopilotSession): PortalSession {
+  if (session instanceof PortalSession) return session;
+  throw new Error("This session was not started by helperSessionStart");
+}
+
+async function openSession(id: string): Promise<PortalSession> {
+  await sessions().registry.ready;
+  const session = sessions().registry.get(id);
+  if (!session) throw sessionNotFound(id);
+  return session;
+}
+
+async function knownSession(id: string): Promise<SessionRecord> {
+  await sessions().registry.ready;
+  const record = await sessions().registry.find(id);
+  if (!record) throw sessionNotFound(id);
+  return record;
+}
+
+function summaryOf(record: SessionRecord) {
+  return {
+    sessionId: record.id,
+    title: record.title,
+    modelId: record.modelId,
+    modelName: record.modelName,
+    workingDirectory: record.workingDirectory,
+    status:
+      record.status === "closed" ? "Closed" : sessions().registry.get(record.id)?.busy ? "Busy" : "Idle",
+    startTime: record.createdAt.toISOString(),
+    lastTime: record.updatedAt.toISOString(),
+    ...(record.closedAt && { endTime: record.closedAt.toISOString() }),
+    usage: record.usage,
+  };
+}
+
+const usage = object({ inputTokens: number, outputTokens: number, cost: number, premiumRequests: number });
+const summary = object({
+  sessionId: text,
+  title: text,
+  modelId: text,
+  modelName: text,
+  workingDirectory: text,
+  status: oneOfTexts("Idle", "Busy", "Closed"),
+  startTime: text,
+  lastTime: text,
+  "endTime?": text,
+  usage,
+});
+const notFound = domainError("SessionNotFound");
+const closed = object({ result: oneOfTexts("Closed") });
+const maxTitleLength = 200;
+
+async function startFromBody(modelId: string, body: string) {
+  const [, sessionId] = await helperSessionStart(modelId, body.trim() || repoRoot);
+  return { sessionId };
+}
+
+async function stopById(id: string) {
+  await helperSessionStop(await openSession(id));
+  return { result: "Closed" };
+}
+
+async function queryById(id: string, prompt: string) {
+  const session = await openSession(id);
+  if (prompt.trim() === "")
+    throw PortalError.malformed("EmptyRequest", "The body is the request, and it is empty.");
+  await session.query(prompt);
+  return {};
+}
+
+export function sessionRoutes(logs: LiveLogs): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/session/start/{modelId}",
+      summary: "Start a session",
+      body: "text",
+      bodyDescription: "The working directory, an absolute path; empty means the repository root.",
+      answers: {
+        json: either(
+          object({ sessionId: text }),
+          domainError("ModelIdNotFound", "WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
+        ),
+      },
+      handler: ({ params, body }) => startFromBody(params.modelId, body),
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/stop",
+      summary: "End a session",
+      answers: { json: either(closed, notFound) },
+      handler: ({ params }) => stopById(params.id),
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/query",
+      summary: "Send a request to a session",
+      description:
+        "It waits its turn behind requests that were sent before; what comes of it is in the live log.",
+      body: "text",
+      bodyDescription: "The request.",
+      answers: { json: object({ "error?": oneOfTexts("SessionNotFound") }) },
+      handler: ({ params, body }) => queryById(params.id, body),
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/cancel",
+      summary: "End the running turn and keep the session",
+      answers: { json: either(object({ canceled: flag }), notFound) },
+      handler: async ({ params }) => {
+        const session = await openSession(params.id);
+        return { canceled: await session.cancel() };
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}",
+      methods: ["GET"],
+      summary: "What is known of a session, open or closed",
+      answers: { json: either(summary, notFound) },
+      handler: async ({ params }) => summaryOf(await knownSession(params.id)),
+    }),
+    defineRoute({
+      path: "copilot/session/history",
+      methods: ["GET"],
+      summary: "Sessions of this and earlier days, newest first",
+      query: {
+        limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+        before: { type: "string", description: "The sessionId of the last session of the page before." },
+        search: { type: "string", description: "Part of a title, a model or a working directory." },
+        status: { type: "string", enum: ["open", "closed"] },
+      },
+      answers: { json: object({ sessions: list(summary), "next?": text }) },
+      handler: async ({ query }) => {
+        await sessions().registry.ready;
+        const limit = query.limit ?? 50;
+        const records = await sessions().registry.history({ ...query, limit });
+        const last = records.length === limit ? records.at(-1) : undefined;
+        return { sessions: records.map(summaryOf), ...(last && { next: last.id }) };
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/rename",
+      methods: ["POST"],
+      summary: "Give a session another title",
+      body: "text",
+      bodyDescription: `The title, one line of at most ${maxTitleLength} characters.`,
+      answers: { json: either(object({ title: text }), notFound) },
+      handler: async ({ params, body }) => {
+        await knownSession(params.id);
+        const title = body.trim();
+        if (title === "" || title.length > maxTitleLength || /[\r\n]/.test(title))
+          throw PortalError.malformed(
+            "TitleInvalid",
+            `A title is one line of 1 to ${maxTitleLength} characters.`,
+          );
+        await sessions().registry.rename(params.id, title);
+        return { title };
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/reopen",
+      methods: ["POST"],
+      summary: "Take up the conversation of a closed session again",
+      answers: { json: either(object({ sessionId: text }), notFound) },
+      handler: async ({ params }) => {
+        await sessions().registry.ready;
+        return { sessionId: (await sessions().registry.reopen(params.id)).id };
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/delete",
+      methods: ["POST"],
+      summary: "Delete a session, its conversation and its log for good",
+      answers: { json: either(object({ result: oneOfTexts("Deleted") }), notFound) },
+      handler: async ({ params }) => {
+        await sessions().registry.ready;
+        await sessions().registry.delete(params.id);
+        return { result: "Deleted" };
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/export",
+      methods: ["GET"],
+      summary: "The whole conversation as Markdown or JSON",
+      query: { format: { type: "string", enum: ["markdown", "json"], default: "markdown" } },
+      answers: {
+        json: either(object({ session: summary, responses: list({ type: "object" }) }), notFound),
+        other: { mediaType: "text/markdown", description: "The conversation." },
+      },
+      handler: async ({ params, query, res }) => {
+        const record = await knownSession(params.id);
+        const log = await sessions().logs.open("session", record.id);
+        if (!log) throw sessionNotFound(record.id);
+        const json = query.format === "json";
+        res.type(json ? "application/json" : "text/markdown; charset=utf-8");
+        res.attachment(`session-${record.id}.${json ? "json" : "md"}`);
+        const write = json ? sessionAsJson : sessionAsMarkdown;
+        await pipeline(Readable.from(write(summaryOf(record), log.responses())), res);
+      },
+    }),
+    ...liveRoutes("session", logs),
+    ...oldestShapes(logs),
+  ];
+}
+
+/** The route shapes of the oldest document, for scripts that were written then. */
+function oldestShapes(logs: LiveLogs): Route[] {
+  const { live } = liveHandlers("session", logs);
+  return [
+    defineRoute({
+      path: "copilot/session/stop/{id}",
+      deprecated: true,
+      summary: "The oldest shape of copilot/session/{id}/stop",
+      answers: { json: either(closed, notFound) },
+      handler: ({ params }) => stopById(params.id),
+    }),
+    defineRoute({
+      path: "copilot/session/query/{id}",
+      deprecated: true,
+      summary: "The oldest shape of copilot/session/{id}/query",
+      body: "text",
+      answers: { json: object({ "error?": oneOfTexts("SessionNotFound") }) },
+      handler: ({ params, body }) => queryById(params.id, body),
+    }),
+    defineRoute({
+      path: "copilot/session/live/{id}",
+      deprecated: true,
+      summary: "The oldest shape of copilot/session/{id}/live",
+      answers: { json: either({ type: "object" }, notFound) },
+      handler: ({ params, res }) => live(res, params.id),
+    }),
+  ];
+}

@@ -1,0 +1,229 @@
+import { randomUUID } from "node:crypto";
+import type { CopilotSession } from "@github/copilot-sdk";
+import type { ModelCatalog, SessionTarget } from "../backends/catalog.js";
+import type { Runtime, RuntimePool } from "../backends/runtime.js";
+import {
+  type AgentSession,
+  type ICopilotSession,
+  type SessionCallbacks,
+  type SessionState,
+  startSession,
+  type TurnUsage,
+} from "../copilotSession.js";
+import type { LiveLog } from "../live/liveLog.js";
+import type { LiveResponse } from "../liveResponse.js";
+import type { Log } from "../log.js";
+import { PortalError } from "../portalError.js";
+import type { SessionRecord, SessionRecords } from "./sessionRecord.js";
+import { sumUsage } from "./turnUsage.js";
+
+export interface SessionParts {
+  records: SessionRecords;
+  catalog: ModelCatalog;
+  runtimes: RuntimePool;
+  log: Log;
+  /** Where the runtime puts tool output that is too long for the conversation. */
+  toolOutputDirectory: string;
+}
+
+const titleLength = 80;
+/** In the other states an agent session takes no more requests, and a new one resumes its conversation. */
+const usable: readonly SessionState[] = ["idle", "busy"];
+
+/** The first line of a request, short enough for a list. */
+export function titleOf(prompt: string): string {
+  const line = prompt.trim().split("\n", 1)[0] ?? "";
+  return line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line;
+}
+
+/**
+ * A session that outlives its runtime: the conversation is kept by the agent runtime on disk, what happened in the
+ * live log, the rest in the store. It joins a runtime when there is something to say and may leave it in between.
+ */
+export class PortalSession implements ICopilotSession {
+  readonly record: SessionRecord;
+  readonly log: LiveLog;
+  readonly #parts: SessionParts;
+  #agent: AgentSession | undefined;
+  /** Requests run one after the other; each waits for the one before, whatever became of it. */
+  #queue: Promise<unknown> = Promise.resolve();
+  /** Requests that were accepted and have not come to their `onIdle`. */
+  #pending = 0;
+  #stopped = false;
+  #stopReason: string | undefined;
+
+  constructor(record: SessionRecord, log: LiveLog, parts: SessionParts) {
+    this.record = record;
+    this.log = log;
+    this.#parts = parts;
+  }
+
+  get id(): string {
+    return this.record.id;
+  }
+
+  get busy(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** In use in this life of the server: it has an agent, or is about to have one. */
+  get awake(): boolean {
+    return this.busy || (this.#agent !== undefined && usable.includes(this.#agent.state));
+  }
+
+  get rawSection(): CopilotSession {
+    if (!this.#agent)
+      throw PortalError.unavailable("SessionNotAttached", `Session ${this.id} is not on a runtime now.`);
+    return this.#agent.rawSection;
+  }
+
+  push(response: LiveResponse): Promise<void> {
+    return this.log.append(response);
+  }
+
+  /** Accepts a user's request: durable when this resolves; it runs when those before it have ended. */
+  async query(prompt: string): Promise<string> {
+    const requestId = randomUUID();
+    await Promise.all([this.#accept(prompt), this.push({ callback: "onUserRequest", requestId, prompt })]);
+    this.#enqueue(prompt, undefined).catch(error =>
+      this.#parts.log.info({ sessionId: this.id, error: String(error) }, "a request failed"),
+    );
+    return requestId;
+  }
+
+  async sendRequest(message: string, timeout?: number): Promise<void> {
+    await this.#accept(message);
+    await this.#enqueue(message, timeout);
+  }
+
+  /** Ends the running turn; the session and its waiting requests stay. False when no turn was running. */
+  async cancel(): Promise<boolean> {
+    if (this.#agent?.state !== "busy") return false;
+    await this.#agent.cancel();
+    return true;
+  }
+
+  /** Joins a runtime now, so that a first request need not wait and a wrong set-up shows at once. */
+  async attach(conversation: "new" | "known"): Promise<AgentSession> {
+    if (this.#agent && usable.includes(this.#agent.state)) return this.#agent;
+    const found = await this.#parts.catalog.find(this.record.modelId);
+    if (!found)
+      throw PortalError.unavailable(
+        "ModelNotAvailable",
+        `The model ${this.record.modelId} is not available now.`,
+      );
+    const runtime = await this.#parts.runtimes.use();
+    const agent = await this.#startAgent(runtime, found.target, conversation);
+    runtime.attach(agent);
+    this.#agent = agent;
+    return agent;
+  }
+
+  /** Leaves the runtime for good; what is running is ended first, and told why where the user did not ask for it. */
+  async stop(reason?: string): Promise<void> {
+    this.#stopped = true;
+    this.#stopReason = reason;
+    await this.#agent?.stop();
+    await this.#queue;
+  }
+
+  async #startAgent(
+    runtime: Runtime,
+    target: SessionTarget,
+    conversation: "new" | "known",
+  ): Promise<AgentSession> {
+    const { workingDirectory, modelId } = this.record;
+    const { toolOutputDirectory, log } = this.#parts;
+    const start = (resume: boolean) =>
+      startSession(runtime.client, modelId, this.#callbacks(), workingDirectory, {
+        ...target,
+        sessionId: this.id,
+        resume,
+        toolOutputDirectory,
+        log,
+      });
+    if (conversation === "new") return start(false);
+    try {
+      return await start(true);
+    } catch (error) {
+      // The runtime keeps a conversation from its first request on; before that, and when its files are gone, it has none.
+      if (!/session not found|session file not found/i.test(String(error))) throw error;
+      if (this.record.title !== "")
+        void this.push({
+          callback: "onNotice",
+          level: "warning",
+          message: "The agent's memory of this conversation is gone. It goes on without it.",
+        });
+      return start(false);
+    }
+  }
+
+  async #accept(prompt: string): Promise<void> {
+    this.#pending++;
+    if (this.record.title === "") this.record.title = titleOf(prompt);
+    try {
+      await this.#parts.records.requestAccepted(this.id, this.record.title, this.#pending);
+    } catch (error) {
+      this.#pending--;
+      throw error;
+    }
+  }
+
+  #enqueue(message: string, timeout: number | undefined): Promise<void> {
+    const turn = this.#queue.then(() => this.#runTurn(message, timeout));
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #runTurn(message: string, timeout: number | undefined): Promise<void> {
+    try {
+      if (this.#stopped) throw new Error("The session was stopped before this request could run.");
+      const agent = await this.attach("known");
+      await agent.sendRequest(message, timeout);
+    } catch (error) {
+      const message = this.#stopped
+        ? this.#stopReason
+        : error instanceof Error
+          ? error.message
+          : String(error);
+      if (message !== undefined) await this.push({ sessionError: message });
+      throw error;
+    } finally {
+      this.#pending--;
+      await Promise.all([
+        this.push({ callback: "onIdle" }),
+        this.#parts.records.requestEnded(this.id, this.record.usage, this.#pending),
+      ]);
+    }
+  }
+
+  /** `onIdle` is written by the turn itself, behind a possible `sessionError`, so that it is always the last. */
+  #callbacks(): SessionCallbacks {
+    const push = (response: LiveResponse) => void this.push(response);
+    return {
+      onStartReasoning: reasoningId => push({ callback: "onStartReasoning", reasoningId }),
+      onReasoning: (reasoningId, delta) => push({ callback: "onReasoning", reasoningId, delta }),
+      onEndReasoning: (reasoningId, completeContent, interrupted) =>
+        push({ callback: "onEndReasoning", reasoningId, completeContent, interrupted }),
+      onStartMessage: messageId => push({ callback: "onStartMessage", messageId }),
+      onMessage: (messageId, delta) => push({ callback: "onMessage", messageId, delta }),
+      onEndMessage: (messageId, completeContent, interrupted) =>
+        push({ callback: "onEndMessage", messageId, completeContent, interrupted }),
+      onStartToolExecution: (toolCallId, parentToolCallId, toolName, toolArguments) =>
+        push({ callback: "onStartToolExecution", toolCallId, parentToolCallId, toolName, toolArguments }),
+      onToolExecution: (toolCallId, delta) => push({ callback: "onToolExecution", toolCallId, delta }),
+      onEndToolExecution: (toolCallId, result, error, interrupted) =>
+        push({ callback: "onEndToolExecution", toolCallId, result, error, interrupted }),
+      onAgentStart: turnId => push({ callback: "onAgentStart", turnId }),
+      onAgentEnd: turnId => push({ callback: "onAgentEnd", turnId }),
+      onIdle: () => undefined,
+      onUsage: usage => this.#used(usage),
+      onNotice: (level, message) => push({ callback: "onNotice", level, message }),
+    };
+  }
+
+  #used(usage: TurnUsage): void {
+    this.record.usage = sumUsage(this.record.usage, usage);
+    void this.push({ callback: "onUsage", ...usage });
+  }
+}

@@ -1,0 +1,113 @@
+import type { Store } from "../store/store.js";
+import { noUsage, type TurnUsage } from "./turnUsage.js";
+
+/** What the store knows of a session; the conversation itself is in its live log and with the agent runtime. */
+export interface SessionRecord {
+  id: string;
+  modelId: string;
+  modelName: string;
+  backend: string;
+  workingDirectory: string;
+  title: string;
+  status: "open" | "closed";
+  createdAt: Date;
+  updatedAt: Date;
+  closedAt: Date | null;
+  usage: TurnUsage;
+  /** Requests that were accepted and have not come to their `onIdle`: after a crash these were interrupted. */
+  pendingRequests: number;
+}
+
+const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",
+  title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
+  pending_requests AS "pendingRequests"`;
+
+export interface HistoryQuery {
+  limit: number;
+  /** The id of the last session of the page before. */
+  before?: string;
+  search?: string;
+  status?: string;
+}
+
+/** The sessions table: every statement about it is here. */
+export class SessionRecords {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async insert(record: SessionRecord): Promise<void> {
+    await this.#store.query(
+      `INSERT INTO sessions (id, model_id, model_name, backend, working_directory, title, status, created_at, updated_at, usage)
+       VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $7, $8)`,
+      [
+        record.id,
+        record.modelId,
+        record.modelName,
+        record.backend,
+        record.workingDirectory,
+        record.title,
+        record.createdAt,
+        JSON.stringify(noUsage()),
+      ],
+    );
+  }
+
+  async find(id: string): Promise<SessionRecord | undefined> {
+    const rows = await this.#store.query<SessionRecord>(`SELECT ${columns} FROM sessions WHERE id = $1`, [
+      id,
+    ]);
+    return rows[0];
+  }
+
+  open(): Promise<SessionRecord[]> {
+    return this.#store.query<SessionRecord>(`SELECT ${columns} FROM sessions WHERE status = 'open'`);
+  }
+
+  history(query: HistoryQuery): Promise<SessionRecord[]> {
+    return this.#store.query<SessionRecord>(
+      `SELECT ${columns} FROM sessions
+       WHERE ($2::text IS NULL OR (created_at, id) < (SELECT created_at, id FROM sessions WHERE id = $2))
+         AND ($3::text IS NULL OR strpos(lower(concat_ws(' ', title, model_id, model_name, working_directory)), lower($3)) > 0)
+         AND ($4::text IS NULL OR status = $4)
+       ORDER BY created_at DESC, id DESC LIMIT $1`,
+      [query.limit, query.before ?? null, query.search || null, query.status ?? null],
+    );
+  }
+
+  /** A request is accepted: the first one gives the session its title. */
+  async requestAccepted(id: string, title: string, pendingRequests: number): Promise<void> {
+    await this.#store.query(
+      "UPDATE sessions SET pending_requests = $3, updated_at = now(), title = $2 WHERE id = $1",
+      [id, title, pendingRequests],
+    );
+  }
+
+  async requestEnded(id: string, usage: TurnUsage, pendingRequests: number): Promise<void> {
+    await this.#store.query(
+      "UPDATE sessions SET pending_requests = $3, updated_at = now(), usage = $2 WHERE id = $1",
+      [id, JSON.stringify(usage), pendingRequests],
+    );
+  }
+
+  async interruptionsReported(id: string): Promise<void> {
+    await this.#store.query("UPDATE sessions SET pending_requests = 0 WHERE id = $1", [id]);
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    await this.#store.query("UPDATE sessions SET title = $2, updated_at = now() WHERE id = $1", [id, title]);
+  }
+
+  async setStatus(id: string, status: "open" | "closed"): Promise<void> {
+    await this.#store.query(
+      `UPDATE sessions SET status = $2, updated_at = now(), closed_at = CASE WHEN $2 = 'closed' THEN now() END WHERE id = $1`,
+      [id, status],
+    );
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#store.query("DELETE FROM sessions WHERE id = $1", [id]);
+  }
+}

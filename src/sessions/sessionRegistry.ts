@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { PortalError } from "../portalError.js";
+import type { LiveLogs } from "../sharedApi.js";
+import { PortalSession, type SessionParts } from "./portalSession.js";
+import type { HistoryQuery, SessionRecord } from "./sessionRecord.js";
+import { noUsage } from "./turnUsage.js";
+
+const interruption = "The portal stopped before this request was done. Send it again to go on.";
+
+/** All sessions that can be talked to, from this life of the server and from earlier ones. */
+export class SessionRegistry {
+  readonly #parts: SessionParts;
+  readonly #logs: LiveLogs;
+  readonly #sessions = new Map<string, PortalSession>();
+  /** Resolves when the sessions of earlier lives are known. */
+  readonly ready: Promise<void>;
+
+  constructor(parts: SessionParts, logs: LiveLogs) {
+    this.#parts = parts;
+    this.#logs = logs;
+    this.ready = this.#recover();
+    this.ready.catch(() => undefined);
+  }
+
+  get(id: string): PortalSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  get open(): PortalSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  async start(modelId: string, workingDirectory: string): Promise<PortalSession> {
+    const found = await this.#parts.catalog.find(modelId);
+    if (!found)
+      throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
+    const now = new Date();
+    const record: SessionRecord = {
+      id: randomUUID(),
+      modelId,
+      modelName: found.model.name,
+      backend: found.model.backend,
+      workingDirectory,
+      title: "",
+      status: "open",
+      createdAt: now,
+      updatedAt: now,
+      closedAt: null,
+      usage: noUsage(),
+      pendingRequests: 0,
+    };
+    const log = await this.#logs.create("session", record.id);
+    const session = new PortalSession(record, log, this.#parts);
+    await Promise.all([session.attach("new"), this.#parts.records.insert(record)]);
+    this.#sessions.set(record.id, session);
+    return session;
+  }
+
+  /** Ends a session: what is in its log stays readable, and `reopen` takes up the conversation. */
+  async stop(session: PortalSession): Promise<void> {
+    if (!this.#sessions.delete(session.id)) return;
+    await session.stop();
+    await this.#parts.records.setStatus(session.id, "closed");
+    await session.log.close();
+  }
+
+  async reopen(id: string): Promise<PortalSession> {
+    const known = this.#sessions.get(id);
+    if (known) return known;
+    const record = await this.#parts.records.find(id);
+    const log = record && (await this.#logs.open("session", id));
+    if (!record || !log) throw sessionNotFound(id);
+    await this.#parts.records.setStatus(id, "open");
+    await log.reopen();
+    const session = new PortalSession({ ...record, status: "open", closedAt: null }, log, this.#parts);
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  async delete(id: string): Promise<void> {
+    if (!(await this.find(id))) throw sessionNotFound(id);
+    const session = this.#sessions.get(id);
+    if (session) await this.stop(session);
+    await this.#logs.delete("session", id);
+    await this.#parts.records.delete(id);
+    const { client } = await this.#parts.runtimes.use();
+    // The runtime has nothing of a session that was never asked anything.
+    await client
+      .deleteSession(id)
+      .catch(error => this.#parts.log.debug({ sessionId: id, err: error }, "nothing to delete"));
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    await this.#parts.records.rename(id, title);
+    const session = this.#sessions.get(id);
+    if (session) session.record.title = title;
+  }
+
+  async find(id: string): Promise<SessionRecord | undefined> {
+    return this.#sessions.get(id)?.record ?? (await this.#parts.records.find(id));
+  }
+
+  async history(query: HistoryQuery): Promise<SessionRecord[]> {
+    const records = await this.#parts.records.history(query);
+    return records.map(record => this.#sessions.get(record.id)?.record ?? record);
+  }
+
+  /** Leaves every runtime; the sessions stay open in the store and can be talked to after the next start. */
+  async suspend(): Promise<void> {
+    await Promise.allSettled(this.open.map(session => session.stop(interruption)));
+  }
+
+  async #recover(): Promise<void> {
+    for (const record of await this.#parts.records.open()) {
+      const log = await this.#logs.open("session", record.id);
+      if (!log) continue;
+      const session = new PortalSession(record, log, this.#parts);
+      this.#sessions.set(record.id, session);
+      if (record.pendingRequests > 0) await this.#reportInterruption(session);
+    }
+  }
+
+  /** Its open blocks have been ended when the log was opened. */
+  async #reportInterruption({ log, record }: PortalSession): Promise<void> {
+    await log.append({
+      sessionError: "The portal stopped before this request was done. Send it again to go on.",
+    });
+    for (let request = 0; request < record.pendingRequests; request++)
+      await log.append({ callback: "onIdle" });
+    await this.#parts.records.interruptionsReported(record.id);
+    record.pendingRequests = 0;
+  }
+}
+
+export function sessionNotFound(id: string): PortalError {
+  return PortalError.domain("SessionNotFound", `There is no session ${JSON.stringify(id)}.`);
+}
