@@ -54,12 +54,14 @@ export class ToolBlocks {
     args: unknown,
   ): void {
     this.#end(rawId, this.#open.get(rawId), "Another call with the same id began.");
-    const blockId = this.#ids.next(rawId);
-    this.#open.set(rawId, { blockId, agentId, streamed: "", output: new PartialOutput() });
-    this.#latestBlockIds.set(rawId, blockId);
     const parent =
       (agentId === undefined ? undefined : this.#parents.get(agentId)?.blockId) ??
       (rawParentId === undefined ? undefined : this.#latestBlockIds.get(rawParentId));
+    const blockId = this.#ids.next(rawId);
+    // To a reader a tool without a parent is the main agent's, so it ends with the main agent's turn.
+    const ownerId = parent === undefined ? undefined : agentId;
+    this.#open.set(rawId, { blockId, agentId: ownerId, streamed: "", output: new PartialOutput() });
+    this.#latestBlockIds.set(rawId, blockId);
     this.#callbacks.onStartToolExecution(blockId, parent, name, JSON.stringify(args ?? {}));
   }
 
