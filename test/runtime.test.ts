@@ -5,9 +5,17 @@ import { describe, type TestContext, test } from "node:test";
 import { ownerMarker } from "../src/backends/orphans.js";
 import { RuntimePool, type RuntimePoolOptions } from "../src/backends/runtime.js";
 import { createLog } from "../src/log.js";
+import { dropUnansweredRequest } from "../src/sessions/dropUnansweredRequest.js";
 import { defer, tempFolder } from "./support/cleanup.js";
 import { lifeline } from "./support/lifeline.js";
-import { barrier, byPrompt, runShell, type Script, startScriptedModel } from "./support/scriptedModel.js";
+import {
+  barrier,
+  byPrompt,
+  fault,
+  runShell,
+  type Script,
+  startScriptedModel,
+} from "./support/scriptedModel.js";
 import { conversation, sessionOn } from "./support/session.js";
 
 async function poolBench(
@@ -76,6 +84,25 @@ describe("the runtime", { concurrency: 3 }, () => {
     // The interrupted request is there when the runtime had the time to write it down.
     const seen = conversation(model).filter(line => line !== "user: second");
     assert.deepEqual(seen, ["user: first", "assistant: one", "user: fourth"]);
+  });
+
+  test("that was killed lets an unanswered request be sent again without asking twice", async t => {
+    let asked = 0;
+    const second = () => (++asked === 1 ? [fault.hang] : [{ text: "two" }]);
+    const { model, start } = await poolBench(t, byPrompt({ second }));
+    const { runtime, session } = await start();
+    await session.sendRequest("first");
+    const failing = assert.rejects(session.sendRequest("second"), runtimeDied);
+    await model.waitForRequest(({ userText }) => userText === "second");
+    runtime.child?.kill("SIGKILL");
+    await failing;
+    const again = await start({ sessionId: session.id, resume: true });
+    await dropUnansweredRequest(again.session.rawSection);
+    assert.equal(await dropUnansweredRequest(again.session.rawSection), false, "what is answered stays");
+    await again.session.sendRequest("second");
+    again.record.check(1);
+    const expected = ["user: first", "assistant: You said: first", "user: second"];
+    assert.deepEqual(conversation(model), expected);
   });
 
   test("that hangs while a session is busy is killed, and the request fails", async t => {

@@ -63,7 +63,11 @@ async function ownedProcesses(): Promise<OwnedProcess[]> {
   if (process.platform === "linux") return ownedOnLinux();
   // Windows ends the commands with the runtime, whose job object they are in.
   if (process.platform === "win32") return [];
-  const { stdout } = await run("ps", ["-Aww", "-E", "-o", "pid=,command="], { maxBuffer: 64 * 1024 * 1024 });
+  const options = { maxBuffer: 64 * 1024 * 1024 };
+  // Without ps nothing is found; stopping must not fail for that.
+  const { stdout } = await run("ps", ["-Aww", "-E", "-o", "pid=,command="], options).catch(() => ({
+    stdout: "",
+  }));
   return stdout.split("\n").flatMap(line => readPsLine(line) ?? []);
 }
 

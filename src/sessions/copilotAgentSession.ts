@@ -115,9 +115,11 @@ export class CopilotAgentSession implements AgentSession {
     const busy = this.#current !== undefined;
     this.#close("stopped");
     this.#rejectAll("stopped", "The session was stopped.");
-    if (busy) await this.#ask("abort", () => this.#raw.abort());
-    await this.#cancelBackground();
-    await this.#ask("disconnect", () => this.#raw.disconnect());
+    await this.#ask("stop the session", async () => {
+      if (busy) await this.#raw.abort();
+      await this.#cancelBackground();
+      await this.#raw.disconnect();
+    });
   }
 
   crash(reason: string): void {

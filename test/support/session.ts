@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import type { CopilotClient } from "@github/copilot-sdk";
+import type { CopilotClient, ProviderConfig } from "@github/copilot-sdk";
 import { type AgentSession, type StartSessionOptions, startSession } from "../../src/copilotSession.js";
 import { defer, tempFolder } from "./cleanup.js";
 import { type Recorder, recorder } from "./recorder.js";
@@ -15,6 +15,7 @@ export interface SessionBench {
   model: ScriptedModel;
   client: CopilotClient;
   folder: string;
+  provider: ProviderConfig;
   /** A session on the real runtime, driven by the scripted model, with everything it says recorded. */
   start(options?: StartSessionOptions): Promise<SessionForTest>;
 }
@@ -27,7 +28,8 @@ export async function sessionBench(
   const folder = await tempFolder(t);
   const model = await startScriptedModel(t, script);
   const client = await startRuntime(t, env);
-  return { model, client, folder, start: options => sessionOn(t, client, model, folder, options) };
+  const provider = providerOf(model);
+  return { model, client, folder, provider, start: options => sessionOn(t, client, model, folder, options) };
 }
 
 export async function sessionOn(
@@ -39,11 +41,15 @@ export async function sessionOn(
 ): Promise<SessionForTest> {
   const record = recorder();
   const session = await startSession(client, model.modelId, record.callbacks, folder, {
-    provider: { type: "openai", baseUrl: model.baseUrl, apiKey: model.apiKey },
+    provider: providerOf(model),
     ...options,
   });
   defer(t, () => session.stop());
   return { session, record };
+}
+
+function providerOf({ baseUrl, apiKey }: ScriptedModel): ProviderConfig {
+  return { type: "openai", baseUrl, apiKey };
 }
 
 /** The conversation as the model last saw it: who said what, without what the runtime adds. */
