@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { ownerMarker } from "../src/backends/orphans.js";
 import { RuntimePool, type RuntimePoolOptions } from "../src/backends/runtime.js";
 import { createLog } from "../src/log.js";
@@ -39,6 +42,13 @@ async function poolBench(
     return { runtime, ...started };
   };
   return { pool, model, folder, start };
+}
+
+/** Resolves when the process really stands still, which takes a moment on a busy machine. */
+async function freeze(child: ChildProcess | undefined): Promise<void> {
+  child?.kill("SIGSTOP");
+  const state = async () => (await readFile(`/proc/${child?.pid}/stat`, "utf8")).split(") ")[1]?.[0];
+  while ((await state()) !== "T") await setImmediate();
 }
 
 const runtimeDied = { name: "SessionCrashedError", kind: "runtime-died" };
@@ -107,22 +117,22 @@ describe("the runtime", { concurrency: 3 }, () => {
 
   test("that hangs while a session is busy is killed, and the request fails", async t => {
     const stuck = barrier();
-    const { start } = await poolBench(t, () => [stuck.step], { pingIntervalMs: 50, pingTimeoutMs: 100 });
+    const { start } = await poolBench(t, () => [stuck.step], { pingIntervalMs: 100, pingTimeoutMs: 1500 });
     const { runtime, session, record } = await start();
     const failing = session.sendRequest("go");
     await stuck.reached;
     const outcome = assert.rejects(failing, { ...runtimeDied, message: /does not answer/ });
     const exited = once(runtime.child ?? assert.fail(), "exit");
-    runtime.child?.kill("SIGSTOP");
+    await freeze(runtime.child);
     await outcome;
     await exited;
     record.check(1);
   });
 
   test("that hangs while nobody looks is replaced by the next use", async t => {
-    const { pool, start } = await poolBench(t, byPrompt({}), { pingTimeoutMs: 100 });
+    const { pool, start } = await poolBench(t, byPrompt({}), { pingTimeoutMs: 1500 });
     const { runtime, session } = await start();
-    runtime.child?.kill("SIGSTOP");
+    await freeze(runtime.child);
     const next = await pool.use();
     assert.notEqual(next.child?.pid, runtime.child?.pid);
     assert.equal(runtime.child?.signalCode, "SIGKILL");
@@ -198,7 +208,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     const { runtime, session, record } = await start();
     const request = assert.rejects(session.sendRequest("go"), runtimeDied);
     await line.started;
-    runtime.child?.kill("SIGSTOP");
+    await freeze(runtime.child);
     await pool.stop(200);
     assert.equal(runtime.child?.signalCode, "SIGKILL");
     await line.ended;

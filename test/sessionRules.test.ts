@@ -58,22 +58,31 @@ test("an event counts once, also when it comes again much later", () => {
 });
 
 test("a tool's complete content begins with what was streamed", () => {
-  assert.deepEqual(completeResult("", { content: "a", detailedContent: "a" }), { content: "a" });
-  assert.deepEqual(completeResult("", { content: "a", detailedContent: "diff" }), {
-    content: "a",
-    detailedContent: "diff",
-  });
-  assert.deepEqual(completeResult("on", { content: "one" }), { content: "one" });
-  assert.deepEqual(completeResult("saying\n\ndone", { content: "done" }), {
-    content: "done",
-    detailedContent: "saying\n\ndone",
-  });
-  assert.deepEqual(completeResult("shown", { content: "other" }), {
+  const complete = (streamed: string, result?: Parameters<typeof completeResult>[1], innerStart = 0) =>
+    completeResult({ streamed, innerStart }, result);
+  assert.deepEqual(complete("", { content: "a", detailedContent: "a" }), { content: "a" });
+  const edit = { content: "a", detailedContent: "diff" };
+  assert.deepEqual(complete("", edit), edit);
+  assert.deepEqual(complete("on", { content: "one" }), { content: "one" });
+  assert.deepEqual(complete("shown", { content: "other" }), {
     content: "other",
-    detailedContent: "shown\nother",
+    detailedContent: "shown\n\nother",
   });
-  assert.deepEqual(completeResult("shown", undefined), { content: "shown" });
-  assert.equal(completeResult("", undefined), undefined);
+  assert.deepEqual(complete("shown"), { content: "shown" });
+  assert.equal(complete(""), undefined);
+});
+
+test("a sub-agent's complete content ends with its result once, however much of that was streamed", () => {
+  for (const streamed of ["I look.\n\nIt is", "I look.\n\nIt is there."]) {
+    assert.deepEqual(completeResult({ streamed, innerStart: 9 }, { content: "It is there." }), {
+      content: "It is there.",
+      detailedContent: "I look.\n\nIt is there.",
+    });
+  }
+  assert.deepEqual(completeResult({ streamed: "I look.", innerStart: 0 }, { content: "It is there." }), {
+    content: "It is there.",
+    detailedContent: "I look.\n\nIt is there.",
+  });
 });
 
 test("an error is shown without addresses, key names and keys", () => {

@@ -30,7 +30,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
     record.check(1);
     const [task, shell] = record.tools;
     assert.equal(task?.name, "task");
-    assert.equal(task?.streamed, "I look around.\n\nIt is there.");
+    assert.match(task?.streamed ?? "", /^I look around\./, "its last words may come with the result");
     assert.equal(task?.result?.content, "It is there.");
     assert.equal(
       task?.result?.detailedContent,

@@ -18,9 +18,13 @@ interface OpenTool {
   agentId: string | undefined;
   streamed: string;
   output: PartialOutput;
-  /** The message of a sub-agent that was shown last. */
+  /** The message of a sub-agent that was shown last, and where in `streamed` it begins. */
   innerMessageId?: string;
+  innerStart: number;
 }
+
+/** Between the messages of a sub-agent, which are one block for the reader. */
+const separator = "\n\n";
 
 /** The running tools of the main agent and of all sub-agents, by the ids that the backend gave them. */
 export class ToolBlocks {
@@ -60,7 +64,13 @@ export class ToolBlocks {
     const blockId = this.#ids.next(rawId);
     // To a reader a tool without a parent is the main agent's, so it ends with the main agent's turn.
     const ownerId = parent === undefined ? undefined : agentId;
-    this.#open.set(rawId, { blockId, agentId: ownerId, streamed: "", output: new PartialOutput() });
+    this.#open.set(rawId, {
+      blockId,
+      agentId: ownerId,
+      streamed: "",
+      innerStart: 0,
+      output: new PartialOutput(),
+    });
     this.#latestBlockIds.set(rawId, blockId);
     this.#callbacks.onStartToolExecution(blockId, parent, name, JSON.stringify(args ?? {}));
   }
@@ -81,7 +91,8 @@ export class ToolBlocks {
     if (!tool || delta === "") return;
     const next = tool.innerMessageId !== undefined && tool.innerMessageId !== messageId;
     tool.innerMessageId = messageId;
-    this.#stream(tool, next ? `\n\n${delta}` : delta);
+    if (next) tool.innerStart = tool.streamed.length + separator.length;
+    this.#stream(tool, next ? separator + delta : delta);
   }
 
   innerMessage(agentId: string, messageId: string, content: string): void {
@@ -97,7 +108,7 @@ export class ToolBlocks {
     const tool = this.#open.get(rawId);
     if (!tool) return;
     this.#open.delete(rawId);
-    const shown = completeResult(tool.streamed, result ?? (success ? { content: "" } : undefined));
+    const shown = completeResult(tool, result ?? (success ? { content: "" } : undefined));
     const failure = success ? undefined : (error ?? { message: "The tool failed." });
     this.#callbacks.onEndToolExecution(tool.blockId, shown, failure);
   }
@@ -125,7 +136,7 @@ export class ToolBlocks {
     if (!tool) return;
     this.#open.delete(rawId);
     const error = { message: reason, code: "interrupted" };
-    this.#callbacks.onEndToolExecution(tool.blockId, completeResult(tool.streamed, undefined), error, true);
+    this.#callbacks.onEndToolExecution(tool.blockId, completeResult(tool, undefined), error, true);
   }
 }
 
@@ -133,14 +144,20 @@ export class ToolBlocks {
  * The result with which a tool ends. Its complete content, `detailedContent` or else `content`, begins with
  * everything that was streamed, so that a reader who comes late misses nothing.
  */
-export function completeResult(streamed: string, result: ToolResult | undefined): ToolResult | undefined {
+export function completeResult(
+  { streamed, innerStart }: Pick<OpenTool, "streamed" | "innerStart">,
+  result: ToolResult | undefined,
+): ToolResult | undefined {
   if (!result) return streamed === "" ? undefined : { content: streamed };
-  const complete = result.detailedContent ?? result.content;
-  if (!complete.startsWith(streamed)) {
-    const detailedContent = streamed.endsWith(complete) ? streamed : `${streamed}\n${complete}`;
-    return { content: result.content, detailedContent };
-  }
-  return complete === result.content
-    ? { content: complete }
-    : { content: result.content, detailedContent: complete };
+  const { content, detailedContent = content } = result;
+  const complete = detailedContent.startsWith(streamed)
+    ? detailedContent
+    : continued(streamed, innerStart, detailedContent);
+  return complete === content ? { content } : { content, detailedContent: complete };
+}
+
+/** A sub-agent's last message is its result, and may not have been streamed to its end. */
+function continued(streamed: string, innerStart: number, result: string): string {
+  const last = streamed.slice(innerStart);
+  return result.startsWith(last) ? streamed.slice(0, innerStart) + result : streamed + separator + result;
 }
