@@ -40,10 +40,6 @@ export class ToolBlocks {
     this.#ids = ids;
   }
 
-  get running(): boolean {
-    return this.#open.size > 0;
-  }
-
   /** From now on the events of this sub-agent belong to the tool that started it. */
   agentStarted(agentId: string, rawId: string): void {
     const blockId = this.#latestBlockIds.get(rawId);
