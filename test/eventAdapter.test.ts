@@ -146,6 +146,17 @@ test("an event that comes twice counts once, also after its message has ended", 
   assert.deepEqual(contents(record.messages), ["one two"]);
 });
 
+test("reasoning of an earlier request that comes again in the next one is not shown again", () => {
+  const late = thought("r", "hm");
+  const first = [user(), turnStart(), late, text("m", "one"), message("m", "one"), turnEnd(), idle()];
+  const { record, adapter } = play(first);
+  adapter.beginRequest();
+  const second = [user(), turnStart(), late, text("n", "two"), message("n", "two"), turnEnd(), idle()];
+  for (const event of second) adapter.handle(event);
+  record.check(2);
+  assert.deepEqual(contents(record.reasoning), ["hm"]);
+});
+
 test("a tool call id that is used again makes a block of its own, also for its sub-agent", () => {
   const call = [toolStart("call_0", "task"), agentStart("agent 1", "call_0")];
   const again = [

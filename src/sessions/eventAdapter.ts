@@ -67,8 +67,8 @@ const handledTypes: ReadonlySet<string> = new Set([
 ]);
 
 const interrupted = "The tool was interrupted.";
-/** Seen: an event that came again after 10,000 others. */
-const deltaMemory = 20_000;
+/** Seen: a delta that came again after 37,000 others. */
+const deltaMemory = 40_000;
 const eventMemory = 500;
 /** After these the runtime does not try again. */
 const finalStatuses: readonly (number | undefined)[] = [400, 403, 404];

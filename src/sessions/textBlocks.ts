@@ -14,6 +14,7 @@ export class TextBlocks {
   readonly #ids: BlockIds;
   #reasoning: OpenBlock | undefined;
   #message: OpenBlock | undefined;
+  #reasoningIdOfCall: string | undefined;
   #reasoningStreamed = false;
 
   constructor(callbacks: SessionCallbacks, ids: BlockIds) {
@@ -24,11 +25,17 @@ export class TextBlocks {
   /** A model call begins, for the first time or again. */
   newCall(): void {
     this.interrupt();
+    this.#reasoningIdOfCall = undefined;
     this.#reasoningStreamed = false;
   }
 
   reasoningDelta(rawId: string, delta: string): void {
     if (delta === "") return;
+    if (this.#reasoningIdOfCall !== rawId) {
+      // A model call has one id for its reasoning: that of an earlier call comes late, and for the second time.
+      if (this.#ids.has(rawId)) return;
+      this.#reasoningIdOfCall = rawId;
+    }
     if (this.#reasoning?.rawId !== rawId) this.#endReasoning();
     this.#reasoning ??= this.#startReasoning(rawId);
     this.#reasoningStreamed = true;
