@@ -118,3 +118,29 @@ function isAnswer(next: Next): next is { kind: "ended" } & Ended {
 function answerOf({ outcome }: Ended): boolean {
   return outcome === "succeeded";
 }
+
+/** The work that a path leads to. */
+export function workAt(root: Work<number>, path: string): Work<number> {
+  const steps = path.split(".").slice(1);
+  return steps.reduce((work, step) => {
+    const part = partAt(work, step);
+    if (!part) throw new Error(`There is no work at ${path}`);
+    return part;
+  }, root);
+}
+
+function partAt(work: Work<number>, step: string): Work<number> | undefined {
+  switch (work.kind) {
+    case "Ref":
+      return undefined;
+    case "Seq":
+    case "Par":
+      return work.works[Number(step)];
+    case "Loop":
+      if (step.endsWith("pre")) return work.preCondition?.[1];
+      return step.endsWith("post") ? work.postCondition?.[1] : work.body;
+    case "Alt":
+      if (step === "if") return work.condition;
+      return step === "then" ? work.trueWork : work.falseWork;
+  }
+}

@@ -1,4 +1,4 @@
-import { DBOS, type GetWorkflowsInput, type WorkflowHandle } from "@dbos-inc/dbos-sdk";
+import { DBOS, Error as DbosErrors, type GetWorkflowsInput, type WorkflowHandle } from "@dbos-inc/dbos-sdk";
 import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
 import type { Pool } from "pg";
 import type { Log } from "../log.js";
@@ -16,6 +16,7 @@ export interface Flow {
 }
 
 export interface RunningFlow<T> {
+  /** Asked for one after the other, never at once: the order of these calls is remembered too. */
   result(): Promise<T>;
 }
 
@@ -43,6 +44,11 @@ export interface DurableJobsOptions {
   pool: Pool;
   flows: Flows;
   log: Log;
+}
+
+/** An error that says that this run of a flow has to end: nobody but the engine may catch it. */
+export function isFlowError(error: unknown): boolean {
+  return error instanceof DbosErrors.DBOSError;
 }
 
 /** Raise it only when flows of an earlier version can no longer be gone on with. */

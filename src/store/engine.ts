@@ -98,8 +98,7 @@ export async function ensureFolder(folder: string, log: Log, template = template
   renameSync(draft, folder);
 }
 
-/** Writes an archive of an empty store that was shut down cleanly. */
-export async function writeTemplate(archive: string, workFolder: string, log: Log): Promise<void> {
-  await initialise(workFolder, log);
-  await run("tar", ["-czf", archive, "-C", workFolder, "."]);
+/** Writes an archive of a store that was shut down cleanly. */
+export async function writeTemplate(archive: string, folder: string): Promise<void> {
+  await run("tar", ["-czf", archive, "-C", folder, "."]);
 }

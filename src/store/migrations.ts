@@ -48,6 +48,37 @@ export const migrations: readonly string[] = [
      settings jsonb not null default '{}'
    );
    create index sessions_by_time on sessions (created_at desc);`,
+  // 3: jobs, tasks that were started by themselves, and the entries that they were started with.
+  `create table entries (
+     hash text primary key,
+     entry text not null
+   );
+   create table jobs (
+     id text primary key,
+     name text not null,
+     entry_hash text not null,
+     user_input text not null,
+     working_directory text not null,
+     status text not null default 'Running'
+       check (status in ('Running', 'Paused', 'Succeeded', 'Failed', 'Canceled')),
+     error text,
+     created_at timestamptz not null default now(),
+     ended_at timestamptz
+   );
+   create index jobs_by_time on jobs (created_at desc, id desc);
+   create table tasks (
+     id text primary key,
+     name text not null,
+     status text not null default 'Running'
+       check (status in ('Running', 'Succeeded', 'Failed', 'Canceled')),
+     entry_hash text not null,
+     user_input text not null,
+     working_directory text not null,
+     borrowed_session_id text,
+     model_id_override text,
+     ignore_availability boolean not null,
+     created_at timestamptz not null default now()
+   );`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

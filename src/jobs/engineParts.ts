@@ -1,0 +1,20 @@
+import type { LiveResponse, LogKind } from "../liveResponse.js";
+import type { Log } from "../log.js";
+import type { Store } from "../store/store.js";
+import type { DiaryLog } from "../tasks/taskDiary.js";
+import type { TaskSessions } from "../tasks/taskSessions.js";
+
+export interface EngineParts {
+  store: Store;
+  logs: {
+    create(kind: LogKind, id: string): Promise<DiaryLog>;
+    open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
+  };
+  sessions: TaskSessions;
+  log: Log;
+  /** How many tasks may have a session at once. */
+  maxTasks?: number | undefined;
+}
+
+/** Told of every response of a job or task, once, while this process runs it. */
+export type ResponseListener = (response: LiveResponse) => void;

@@ -1,0 +1,67 @@
+import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import type { Entry, Work } from "../jobsDef.js";
+import type { JobRecord } from "./jobRecords.js";
+import type { WorkRun, WorkStatus } from "./jobWorks.js";
+import { walkWork } from "./workTree.js";
+
+const jobStatus = oneOfTexts("Running", "Paused", "Succeeded", "Failed", "Canceled");
+const summaryFields = {
+  jobId: text,
+  jobName: text,
+  startTime: text,
+  "endTime?": text,
+  status: jobStatus,
+  workingDirectory: text,
+};
+
+export const jobSummary = object(summaryFields);
+export const jobDetails = object({
+  ...summaryFields,
+  "error?": text,
+  tasks: list(
+    object({
+      workIdInJob: number,
+      taskName: text,
+      "taskId?": text,
+      status: oneOfTexts("NotStarted", "Waiting", "Running", "Succeeded", "Failed", "Canceled"),
+    }),
+  ),
+});
+
+export function summaryOf(job: JobRecord) {
+  return {
+    jobId: job.id,
+    jobName: job.name,
+    startTime: job.createdAt.toISOString(),
+    ...(job.endedAt && { endTime: job.endedAt.toISOString() }),
+    status: job.status,
+    workingDirectory: job.workingDirectory,
+  };
+}
+
+/** Every task of the tree with its newest run. */
+export function detailsOf(job: JobRecord, entry: Entry, runs: readonly WorkRun[]) {
+  const newest = new Map(runs.map(run => [run.workIdInJob, run]));
+  const tasks = refsOf(entry.jobs[job.name]?.work).map(({ workIdInJob, taskId: taskName }) => {
+    const run = newest.get(workIdInJob);
+    if (!run) return { workIdInJob, taskName, status: "NotStarted" };
+    return { workIdInJob, taskName, taskId: run.taskId, status: statusIn(job, run.status) };
+  });
+  return { ...summaryOf(job), ...(job.error !== null && { error: job.error }), tasks };
+}
+
+function statusIn({ status }: JobRecord, run: WorkStatus): WorkStatus | "Canceled" {
+  return status === "Canceled" && (run === "Running" || run === "Waiting") ? "Canceled" : run;
+}
+
+function refsOf(work: Work<number> | undefined) {
+  if (!work) return [];
+  return [...walkWork(work)].flatMap(({ work: part }) => (part.kind === "Ref" ? [part] : []));
+}
+
+/** The first line is the working directory, the rest the user input. */
+export function parseJobBody(body: string): { workingDirectory: string; userInput: string } {
+  const end = body.indexOf("\n");
+  if (end < 0) return { workingDirectory: body.trim(), userInput: "" };
+  return { workingDirectory: body.slice(0, end).trim(), userInput: body.slice(end + 1) };
+}

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import type { Entry } from "../jobsDef.js";
+import type { Store } from "../store/store.js";
+
+export type JobStatus = "Running" | "Paused" | "Succeeded" | "Failed" | "Canceled";
+
+export interface JobRecord {
+  id: string;
+  name: string;
+  entryHash: string;
+  userInput: string;
+  workingDirectory: string;
+  status: JobStatus;
+  /** Why a task crashed; from then on the job only ends what is running. */
+  error: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+const columns = `id, name, entry_hash as "entryHash", user_input as "userInput",
+  working_directory as "workingDirectory", status, error, created_at as "createdAt", ended_at as "endedAt"`;
+
+/** The jobs and the entries that they were started with: a job keeps its own copy. */
+export class JobRecords {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The same entry is stored once, however many jobs were started with it. */
+  async saveEntry(entry: Entry): Promise<string> {
+    const text = JSON.stringify(entry);
+    const hash = createHash("sha256").update(text).digest("hex");
+    await this.#store.query("insert into entries (hash, entry) values ($1, $2) on conflict do nothing", [
+      hash,
+      text,
+    ]);
+    return hash;
+  }
+
+  async entry(hash: string): Promise<Entry> {
+    const [row] = await this.#store.query<{ entry: string }>("select entry from entries where hash = $1", [
+      hash,
+    ]);
+    if (!row) throw new Error(`The store has no entry ${hash}`);
+    return JSON.parse(row.entry) as Entry;
+  }
+
+  async insert(
+    job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory">,
+  ): Promise<void> {
+    await this.#store.query(
+      "insert into jobs (id, name, entry_hash, user_input, working_directory) values ($1, $2, $3, $4, $5)",
+      [job.id, job.name, job.entryHash, job.userInput, job.workingDirectory],
+    );
+  }
+
+  async find(id: string): Promise<JobRecord | undefined> {
+    const [row] = await this.#store.query<JobRecord>(`select ${columns} from jobs where id = $1`, [id]);
+    return row;
+  }
+
+  withStatus(...status: JobStatus[]): Promise<JobRecord[]> {
+    return this.#store.query<JobRecord>(
+      `select ${columns} from jobs where status = any($1) order by created_at, id`,
+      [status],
+    );
+  }
+
+  /** Stopped by the user, but the server died before everything below was ended. */
+  halfCanceled(): Promise<JobRecord[]> {
+    return this.#store.query<JobRecord>(
+      `select ${columns} from jobs where status = 'Canceled' and ended_at is null`,
+    );
+  }
+
+  /** Running, waiting to be continued, or ended within the hour. */
+  recent(): Promise<JobRecord[]> {
+    return this.#store.query<JobRecord>(
+      `select ${columns} from jobs
+       where status in ('Running', 'Paused') or ended_at > now() - interval '1 hour' order by created_at, id`,
+    );
+  }
+
+  history(limit: number, before?: string): Promise<JobRecord[]> {
+    return this.#store.query<JobRecord>(
+      `select ${columns} from jobs
+       where $2::text is null or (created_at, id) < (select created_at, id from jobs where id = $2)
+       order by created_at desc, id desc limit $1`,
+      [limit, before ?? null],
+    );
+  }
+
+  /** False when the job was not in one of these states any more. */
+  async change(id: string, from: JobStatus[], to: JobStatus): Promise<boolean> {
+    const rows = await this.#store.query(
+      "update jobs set status = $3 where id = $1 and status = any($2) returning id",
+      [id, from, to],
+    );
+    return rows.length > 0;
+  }
+
+  async setError(id: string, error: string): Promise<void> {
+    await this.#store.query("update jobs set error = $2 where id = $1 and error is null", [id, error]);
+  }
+
+  async end(id: string, status: JobStatus): Promise<void> {
+    await this.#store.query(
+      "update jobs set status = $2, ended_at = coalesce(ended_at, now()) where id = $1",
+      [id, status],
+    );
+  }
+}

@@ -1,0 +1,101 @@
+import type { EventStream } from "../live/eventStream.js";
+import { followLog } from "../live/follow.js";
+import type { LiveLog } from "../live/liveLog.js";
+import type { LiveLogs } from "../live/liveLogs.js";
+import type { ReadResponse } from "../live/merge.js";
+import { readLog } from "../live/reading.js";
+import type { LogKind } from "../liveResponse.js";
+import { formatJobCursor, type JobCursor } from "./jobStreamCursor.js";
+
+/** How the logs below a log are found: the callback that names one, and the argument that has its id. */
+const below: { [kind in LogKind]?: { callback: string; argument: string; kind: LogKind } } = {
+  job: { callback: "workStarted", argument: "taskId", kind: "task" },
+  task: { callback: "taskSessionStarted", argument: "sessionId", kind: "session" },
+};
+
+/** Sends a job, its tasks and all their sessions as one stream of events, each tagged with where it comes from. */
+export class JobStream {
+  readonly #logs: LiveLogs;
+  readonly #stream: EventStream;
+  /** What has been sent; a log that has been sent to its end is not in it. */
+  readonly #sent: JobCursor = new Map();
+  readonly #resume: JobCursor;
+  readonly #following = new Set<Promise<void>>();
+
+  constructor(logs: LiveLogs, stream: EventStream, resume: JobCursor) {
+    this.#logs = logs;
+    this.#stream = stream;
+    this.#resume = resume;
+  }
+
+  /** Resolves when the job and everything below it has been sent and is closed, or the client has gone. */
+  async send(job: LiveLog): Promise<void> {
+    this.#follow(job, "");
+    while (this.#following.size > 0) await Promise.all(this.#following);
+  }
+
+  #follow(log: LiveLog, name: string): void {
+    const following = this.#sendLog(log, name).finally(() => this.#following.delete(following));
+    this.#following.add(following);
+  }
+
+  async #sendLog(log: LiveLog, name: string): Promise<void> {
+    const after = this.#resume.get(name) ?? 0;
+    this.#sent.set(name, after);
+    let children = 0;
+    for (const id of await this.#childrenUpTo(log, after)) {
+      const child = childName(name, children++);
+      // Not named by the reader: read to its end.
+      if (this.#resume.has(child)) await this.#followChild(log.kind, id, child);
+    }
+    await followLog(log, after, this.#stream, response => {
+      const id = childIdIn(log.kind, response);
+      if (id !== undefined) void this.#followChild(log.kind, id, childName(name, children++));
+      this.#sent.set(name, response.n);
+      return this.#eventOf(log, response);
+    });
+    if (name !== "") this.#sent.delete(name);
+  }
+
+  async #childrenUpTo(log: LiveLog, last: number): Promise<string[]> {
+    const ids: string[] = [];
+    if (last === 0 || !below[log.kind]) return ids;
+    for await (const { responses } of readLog(log, 0)) {
+      for (const response of responses) {
+        if (response.n > last) return ids;
+        const id = childIdIn(log.kind, response);
+        if (id !== undefined) ids.push(id);
+      }
+    }
+    return ids;
+  }
+
+  /** Counted from now on, so that the stream does not end before the log is open. */
+  #followChild(parent: LogKind, id: string, name: string): Promise<void> {
+    const kind = below[parent]?.kind;
+    this.#sent.set(name, this.#resume.get(name) ?? 0);
+    const opening = (async () => {
+      const log = kind && (await this.#logs.open(kind, id));
+      if (log) this.#follow(log, name);
+      else this.#sent.delete(name);
+    })().finally(() => this.#following.delete(opening));
+    this.#following.add(opening);
+    return opening;
+  }
+
+  #eventOf({ kind, id }: LiveLog, { n, json }: ReadResponse): string {
+    const tag = `{"source":"${kind}","id":${JSON.stringify(id)},"n":${n},`;
+    return `id: ${formatJobCursor(this.#sent)}\ndata: ${tag}${json.slice(1)}\n\n`;
+  }
+}
+
+function childName(parent: string, index: number): string {
+  return parent === "" ? String(index) : `${parent}.${index}`;
+}
+
+function childIdIn(kind: LogKind, { json }: ReadResponse): string | undefined {
+  const child = below[kind];
+  if (!child) return undefined;
+  const response = JSON.parse(json) as Record<string, unknown>;
+  return response.callback === child.callback ? String(response[child.argument]) : undefined;
+}

@@ -1,0 +1,55 @@
+/** At most `limit` at once; the others wait in the order in which they came. */
+export class Slots {
+  readonly limit: number;
+  #taken = 0;
+  readonly #waiting: { take: () => void }[] = [];
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  get isFull(): boolean {
+    return this.#taken >= this.limit;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Resolves with the function that gives the slot back; rejects with the signal's reason. */
+  async take(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.isFull) await this.#turn(signal);
+    else this.#taken++;
+    let given = false;
+    return () => {
+      if (given) return;
+      given = true;
+      this.#giveBack();
+    };
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const place = {
+        take: () => {
+          signal.removeEventListener("abort", leave);
+          resolve();
+        },
+      };
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(place), 1);
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(place);
+    });
+  }
+
+  /** The slot goes straight to the next in line, so that nobody can overtake. */
+  #giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next) next.take();
+    else this.#taken--;
+  }
+}

@@ -1,0 +1,52 @@
+import type { ICopilotJob, ICopilotJobCallback } from "../jobsApi.js";
+import type { LiveResponse } from "../liveResponse.js";
+
+export interface StartedJobParts {
+  callback: ICopilotJobCallback;
+  stop(jobId: string): void;
+}
+
+/** A job of the engine as the source document knows it: what its log says becomes calls. */
+export class StartedJob implements ICopilotJob {
+  readonly #parts: StartedJobParts;
+  readonly #running = new Set<number>();
+  #stopped = false;
+  jobId = "";
+  status: ICopilotJob["status"] = "Executing";
+
+  constructor(parts: StartedJobParts) {
+    this.#parts = parts;
+  }
+
+  get runningWorkIds(): number[] {
+    return [...this.#running];
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#parts.stop(this.jobId);
+  }
+
+  receive(response: LiveResponse): void {
+    if (this.#stopped || !("callback" in response)) return;
+    const { callback } = this.#parts;
+    const workId = Number(response.workId);
+    switch (response.callback) {
+      case "workStarted":
+        this.#running.add(workId);
+        callback.workStarted(workId, String(response.taskId));
+        break;
+      case "workStopped":
+        this.#running.delete(workId);
+        callback.workStopped(workId, response.succeeded === true);
+        break;
+      case "jobSucceeded":
+        this.status = "Succeeded";
+        callback.jobSucceeded();
+        break;
+      case "jobFailed":
+        this.status = "Failed";
+        callback.jobFailed();
+    }
+  }
+}

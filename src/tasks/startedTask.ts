@@ -1,0 +1,79 @@
+import type { ICopilotSession } from "../copilotSession.js";
+import type { LiveResponse } from "../liveResponse.js";
+import type { ICopilotTask, ICopilotTaskCallback } from "../taskApi.js";
+
+export interface StartedTaskParts {
+  callback: ICopilotTaskCallback;
+  exceptionHandler: (err: unknown) => void;
+  borrowed: ICopilotSession | undefined;
+  session(sessionId: string): ICopilotSession | undefined;
+  stop(taskId: string): void;
+}
+
+/** A task of the engine as the source document knows it: what its log says becomes calls. */
+export class StartedTask implements ICopilotTask {
+  readonly #parts: StartedTaskParts;
+  readonly #sessions = new Map<string, ICopilotSession>();
+  #drivingSession: ICopilotSession | undefined;
+  #stopped = false;
+  taskId = "";
+  status: ICopilotTask["status"] = "Executing";
+  crashError?: string;
+
+  constructor(parts: StartedTaskParts) {
+    this.#parts = parts;
+    this.#drivingSession = parts.borrowed;
+  }
+
+  get drivingSession(): ICopilotSession {
+    if (!this.#drivingSession) throw new Error(`Task ${this.taskId} has no driving session yet`);
+    return this.#drivingSession;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#parts.stop(this.taskId);
+  }
+
+  receive(response: LiveResponse): void {
+    if (this.#stopped) return;
+    const { callback, exceptionHandler } = this.#parts;
+    if ("taskError" in response) {
+      this.crashError = String(response.taskError);
+      exceptionHandler(response.taskError);
+    }
+    if (!("callback" in response)) return;
+    switch (response.callback) {
+      case "taskSucceeded":
+        this.status = "Succeeded";
+        callback.taskSucceeded();
+        break;
+      case "taskFailed":
+        this.status = "Failed";
+        callback.taskFailed();
+        break;
+      case "taskDecision":
+        callback.taskDecision(String(response.reason));
+        break;
+      case "taskSessionStarted":
+        this.#sessionStarted(String(response.sessionId), response.isDriving === true);
+        break;
+      case "taskSessionStopped":
+        this.#sessionStopped(String(response.sessionId), response.succeeded === true);
+    }
+  }
+
+  #sessionStarted(sessionId: string, isDriving: boolean): void {
+    const session = this.#parts.session(sessionId);
+    if (!session) return;
+    this.#sessions.set(sessionId, session);
+    if (isDriving) this.#drivingSession = session;
+    this.#parts.callback.taskSessionStarted(session, this.taskId, isDriving);
+  }
+
+  #sessionStopped(sessionId: string, succeeded: boolean): void {
+    const session = this.#sessions.get(sessionId);
+    this.#sessions.delete(sessionId);
+    if (session) this.#parts.callback.taskSessionStopped(session, this.taskId, succeeded);
+  }
+}

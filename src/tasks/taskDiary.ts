@@ -1,0 +1,46 @@
+import type { LiveResponse } from "../liveResponse.js";
+
+/** The live log of a task, as far as its diary needs it. */
+export interface DiaryLog {
+  readonly closed: boolean;
+  append(response: LiveResponse): Promise<void>;
+  responses(): AsyncIterable<LiveResponse>;
+  close(): Promise<void>;
+}
+
+/**
+ * Writes a task's log exactly once. What a task writes follows from what happened to it, so a task that is
+ * replayed after a restart writes the same again: as many responses as there are already are passed over.
+ */
+export class TaskDiary {
+  readonly #log: DiaryLog;
+  readonly #listener: ((response: LiveResponse) => void) | undefined;
+  #written: number;
+
+  private constructor(log: DiaryLog, written: number, listener?: (response: LiveResponse) => void) {
+    this.#log = log;
+    this.#written = written;
+    this.#listener = listener;
+  }
+
+  static async open(log: DiaryLog, listener?: (response: LiveResponse) => void): Promise<TaskDiary> {
+    let written = 0;
+    for await (const _ of log.responses()) written++;
+    return new TaskDiary(log, written, listener);
+  }
+
+  /** Nobody waits for the store here: what it has not got when the server dies is written again by the replay. */
+  write(response: LiveResponse): void {
+    if (this.#written > 0) {
+      this.#written--;
+      return;
+    }
+    void this.#log.append(response);
+    this.#listener?.(response);
+  }
+
+  /** Resolves when everything is in the store. */
+  async close(): Promise<void> {
+    if (!this.#log.closed) await this.#log.close();
+  }
+}

@@ -1,0 +1,63 @@
+import type { Store } from "../store/store.js";
+
+export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
+
+/** A task that was started by itself; those of a job are in the job's log. */
+export interface TaskRecord {
+  id: string;
+  name: string;
+  status: TaskStatus;
+  entryHash: string;
+  userInput: string;
+  workingDirectory: string;
+  borrowedSessionId: string | null;
+  /** In a borrowed session, the model of that session. */
+  modelIdOverride: string | null;
+  ignoreAvailability: boolean;
+}
+
+const columns = `id, name, status, entry_hash as "entryHash", user_input as "userInput",
+  working_directory as "workingDirectory", borrowed_session_id as "borrowedSessionId",
+  model_id_override as "modelIdOverride", ignore_availability as "ignoreAvailability"`;
+
+export class TaskRecords {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async insert(task: Omit<TaskRecord, "status">): Promise<void> {
+    await this.#store.query(
+      `insert into tasks (id, name, entry_hash, user_input, working_directory, borrowed_session_id,
+         model_id_override, ignore_availability)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        task.id,
+        task.name,
+        task.entryHash,
+        task.userInput,
+        task.workingDirectory,
+        task.borrowedSessionId,
+        task.modelIdOverride,
+        task.ignoreAvailability,
+      ],
+    );
+  }
+
+  async find(id: string): Promise<TaskRecord | undefined> {
+    const [row] = await this.#store.query<TaskRecord>(`select ${columns} from tasks where id = $1`, [id]);
+    return row;
+  }
+
+  running(): Promise<TaskRecord[]> {
+    return this.#store.query<TaskRecord>(`select ${columns} from tasks where status = 'Running'`);
+  }
+
+  async end(id: string, status: TaskStatus): Promise<void> {
+    await this.#store.query("update tasks set status = $2 where id = $1 and status = 'Running'", [
+      id,
+      status,
+    ]);
+  }
+}

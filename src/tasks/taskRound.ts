@@ -1,0 +1,64 @@
+import { availableTools } from "../jobsDef.js";
+import type { LiveResponse } from "../liveResponse.js";
+import type { ToolCall } from "./toolCalls.js";
+
+/** What a session's log tells of one round of a task. */
+export interface RoundSoFar {
+  /** The prompt was sent at least once. */
+  sent: boolean;
+  /** The session became idle after it without an error. */
+  finished: boolean;
+  toolCalls: ToolCall[];
+}
+
+/** The response that begins a round in the session's log; its name tells it from the rounds of other tasks. */
+export function roundPrompt(round: string, prompt: string): LiveResponse {
+  return { callback: "onGeneratedUserPrompt", prompt, round };
+}
+
+/** A round that was interrupted and sent again in the same conversation is one round: all its calls count. */
+export async function roundIn(responses: AsyncIterable<LiveResponse>, round: string): Promise<RoundSoFar> {
+  const soFar: RoundSoFar = { sent: false, finished: false, toolCalls: [] };
+  const started = new Map<string, ToolCall>();
+  let failed = false;
+  for await (const response of responses) {
+    if (!("callback" in response)) {
+      failed = true;
+      continue;
+    }
+    if (response.callback === "onGeneratedUserPrompt") {
+      if (response.round === round) soFar.sent = true;
+      else if (soFar.sent) return soFar;
+      failed = false;
+      soFar.finished = false;
+    }
+    if (!soFar.sent) continue;
+    const id = String(response.toolCallId);
+    switch (response.callback) {
+      case "onStartToolExecution": {
+        const name = String(response.toolName);
+        if (availableTools.includes(name))
+          started.set(id, { name, argument: argumentOf(response.toolArguments) });
+        break;
+      }
+      case "onEndToolExecution": {
+        const call = started.get(id);
+        started.delete(id);
+        if (call && !response.error && !response.interrupted) soFar.toolCalls.push(call);
+        break;
+      }
+      case "onIdle":
+        soFar.finished = !failed;
+    }
+  }
+  return soFar;
+}
+
+function argumentOf(toolArguments: unknown): string {
+  try {
+    const { argument } = JSON.parse(String(toolArguments)) as { argument?: unknown };
+    return typeof argument === "string" ? argument : "";
+  } catch {
+    return "";
+  }
+}

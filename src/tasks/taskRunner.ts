@@ -1,0 +1,171 @@
+import { createHash } from "node:crypto";
+import { PortalError } from "../portalError.js";
+import type { Flow } from "../store/durableJobs.js";
+import { errorToDetailedString } from "./errorText.js";
+import { isShutdown, type Stopped, unlessInterrupted } from "./interruption.js";
+import type { TaskDiary } from "./taskDiary.js";
+import { decideTask } from "./taskMachine.js";
+import { SESSION_CRASH_PREFIX } from "./taskPrompts.js";
+import type { TaskSession, TaskSessions } from "./taskSessions.js";
+import {
+  borrowedSession,
+  type TaskAction,
+  type TaskEvent,
+  type TaskResult,
+  type TaskSetup,
+} from "./taskSteps.js";
+
+export interface TaskRun {
+  taskId: string;
+  setup: TaskSetup;
+  workingDirectory: string;
+  borrowedSessionId?: string;
+}
+
+export interface TaskRunnerParts {
+  sessions: TaskSessions;
+  diary: TaskDiary;
+  signal: AbortSignal;
+}
+
+/** No such session can be had, now or later. */
+const refusals = new Set([
+  "ModelIdNotFound",
+  "ModelNotAvailable",
+  "WorkingDirectoryNotAbsolutePath",
+  "WorkingDirectoryNotExists",
+  "WorkingDirectoryNotReadable",
+]);
+
+/** Carries out what a task decides. What came of its sessions is remembered, so that a restart repeats nothing. */
+export class TaskRunner {
+  readonly #flow: Flow;
+  readonly #run: TaskRun;
+  readonly #parts: TaskRunnerParts;
+  readonly #models = new Map<number, string>();
+  /** Sessions that this life of the server has opened: nothing can have happened in them before. */
+  readonly #fresh = new Set<number>();
+  #rounds = 0;
+
+  constructor(flow: Flow, run: TaskRun, parts: TaskRunnerParts) {
+    this.#flow = flow;
+    this.#run = run;
+    this.#parts = parts;
+  }
+
+  async run(): Promise<TaskResult | Stopped> {
+    const closeAtOnce = () => {
+      if (!isShutdown(this.#parts.signal.reason)) void this.#closeAll();
+    };
+    this.#parts.signal.addEventListener("abort", closeAtOnce, { once: true });
+    try {
+      const steps = decideTask(this.#run.setup);
+      let next = steps.next();
+      while (!next.done) {
+        const event = await this.#perform(next.value);
+        if (event.kind === "stopped") {
+          await this.#closeAll();
+          return event;
+        }
+        next = steps.next(event);
+      }
+      return next.value;
+    } finally {
+      this.#parts.signal.removeEventListener("abort", closeAtOnce);
+    }
+  }
+
+  async #perform(action: TaskAction): Promise<TaskEvent | Stopped> {
+    switch (action.kind) {
+      case "report":
+        this.#parts.diary.write({ callback: "taskDecision", reason: action.reason });
+        return { kind: "done" };
+      case "open":
+        return this.#open(action);
+      case "send": {
+        const round = `${this.#run.taskId}#${++this.#rounds}`;
+        return this.#step("send", () => this.#send(action.session, round, action.prompt));
+      }
+      case "close": {
+        const sessionId = this.#sessionId(action.session);
+        await this.#parts.sessions.close(sessionId);
+        const { taskId } = this.#run;
+        const { succeeded } = action;
+        this.#parts.diary.write({ callback: "taskSessionStopped", sessionId, taskId, succeeded });
+        return { kind: "done" };
+      }
+    }
+  }
+
+  async #open({ session, modelId, isDriving }: TaskAction & { kind: "open" }): Promise<TaskEvent | Stopped> {
+    this.#models.set(session, modelId);
+    const event = await this.#step("open", async () => {
+      await this.#take(session);
+      this.#fresh.add(session);
+      return { kind: "done" };
+    });
+    if (event.kind === "done") {
+      const sessionId = this.#sessionId(session);
+      const { taskId } = this.#run;
+      this.#parts.diary.write({
+        callback: "taskSessionStarted",
+        sessionId,
+        taskId,
+        isDriving,
+        modelId,
+      });
+    }
+    return event;
+  }
+
+  async #send(session: number, round: string, prompt: string): Promise<TaskEvent> {
+    const agent = await this.#take(session);
+    const before = this.#fresh.has(session) ? undefined : await agent.round(round);
+    if (!before?.finished) await agent.send(round, before?.sent ? withCrashPrefix(prompt) : prompt);
+    this.#fresh.add(session);
+    const { toolCalls } = await agent.round(round);
+    return { kind: "finished", toolCalls };
+  }
+
+  async #take(session: number): Promise<TaskSession> {
+    const { sessions } = this.#parts;
+    const sessionId = this.#sessionId(session);
+    const open = sessions.find(sessionId);
+    if (open) return open;
+    if (session === borrowedSession) throw new Error(`The borrowed session ${sessionId} is closed`);
+    return sessions.open(sessionId, this.#models.get(session) ?? "", this.#run.workingDirectory);
+  }
+
+  /** A step that ends in an error ends as a crash of the session; one that is interrupted ends as the signal says. */
+  #step(name: string, work: () => Promise<TaskEvent>): Promise<TaskEvent | Stopped> {
+    const settled = async (): Promise<TaskEvent> => {
+      try {
+        return await work();
+      } catch (error) {
+        const kind = error instanceof PortalError && refusals.has(error.code) ? "refused" : "crashed";
+        return { kind, error: errorToDetailedString(error) };
+      }
+    };
+    return this.#flow.step(name, () => unlessInterrupted(this.#parts.signal, settled));
+  }
+
+  async #closeAll(): Promise<void> {
+    const own = [...this.#models.keys()].map(session => this.#sessionId(session));
+    await Promise.all(own.map(sessionId => this.#parts.sessions.close(sessionId)));
+  }
+
+  #sessionId(session: number): string {
+    const { borrowedSessionId = "", taskId } = this.#run;
+    return session === borrowedSession ? borrowedSessionId : derivedId(`${taskId}#${session}`);
+  }
+}
+
+/** The same id for the same session of the same task, in a form that the runtime takes. */
+function derivedId(name: string): string {
+  const hex = createHash("sha256").update(name).digest("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+}
+
+function withCrashPrefix(prompt: string): string {
+  return prompt.startsWith(SESSION_CRASH_PREFIX) ? prompt : SESSION_CRASH_PREFIX + prompt;
+}

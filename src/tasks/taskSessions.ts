@@ -1,0 +1,20 @@
+import type { RoundSoFar } from "./taskRound.js";
+
+/** A session as tasks use it. */
+export interface TaskSession {
+  readonly id: string;
+  readonly modelId: string;
+  /** Writes the prompt into the session's log and sends it; resolves when the session is idle again. */
+  send(round: string, prompt: string): Promise<void>;
+  /** What the log tells of a round, also of one that an earlier life of the server began. */
+  round(round: string): Promise<RoundSoFar>;
+}
+
+/** Where tasks get their sessions from. */
+export interface TaskSessions {
+  /** Starts the session with this id, or takes it up again where an earlier life of the server left it. */
+  open(sessionId: string, modelId: string, workingDirectory: string): Promise<TaskSession>;
+  find(sessionId: string): TaskSession | undefined;
+  /** Ends the session, also in the middle of a turn; nothing happens when it is not open. */
+  close(sessionId: string): Promise<void>;
+}
