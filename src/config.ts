@@ -33,6 +33,8 @@ export interface ProviderSettings {
 
 export interface Config {
   providers: ProviderSettings[];
+  /** How many tasks of jobs may have a session at once. */
+  maxTasks?: number;
 }
 
 const text = { type: "string", minLength: 1 };
@@ -80,7 +82,11 @@ export const providerSchema = {
 
 const configSchema = {
   type: "object",
-  properties: { $schema: { type: "string" }, providers: { type: "array", items: providerSchema } },
+  properties: {
+    $schema: { type: "string" },
+    providers: { type: "array", items: providerSchema },
+    maxTasks: { type: "integer", minimum: 1, maximum: 1000 },
+  },
   additionalProperties: false,
 };
 

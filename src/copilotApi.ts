@@ -63,7 +63,8 @@ function portalSession(session: ICopilotSession): PortalSession {
   throw new Error("This session was not started by helperSessionStart");
 }
 
-async function openSession(id: string): Promise<PortalSession> {
+/** A session that can be talked to, by its id. */
+export async function openSession(id: string): Promise<PortalSession> {
   await sessions().registry.ready;
   const session = sessions().registry.get(id);
   if (!session) throw sessionNotFound(id);

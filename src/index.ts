@@ -8,6 +8,7 @@ import { openBrowser } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
 import { createPortal } from "./portal.js";
 import { PortalError } from "./portalError.js";
+import { readEntry } from "./readEntry.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 
@@ -20,15 +21,18 @@ function explain(error: unknown): void {
 async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
   const config = readConfig(options.configFile);
+  const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
   const log = createLog(options.logLevel, knownSecrets(config.providers, process.env));
   const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
 
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
-  const portal = createPortal({ options, config, log, port, marker, shutdown });
+  const portal = createPortal({ options, config, entry, log, port, marker, shutdown });
   server.on("request", portal.app);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => shutdown.signal());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => shutdown.signal(signal === "SIGINT"));
+  }
   process.on("unhandledRejection", error => log.error({ err: error }, "unhandled rejection"));
   process.on("uncaughtException", error => {
     log.fatal({ err: error }, "unexpected failure, stopping");

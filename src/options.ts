@@ -9,6 +9,8 @@ export interface Options {
   port: number;
   host: string;
   test: boolean;
+  /** A jobs entry instead of the built-in one. */
+  entryFile: string | undefined;
   /** Undefined when none was named and there is none in the repo root. */
   configFile: string | undefined;
   dataDir: string;
@@ -49,6 +51,12 @@ function findConfig(given: string | undefined): string | undefined {
   return resolve(given);
 }
 
+function findEntry(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  if (!existsSync(given)) throw new StartError(`--entry ${given}: there is no such file`);
+  return resolve(given);
+}
+
 function chosenFolder(dataDir: string): string {
   if (dataDir === "") throw new StartError("--data-dir: the name of the folder is empty");
   return resolve(dataDir);
@@ -78,6 +86,11 @@ function createParser(args: readonly string[]) {
       describe: "Address to listen on",
     })
     .option("test", { type: "boolean", default: false, describe: "Test mode: no jobs entry is installed" })
+    .option("entry", {
+      type: "string",
+      requiresArg: true,
+      describe: "A jobs entry instead of the built-in one",
+    })
     .option("config", {
       type: "string",
       requiresArg: true,
@@ -115,6 +128,7 @@ export function parseOptions(args: readonly string[]): Options {
     port: chosenPort(parsed.port, parsed._),
     host: checkHost(parsed.host),
     test: parsed.test,
+    entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),
     dataDir: chosenFolder(parsed.dataDir),
     demo: parsed.demo,

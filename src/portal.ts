@@ -11,13 +11,20 @@ import { sweepOrphans } from "./backends/orphans.js";
 import { providerBackends, withoutKeys } from "./backends/providers.js";
 import { RuntimePool } from "./backends/runtime.js";
 import type { Config } from "./config.js";
-import { installSessions, sessionRoutes } from "./copilotApi.js";
+import { hasRunningSessions, installSessions, sessionRoutes } from "./copilotApi.js";
+import { JobEngine } from "./jobs/engine.js";
+import { jobRoutes, jobTestRoutes } from "./jobsApi.js";
+import { entry as builtInEntry, modelAlternatives } from "./jobsData.js";
+import type { Entry } from "./jobsDef.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { openStore } from "./store/store.js";
+import { installTasks, taskRoutes } from "./taskApi.js";
+import { InstalledEntry } from "./tasks/installedEntry.js";
+import { portalTaskSessions } from "./tasks/portalTaskSessions.js";
 
 export interface Portal {
   app: Express;
@@ -30,16 +37,19 @@ export interface Portal {
 export interface PortalOptions {
   options: Options;
   config: Config;
+  /** Instead of the built-in one. */
+  entry: Entry | undefined;
   log: Log;
   /** The port that is open. */
   port: number;
   /** Names this portal to the processes it starts. */
   marker: string;
-  shutdown: Pick<Shutdown, "stopping" | "stop">;
+  shutdown: Pick<Shutdown, "stopping" | "stop" | "byUser">;
 }
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
-export function createPortal({ options, config, log, port, marker, shutdown }: PortalOptions): Portal {
+export function createPortal(parts: PortalOptions): Portal {
+  const { options, config, entry, log, port, marker, shutdown } = parts;
   const store = openStore({ dataDir: options.dataDir, log });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
@@ -55,13 +65,25 @@ export function createPortal({ options, config, log, port, marker, shutdown }: P
   const records = new SessionRecords(store);
   const sessions = installSessions({ records, catalog: models, runtimes, log, toolOutputDirectory }, logs);
 
+  const engine = new JobEngine(
+    { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
+    sessions.ready,
+  );
+  const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
+  if (entry) installed.use(entry);
+  else if (!options.test) installed.use(builtInEntry, modelAlternatives);
+  installTasks({ engine, installed });
+
   const routes = [
     ...portalRoutes({
-      stop: () => void shutdown.stop(),
+      stop: () => void shutdown.stop(0, true),
       health: () => healthOf(store.state(), runtimes.state()),
     }),
     ...modelRoutes(models),
     ...sessionRoutes(logs),
+    ...taskRoutes(logs),
+    ...jobRoutes({ logs, catalog: models }),
+    ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({
     routes: withOpenApi(routes),
@@ -71,8 +93,9 @@ export function createPortal({ options, config, log, port, marker, shutdown }: P
   });
   // Together less than five seconds.
   const stages = [
-    { name: "sessions", timeoutMs: 1000, stop: () => sessions.suspend() },
-    { name: "agent processes", timeoutMs: 2000, stop: () => runtimes.stop(700) },
+    { name: "jobs", timeoutMs: 700, stop: () => engine.close({ pause: shutdown.byUser }) },
+    { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
+    { name: "agent processes", timeoutMs: 1800, stop: () => runtimes.stop(700) },
     { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
     { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];

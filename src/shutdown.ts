@@ -37,6 +37,7 @@ export class Shutdown {
   readonly #options: ShutdownOptions;
   readonly #now: () => number;
   #stopping = false;
+  #byUser = false;
   #signalledAtMs: number | undefined;
 
   constructor(options: ShutdownOptions) {
@@ -48,17 +49,23 @@ export class Shutdown {
     return this.#stopping;
   }
 
-  async stop(exitCode = 0): Promise<void> {
+  /** A user who stops the portal wants its jobs to wait; else they go on with the next start. */
+  get byUser(): boolean {
+    return this.#byUser;
+  }
+
+  async stop(exitCode = 0, byUser = false): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
+    this.#byUser = byUser;
     const { stages, exit, log } = this.#options;
     await runStages(stages(), log);
     exit(exitCode);
   }
 
-  async signal(): Promise<void> {
+  async signal(byUser = false): Promise<void> {
     this.#signalledAtMs ??= this.#now();
     if (this.#now() - this.#signalledAtMs >= sameSignalMs) this.#options.exit(1);
-    else await this.stop();
+    else await this.stop(0, byUser);
   }
 }

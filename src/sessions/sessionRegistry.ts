@@ -30,13 +30,14 @@ export class SessionRegistry {
     return [...this.#sessions.values()];
   }
 
-  async start(modelId: string, workingDirectory: string): Promise<PortalSession> {
+  /** A caller that must find the session again after a death chooses its id. */
+  async start(modelId: string, workingDirectory: string, id: string = randomUUID()): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
     if (!found)
       throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
     const now = new Date();
     const record: SessionRecord = {
-      id: randomUUID(),
+      id,
       modelId,
       modelName: found.model.name,
       backend: found.model.backend,
@@ -49,9 +50,15 @@ export class SessionRegistry {
       usage: noUsage(),
       pendingRequests: 0,
     };
-    const log = await this.#logs.create("session", record.id);
+    const log = (await this.#logs.open("session", id)) ?? (await this.#logs.create("session", id));
     const session = new PortalSession(record, log, this.#parts);
-    await Promise.all([session.attach("new"), this.#parts.records.insert(record)]);
+    try {
+      await Promise.all([session.attach("new"), this.#parts.records.insert(record)]);
+    } catch (error) {
+      // Nobody has its id, so nobody would ever close it.
+      await this.#parts.records.setStatus(id, "closed");
+      throw error;
+    }
     this.#sessions.set(record.id, session);
     return session;
   }

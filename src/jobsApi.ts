@@ -1,0 +1,289 @@
+import { join } from "node:path";
+import type { Request, Response } from "express";
+import { defineRoute, type Route } from "./api/route.js";
+import { domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
+import type { ModelCatalog } from "./backends/catalog.js";
+import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jobs/jobAnswers.js";
+import type { JobRecord } from "./jobs/jobRecords.js";
+import { JobStream } from "./jobs/jobStream.js";
+import { parseJobCursor } from "./jobs/jobStreamCursor.js";
+import { type DirectoryProblem, planJob } from "./jobs/plan.js";
+import { StartedJob } from "./jobs/startedJob.js";
+import { installEntryFile } from "./jobs/testEntry.js";
+import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
+import { type Entry, entrySchema, type Job } from "./jobsDef.js";
+import { EventStream } from "./live/eventStream.js";
+import { sendError } from "./live/longPoll.js";
+import { packageRoot } from "./paths.js";
+import { PortalError } from "./portalError.js";
+import { checkWorkingDirectory } from "./sessions/workingDirectory.js";
+import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
+import { installJobsEntry, taskParts, userInputRequired } from "./taskApi.js";
+
+export interface ICopilotJob {
+  readonly jobId: string;
+  get runningWorkIds(): number[];
+  get status(): "Executing" | "Succeeded" | "Failed";
+  /** Stops all running tasks; no further callback comes. */
+  stop(): void;
+}
+
+export interface ICopilotJobCallback {
+  jobSucceeded(): void;
+  jobFailed(): void;
+  /** `taskId` is the task whose live log can be read. */
+  workStarted(workId: number, taskId: string): void;
+  workStopped(workId: number, succeeded: boolean): void;
+}
+
+export async function startJob(
+  jobName: string,
+  userInput: string,
+  workingDirectory: string,
+  callback: ICopilotJobCallback,
+): Promise<ICopilotJob> {
+  const { engine, installed } = taskParts();
+  const current = await installed.current();
+  if (!current) throw new Error("installJobsEntry has not been called");
+  jobNamed(current.entry, jobName);
+  const job = new StartedJob({ callback, stop: jobId => void engine.stopJob(jobId) });
+  job.jobId = await engine.startJob({
+    entry: current.entry,
+    jobName,
+    userInput,
+    workingDirectory,
+    listener: response => job.receive(response),
+  });
+  return job;
+}
+
+function jobNamed(entry: Entry | undefined, name: string): Job {
+  const job = entry && Object.hasOwn(entry.jobs, name) ? entry.jobs[name] : undefined;
+  if (!job) throw PortalError.domain("JobNotFound", `There is no job ${JSON.stringify(name)}.`);
+  return job;
+}
+
+/** For a job that is only followed through its live log. */
+const nobody: ICopilotJobCallback = {
+  jobSucceeded: () => {},
+  jobFailed: () => {},
+  workStarted: () => {},
+  workStopped: () => {},
+};
+
+async function startFromBody(jobName: string, body: string) {
+  const { workingDirectory, userInput } = parseJobBody(body);
+  const current = await taskParts().installed.current();
+  const job = jobNamed(current?.entry, jobName);
+  await checkWorkingDirectory(workingDirectory);
+  if (job.requireUserInput && userInput.trim() === "") throw userInputRequired();
+  const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody);
+  return { jobId };
+}
+
+async function planFromBody(jobName: string, body: string, catalog: ModelCatalog) {
+  const { workingDirectory, userInput } = parseJobBody(body);
+  const current = await taskParts().installed.current();
+  if (!current) throw jobNotFound(jobName);
+  const problem = await checkWorkingDirectory(workingDirectory).then(
+    () => undefined,
+    (error: PortalError) => error.code as DirectoryProblem,
+  );
+  const { models } = await catalog.list();
+  return planJob({
+    entry: current.entry,
+    jobName,
+    models,
+    directoryProblem: problem,
+    hasUserInput: userInput.trim() !== "",
+  });
+}
+
+async function knownJob(jobId: string): Promise<JobRecord> {
+  const { engine } = taskParts();
+  await engine.ready;
+  const job = await engine.jobs.find(jobId);
+  if (!job) throw jobNotFound(jobId);
+  return job;
+}
+
+function jobNotFound(id: string): PortalError {
+  return PortalError.domain("JobNotFound", `There is no job ${JSON.stringify(id)}.`);
+}
+
+async function stopById(jobId: string) {
+  if (!(await taskParts().engine.stopJob(jobId))) throw jobNotFound(jobId);
+  return { result: "Closed" };
+}
+
+async function continueById(jobId: string) {
+  const { engine } = taskParts();
+  if (await engine.continueJob(jobId)) return { result: "Continued" };
+  const { status } = await knownJob(jobId);
+  throw PortalError.domain("JobNotPaused", `The job is not paused but ${status}.`);
+}
+
+/** The job and everything below it on one connection. */
+async function sendEverything(logs: LiveLogs, jobId: string, after: string, req: Request, res: Response) {
+  const cursor = parseJobCursor(req.get("last-event-id") || after);
+  if (!cursor)
+    throw PortalError.malformed("LastEventIdMalformed", "Where to go on is not a place of this stream.");
+  const log = await logs.open("job", jobId);
+  if (!log) {
+    await sendError(res, "JobNotFound");
+    return;
+  }
+  const stream = new EventStream(res);
+  await new JobStream(logs, stream, cursor).send(log);
+  stream.end(`event: closed\ndata: ${JSON.stringify({ error: "JobsClosed" })}\n\n`);
+}
+
+const notFound = domainError("JobNotFound");
+const startErrors = domainError(
+  "JobNotFound",
+  "WorkingDirectoryNotAbsolutePath",
+  "WorkingDirectoryNotExists",
+  "UserInputRequired",
+);
+const anything = { type: "object" } as const;
+const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
+
+export interface JobRoutesParts {
+  logs: LiveLogs;
+  catalog: ModelCatalog;
+}
+
+export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/job",
+      summary: "The jobs of the installed entry, how they are laid out, and their flow charts",
+      answers: {
+        json: object({ grid: list(anything), jobs: anything, chart: anything, notices: list(anything) }),
+      },
+      handler: async () => {
+        const current = await taskParts().installed.current();
+        const { grid = [], jobs = {} } = current?.entry ?? {};
+        const charts = Object.entries(jobs).map(([name, job]): [string, ChartGraph] => [
+          name,
+          generateChartNodes(job.work),
+        ]);
+        return { grid, jobs, chart: Object.fromEntries(charts), notices: current?.notices ?? [] };
+      },
+    }),
+    defineRoute({
+      path: "copilot/job/start/{jobName}",
+      summary: "Start a job",
+      body: "text",
+      bodyDescription: jobBody,
+      answers: { json: either(object({ jobId: text }), startErrors) },
+      handler: ({ params, body }) => startFromBody(params.jobName, body),
+    }),
+    defineRoute({
+      path: "copilot/job/{jobName}/plan",
+      summary: "What a job could do and cost at most, and what is missing; no agent is called",
+      body: "text",
+      bodyDescription: jobBody,
+      answers: { json: either(anything, notFound) },
+      handler: ({ params, body }) => planFromBody(params.jobName, body, catalog),
+    }),
+    defineRoute({
+      path: "copilot/job/{jobId}/stop",
+      summary: "Stop a job and everything that it runs",
+      answers: { json: either(object({ result: oneOfTexts("Closed") }), notFound) },
+      handler: ({ params }) => stopById(params.jobId),
+    }),
+    defineRoute({
+      path: "copilot/job/{jobId}/continue",
+      summary: "Go on with a job that is paused since the server was stopped",
+      answers: {
+        json: either(object({ result: oneOfTexts("Continued") }), domainError("JobNotFound", "JobNotPaused")),
+      },
+      handler: ({ params }) => continueById(params.jobId),
+    }),
+    defineRoute({
+      path: "copilot/job/{jobId}/status",
+      methods: ["GET"],
+      summary: "How far a job is, with each of its tasks",
+      answers: { json: either(jobDetails, notFound) },
+      handler: async ({ params }) => {
+        const { engine } = taskParts();
+        const job = await knownJob(params.jobId);
+        return detailsOf(job, await engine.jobs.entry(job.entryHash), await engine.works(job.id));
+      },
+    }),
+    defineRoute({
+      path: "copilot/job/running",
+      methods: ["GET"],
+      summary: "Jobs that run, wait to be continued, or ended within the hour",
+      answers: { json: object({ jobs: list(jobSummary) }) },
+      handler: async () => ({ jobs: (await taskParts().engine.jobs.recent()).map(summaryOf) }),
+    }),
+    defineRoute({
+      path: "copilot/job/history",
+      methods: ["GET"],
+      summary: "Jobs of this and earlier days, newest first",
+      query: {
+        limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+        before: { type: "string", description: "The jobId of the last job of the page before." },
+      },
+      answers: { json: object({ jobs: list(jobSummary), "next?": text }) },
+      handler: async ({ query }) => {
+        const limit = query.limit ?? 50;
+        const jobs = await taskParts().engine.jobs.history(limit, query.before);
+        const last = jobs.length === limit ? jobs.at(-1) : undefined;
+        return { jobs: jobs.map(summaryOf), ...(last && { next: last.id }) };
+      },
+    }),
+    defineRoute({
+      path: "schema/entry.json",
+      methods: ["GET"],
+      summary: "The shape of a jobs entry as a JSON Schema",
+      answers: { json: anything },
+      handler: () => entrySchema,
+    }),
+    ...liveRoutes("job", logs).filter(({ path }) => !path.endsWith("/events")),
+    eventsRoute(logs),
+  ];
+}
+
+/** Only in test mode: an entry can be installed while the portal runs. */
+export function jobTestRoutes(folder = join(packageRoot, "test")): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/test/installJobsEntry",
+      summary: "Install a jobs entry from a file in the folder `test`",
+      body: "text",
+      bodyDescription: "The absolute path of the file.",
+      answers: {
+        json: object({
+          result: oneOfTexts("OK", "InvalidatePath", "InvalidateEntry", "Rejected"),
+          "error?": text,
+        }),
+      },
+      handler: ({ body }) => installEntryFile(body.trim(), folder, installJobsEntry),
+    }),
+  ];
+}
+
+function eventsRoute(logs: LiveLogs): Route {
+  const { events } = liveHandlers("job", logs);
+  return defineRoute({
+    path: "copilot/job/{jobId}/events",
+    methods: ["GET"],
+    summary: "The responses of a job as Server-Sent Events, or of everything below it",
+    description:
+      "Resumes after Last-Event-ID, or after the id in `after`. With `all=1` the tasks of the job and all their sessions come too, each response with its `source`, `id` and number `n`. The last event is `closed`.",
+    query: {
+      all: { type: "integer", enum: [0, 1] },
+      after: { type: "string", maxLength: 10_000, pattern: "^[\\d.:;]*$" },
+    },
+    answers: { json: notFound, eventStream: "One response each; `id` says where to go on." },
+    handler: ({ req, res, params: { jobId }, query: { all, after = "" } }) => {
+      if (all) return sendEverything(logs, jobId, after, req, res);
+      if (!/^\d{0,15}$/.test(after))
+        throw PortalError.malformed("AfterMalformed", "`after` is not a number.");
+      return events(req, res, jobId, Number(after));
+    },
+  });
+}
