@@ -1,0 +1,66 @@
+import type { Portal } from "./portal.js";
+import type { AnyResponse } from "./sse.js";
+
+/** Reads everything below a job over the deaths of the portal: each connection goes on where the last one broke. */
+export class JobReader {
+  readonly #portal: Portal;
+  readonly #jobId: string;
+  #lastEventId = "";
+  /** Everything that came, in order; each with `source`, `id` and `n`. */
+  readonly received: AnyResponse[] = [];
+  closed = false;
+
+  constructor(portal: Portal, jobId: string) {
+    this.#portal = portal;
+    this.#jobId = jobId;
+  }
+
+  /** Reads until so many responses have come, or the job is closed, or the connection breaks. */
+  async read(count: number): Promise<void> {
+    const hangUp = new AbortController();
+    const url = `${this.#portal.url}/api/copilot/job/${this.#jobId}/events?all=1`;
+    const headers: Record<string, string> = this.#lastEventId ? { "last-event-id": this.#lastEventId } : {};
+    const response = await fetch(url, { headers, signal: hangUp.signal });
+    const decoder = new TextDecoder();
+    let text = "";
+    let left = count;
+    try {
+      for await (const bytes of response.body ?? []) {
+        text += decoder.decode(bytes, { stream: true });
+        const events = text.split("\n\n");
+        text = events.pop() ?? "";
+        for (const event of events) {
+          if (!this.#take(event)) continue;
+          if (this.closed || --left === 0) return;
+        }
+      }
+    } finally {
+      hangUp.abort();
+    }
+  }
+
+  #take(event: string): boolean {
+    if (event.startsWith("event: closed")) {
+      this.closed = true;
+      return true;
+    }
+    const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(event) ?? [];
+    if (id === undefined || data === undefined) return false;
+    this.#lastEventId = id;
+    this.received.push(JSON.parse(data) as AnyResponse);
+    return true;
+  }
+}
+
+const isDelta = ({ callback }: AnyResponse) => /^on(Reasoning|Message|ToolExecution)$/.test(String(callback));
+
+/** What came of each log, by `source/id`, without the deltas, which a late reader does not get. */
+export function logsIn(received: readonly AnyResponse[]): Map<string, AnyResponse[]> {
+  const logs = new Map<string, AnyResponse[]>();
+  for (const response of received) {
+    if (isDelta(response)) continue;
+    const key = `${response.source}/${response.id}`;
+    logs.set(key, [...(logs.get(key) ?? []), response]);
+  }
+  return logs;
+}

@@ -1,0 +1,96 @@
+import { callTool, fault, type ModelRequest, type Script, type Step } from "./scriptedModel.js";
+
+/**
+ * A model that does what the prompt says. A line of the prompt is one order:
+ * - `@call TOOL ARGUMENT` calls a tool; `@call-from N TOOL ARGUMENT` only from the Nth time on
+ * - `@crash` fails the turn; `@crash-first N` only the first N times
+ * - `@wait NAME` stops until the test releases that name
+ * - `@false-until N` answers the condition with false, from the Nth time on with true
+ * Times are counted per line, whatever session the prompt comes in.
+ */
+export interface Puppet {
+  script: Script;
+  /** Every prompt that arrived, oldest first. */
+  readonly prompts: string[];
+  /** Resolves when a prompt with `@wait NAME` has arrived. */
+  arrived(name: string): Promise<void>;
+  release(name: string): void;
+}
+
+interface Gate {
+  arrive: () => void;
+  arrived: Promise<void>;
+  release: () => void;
+  released: Promise<void>;
+}
+
+export function puppet(): Puppet {
+  const prompts: string[] = [];
+  const times = new Map<string, number>();
+  const gates = new Map<string, Gate>();
+
+  const gateOf = (name: string): Gate => {
+    const known = gates.get(name) ?? newGate();
+    gates.set(name, known);
+    return known;
+  };
+
+  function stepsOf(line: string): Step[] {
+    const [order = "", ...words] = line.slice(1).split(" ");
+    const time = (times.get(line) ?? 0) + 1;
+    times.set(line, time);
+    switch (order) {
+      case "call":
+        return [call(words)];
+      case "call-from":
+        return time >= Number(words[0]) ? [call(words.slice(1))] : [];
+      case "false-until":
+        return [call([time >= Number(words[0]) ? "job_boolean_true" : "job_boolean_false", `time ${time}`])];
+      case "crash":
+        return [fault.http(400)];
+      case "crash-first":
+        return time <= Number(words[0]) ? [fault.http(400)] : [];
+      case "wait": {
+        const gate = gateOf(words.join(" "));
+        gate.arrive();
+        return [{ wait: () => gate.released }];
+      }
+      default:
+        throw new Error(`The puppet does not know ${line}`);
+    }
+  }
+
+  function script(request: ModelRequest): Step[] {
+    if (request.reason !== "user") return [{ text: "Done." }];
+    prompts.push(request.userText);
+    const orders = request.userText.split("\n").filter(line => line.startsWith("@"));
+    const steps = orders.flatMap(stepsOf);
+    // A failure is the whole reply, and what follows a tool call comes with the next request.
+    const failure = steps.find(step => "http" in step);
+    if (failure) return [failure];
+    return steps.some(step => "toolCalls" in step) ? steps : [...steps, { text: "Done." }];
+  }
+
+  return {
+    script,
+    prompts,
+    arrived: name => gateOf(name).arrived,
+    release: name => gateOf(name).release(),
+  };
+}
+
+function call([tool = "", ...argument]: string[]): Step {
+  return callTool(tool, { argument: argument.join(" ") });
+}
+
+function newGate(): Gate {
+  let arrive = () => {};
+  let release = () => {};
+  const arrived = new Promise<void>(resolve => {
+    arrive = resolve;
+  });
+  const released = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  return { arrive, arrived, release, released };
+}
