@@ -40,9 +40,9 @@ export class Cursors {
   }
 
   add(reader: string, stored: { n: number; told: boolean } | undefined): Cursor {
+    if (this.#cursors.size >= maxCursors) this.#dropOldest();
     const cursor = { reader, n: stored?.n ?? 0, told: stored?.told ?? false, isBusy: false };
     this.#cursors.set(reader, cursor);
-    if (this.#cursors.size > maxCursors) this.#dropOldest();
     return cursor;
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../log.js";
 import { blockOfStart, type OpenBlocks } from "./blocks.js";
 import { type Entry, parseLines } from "./entry.js";
@@ -38,6 +39,8 @@ export class History {
   async #load(after: number): Promise<readonly Entry[]> {
     for (let at = after; ; ) {
       const chunks = await this.#table.page(this.#rowId, at);
+      // The engine answers without leaving the loop: a long log read in one go would stop everything else.
+      await nextTurn();
       const entries = chunks.flatMap(({ lines }) => parseLines(lines, at, line => this.#damaged(line)));
       const end = chunks.at(-1);
       // A page of nothing but damaged lines is not the end of the log.

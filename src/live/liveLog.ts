@@ -52,6 +52,7 @@ export class LiveLog implements eventLog.LogSource {
   #isDeleted = false;
   #isForgotten = false;
   #hasRefused = false;
+  #recovery: Promise<void> | undefined;
   #isWaking = false;
   #wasUsed = true;
 
@@ -80,6 +81,10 @@ export class LiveLog implements eventLog.LogSource {
       this.#hasRefused = true;
       return refused(storeUnavailable("too much is waiting to be written"));
     }
+    return this.#append(response);
+  }
+
+  #append(response: LiveResponse): Promise<void> {
     let entry: Entry;
     try {
       entry = this.#blocks.entry(this.#lastN + 1, response);
@@ -120,11 +125,14 @@ export class LiveLog implements eventLog.LogSource {
 
   /** Ends blocks that nobody will go on with, with the text that arrived. */
   async endOpenBlocks(): Promise<void> {
+    await this.#appendEnds();
+    await this.saved();
+  }
+
+  async #appendEnds(): Promise<void> {
     const open = this.#blocks.withoutEnd();
-    const first = open[0];
-    if (!first) return;
     const texts = new Map(open.map(block => [block.n, ""]));
-    for (let at = first.n - 1; at < this.#lastN; ) {
+    for (let at = (open[0]?.n ?? this.#lastN + 1) - 1; at < this.#lastN; ) {
       const entries = await this.page(at, this.#lastN);
       if (entries.length === 0) break;
       for (const { n, part, block, json } of entries) {
@@ -134,9 +142,8 @@ export class LiveLog implements eventLog.LogSource {
       }
     }
     for (const block of open) {
-      if (block.endN === undefined) void this.append(interruptedEnd(block, texts.get(block.n) ?? ""));
+      if (block.endN === undefined) void this.#append(interruptedEnd(block, texts.get(block.n) ?? ""));
     }
-    await this.saved();
   }
 
   /** The number of the last entry that readers may see. */
@@ -207,6 +214,13 @@ export class LiveLog implements eventLog.LogSource {
 
   /** Resolves when everything appended so far is in the store. */
   async saved(): Promise<void> {
+    await this.#written();
+    if (!this.#recovery) return;
+    await this.#recovery;
+    await this.#written();
+  }
+
+  async #written(): Promise<void> {
     if (this.#pendingDone) this.#eventLog.schedule(this, 0);
     await Promise.all([this.#writing, this.#pendingDone?.promise]);
   }
@@ -232,6 +246,7 @@ export class LiveLog implements eventLog.LogSource {
   /** From here on there is nothing to write, and readers are told that the log is closed. */
   async delete(): Promise<void> {
     this.#isDeleted = true;
+    this.#eventLog.written(charsOf(this.#pending));
     this.#pending = [];
     this.#pendingDone?.resolve();
     this.#wake();
@@ -255,11 +270,12 @@ export class LiveLog implements eventLog.LogSource {
     const written = deferred();
     this.#writing = written.promise;
     const committed = () => {
+      this.#eventLog.written(charsOf(entries));
       if (chunk) this.#committedN = chunk.lastN;
       if (state) this.#state = state;
       this.#cursors.committed(cursors);
       if (this.#cursors.hasMoved) this.#eventLog.schedule(this, eventLog.cursorDelayMs);
-      this.#showCommitted();
+      if (chunk || state) this.#showCommitted();
       written.resolve();
       done?.resolve();
     };
@@ -307,7 +323,7 @@ export class LiveLog implements eventLog.LogSource {
     this.#showMore();
     this.#tail.trim(this.#committedN);
     this.#wake();
-    if (this.#hasRefused && this.#pending.length === 0) this.#recover();
+    if (this.#hasRefused && this.#pending.length === 0) this.#recovery ??= this.#recover();
   }
 
   /** Shows the deltas behind what is shown. A number above the reserved one could be given again after a crash. */
@@ -335,13 +351,18 @@ export class LiveLog implements eventLog.LogSource {
   }
 
   /** The store works again: what was open when a response had to be refused will not be gone on with. */
-  #recover(): void {
-    this.#hasRefused = false;
-    this.endOpenBlocks().catch((error: unknown) => {
+  async #recover(): Promise<void> {
+    try {
+      await this.#appendEnds();
+    } catch (error) {
       this.#log.error({ reason: shortReason(error) }, "blocks of a live log could not be ended");
-    });
+    }
+    this.#hasRefused = false;
+    this.#recovery = undefined;
   }
 }
+
+const charsOf = (entries: readonly Entry[]) => entries.reduce((sum, { json }) => sum + json.length, 0);
 
 function chunkOf(entries: readonly Entry[]): eventLog.Chunk | undefined {
   const [first, last] = [entries[0], entries.at(-1)];

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../log.js";
 import { shortReason, storeUnavailable } from "./failure.js";
 import type { Store } from "./store.js";
@@ -82,6 +82,11 @@ export class EventLog {
     if (!this.#running) this.#arm();
   }
 
+  /** Tells that this much need not be held any longer. */
+  written(chars: number): void {
+    this.#pendingChars -= chars;
+  }
+
   /** Writes what is left; what a failing store has not taken after a moment is given up. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -129,6 +134,8 @@ export class EventLog {
       const batches = this.#take();
       if (batches.length === 0) return;
       await this.#writeUntilDone(batches);
+      // The engine writes without leaving the loop, and what wants to be written next comes from outside.
+      await nextTurn();
     } while (this.#dueMs <= performance.now());
   }
 
@@ -164,7 +171,6 @@ export class EventLog {
     }
     for (const batch of batches) {
       this.#unwritten.delete(batch);
-      this.#pendingChars -= batch.chunk?.lines.length ?? 0;
       batch.committed();
     }
   }

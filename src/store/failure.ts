@@ -1,7 +1,7 @@
 import { PortalError } from "../portalError.js";
 
-/** SQLSTATE classes that mean "not now" and not "wrong statement": no resources, operator, system error. */
-const passing = ["53", "57", "58"];
+/** SQLSTATE classes that mean "not now" and not "wrong statement": no resources, operator, system, internal. */
+const passing = ["53", "57", "58", "XX"];
 
 /** PGlite's errors may carry 100 kB of its own source: people get the first line, cut. */
 export function shortReason(error: unknown): string {
