@@ -36,40 +36,50 @@ export function templatePath(): string {
   return join(packageRoot, "dist", `store-template-${manifest.dependencies["@electric-sql/pglite"]}.tgz`);
 }
 
-/** Opens PGlite on a folder; `onBroken` is called once when it has aborted and will not answer again. */
+/** Opens PGlite on a folder; `onBroken` is called once when it has aborted. */
 export async function openEngine(
   folder: string,
   log: Log,
   onBroken: (reason: string) => void = () => {},
 ): Promise<Engine> {
-  let lastComplaint: string | undefined;
-  let isOpen = false;
+  let complaint: string | undefined;
+  let abortedBy: string | undefined;
   const onStderr = (text: string) => {
     log.debug({ engine: text.slice(0, 500) }, "store engine");
-    const complaint = /(?:FATAL|PANIC):\s*(.*)/.exec(text)?.[1];
-    if (complaint) lastComplaint = complaint;
-    // PGlite swallows its own abort and leaves the caller without an answer.
-    if (isOpen && /PANIC:|^Aborted\(/.test(text)) onBroken(shortReason(lastComplaint ?? text));
+    complaint = /(?:FATAL|PANIC):\s*(.*)/.exec(text)?.[1] ?? complaint;
+    if (abortedBy !== undefined || !/PANIC:|^Aborted\(/.test(text)) return false;
+    abortedBy = shortReason(complaint ?? text);
+    onBroken(abortedBy);
     return false;
   };
   const db = new PGlite(folder, { startParams, onStderr });
   try {
     await db.waitReady;
   } catch (error) {
-    throw new Error(shortReason(lastComplaint ?? error));
+    throw new Error(shortReason(complaint ?? error));
   }
-  isOpen = true;
-  return {
-    config: createPgConfig(db),
-    close: () => {
-      isOpen = false;
-      return db.close();
-    },
-    drop: async () => {
-      isOpen = false;
-      await db.fs?.closeFs();
+  // PGlite swallows its own abort, and whatever is asked of it afterwards may never return: nothing is.
+  const guarded: Pick<PGlite, "waitReady" | "execProtocolStream"> = {
+    waitReady: db.waitReady,
+    execProtocolStream: async (bytes, options) => {
+      if (abortedBy !== undefined) throw new Error(abortedBy);
+      return db.execProtocolStream(bytes, options);
     },
   };
+  const config = createPgConfig(guarded as PGlite);
+  ignoreErrorsOfNobody(config.connection);
+  return {
+    config,
+    close: () => db.close(),
+    drop: async () => db.fs?.closeFs(),
+  };
+}
+
+/** A client that has ended listens no more, and an error event without a listener would end the process. */
+function ignoreErrorsOfNobody(connection: PGlitePgConfig["connection"]): void {
+  const emit = connection.emit.bind(connection);
+  connection.emit = (event: string | symbol, ...args: unknown[]) =>
+    event === "error" && connection.listenerCount("error") === 0 ? false : emit(event, ...args);
 }
 
 async function initialise(folder: string, log: Log): Promise<void> {

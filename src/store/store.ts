@@ -154,10 +154,7 @@ class EmbeddedStore implements Store {
   async #open(): Promise<void> {
     try {
       await ensureFolder(this.#folder, this.#log);
-      const engine = await openEngine(this.#folder, this.#log, reason => {
-        // The engine is still inside the call that failed.
-        setImmediate(() => this.#break(reason));
-      });
+      const engine = await openEngine(this.#folder, this.#log, reason => this.#break(reason));
       this.#engine = engine;
       await migrate(work => this.#transaction(work));
       if (this.#engine !== engine) throw this.#failure;
@@ -185,15 +182,22 @@ class EmbeddedStore implements Store {
       { folder: this.#folder, retryMs: mayRecover ? this.#retryMs : undefined },
       failure.message,
     );
-    // Whoever waits for an answer of the broken engine would wait for ever.
-    engine?.config.connection.emit("error", failure);
-    engine?.drop().catch((error: unknown) => this.#log.warn({ reason: shortReason(error) }, "store files"));
+    if (engine) setImmediate(() => this.#drop(engine, failure));
     if (!mayRecover || this.#closing) return;
     this.#retryTimer = setTimeout(() => {
       this.#opening = this.#open();
       this.#opening.catch(() => {});
     }, this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+  }
+
+  /** Not while the engine is still inside the call that broke it. */
+  #drop(engine: Engine, failure: PortalError): void {
+    // Whoever waits for an answer of the broken engine would wait for ever.
+    engine.config.connection.emit("error", failure);
+    engine
+      .drop()
+      .catch((error: unknown) => this.#log.warn({ reason: shortReason(error) }, "files of a broken store"));
   }
 
   async #close(): Promise<void> {

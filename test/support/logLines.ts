@@ -1,0 +1,33 @@
+import { EventEmitter, on } from "node:events";
+import { type Logger, pino } from "pino";
+
+export interface LogLine {
+  level: number;
+  msg: string;
+  [field: string]: unknown;
+}
+
+/** A log whose lines a test can wait for, so that it need not sleep. */
+export function logLines(): {
+  log: Logger;
+  lines: LogLine[];
+  line(matches: (line: LogLine) => boolean): Promise<LogLine>;
+} {
+  const lines: LogLine[] = [];
+  const emitter = new EventEmitter();
+  const write = (text: string) => {
+    const line = JSON.parse(text) as LogLine;
+    lines.push(line);
+    emitter.emit("line", line);
+  };
+  return {
+    log: pino({ level: "debug" }, { write }),
+    lines,
+    line: async matches => {
+      const known = lines.find(matches);
+      if (known) return known;
+      for await (const [line] of on(emitter, "line")) if (matches(line as LogLine)) return line as LogLine;
+      throw new Error("The log has ended");
+    },
+  };
+}
