@@ -25,21 +25,14 @@ function isWhole(part: Part, json: string): boolean {
   }
 }
 
+const headPattern = /^([1-9]\d*) ([sde-]) (\d+) /;
+
 function parseLine(line: string): Entry | undefined {
-  const partAt = line.indexOf(" ") + 1;
-  const jsonAt = line.indexOf(" ", partAt + 2) + 1;
-  const part = line[partAt] as Part;
-  const n = Number(line.slice(0, partAt - 1));
-  const block = Number(line.slice(partAt + 2, jsonAt - 1));
-  const json = line.slice(jsonAt);
-  const isEntry =
-    partAt > 1 &&
-    jsonAt > partAt + 2 &&
-    n > 0 &&
-    Number.isInteger(n) &&
-    block >= 0 &&
-    Number.isInteger(block);
-  return isEntry && "sde-".includes(part) && isWhole(part, json) ? { n, part, block, json } : undefined;
+  const head = headPattern.exec(line);
+  if (!head) return undefined;
+  const part = head[2] as Part;
+  const json = line.slice(head[0].length);
+  return isWhole(part, json) ? { n: Number(head[1]), part, block: Number(head[3]), json } : undefined;
 }
 
 /** The entries of stored lines with numbers above `after`. A line that is damaged is left out, never the log. */
