@@ -67,6 +67,9 @@ function menu({ kind, id, name, status }, refresh) {
     element("summary", { title: "More", "aria-label": `More about ${name}` }, "⋯"),
     items,
   );
+  items.addEventListener("click", () => {
+    details.open = false;
+  });
   const add = (
     /** @type {string} */ label,
     /** @type {() => Promise<unknown>} */ action,
@@ -74,7 +77,6 @@ function menu({ kind, id, name, status }, refresh) {
   ) => {
     const button = element("button", { className, type: "button" }, label);
     button.addEventListener("click", async () => {
-      details.open = false;
       await action().then(refresh, error => showProblem(messageOf(error)));
     });
     items.append(button);

@@ -183,16 +183,21 @@ export class SessionResponseRenderer {
   }
 
   #onScroll() {
-    const { scrollTop, scrollHeight, clientHeight } = this.#div;
-    const isAtBottom = scrollHeight - scrollTop - clientHeight <= BOTTOM_MARGIN_PX;
+    const { scrollTop } = this.#div;
     // Only a move up leaves the bottom: what grows below the reader is no wish to stay behind.
-    if (isAtBottom) this.#isFollowing = true;
+    if (this.#isAtBottom()) this.#isFollowing = true;
     else if (scrollTop < this.#lastTop) this.#isFollowing = false;
     this.#lastTop = scrollTop;
     this.#latest.hidden = this.#isFollowing;
   }
 
+  #isAtBottom() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#div;
+    return scrollHeight - scrollTop - clientHeight <= BOTTOM_MARGIN_PX;
+  }
+
   #follow() {
     if (this.#isFollowing) this.#div.scrollTop = this.#div.scrollHeight;
+    else if (this.#isAtBottom()) this.scrollToBottom();
   }
 }

@@ -25,7 +25,7 @@ export function openSessionView(sessionId, showOver) {
   const task = byId("task", HTMLSelectElement);
   const state = byId("sessionState", HTMLElement);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
-  let title = "Session";
+  let title = "";
   /** Requests that are not answered yet. */
   let pending = 0;
   let runsTask = false;
@@ -53,7 +53,13 @@ export function openSessionView(sessionId, showOver) {
     prompt.disabled = isClosed;
     task.disabled = isClosed;
     renderer.setAwaiting(isBusy && !isClosed);
-    setPageState(title, isBusy && !isClosed ? "running" : "idle");
+    setPageState(title || "Session", isBusy && !isClosed ? "running" : "idle");
+  }
+
+  /** @param {string} text */
+  function showTitle(text) {
+    title = text;
+    byId("sessionTitle", HTMLElement).textContent = text || "Session";
   }
 
   /** @param {unknown} [error] */
@@ -64,10 +70,17 @@ export function openSessionView(sessionId, showOver) {
   /** @param {any} response */
   function onResponse(response) {
     const callback = renderer.processCallback(response);
-    if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") pending += 1;
-    else if (callback === "onIdle") {
+    if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") {
+      pending += 1;
+      if (title === "")
+        showTitle(
+          String(response.prompt ?? "")
+            .trim()
+            .split("\n", 1)[0] ?? "",
+        );
+    } else if (callback === "onIdle") {
       pending = Math.max(0, pending - 1);
-      if (pending === 0) notify(`${title}: the agent is done`);
+      if (pending === 0) notify(`${title || "Session"}: the agent is done`);
     } else return;
     showState();
   }
@@ -189,8 +202,7 @@ export function openSessionView(sessionId, showOver) {
 
   async function loadSummary() {
     const summary = await api(path);
-    title = summary.title || "Session";
-    byId("sessionTitle", HTMLElement).textContent = title;
+    showTitle(summary.title || title);
     byId("sessionModel", HTMLElement).textContent =
       `${summary.modelName ?? summary.modelId} · ${summary.workingDirectory}`;
     showState();

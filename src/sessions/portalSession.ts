@@ -200,6 +200,7 @@ export class PortalSession implements ICopilotSession {
   /** `onIdle` is written by the turn itself, behind a possible `sessionError`, so that it is always the last. */
   #callbacks(): SessionCallbacks {
     const push = (response: LiveResponse) => void this.push(response);
+    const toolStartsMs = new Map<string, number>();
     return {
       onStartReasoning: reasoningId => push({ callback: "onStartReasoning", reasoningId }),
       onReasoning: (reasoningId, delta) => push({ callback: "onReasoning", reasoningId, delta }),
@@ -209,11 +210,18 @@ export class PortalSession implements ICopilotSession {
       onMessage: (messageId, delta) => push({ callback: "onMessage", messageId, delta }),
       onEndMessage: (messageId, completeContent, interrupted) =>
         push({ callback: "onEndMessage", messageId, completeContent, interrupted }),
-      onStartToolExecution: (toolCallId, parentToolCallId, toolName, toolArguments) =>
-        push({ callback: "onStartToolExecution", toolCallId, parentToolCallId, toolName, toolArguments }),
+      onStartToolExecution: (toolCallId, parentToolCallId, toolName, toolArguments) => {
+        toolStartsMs.set(toolCallId, performance.now());
+        push({ callback: "onStartToolExecution", toolCallId, parentToolCallId, toolName, toolArguments });
+      },
       onToolExecution: (toolCallId, delta) => push({ callback: "onToolExecution", toolCallId, delta }),
-      onEndToolExecution: (toolCallId, result, error, interrupted) =>
-        push({ callback: "onEndToolExecution", toolCallId, result, error, interrupted }),
+      onEndToolExecution: (toolCallId, result, error, interrupted) => {
+        const durationMs = Math.round(
+          performance.now() - (toolStartsMs.get(toolCallId) ?? performance.now()),
+        );
+        toolStartsMs.delete(toolCallId);
+        push({ callback: "onEndToolExecution", toolCallId, result, error, interrupted, durationMs });
+      },
       onAgentStart: turnId => push({ callback: "onAgentStart", turnId }),
       onAgentEnd: turnId => push({ callback: "onAgentEnd", turnId }),
       onIdle: () => undefined,
