@@ -3,33 +3,30 @@ import express, { type Express } from "express";
 import { answerErrors, refuseMalformedPath, refuseUnknownEndpoint } from "./api/errors.js";
 import type { Route } from "./api/route.js";
 import { createApiRouter } from "./api/router.js";
-import { securityHeaders } from "./guard/headers.js";
-import { hostGuard } from "./guard/host.js";
-import { originGuard } from "./guard/origin.js";
+import { createGuard, type GuardOptions } from "./guard/guard.js";
 import type { Log } from "./log.js";
 import { packageRoot } from "./paths.js";
 import { PortalError } from "./portalError.js";
 import { staticRouter } from "./staticRouter.js";
 import { createVendorRouter } from "./vendor.js";
 
-export interface AppOptions {
+export interface AppOptions extends GuardOptions {
   routes: readonly Route[];
   log: Log;
-  /** The port that is open. */
-  port(): number;
   /** True from the moment the portal has begun to stop. */
   stopping(): boolean;
 }
 
-/** Pages may be opened from anywhere; everything behind `originGuard` only by the portal's own pages and programs. */
-export function createApp({ routes, log, port, stopping }: AppOptions): Express {
+/** Pages may be opened from anywhere; everything behind `guard.calls` only by the portal's own pages and programs. */
+export function createApp({ routes, log, stopping, ...options }: AppOptions): Express {
+  const guard = createGuard(options);
   const app = express();
   app.enable("case sensitive routing");
   app.disable("etag");
-  app.use(hostGuard({ port }), securityHeaders());
+  app.use(guard.everything);
   app.use(staticRouter(join(packageRoot, "assets")));
   app.use("/vendor", createVendorRouter());
-  app.use(originGuard(), refuseMalformedPath());
+  app.use(guard.calls, refuseMalformedPath());
   app.use(function refuseWhenStopping(_req, _res, next) {
     if (stopping()) throw PortalError.unavailable("Stopping", "The portal is stopping");
     next();

@@ -2,7 +2,8 @@
 import { ownerMarker } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
 import { readConfig } from "./config.js";
-import { listen } from "./listen.js";
+import { chosenToken } from "./guard/token.js";
+import { listen, urlOf } from "./listen.js";
 import { createLog } from "./log.js";
 import { openBrowser } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
@@ -22,13 +23,14 @@ async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
-  const log = createLog(options.logLevel, knownSecrets(config.providers, process.env));
+  const token = options.auth ? chosenToken(process.env) : undefined;
+  const log = createLog(options.logLevel, knownSecrets(config.providers, process.env, token));
   const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
 
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
-  const portal = createPortal({ options, config, entry, log, port, marker, shutdown });
+  const portal = createPortal({ options, config, entry, log, port, token, marker, shutdown });
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => shutdown.signal(signal === "SIGINT"));
@@ -44,9 +46,10 @@ async function start(): Promise<void> {
     void shutdown.stop(1);
   });
 
-  const url = `http://localhost:${port}`;
-  process.stdout.write(`${url}\n${url}/api/stop\n`);
-  if (options.open) openBrowser(url, log);
+  const url = urlOf(options.host, port);
+  const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
+  process.stdout.write(`${entrance}\n${url}/api/stop\n`);
+  if (options.open) openBrowser(entrance, log);
 }
 
 start().catch(error => {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
+import { networkInterfaces } from "node:os";
 import { answerClientErrors } from "./api/errors.js";
 import { StartError } from "./startError.js";
 
@@ -29,4 +30,24 @@ export async function listen(host: string, port: number): Promise<{ server: Serv
     server.listen(port, host, resolve);
   });
   return { server, port: (server.address() as AddressInfo).port };
+}
+
+/** Where these are listened on, `localhost` leads there too. */
+const reachableAsLocalhost = ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"];
+
+/** The address to open in a browser on this machine. */
+export function urlOf(host: string, port: number): string {
+  const name = reachableAsLocalhost.includes(host) ? "localhost" : isIPv6(host) ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}
+
+/**
+ * The `Host` headers of a portal at this address. An address in one is safe whoever made the page: no name server can
+ * bind it to another machine.
+ */
+export function hostsOf(host: string, port: number): string[] {
+  const all = host === "0.0.0.0" || host === "::";
+  const known = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? []);
+  const names = all ? known.map(({ address }) => address) : [host.toLowerCase()];
+  return names.map(name => (isIPv6(name) ? `[${name}]:${port}` : `${name}:${port}`));
 }

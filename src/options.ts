@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import yargs from "yargs";
@@ -8,6 +9,10 @@ import { StartError } from "./startError.js";
 export interface Options {
   port: number;
   host: string;
+  /** Names besides those of loopback under which the portal may be called, in lower case. */
+  allowedHosts: string[];
+  /** Whether whoever calls must show the token. */
+  auth: boolean;
   test: boolean;
   /** A jobs entry instead of the built-in one. */
   entryFile: string | undefined;
@@ -21,6 +26,7 @@ export interface Options {
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const loopbackAddresses = ["127.0.0.1", "::1", "localhost"];
+const hostName = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*$/i;
 const configName = "portal.config.json";
 
 /** The folder in which programs of this user keep what they must remember, as each system has it. */
@@ -36,10 +42,24 @@ export function parsePort(value: string): number {
   return port;
 }
 
+/** An empty address would open the portal on all of them. */
 function checkHost(host: string): string {
-  if (loopbackAddresses.includes(host)) return host;
-  const known = loopbackAddresses.join(", ");
-  throw new StartError(`--host ${host}: the portal opens on this machine only, that is on one of ${known}`);
+  if (isIP(host) !== 0 || hostName.test(host)) return host;
+  throw new StartError(`--host ${host}: an address is an IP address or a name of this machine`);
+}
+
+function parseHosts(list: string): string[] {
+  const hosts = list.split(",").map(host => host.trim().toLowerCase());
+  const bad = hosts.find(host => !isHostHeader(host));
+  if (bad !== undefined)
+    throw new StartError(`--allowed-hosts ${bad}: a host is a name or an address, with or without :PORT`);
+  return hosts;
+}
+
+function isHostHeader(host: string): boolean {
+  const [, name = "", port = "0"] = /^(\[[0-9a-f:.]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(host) ?? [];
+  const known = name.startsWith("[") ? isIP(name.slice(1, -1)) === 6 : hostName.test(name);
+  return known && Number(port) <= 65535;
 }
 
 function findConfig(given: string | undefined): string | undefined {
@@ -83,7 +103,17 @@ function createParser(args: readonly string[]) {
       type: "string",
       requiresArg: true,
       default: "127.0.0.1",
-      describe: "Address to listen on",
+      describe: "Address to listen on; any but a loopback address turns --auth on",
+    })
+    .option("allowed-hosts", {
+      type: "string",
+      requiresArg: true,
+      describe: "More names of the portal, separated by commas; turns --auth on",
+    })
+    .option("auth", {
+      type: "boolean",
+      default: false,
+      describe: "Ask everyone for a token: PORTAL_TOKEN, else a new one that is printed",
     })
     .option("test", { type: "boolean", default: false, describe: "Test mode: no jobs entry is installed" })
     .option("entry", {
@@ -124,9 +154,14 @@ export function parseOptions(args: readonly string[]): Options {
       throw new StartError(`${line}; --help lists the options`);
     })
     .parseSync();
+  const host = checkHost(parsed.host);
+  const allowedHosts = parsed.allowedHosts === undefined ? [] : parseHosts(parsed.allowedHosts);
   return {
     port: chosenPort(parsed.port, parsed._),
-    host: checkHost(parsed.host),
+    host,
+    allowedHosts,
+    // Under another address or name others can reach it.
+    auth: parsed.auth || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
     test: parsed.test,
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),

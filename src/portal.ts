@@ -16,6 +16,7 @@ import { JobEngine } from "./jobs/engine.js";
 import { jobRoutes, jobTestRoutes } from "./jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "./jobsData.js";
 import type { Entry } from "./jobsDef.js";
+import { hostsOf } from "./listen.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
@@ -42,6 +43,8 @@ export interface PortalOptions {
   log: Log;
   /** The port that is open. */
   port: number;
+  /** Whoever calls must show it, if there is one. */
+  token: string | undefined;
   /** Names this portal to the processes it starts. */
   marker: string;
   shutdown: Pick<Shutdown, "stopping" | "stop" | "byUser">;
@@ -49,7 +52,7 @@ export interface PortalOptions {
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
 export function createPortal(parts: PortalOptions): Portal {
-  const { options, config, entry, log, port, marker, shutdown } = parts;
+  const { options, config, entry, log, port, token, marker, shutdown } = parts;
   const store = openStore({ dataDir: options.dataDir, log });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
@@ -89,6 +92,8 @@ export function createPortal(parts: PortalOptions): Portal {
     routes: withOpenApi(routes),
     log,
     port: () => port,
+    token,
+    allowedHosts: [...options.allowedHosts, ...hostsOf(options.host, port)],
     stopping: () => shutdown.stopping,
   });
   // Together less than five seconds.

@@ -19,6 +19,11 @@ export class PortalError extends Error {
     return new PortalError(code, message, 400);
   }
 
+  /** Who calls has not shown the token. */
+  static unauthorized(code: string, message: string): PortalError {
+    return new PortalError(code, message, 401);
+  }
+
   static refused(code: string, message: string): PortalError {
     return new PortalError(code, message, 403);
   }
@@ -33,6 +38,14 @@ export class PortalError extends Error {
 
   static tooLarge(message: string): PortalError {
     return new PortalError("BodyTooLarge", message, 413);
+  }
+
+  static tooManyAttempts(waitSeconds: number): PortalError {
+    return new PortalError(
+      "TooManyAttempts",
+      `Too many wrong tokens; the next one is looked at in ${waitSeconds} s`,
+      429,
+    );
   }
 
   /** Something the portal stands on is missing for the moment: the store, the runtime, a provider. */

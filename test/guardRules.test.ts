@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { Attempts } from "../src/guard/attempts.js";
 import { isAllowedHost } from "../src/guard/host.js";
 import { isSameOrigin } from "../src/guard/origin.js";
+import { chosenToken, cookieValue } from "../src/guard/token.js";
 import { fileInside } from "../src/staticRouter.js";
 import { tempFolder } from "./support/cleanup.js";
 
@@ -42,6 +44,74 @@ describe("The host rule, against names that were bound to this address", () => {
   test("allows a host without a port only when the port is the usual one", () => {
     assert.equal(isAllowedHost("localhost", 80), true);
     assert.equal(isAllowedHost("localhost:80", 80), true);
+  });
+});
+
+describe("The host rule, with --allowed-hosts", () => {
+  const names = ["portal.example", "proxy.example:8443"];
+  for (const host of ["portal.example", "PORTAL.example:8888", "proxy.example:8443", "localhost:8888"]) {
+    test(`allows ${host}`, () => assert.equal(isAllowedHost(host, 8888, names), true));
+  }
+  for (const host of [
+    "portal.example:80",
+    "proxy.example",
+    "x.portal.example",
+    "portal.example.",
+    "localhost",
+  ]) {
+    test(`refuses ${host}`, () => assert.equal(isAllowedHost(host, 8888, names), false));
+  }
+
+  test("a proxy may add https to such a name, and only to such a name", () => {
+    assert.equal(isSameOrigin({ host: "portal.example", origin: "https://portal.example" }), true);
+    assert.equal(isSameOrigin({ host: "LocalHost:8888", origin: "https://localhost:8888" }), false);
+  });
+});
+
+describe("The attempt rule, against guessing", () => {
+  test("an address waits after ten wrong tokens, for a minute after the first, and others do not", () => {
+    let nowMs = 0;
+    const attempts = new Attempts({ now: () => nowMs });
+    for (let count = 0; count < 10; count++) {
+      assert.equal(attempts.waitMs("a"), 0);
+      attempts.failed("a");
+      nowMs += 1000;
+    }
+    assert.equal(attempts.waitMs("a"), 50_000);
+    assert.equal(attempts.waitMs("b"), 0);
+    nowMs += 50_000;
+    assert.equal(attempts.waitMs("a"), 0);
+    attempts.failed("a");
+    assert.equal(attempts.waitMs("a"), 0, "the count begins anew");
+  });
+});
+
+describe("The token rule", () => {
+  test("a token of the user's own is long enough and fits in a header; the message does not repeat it", () => {
+    assert.equal(chosenToken({ PORTAL_TOKEN: "0123456789abcdef" }), "0123456789abcdef");
+    for (const PORTAL_TOKEN of [
+      "0123456789abcde",
+      "with spaces in between",
+      "with-ümläuts-in-between",
+      "tab\ttab-tab-tab-tab",
+    ]) {
+      assert.throws(
+        () => chosenToken({ PORTAL_TOKEN }),
+        (error: Error) => /^PORTAL_TOKEN: /.test(error.message) && !error.message.includes(PORTAL_TOKEN),
+      );
+    }
+  });
+
+  test("a generated token is never the same and has 256 bits", () => {
+    const tokens = new Set(Array.from({ length: 100 }, () => chosenToken({})));
+    assert.equal(tokens.size, 100);
+    for (const token of tokens) assert.equal(Buffer.from(token, "base64url").length, 32);
+  });
+
+  test("what the browser keeps does not give the token away", () => {
+    const token = chosenToken({});
+    assert.notEqual(cookieValue(token), token);
+    assert.equal(cookieValue(token), cookieValue(token), "a fixed token outlives a restart");
   });
 });
 

@@ -19,6 +19,20 @@ describe("The command line", () => {
     assert.equal(parseOptions(["--test", "9000"]).port, 9000);
   });
 
+  test("asks for a token where others can reach the portal, and where it is told to", () => {
+    assert.equal(parseOptions([]).auth, false);
+    for (const host of ["localhost", "::1"]) assert.equal(parseOptions(["--host", host]).auth, false);
+    for (const host of ["0.0.0.0", "::", "192.0.2.1", "127.0.0.2", "my-machine"])
+      assert.equal(parseOptions(["--host", host]).auth, true, host);
+    assert.equal(parseOptions(["--auth"]).auth, true);
+    const { auth, allowedHosts } = parseOptions([
+      "--allowed-hosts",
+      "Portal.example, a.example:8443,[::2]:1",
+    ]);
+    assert.deepEqual(allowedHosts, ["portal.example", "a.example:8443", "[::2]:1"]);
+    assert.equal(auth, true);
+  });
+
   const refused: Record<string, [string[], RegExp]> = {
     "an unknown option": [["--prot", "1"], /prot/],
     "an unknown word": [["serve"], /serve/],
@@ -30,7 +44,15 @@ describe("The command line", () => {
     "a port beyond 65535": [["--port", "65536"], /--port 65536/],
     "a port with a fraction": [["--port", "80.5"], /--port 80.5/],
     "a port written as hexadecimal": [["--port", "0x50"], /--port 0x50/],
-    "an address that others can reach": [["--host", "0.0.0.0"], /--host 0.0.0.0/],
+    "an address that is empty": [["--host", ""], /--host/],
+    "an address that is none": [["--host", "http://x"], /--host http:\/\/x: an address is/],
+    "an allowed host that is an address of the web": [
+      ["--allowed-hosts", "https://a.example"],
+      /--allowed-hosts https/,
+    ],
+    "an allowed host that is empty": [["--allowed-hosts", "a.example,"], /--allowed-hosts/],
+    "an allowed host with a star": [["--allowed-hosts", "*.a.example"], /--allowed-hosts \*/],
+    "an allowed host with a port that is none": [["--allowed-hosts", "a:99999"], /--allowed-hosts a:99999/],
     "a config file that does not exist": [
       ["--config", "no-such-file.json"],
       /no-such-file.json: there is no such file/,

@@ -3,8 +3,10 @@ import { errorAnswer } from "./schemas.js";
 
 const errorDescriptions = {
   400: "Malformed: an argument, the path or the body",
+  401: "The token is missing or wrong, where the portal asks for one",
   403: "Refused by the guard",
   413: "The body is larger than 1 MiB",
+  429: "Too many wrong tokens",
   500: "Something went wrong; the log has the details under the id",
   503: "The portal is stopping, or something it stands on is missing for the moment",
 };

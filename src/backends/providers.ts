@@ -130,17 +130,21 @@ export function withoutKeys(
   env: NodeJS.ProcessEnv,
   configured: readonly ProviderSettings[],
 ): NodeJS.ProcessEnv {
-  const hidden = new Set(namedVariables(configured));
+  const hidden = new Set([...namedVariables(configured), "PORTAL_TOKEN"]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.has(name)));
 }
 
 /** Every key and token that this portal was given, so that none of them is ever written anywhere. */
-export function knownSecrets(configured: readonly ProviderSettings[], env: Env): string[] {
+export function knownSecrets(
+  configured: readonly ProviderSettings[],
+  env: Env,
+  portalToken?: string,
+): string[] {
   const fromEnv = [...secretVariables, ...namedVariables(configured)].map(name => env[name]);
   const fromConfig = configured.flatMap(({ apiKey, bearerToken, headers = {} }) => [
     apiKey,
     bearerToken,
     ...Object.values(headers),
   ]);
-  return [...fromEnv, ...fromConfig].filter(secret => secret !== undefined);
+  return [...fromEnv, ...fromConfig, portalToken].filter(secret => secret !== undefined);
 }

@@ -4,24 +4,33 @@ import { PortalError } from "../portalError.js";
 export interface HostGuardOptions {
   /** The port that is open, known only after it is: port 0 picks a free one. */
   port(): number;
+  /** More names, as `--allowed-hosts` has them: `name` at the portal's port or the usual one, or `name:port`. */
+  names?: readonly string[];
 }
 
 /** What this machine calls itself. Nothing a name server answers for, so that no foreign name leads here. */
 const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 const defaultHttpPort = 80;
 
-export function isAllowedHost(host: string, port: number): boolean {
-  return loopbackNames.some(
-    name =>
-      host.toLowerCase() === `${name}:${port}` || (port === defaultHttpPort && host.toLowerCase() === name),
+export function isLoopbackHost(host: string): boolean {
+  const given = host.toLowerCase();
+  return loopbackNames.some(name => given === name || given.startsWith(`${name}:`));
+}
+
+export function isAllowedHost(host: string, port: number, names: readonly string[] = []): boolean {
+  const given = host.toLowerCase();
+  return (
+    loopbackNames.some(name => given === `${name}:${port}` || (port === defaultHttpPort && given === name)) ||
+    names.some(name => given === name || given === `${name}:${port}`)
   );
 }
 
 /** Refuses a request that was sent to any other name: a foreign page whose name was bound to this address. */
-export function hostGuard({ port }: HostGuardOptions): RequestHandler {
+export function hostGuard({ port, names = [] }: HostGuardOptions): RequestHandler {
   return function checkHost(req, _res, next) {
     const [host = "", second] = req.headersDistinct.host ?? [];
-    const toThisServer = req.url.startsWith("/") && second === undefined && isAllowedHost(host, port());
+    const toThisServer =
+      req.url.startsWith("/") && second === undefined && isAllowedHost(host, port(), names);
     if (!toThisServer)
       throw PortalError.refused("HostRefused", `Open the portal as http://localhost:${port()}`);
     next();

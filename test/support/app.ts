@@ -4,6 +4,7 @@ import type { TestContext } from "node:test";
 import { pino } from "pino";
 import type { Route } from "../../src/api/route.js";
 import { createApp } from "../../src/app.js";
+import type { GuardOptions } from "../../src/guard/guard.js";
 import { listen } from "../../src/listen.js";
 import { defer } from "./cleanup.js";
 
@@ -35,11 +36,12 @@ export async function startApp(
   t: TestContext,
   routes: readonly Route[],
   stopping: () => boolean = () => false,
+  guard: Omit<GuardOptions, "port"> = {},
 ): Promise<RunningApp> {
   const logLines: Record<string, unknown>[] = [];
   const log = pino({ level: "debug" }, { write: line => void logLines.push(JSON.parse(line)) });
   const { server, port } = await listen("127.0.0.1", 0);
-  server.on("request", createApp({ routes, log, port: () => port, stopping }));
+  server.on("request", createApp({ routes, log, port: () => port, stopping, ...guard }));
   defer(t, () => server.close().closeAllConnections());
   return {
     url: `http://localhost:${port}`,

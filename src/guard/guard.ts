@@ -1,0 +1,34 @@
+import type { RequestHandler } from "express";
+import { securityHeaders } from "./headers.js";
+import { hostGuard } from "./host.js";
+import { originGuard } from "./origin.js";
+import { tokenGuard } from "./token.js";
+
+export interface GuardOptions {
+  /** The port that is open. */
+  port(): number;
+  /** Names besides those of loopback under which the portal may be called. */
+  allowedHosts?: readonly string[];
+  /** Whoever calls must show it; none is needed when undefined. */
+  token?: string | undefined;
+}
+
+export interface Guard {
+  /** Before everything, the pages among it. */
+  everything: RequestHandler[];
+  /** Before everything that does something: all routers but those of the pages stand behind it. */
+  calls: RequestHandler[];
+}
+
+/** All that decides who may call, in the order in which it is asked. */
+export function createGuard({ port, allowedHosts = [], token }: GuardOptions): Guard {
+  const tokens = token === undefined ? undefined : tokenGuard({ token, port });
+  return {
+    everything: [
+      hostGuard({ port, names: allowedHosts }),
+      securityHeaders(),
+      ...(tokens ? [tokens.exchange] : []),
+    ],
+    calls: [originGuard(), ...(tokens ? [tokens.check] : [])],
+  };
+}
