@@ -1,3 +1,5 @@
 import { api, messageOf } from "./api.js";
+import { element } from "./dom.js";
 
-document.body.textContent = await api("test").then(({ message }) => message, messageOf);
+const text = await api("test").then(({ message }) => message, messageOf);
+document.body.replaceChildren(element("main", {}, element("h1", {}, text)));
