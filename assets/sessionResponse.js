@@ -14,7 +14,7 @@ const BOTTOM_MARGIN_PX = 24;
  * A response of a live log (src/liveResponse.ts).
  * @typedef {{callback?: string, sessionError?: string, [argument: string]: any}} SessionResponse
  */
-/** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown, startTime: number}} RunningTool */
+/** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown}} RunningTool */
 
 export class SessionResponseRenderer {
   #div;
@@ -132,14 +132,13 @@ export class SessionResponseRenderer {
   }
 
   /** @param {SessionResponse} data */
-  #startTool({ toolCallId, parentToolCallId, toolName, toolArguments }) {
+  #startTool({ toolCallId, parentToolCallId, toolName = "tool", toolArguments }) {
     const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
     block.title = toolTitle(String(toolName), toolArguments);
     this.#tools.set(String(toolCallId), {
       block,
       toolName: String(toolName),
       toolArguments,
-      startTime: performance.now(),
     });
   }
 
@@ -148,13 +147,12 @@ export class SessionResponseRenderer {
     const tool = this.#tools.get(String(toolCallId));
     if (!tool) return;
     this.#tools.delete(String(toolCallId));
-    const { block, toolName, toolArguments, startTime } = tool;
+    const { block, toolName, toolArguments } = tool;
     const exitCode = isShell(toolName) ? readShellOutput(result?.content ?? "").exitCode : undefined;
-    const elapsedMs = typeof durationMs === "number" ? durationMs : performance.now() - startTime;
     const notes = [
       exitCode ? `exit code ${exitCode}` : "",
       interrupted ? "interrupted" : "",
-      formatDuration(elapsedMs),
+      formatDuration(durationMs),
     ];
     block.note = notes.filter(note => note !== "").join(" · ");
     block.outcome = interrupted ? "interrupted" : error || exitCode ? "failed" : "succeeded";

@@ -8,6 +8,8 @@ const APPLY_BUDGET_MS = 5;
 /** A clock that jumped means that the machine slept, and that the connection may be dead without knowing. */
 const WATCH_MS = 5_000;
 const SLEPT_MS = 20_000;
+const FIRST_RETRY_MS = 250;
+const MAX_RETRY_MS = 5_000;
 
 /**
  * @typedef {object} StreamOptions
@@ -22,6 +24,7 @@ export function readEvents({ path, aboutPath, onResponse, onEnd }) {
   /** @type {EventSource | undefined} */
   let source;
   let last = "";
+  let retryMs = FIRST_RETRY_MS;
   let isOver = false;
   /** @type {unknown[]} */
   let queue = [];
@@ -51,6 +54,7 @@ export function readEvents({ path, aboutPath, onResponse, onEnd }) {
     source = new EventSource(`/api/${path}${after}`);
     source.addEventListener("message", event => {
       last = event.lastEventId;
+      retryMs = FIRST_RETRY_MS;
       queue.push(JSON.parse(event.data));
       nextFrame(apply);
     });
@@ -63,7 +67,8 @@ export function readEvents({ path, aboutPath, onResponse, onEnd }) {
     source?.close();
     try {
       await api(aboutPath);
-      setTimeout(open, 500);
+      setTimeout(open, retryMs);
+      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? String(error.code) : "";
       if (/NotFound$/.test(code)) finish(code);
