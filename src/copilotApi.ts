@@ -89,6 +89,7 @@ function summaryOf(record: SessionRecord) {
       record.status === "closed" ? "Closed" : sessions().registry.get(record.id)?.busy ? "Busy" : "Idle",
     startTime: record.createdAt.toISOString(),
     lastTime: record.updatedAt.toISOString(),
+    ...(record.owner !== null && { owner: record.owner }),
     ...(record.closedAt && { endTime: record.closedAt.toISOString() }),
     usage: record.usage,
   };
@@ -105,6 +106,7 @@ const summary = object({
   startTime: text,
   lastTime: text,
   "endTime?": text,
+  "owner?": text,
   usage,
 });
 const notFound = domainError("SessionNotFound");
@@ -185,6 +187,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         before: { type: "string", description: "The sessionId of the last session of the page before." },
         search: { type: "string", description: "Part of a title, a model or a working directory." },
         status: { type: "string", enum: ["open", "closed"] },
+        owned: { type: "boolean", description: "With the sessions that tasks started." },
       },
       answers: { json: object({ sessions: list(summary), "next?": text }) },
       handler: async ({ query }) => {

@@ -154,6 +154,22 @@ test("Jobs over REST", async t => {
     assert.equal((await portal.api("copilot/job/history?limit=0")).status, 400);
   });
 
+  await t.test("say when each thing happened, also to who comes late", async () => {
+    const before = Date.now();
+    const { jobId } = await runJob("plain");
+    const responses = await liveAll(`${portal.url}/api/copilot/job/${jobId}/live/late`);
+    const times = responses.map(({ time }) => Number(time));
+    assert.ok(times.length > 2 && times.every(time => time >= before && time <= Date.now()), String(times));
+  });
+
+  await t.test("keep their sessions out of the history of what people started", async () => {
+    type Sessions = { sessions: { owner?: string; title: string }[] };
+    const people = await get<Sessions>("session/history?limit=200");
+    assert.deepEqual(people.sessions, []);
+    const all = await get<Sessions>("session/history?limit=200&owned=true");
+    assert.ok(all.sessions.some(({ owner, title }) => owner?.includes(".w") && title === "plain"));
+  });
+
   await t.test("in one directory are told of each other", async () => {
     const first = await startJob("held-alone", "shared");
     await puppet.arrived("shared");

@@ -1,5 +1,5 @@
 import type { LiveResponse } from "../liveResponse.js";
-import type { DiaryLog } from "../tasks/taskDiary.js";
+import { type DiaryLog, withTime } from "../tasks/taskDiary.js";
 
 /**
  * Writes a job's log exactly once. Its branches write in any order, so a response that is written again when the
@@ -33,8 +33,9 @@ export class JobDiary {
   /** For what may be said more than once. */
   async add(response: LiveResponse): Promise<void> {
     if (this.#log.closed) return;
-    await this.#log.append(response);
-    this.#listener?.(response);
+    const timed = withTime(response);
+    await this.#log.append(timed);
+    this.#listener?.(timed);
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,8 @@ export interface SessionRecord {
   modelName: string;
   backend: string;
   workingDirectory: string;
+  /** The task that started it; null when a person did. */
+  owner: string | null;
   title: string;
   status: "open" | "closed";
   createdAt: Date;
@@ -19,7 +21,7 @@ export interface SessionRecord {
 }
 
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",
-  title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
+  owner, title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
   pending_requests AS "pendingRequests"`;
 
 export interface HistoryQuery {
@@ -28,6 +30,8 @@ export interface HistoryQuery {
   before?: string;
   search?: string;
   status?: string;
+  /** With the sessions that tasks started. */
+  owned?: boolean;
 }
 
 /** The sessions table: every statement about it is here. */
@@ -40,14 +44,15 @@ export class SessionRecords {
 
   async insert(record: SessionRecord): Promise<void> {
     await this.#store.query(
-      `INSERT INTO sessions (id, model_id, model_name, backend, working_directory, title, status, created_at, updated_at, usage)
-       VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $7, $8)`,
+      `INSERT INTO sessions (id, model_id, model_name, backend, working_directory, owner, title, status, created_at, updated_at, usage)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8, $9)`,
       [
         record.id,
         record.modelId,
         record.modelName,
         record.backend,
         record.workingDirectory,
+        record.owner,
         record.title,
         record.createdAt,
         JSON.stringify(noUsage()),
@@ -72,8 +77,9 @@ export class SessionRecords {
        WHERE ($2::text IS NULL OR (created_at, id) < (SELECT created_at, id FROM sessions WHERE id = $2))
          AND ($3::text IS NULL OR strpos(lower(concat_ws(' ', title, model_id, model_name, working_directory)), lower($3)) > 0)
          AND ($4::text IS NULL OR status = $4)
+         AND ($5 OR owner IS NULL)
        ORDER BY created_at DESC, id DESC LIMIT $1`,
-      [query.limit, query.before ?? null, query.search || null, query.status ?? null],
+      [query.limit, query.before ?? null, query.search || null, query.status ?? null, query.owned ?? false],
     );
   }
 

@@ -5,6 +5,13 @@ import { PortalSession, type SessionParts } from "./portalSession.js";
 import type { HistoryQuery, SessionRecord } from "./sessionRecord.js";
 import { noUsage } from "./turnUsage.js";
 
+/** A session that a task starts: its id is known before, so that it is found again after a crash. */
+export interface OwnedSession {
+  id: string;
+  owner: string;
+  title: string;
+}
+
 const interruption = "The portal stopped before this request was done. Send it again to go on.";
 
 /** All sessions that can be talked to, from this life of the server and from earlier ones. */
@@ -31,18 +38,20 @@ export class SessionRegistry {
   }
 
   /** A caller that must find the session again after a death chooses its id. */
-  async start(modelId: string, workingDirectory: string, id: string = randomUUID()): Promise<PortalSession> {
+  async start(modelId: string, workingDirectory: string, owned?: OwnedSession): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
     if (!found)
       throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
     const now = new Date();
+    const id = owned?.id ?? randomUUID();
     const record: SessionRecord = {
       id,
       modelId,
       modelName: found.model.name,
       backend: found.model.backend,
       workingDirectory,
-      title: "",
+      owner: owned?.owner ?? null,
+      title: owned?.title ?? "",
       status: "open",
       createdAt: now,
       updatedAt: now,

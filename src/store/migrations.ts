@@ -38,6 +38,7 @@ export const migrations: readonly string[] = [
      model_name text not null,
      backend text not null,
      working_directory text not null,
+     owner text,
      title text not null default '',
      status text not null default 'open' check (status in ('open', 'closed')),
      created_at timestamptz not null default now(),

@@ -7,13 +7,11 @@ import type { TaskSession, TaskSessions } from "./taskSessions.js";
 /** Tasks run in the same sessions as people do: they can be watched, and talked to when they have ended. */
 export function portalTaskSessions(registry: SessionRegistry): TaskSessions {
   return {
-    async open(sessionId, modelId, workingDirectory) {
+    async open(owned, modelId, workingDirectory) {
       await checkWorkingDirectory(workingDirectory);
-      const isKnown = (await registry.find(sessionId)) !== undefined;
+      const isKnown = (await registry.find(owned.id)) !== undefined;
       return taskSession(
-        isKnown
-          ? await registry.reopen(sessionId)
-          : await registry.start(modelId, workingDirectory, sessionId),
+        isKnown ? await registry.reopen(owned.id) : await registry.start(modelId, workingDirectory, owned),
       );
     },
     find(sessionId) {

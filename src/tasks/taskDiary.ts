@@ -8,6 +8,11 @@ export interface DiaryLog {
   close(): Promise<void>;
 }
 
+/** When it happened: who comes late, or after a restart, can still tell how long a task took. */
+export function withTime(response: LiveResponse): LiveResponse {
+  return { ...response, time: Date.now() };
+}
+
 /**
  * Writes a task's log exactly once. What a task writes follows from what happened to it, so a task that is
  * replayed after a restart writes the same again: as many responses as there are already are passed over.
@@ -35,8 +40,9 @@ export class TaskDiary {
       this.#written--;
       return;
     }
-    void this.#log.append(response);
-    this.#listener?.(response);
+    const timed = withTime(response);
+    void this.#log.append(timed);
+    this.#listener?.(timed);
   }
 
   /** Resolves when everything is in the store. */

@@ -133,7 +133,9 @@ export class TaskRunner {
     const open = sessions.find(sessionId);
     if (open) return open;
     if (session === borrowedSession) throw new Error(`The borrowed session ${sessionId} is closed`);
-    return sessions.open(sessionId, this.#models.get(session) ?? "", this.#run.workingDirectory);
+    const { taskId, setup, workingDirectory } = this.#run;
+    const owned = { id: sessionId, owner: taskId, title: setup.taskName };
+    return sessions.open(owned, this.#models.get(session) ?? "", workingDirectory);
   }
 
   /** A step that ends in an error ends as a crash of the session; one that is interrupted ends as the signal says. */

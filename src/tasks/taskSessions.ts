@@ -1,3 +1,4 @@
+import type { OwnedSession } from "../sessions/sessionRegistry.js";
 import type { RoundSoFar } from "./taskRound.js";
 
 /** A session as tasks use it. */
@@ -13,7 +14,7 @@ export interface TaskSession {
 /** Where tasks get their sessions from. */
 export interface TaskSessions {
   /** Starts the session with this id, or takes it up again where an earlier life of the server left it. */
-  open(sessionId: string, modelId: string, workingDirectory: string): Promise<TaskSession>;
+  open(session: OwnedSession, modelId: string, workingDirectory: string): Promise<TaskSession>;
   find(sessionId: string): TaskSession | undefined;
   /** Ends the session, also in the middle of a turn; nothing happens when it is not open. */
   close(sessionId: string): Promise<void>;
