@@ -1,0 +1,73 @@
+const shellTools = (platform: NodeJS.Platform): string[] => {
+  const shell = platform === "win32" ? "powershell" : "bash";
+  return [shell, `read_${shell}`, `write_${shell}`, `stop_${shell}`, `list_${shell}`];
+};
+
+/** With these an agent starts other agents. */
+export const subAgentTools = ["task", "read_agent", "list_agents", "write_agent"];
+
+const aliases: Readonly<Record<string, readonly string[]>> = {
+  read: ["view"],
+  edit: ["create", "edit"],
+  write: ["create", "edit"],
+  search: ["grep", "glob"],
+  web: ["web_fetch"],
+  todo: ["update_todo"],
+  agent: subAgentTools,
+  task: subAgentTools,
+};
+
+const shellAliases = ["execute", "shell", "bash", "powershell"];
+
+const runtimeTools = new Set([
+  "view",
+  "create",
+  "grep",
+  "glob",
+  "web_fetch",
+  "update_todo",
+  "sql",
+  "skill",
+  "ask_user",
+  "read_agent",
+  "list_agents",
+  "write_agent",
+  ...shellTools("linux"),
+  ...shellTools("win32"),
+]);
+
+/** What permission an agent asks for by naming a tool. */
+export type Grant = "write" | "shell" | "url" | "mcp";
+
+export interface ToolList {
+  /** Names as the runtime has them. */
+  names: string[];
+  unknown: string[];
+  grants: Set<Grant>;
+}
+
+function grantOf(tool: string): Grant | undefined {
+  if (tool === "create" || tool === "edit") return "write";
+  if (/^(?:(?:read|write|stop|list)_)?(?:bash|powershell)$/.test(tool)) return "shell";
+  if (tool === "web_fetch") return "url";
+  return runtimeTools.has(tool) || tool === "task" ? undefined : "mcp";
+}
+
+/** Writes the names of an agent file out as the runtime knows them. */
+export function expandTools(
+  declared: readonly string[],
+  platform: NodeJS.Platform = process.platform,
+): ToolList {
+  const names = new Set<string>();
+  const unknown: string[] = [];
+  for (const written of declared) {
+    const name = written.toLowerCase();
+    const expanded = shellAliases.includes(name) ? shellTools(platform) : aliases[name];
+    if (expanded) for (const tool of expanded) names.add(tool);
+    else if (runtimeTools.has(name)) names.add(name);
+    else if (/^[^/\s]+\/[^/\s]+$/.test(written)) names.add(written.replace("/", "-"));
+    else unknown.push(written);
+  }
+  const grants = new Set([...names].map(grantOf).filter(grant => grant !== undefined));
+  return { names: [...names], unknown, grants };
+}
