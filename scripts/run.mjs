@@ -1,4 +1,4 @@
-// npm run portal | test | check | bench | build: sets up what is missing, then does it.
+// npm run portal | mcp | test | check | bench | build: sets up what is missing, then does it.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root, run, SetupError, setup } from "./setup.mjs";
@@ -34,10 +34,18 @@ function test() {
   run(node, [...flags, ...files], "The tests", { stdio: "inherit" });
 }
 
+/** In this process, so that signals and streams are its own. */
+function start(program) {
+  process.argv.splice(2, 1);
+  return import(`../dist/src/${program}`);
+}
+
 const commands = {
-  portal: () => {
-    process.argv.splice(2, 1);
-    return import("../dist/src/index.js");
+  portal: () => start("index.js"),
+  mcp: () => {
+    // npm moves into the package; the repository is where the user is.
+    process.env.REPO_ROOT ||= process.env.INIT_CWD ?? process.cwd();
+    return start("mcp.js");
   },
   test: () => {
     if (args.length === 0) check();
@@ -50,10 +58,11 @@ const commands = {
 };
 
 try {
-  const start = commands[command];
-  if (!start) throw new SetupError(`Unknown command ${command}; known: ${Object.keys(commands).join(", ")}`);
+  const perform = commands[command];
+  if (!perform)
+    throw new SetupError(`Unknown command ${command}; known: ${Object.keys(commands).join(", ")}`);
   setup();
-  await start();
+  await perform();
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   process.stderr.write(`${error.message}\n`);

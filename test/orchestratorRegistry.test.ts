@@ -286,8 +286,8 @@ describe("agent files may change at any time", () => {
 
 describe("tools are written out as the runtime knows them", () => {
   const cases: [string[], string[], string[]][] = [
-    [["read", "Search"], ["view", "grep", "glob"], []],
-    [["edit"], ["create", "edit"], []],
+    [["read", "Search"], ["view", "grep", "rg", "glob"], []],
+    [["edit"], ["create", "edit", "apply_patch"], []],
     [["execute"], ["bash", "read_bash", "write_bash", "stop_bash", "list_bash"], []],
     [["web", "todo"], ["web_fetch", "update_todo"], []],
     [["agent"], ["task", "read_agent", "list_agents", "write_agent"], []],

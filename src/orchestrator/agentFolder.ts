@@ -48,6 +48,7 @@ export class AgentFolder {
   readonly #folder: string;
   readonly #parsed = new Map<string, { signature: string; result: ParsedFile }>();
   #snapshot: AgentSnapshot = { registry: new AgentRegistry(), problems: [] };
+  readonly #added: Agent[] = [];
   #signature: string | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
@@ -70,6 +71,12 @@ export class AgentFolder {
     if (this.#options.nowMs() - this.#lookedAtMs >= lookIntervalMs) await this.#look();
     else await this.#looking;
     return this.#snapshot;
+  }
+
+  /** Besides those of the files. */
+  add(agent: Agent): void {
+    this.#snapshot.registry.add(agent);
+    this.#added.push(agent);
   }
 
   close(): void {
@@ -95,7 +102,10 @@ export class AgentFolder {
     const known = new Set(candidates.map(candidate => candidate.name));
     for (const name of this.#parsed.keys()) if (!known.has(name)) this.#parsed.delete(name);
     this.#signature = signature;
-    this.#snapshot = assemble(candidates, parsed, problems, name => this.#fileName(name));
+    const { agents, problems: all } = assemble(candidates, parsed, problems, name => this.#fileName(name));
+    const taken = new Set(agents.map(agent => agent.name.toLowerCase()));
+    const added = this.#added.filter(agent => !taken.has(agent.name.toLowerCase()));
+    this.#snapshot = { registry: new AgentRegistry([...agents, ...added]), problems: all };
     for (const { file, code, message } of this.#snapshot.problems)
       this.#options.log.warn({ file, code }, `agent file: ${message}`);
     this.#options.log.info({ agents: this.#snapshot.registry.all().length }, "read the agent files");
@@ -227,7 +237,7 @@ function assemble(
   parsed: readonly ParsedFile[],
   folderProblems: readonly Problem[],
   fileName: (name: string) => string,
-): AgentSnapshot {
+): { agents: Agent[]; problems: Problem[] } {
   const problems = [...folderProblems];
   const agents: Agent[] = [];
   const winners = new Map<string, Candidate>();
@@ -253,7 +263,7 @@ function assemble(
     problems.push(...own);
     if (agent) agents.push(agent);
   });
-  return { registry: new AgentRegistry(agents), problems };
+  return { agents, problems };
 }
 
 const isAgentMd = ({ name }: Candidate) => name.endsWith(".agent.md");

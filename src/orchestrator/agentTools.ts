@@ -6,11 +6,16 @@ const shellTools = (platform: NodeJS.Platform): string[] => {
 /** With these an agent starts other agents. */
 export const subAgentTools = ["task", "read_agent", "list_agents", "write_agent"];
 
+/** Some families of models know `apply_patch` and `rg` instead of `create`, `edit` and `grep`. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
   read: ["view"],
-  edit: ["create", "edit"],
-  write: ["create", "edit"],
-  search: ["grep", "glob"],
+  edit: ["create", "edit", "apply_patch"],
+  write: ["create", "edit", "apply_patch"],
+  create: ["create", "apply_patch"],
+  apply_patch: ["create", "edit", "apply_patch"],
+  search: ["grep", "rg", "glob"],
+  grep: ["grep", "rg"],
+  rg: ["grep", "rg"],
   web: ["web_fetch"],
   todo: ["update_todo"],
   agent: subAgentTools,
@@ -21,8 +26,6 @@ const shellAliases = ["execute", "shell", "bash", "powershell"];
 
 const runtimeTools = new Set([
   "view",
-  "create",
-  "grep",
   "glob",
   "web_fetch",
   "update_todo",
@@ -43,14 +46,13 @@ export interface ToolList {
   /** Names as the runtime has them. */
   names: string[];
   unknown: string[];
-  grants: Set<Grant>;
 }
 
 function grantOf(tool: string): Grant | undefined {
-  if (tool === "create" || tool === "edit") return "write";
+  if (tool === "create" || tool === "edit" || tool === "apply_patch") return "write";
   if (/^(?:(?:read|write|stop|list)_)?(?:bash|powershell)$/.test(tool)) return "shell";
   if (tool === "web_fetch") return "url";
-  return runtimeTools.has(tool) || tool === "task" ? undefined : "mcp";
+  return runtimeTools.has(tool) || ["task", "grep", "rg"].includes(tool) ? undefined : "mcp";
 }
 
 /** Writes the names of an agent file out as the runtime knows them. */
@@ -68,6 +70,10 @@ export function expandTools(
     else if (/^[^/\s]+\/[^/\s]+$/.test(written)) names.add(written.replace("/", "-"));
     else unknown.push(written);
   }
-  const grants = new Set([...names].map(grantOf).filter(grant => grant !== undefined));
-  return { names: [...names], unknown, grants };
+  return { names: [...names], unknown };
+}
+
+/** What the agent asks for by naming its tools; who takes all tools has named none. */
+export function grantsOf(tools: readonly string[] | undefined): ReadonlySet<Grant> {
+  return new Set((tools ?? []).map(grantOf).filter(grant => grant !== undefined));
 }

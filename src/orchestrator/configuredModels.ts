@@ -1,0 +1,26 @@
+import type { CopilotClient } from "@github/copilot-sdk";
+import type { Log } from "../log.js";
+import type { Agent } from "./agentFile.js";
+import type { ModelSource, Target } from "./copilotInvoker.js";
+import type { OrchestratorConfig } from "./orchestratorConfig.js";
+
+/** The models that the settings name: an own provider's, or those of the user's Copilot subscription. */
+export function configuredModels({ model, provider }: OrchestratorConfig, log: Log): ModelSource {
+  async function offered(client: CopilotClient): Promise<ReadonlySet<string>> {
+    try {
+      return new Set((await client.listModels()).map(({ id }) => id));
+    } catch (error) {
+      log.warn({ err: error }, "the model list is not available; agents run on the usual model");
+      return new Set();
+    }
+  }
+  return {
+    async targetFor(agent: Agent, client: CopilotClient): Promise<Target> {
+      if (provider) return { provider, ...(model && { model }) };
+      const known = agent.models.length > 0 ? await offered(client) : new Set<string>();
+      const chosen = agent.models.find(id => known.has(id)) ?? model;
+      return chosen === undefined ? {} : { model: chosen };
+    },
+    needsSignIn: async () => provider === undefined,
+  };
+}

@@ -1,0 +1,125 @@
+import type { CopilotClient, PermissionHandler } from "@github/copilot-sdk";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import type { Log } from "../log.js";
+import { AgentFolder } from "./agentFolder.js";
+import { AgentRunner, type Clock, type Invoker, systemClock } from "./agentRunner.js";
+import { configuredModels } from "./configuredModels.js";
+import { CopilotInvoker, type ModelSource, type RuntimeSource } from "./copilotInvoker.js";
+import { evaluate, suggestRefinement } from "./evaluator.js";
+import { createHttpRouter, type McpRouter } from "./httpRouter.js";
+import { extractKeywords } from "./keywords.js";
+import { createMcpServer } from "./mcpServer.js";
+import { Orchestrator } from "./orchestrator.js";
+import type { HttpConfig, OrchestratorConfig } from "./orchestratorConfig.js";
+import { type McpTool, orchestratorTools } from "./tools.js";
+
+export interface CreateOptions {
+  config: OrchestratorConfig;
+  log: Log;
+  /** A client of the host; it is never stopped from here. */
+  copilotClient?: CopilotClient;
+  /** The host's runtimes, where they die and are replaced; one of these three is needed. */
+  runtimes?: RuntimeSource;
+  /** Runs agents instead of the Copilot runtime. */
+  invoker?: Invoker;
+  models?: ModelSource;
+  /** Replaces the policy of AGENT_PERMISSIONS, for a host that asks a person. */
+  permissionHandler?: PermissionHandler;
+  clock?: Clock;
+  /** More tools on the same dispatcher. */
+  moreTools?: (orchestrator: Orchestrator) => readonly McpTool[];
+}
+
+function sourceOf({ copilotClient, runtimes }: CreateOptions): RuntimeSource {
+  if (runtimes) return runtimes;
+  if (copilotClient) return { use: async () => ({ client: copilotClient, attach: () => {} }) };
+  throw new Error("createOrchestrator needs runtimes, copilotClient or invoker.");
+}
+
+/** The module's parts, put together for one repository. Two of them can live side by side. */
+export function createOrchestrator(options: CreateOptions) {
+  const { config, log, clock = systemClock, permissionHandler } = options;
+  const folder = new AgentFolder({
+    repoRoot: config.repoRoot,
+    allowMcpServers: config.allowAgentMcpServers,
+    log,
+    nowMs: () => clock.monotonicMs(),
+  });
+  const own = options.invoker
+    ? undefined
+    : new CopilotInvoker({
+        config,
+        log,
+        runtimes: sourceOf(options),
+        models: options.models ?? configuredModels(config, log),
+        permissionHandler,
+      });
+  const invoker: Invoker = options.invoker ?? (own as CopilotInvoker);
+  const runner = new AgentRunner(config, invoker, clock);
+  const orchestrator = new Orchestrator({ config, runner, clock, agents: () => folder.current() });
+  const tools = [
+    ...orchestratorTools(orchestrator, config, { clock, log }),
+    ...(options.moreTools?.(orchestrator) ?? []),
+  ];
+  const servers = new Set<ReturnType<typeof createMcpServer>>();
+  const routers: McpRouter[] = [];
+  let closing: Promise<void> | undefined;
+
+  function newServer(onBusy?: (running: number) => void) {
+    const server = createMcpServer({ tools, log, ...(onBusy && { onBusy }) });
+    servers.add(server);
+    return server;
+  }
+
+  void folder.current().then(
+    ({ registry }) => {
+      const { defaultAgent } = config;
+      if (
+        defaultAgent &&
+        !registry.all().some(({ name }) => name.toLowerCase() === defaultAgent.toLowerCase())
+      )
+        log.warn({ defaultAgent }, "there is no agent of the name that DEFAULT_AGENT has");
+    },
+    error => log.error({ err: error }, "cannot read the agent files"),
+  );
+
+  return {
+    /** What is there at the moment; `current()` looks again. */
+    registry: {
+      current: () => folder.current(),
+      add: folder.add.bind(folder),
+      get: (name: string) => folder.snapshot.registry.get(name),
+      all: () => folder.snapshot.registry.all(),
+      matchKeywords: (keywords: readonly string[], maxResults: number) =>
+        folder.snapshot.registry.matchKeywords(keywords, maxResults),
+    },
+    evaluator: { evaluate, extractKeywords, suggestRefinement },
+    invoker,
+    orchestrator,
+    createMcpServer: () => newServer(),
+    httpRouter(
+      access: Pick<HttpConfig, "allowedHosts" | "allowedOrigins" | "token"> = config.http,
+    ): McpRouter {
+      const nowMs = () => clock.monotonicMs();
+      const router = createHttpRouter({ access, createServer: newServer, log, nowMs });
+      routers.push(router);
+      return router;
+    },
+    /** Speaks MCP on stdin and stdout. */
+    async serveStdio(): Promise<void> {
+      await newServer().connect(new StdioServerTransport());
+    },
+    /** Ends everything in flight. Once is enough; twice does no harm. */
+    close(): Promise<void> {
+      closing ??= (async () => {
+        folder.close();
+        await Promise.all(routers.map(router => router.close()));
+        await Promise.all([...servers].map(server => server.close()));
+        await own?.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+export type OrchestratorModule = ReturnType<typeof createOrchestrator>;

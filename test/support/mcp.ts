@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { packageRoot } from "../../src/paths.js";
+import { defer, tempFolder } from "./cleanup.js";
+import { newClient } from "./orchestrator.js";
+import type { ScriptedModel } from "./scriptedModel.js";
+
+export const mcpProgram = join(packageRoot, "dist", "src", "mcp.js");
+
+/** A name of the family for which the runtime has `create`, `edit` and `grep`. */
+const mcpModelId = "claude-sonnet-4.6";
+
+export interface McpOptions {
+  repoRoot: string;
+  model?: Pick<ScriptedModel, "baseUrl" | "apiKey">;
+  env?: Record<string, string>;
+}
+
+/** Without what the developer's own shell says about models, sign-in and this server. */
+export function mcpEnvironment({ repoRoot, model, env }: McpOptions, home: string): Record<string, string> {
+  const { PATH = "", HOME = "", TMPDIR } = process.env;
+  return {
+    PATH,
+    HOME,
+    ...(TMPDIR && { TMPDIR }),
+    REPO_ROOT: repoRoot,
+    COPILOT_HOME: home,
+    GH_CONFIG_DIR: join(home, "gh"),
+    ...(model && {
+      COPILOT_PROVIDER_BASE_URL: model.baseUrl,
+      COPILOT_PROVIDER_API_KEY: model.apiKey,
+      COPILOT_MODEL: mcpModelId,
+    }),
+    ...env,
+  };
+}
+
+/** The built server as a client starts it, over stdio, and a client that is connected to it. */
+export async function startMcp(
+  t: TestContext,
+  options: McpOptions,
+): Promise<{ client: Client; home: string; pid: number; stderr(): string }> {
+  const home = await tempFolder(t, "mcp-copilot");
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: ["--enable-source-maps", mcpProgram],
+    env: mcpEnvironment(options, home),
+    stderr: "pipe",
+  });
+  let stderr = "";
+  transport.stderr?.on("data", chunk => {
+    stderr += chunk;
+  });
+  const client = newClient();
+  defer(t, () => client.close());
+  await client.connect(transport);
+  await client.listTools();
+  return { client, home, pid: transport.pid ?? 0, stderr: () => stderr };
+}

@@ -1,0 +1,118 @@
+import type { TestContext } from "node:test";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { pino } from "pino";
+import type { Agent } from "../../src/orchestrator/agentFile.js";
+import type { Clock, Invocation, InvokeOptions, Invoker } from "../../src/orchestrator/agentRunner.js";
+import { createOrchestrator, type OrchestratorModule } from "../../src/orchestrator/createOrchestrator.js";
+import { readOrchestratorConfig } from "../../src/orchestrator/orchestratorConfig.js";
+import { abortError, OrchestratorError } from "../../src/orchestrator/orchestratorError.js";
+import { defer } from "./cleanup.js";
+import { agentRepo, referenceFiles } from "./orchestratorRepo.js";
+
+/** Stands in for the Copilot runtime where only what is above it is tested. */
+export class FakeInvoker implements Invoker {
+  readonly calls: { agent: string; prompt: string }[] = [];
+  /** How many agents ran at once, at the most. */
+  mostAtOnce = 0;
+  available = true;
+  signedIn = true;
+  reply: (agent: Agent, prompt: string, options: InvokeOptions) => Promise<Invocation> | Invocation =
+    agent => ({
+      text: `${agent.name} says hello`,
+    });
+  #running = 0;
+
+  async invokeAgent(agent: Agent, prompt: string, options: InvokeOptions): Promise<Invocation> {
+    this.calls.push({ agent: agent.name, prompt });
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
+    try {
+      return await this.reply(agent, prompt, options);
+    } finally {
+      this.#running--;
+    }
+  }
+
+  async isAvailable(): Promise<boolean> {
+    return this.available;
+  }
+
+  async checkAuth(): Promise<void> {
+    if (!this.signedIn) throw OrchestratorError.notAvailable("Nobody is signed in.", "Run `copilot login`.");
+  }
+}
+
+/** An agent that never ends by itself. */
+export function untilAborted({ signal }: InvokeOptions): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener("abort", () => reject(abortError()), { once: true }),
+  );
+}
+
+/** A clock that moves only when it is told to, apart from the time of day. */
+export class TestClock implements Clock {
+  #ms = 0;
+  now = () => new Date();
+  monotonicMs = () => this.#ms;
+  advance(ms: number): void {
+    this.#ms += ms;
+  }
+}
+
+export interface ModuleOptions {
+  files?: Record<string, string>;
+  repoRoot?: string;
+  env?: Record<string, string>;
+  clock?: Clock;
+  moreTools?: Parameters<typeof createOrchestrator>[0]["moreTools"];
+}
+
+export async function startModule(t: TestContext, options: ModuleOptions = {}) {
+  const repoRoot = options.repoRoot ?? (await agentRepo(t, options.files ?? referenceFiles()));
+  const invoker = new FakeInvoker();
+  const { clock, moreTools } = options;
+  const module = createOrchestrator({
+    config: readOrchestratorConfig({ REPO_ROOT: repoRoot, ...options.env }),
+    log: pino({ level: "silent" }),
+    invoker,
+    ...(clock && { clock }),
+    ...(moreTools && { moreTools }),
+  });
+  defer(t, () => module.close());
+  return { module, invoker, repoRoot };
+}
+
+/** A standard client, which checks every answer against the advertised schema. */
+export async function connectClient(t: TestContext, module: OrchestratorModule): Promise<Client> {
+  const [mine, theirs] = InMemoryTransport.createLinkedPair();
+  await module.createMcpServer().connect(theirs);
+  const client = newClient();
+  await client.connect(mine);
+  // Without the list a client has no schema to check against.
+  await client.listTools();
+  defer(t, () => client.close());
+  return client;
+}
+
+export function newClient(): Client {
+  return new Client({ name: "tests", version: "1.0.0" });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a tool gives back is looked at piece by piece
+export type Envelope = Record<string, any>;
+
+export async function callTool(
+  client: Client,
+  name: string,
+  args: Record<string, unknown> = {},
+  options: Parameters<Client["callTool"]>[2] = {},
+): Promise<Envelope> {
+  const result = await client.callTool({ name, arguments: args }, undefined, options);
+  const content = result.content as { type: string; text: string }[];
+  const envelope = result.structuredContent as Envelope;
+  if (content.length !== 1 || content[0]?.text !== JSON.stringify(envelope))
+    throw new Error("text and structure differ");
+  if ((result.isError === true) !== (envelope.status === "error"))
+    throw new Error("isError and status differ");
+  return envelope;
+}
