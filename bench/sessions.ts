@@ -7,10 +7,13 @@ import { byPrompt, largeText, type Script, startScriptedModel } from "../test/su
 import { absoluteRow, median, percentile, type Row, ratioRow } from "./row.js";
 import { inScope } from "./scope.js";
 
-const turns = 15;
 const busySessions = 50;
 const manySessions = 100;
-const script = byPrompt({ burst: [largeText(200)] });
+/** 200 deltas as fast as they go, and at the pace of a quick model. */
+const script = byPrompt({
+  burst: [largeText(200)],
+  paced: [{ text: "word ".repeat(200), chunkSize: 5, delayMs: 20 }],
+});
 
 async function bareSessions(scope: TestContext, count: number, model: Script): Promise<CopilotSession[]> {
   const scripted = await startScriptedModel(scope, model);
@@ -36,10 +39,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** A turn as a page sees it: the request by POST, everything that follows by one event stream that stays open. */
-function eventTurns(session: RestSession): () => Promise<void> {
+function eventTurns(session: RestSession): (prompt: string) => Promise<void> {
   const events = session.events();
-  return async () => {
-    await session.query("burst");
+  return async prompt => {
+    await session.query(prompt);
     for (;;) {
       const { value, done } = await events.next();
       if (done || value.data.callback === "onIdle") return;
@@ -47,13 +50,13 @@ function eventTurns(session: RestSession): () => Promise<void> {
   };
 }
 
-async function liveTurn(session: RestSession): Promise<void> {
-  await session.query("burst");
+async function liveTurn(session: RestSession, prompt: string): Promise<void> {
+  await session.query(prompt);
   for (;;) if ((await session.call("live")).callback === "onIdle") return;
 }
 
 /** The turns of each way are taken in turns, so that all of them meet the same machine. */
-async function turnRows(): Promise<Row[]> {
+async function turnRows(prompt: "burst" | "paced", turns: number): Promise<Row[]> {
   return inScope(async scope => {
     const [bare] = await bareSessions(scope, 1, script);
     const [byEvents, byLive] = await portalSessions(scope, 2, script);
@@ -62,25 +65,22 @@ async function turnRows(): Promise<Row[]> {
     const times = { bare: [] as number[], events: [] as number[], live: [] as number[] };
     for (let i = 0; i <= turns; i++) {
       const taken = {
-        bare: await timed(() => runTurn(bare, "burst")),
-        events: await timed(eventTurn),
-        live: await timed(() => liveTurn(byLive)),
+        bare: await timed(() => runTurn(bare, prompt)),
+        events: await timed(() => eventTurn(prompt)),
+        live: await timed(() => liveTurn(byLive, prompt)),
       };
       // The first turn warms up.
       if (i > 0) for (const way of ["bare", "events", "live"] as const) times[way].push(taken[way]);
     }
     const reference = median(times.bare);
+    const measured = (value: number) => ({ value, reference, unit: "ms" });
     return [
-      ratioRow(
-        "200-delta turn through REST and events",
-        { value: median(times.events), reference, unit: "ms" },
-        { atMost: 1.05 },
-      ),
-      ratioRow(
-        "200-delta turn through live, one response a call",
-        { value: median(times.live), reference, unit: "ms" },
-        { atMost: 1.5 },
-      ),
+      ratioRow(`200-delta turn, ${prompt}: REST and events`, measured(median(times.events)), {
+        atMost: 1.05,
+      }),
+      ratioRow(`200-delta turn, ${prompt}: live, one response a call`, measured(median(times.live)), {
+        atMost: 1.5,
+      }),
     ];
   });
 }
@@ -141,7 +141,7 @@ async function throughputRows(): Promise<Row[]> {
   });
   const portal = await inScope(async scope => {
     const sessions = await portalSessions(scope, manySessions, script);
-    return timed(() => Promise.all(sessions.map(session => eventTurns(session)())));
+    return timed(() => Promise.all(sessions.map(session => eventTurns(session)("burst"))));
   });
   const perSecond = (ms: number) => (manySessions * 200 * 1000) / ms;
   return [
@@ -154,5 +154,10 @@ async function throughputRows(): Promise<Row[]> {
 }
 
 export async function sessionRows(): Promise<Row[]> {
-  return [...(await turnRows()), ...(await delayRows()), ...(await throughputRows())];
+  return [
+    ...(await turnRows("burst", 15)),
+    ...(await turnRows("paced", 3)),
+    ...(await delayRows()),
+    ...(await throughputRows()),
+  ];
 }

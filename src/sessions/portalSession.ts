@@ -190,10 +190,9 @@ export class PortalSession implements ICopilotSession {
       throw error;
     } finally {
       this.#pending--;
-      await Promise.all([
-        this.push({ callback: "onIdle" }),
-        this.#parts.records.requestEnded(this.id, this.record.usage, this.#pending),
-      ]);
+      // Readers first: nobody waits for the record.
+      await this.push({ callback: "onIdle" });
+      await this.#parts.records.requestEnded(this.id, this.record.usage, this.#pending);
     }
   }
 
