@@ -4,10 +4,9 @@ import { tempFolder } from "../test/support/cleanup.js";
 import { portalWithModel, type RestSession } from "../test/support/restSession.js";
 import { runTurn, startBareSession, startRuntime } from "../test/support/runtime.js";
 import { byPrompt, largeText, type Script, startScriptedModel } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, percentile, type Row, ratioRow } from "./row.js";
+import { median, type Row, ratioRow } from "./row.js";
 import { inScope } from "./scope.js";
 
-const busySessions = 50;
 const manySessions = 100;
 /** 200 deltas as fast as they go, and at the pace of a quick model. */
 const script = byPrompt({
@@ -85,55 +84,6 @@ async function turnRows(prompt: "burst" | "paced", turns: number): Promise<Row[]
   });
 }
 
-const now = () => performance.timeOrigin + performance.now();
-
-/** Each delta says when the model sent it: a step's text is asked for when its turn comes. */
-function timestamps(): Script {
-  const step = {
-    delayMs: 20,
-    chunkSize: 1000,
-    get text() {
-      return `${now().toFixed(2)} `;
-    },
-  };
-  return () => Array.from({ length: 100 }, () => step);
-}
-
-async function delayRows(): Promise<Row[]> {
-  const bare = await inScope(async scope => {
-    const delays: number[] = [];
-    const sessions = await bareSessions(scope, busySessions, timestamps());
-    for (const session of sessions)
-      session.on("assistant.message_delta", event => delays.push(now() - Number(event.data.deltaContent)));
-    await Promise.all(sessions.map(session => runTurn(session, "go")));
-    return delays;
-  });
-  const portal = await inScope(async scope => {
-    const delays: number[] = [];
-    const sessions = await portalSessions(scope, busySessions, timestamps());
-    await Promise.all(
-      sessions.map(async session => {
-        await session.query("go");
-        for await (const { data } of session.events()) {
-          // Several deltas that come together were sent at different times; the first one waited longest.
-          if (data.callback === "onMessage") delays.push(now() - Number(String(data.delta).split(" ")[0]));
-          if (data.callback === "onIdle") return;
-        }
-      }),
-    );
-    return delays;
-  });
-  const added = percentile(portal, 0.99) - percentile(bare, 0.99);
-  return [
-    absoluteRow(
-      `delay that the portal adds to a delta, p99 with ${busySessions} busy sessions`,
-      added,
-      "ms",
-      { atMost: 10 },
-    ),
-  ];
-}
-
 async function throughputRows(): Promise<Row[]> {
   const bare = await inScope(async scope => {
     const sessions = await bareSessions(scope, manySessions, script);
@@ -154,10 +104,5 @@ async function throughputRows(): Promise<Row[]> {
 }
 
 export async function sessionRows(): Promise<Row[]> {
-  return [
-    ...(await turnRows("burst", 15)),
-    ...(await turnRows("paced", 3)),
-    ...(await delayRows()),
-    ...(await throughputRows()),
-  ];
+  return [...(await turnRows("burst", 15)), ...(await turnRows("paced", 3)), ...(await throughputRows())];
 }
