@@ -1,6 +1,7 @@
 // npm run portal | mcp | test | check | bench | build: sets up what is missing, then does it.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { chromium } from "./chromium.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
 
 const [command, ...args] = process.argv.slice(2);
@@ -31,7 +32,8 @@ function test() {
   if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
   // Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores.
   const flags = ["--test", "--enable-source-maps", "--test-concurrency=4", "--test-reporter=spec"];
-  run(node, [...flags, ...files], "The tests", { stdio: "inherit" });
+  const env = { ...process.env, CHROMIUM: chromium() };
+  run(node, [...flags, ...files], "The tests", { stdio: "inherit", env });
 }
 
 /** In this process, so that signals and streams are its own. */
@@ -52,8 +54,10 @@ const commands = {
     test();
   },
   check,
-  bench: () =>
-    run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit" }),
+  bench: () => {
+    const env = { ...process.env, CHROMIUM: chromium() };
+    run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit", env });
+  },
   build: () => undefined,
 };
 
