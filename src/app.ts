@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import { answerErrors, refuseMalformedPath, refuseUnknownEndpoint } from "./api/errors.js";
 import type { Route } from "./api/route.js";
 import { createApiRouter } from "./api/router.js";
@@ -12,13 +12,15 @@ import { createVendorRouter } from "./vendor.js";
 
 export interface AppOptions extends GuardOptions {
   routes: readonly Route[];
+  /** What answers at `/mcp`. */
+  mcp?: RequestHandler;
   log: Log;
   /** True from the moment the portal has begun to stop. */
   stopping(): boolean;
 }
 
 /** Pages may be opened from anywhere; everything behind `guard.calls` only by the portal's own pages and programs. */
-export function createApp({ routes, log, stopping, ...options }: AppOptions): Express {
+export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions): Express {
   const guard = createGuard(options);
   const app = express();
   app.enable("case sensitive routing");
@@ -32,6 +34,7 @@ export function createApp({ routes, log, stopping, ...options }: AppOptions): Ex
     next();
   });
   app.use("/api", createApiRouter(routes));
+  if (mcp) app.use("/mcp", mcp);
   app.use(refuseUnknownEndpoint(), answerErrors(log));
   return app;
 }

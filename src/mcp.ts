@@ -37,7 +37,7 @@ async function serveHttp(module: OrchestratorModule, config: OrchestratorConfig,
   const { host, port, path } = config.http;
   const app = express();
   app.disable("x-powered-by");
-  app.use(path, module.httpRouter().router);
+  app.use(path, module.httpRouter(config.http).router);
   app.use((_req, res) => void res.status(404).json({ error: "NotFound", message: `MCP is at ${path}` }));
   // A request without Host gets our answer, not Node's.
   const server = createServer({ requireHostHeader: false }, app);

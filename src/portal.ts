@@ -19,6 +19,7 @@ import type { Entry } from "./jobsDef.js";
 import { hostsOf } from "./listen.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
+import { installAgents } from "./orchestrator/portalAgents.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
@@ -77,6 +78,8 @@ export function createPortal(parts: PortalOptions): Portal {
   else if (!options.test) installed.use(builtInEntry, modelAlternatives);
   installTasks({ engine, installed });
 
+  const agents = installAgents({ env: process.env, runtimes, catalog: models, log });
+
   const routes = [
     ...portalRoutes({
       stop: () => void shutdown.stop(0, true),
@@ -90,6 +93,7 @@ export function createPortal(parts: PortalOptions): Portal {
   ];
   const app = createApp({
     routes: withOpenApi(routes),
+    mcp: agents.mcp,
     log,
     port: () => port,
     token,
@@ -99,8 +103,9 @@ export function createPortal(parts: PortalOptions): Portal {
   // Together less than five seconds.
   const stages = [
     { name: "jobs", timeoutMs: 700, stop: () => engine.close({ pause: shutdown.byUser }) },
+    { name: "agents", timeoutMs: 300, stop: () => agents.close() },
     { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
-    { name: "agent processes", timeoutMs: 1800, stop: () => runtimes.stop(700) },
+    { name: "agent processes", timeoutMs: 1600, stop: () => runtimes.stop(700) },
     { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
     { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];

@@ -6,11 +6,11 @@ import { AgentRunner, type Clock, type Invoker, systemClock } from "./agentRunne
 import { configuredModels } from "./configuredModels.js";
 import { CopilotInvoker, type ModelSource, type RuntimeSource } from "./copilotInvoker.js";
 import { evaluate, suggestRefinement } from "./evaluator.js";
-import { createHttpRouter, type McpRouter } from "./httpRouter.js";
+import { createHttpRouter, type HttpAccess, type McpRouter } from "./httpRouter.js";
 import { extractKeywords } from "./keywords.js";
 import { createMcpServer } from "./mcpServer.js";
 import { Orchestrator } from "./orchestrator.js";
-import type { HttpConfig, OrchestratorConfig } from "./orchestratorConfig.js";
+import type { OrchestratorConfig } from "./orchestratorConfig.js";
 import { type McpTool, orchestratorTools } from "./tools.js";
 
 export interface CreateOptions {
@@ -65,9 +65,10 @@ export function createOrchestrator(options: CreateOptions) {
   const routers: McpRouter[] = [];
   let closing: Promise<void> | undefined;
 
-  function newServer(onBusy?: (running: number) => void) {
-    const server = createMcpServer({ tools, log, ...(onBusy && { onBusy }) });
+  function newServer() {
+    const server = createMcpServer({ tools, log });
     servers.add(server);
+    server.onclose = () => void servers.delete(server);
     return server;
   }
 
@@ -96,12 +97,16 @@ export function createOrchestrator(options: CreateOptions) {
     evaluator: { evaluate, extractKeywords, suggestRefinement },
     invoker,
     orchestrator,
-    createMcpServer: () => newServer(),
-    httpRouter(
-      access: Pick<HttpConfig, "allowedHosts" | "allowedOrigins" | "token"> = config.http,
-    ): McpRouter {
+    createMcpServer: newServer,
+    /** Without `access` where a guard of the host stands before it. */
+    httpRouter(access?: HttpAccess): McpRouter {
       const nowMs = () => clock.monotonicMs();
-      const router = createHttpRouter({ access, createServer: newServer, log, nowMs });
+      const router = createHttpRouter({
+        access,
+        createServer: onBusy => createMcpServer({ tools, log, onBusy }),
+        log,
+        nowMs,
+      });
       routers.push(router);
       return router;
     },

@@ -1,16 +1,20 @@
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { readTextBody } from "../api/body.js";
+import { isSameSecret } from "../guard/token.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { RecentEvents } from "./eventStore.js";
 import type { HttpConfig } from "./orchestratorConfig.js";
 
+export type HttpAccess = Pick<HttpConfig, "allowedHosts" | "allowedOrigins" | "token">;
+
 export interface HttpRouterOptions {
-  access: Pick<HttpConfig, "allowedHosts" | "allowedOrigins" | "token">;
+  /** Who may call; undefined where a guard of the host has asked already. */
+  access: HttpAccess | undefined;
   createServer(onBusy: (running: number) => void): Server;
   log: Log;
   nowMs(): number;
@@ -52,14 +56,8 @@ function isAllowedOrigin(origin: string, allowed: readonly string[]): boolean {
   return allowed.includes(hostname) || allowed.includes(whole);
 }
 
-/** Compares in a time that says nothing about where the texts differ. */
-function isSameSecret(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
-}
-
 /** Host, Origin, token, in this order, before a byte of the body is read. */
-function checkAccess({ allowedHosts, allowedOrigins, token }: HttpRouterOptions["access"]): RequestHandler {
+function checkAccess({ allowedHosts, allowedOrigins, token }: HttpAccess): RequestHandler {
   return function checkMcpAccess(req, res, next) {
     const { host, origin, authorization = "" } = req.headers;
     if (host === undefined || !allowedHosts.includes(hostName(host)))
@@ -172,7 +170,8 @@ export function createHttpRouter(options: HttpRouterOptions): McpRouter {
   }
 
   const router = Router();
-  router.use(checkAccess(access), (req, res, next) => {
+  if (access) router.use(checkAccess(access));
+  router.use((req, res, next) => {
     handle(req, res).catch(error => {
       log.error({ err: error }, "MCP request failed");
       if (res.headersSent) res.destroy();

@@ -1,0 +1,27 @@
+import type { ModelCatalog } from "../backends/catalog.js";
+import type { Agent } from "./agentFile.js";
+import type { ModelSource, Target } from "./copilotInvoker.js";
+import { OrchestratorError } from "./orchestratorError.js";
+
+/** The models of the portal: what the agent prefers, what the settings name, else what there is. */
+export function catalogModels(catalog: ModelCatalog, model: string | undefined): ModelSource {
+  return {
+    async targetFor(agent: Agent): Promise<Target> {
+      for (const id of [...agent.models, ...(model ? [model] : [])]) {
+        const found = await catalog.find(id);
+        if (found) return found.target;
+      }
+      const { models, notices } = await catalog.list();
+      // The subscription has a usual model of its own.
+      if (models.some(({ backend }) => backend === "github")) return {};
+      const [first] = models;
+      const found = first && (await catalog.find(first.id));
+      if (found) return found.target;
+      throw OrchestratorError.notAvailable(
+        "There is no model.",
+        notices.map(({ message }) => message).join(" "),
+      );
+    },
+    needsSignIn: async () => (await catalog.list()).models.length === 0,
+  };
+}

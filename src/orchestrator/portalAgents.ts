@@ -1,0 +1,41 @@
+import type { RequestHandler } from "express";
+import type { ModelCatalog } from "../backends/catalog.js";
+import type { Log } from "../log.js";
+import { repoRoot } from "../paths.js";
+import { StartError } from "../startError.js";
+import { catalogModels } from "./catalogModels.js";
+import type { RuntimeSource } from "./copilotInvoker.js";
+import { createOrchestrator } from "./createOrchestrator.js";
+import { ConfigError, type OrchestratorConfig, readOrchestratorConfig } from "./orchestratorConfig.js";
+
+export interface PortalAgentsParts {
+  env: Readonly<Record<string, string | undefined>>;
+  runtimes: RuntimeSource;
+  catalog: ModelCatalog;
+  log: Log;
+}
+
+export interface PortalAgents {
+  /** What answers at `/mcp`. */
+  mcp: RequestHandler;
+  close(): Promise<void>;
+}
+
+/** The portal has its own log, port, guard and models; these variables mean the program that stands alone. */
+const notOurs = /^(?:LOG_LEVEL|MCP_TRANSPORT|MCP_HTTP_.*|MCP_ALLOWED_.*|COPILOT_PROVIDER_.*)$/;
+
+export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig {
+  const ours = Object.entries(env).filter(([name]) => !notOurs.test(name));
+  try {
+    return readOrchestratorConfig(Object.fromEntries(ours), repoRoot);
+  } catch (error) {
+    throw error instanceof ConfigError ? new StartError(error.message) : error;
+  }
+}
+
+/** The orchestrator inside the portal: on its runtime and its models, behind its guard. */
+export function installAgents({ env, runtimes, catalog, log }: PortalAgentsParts): PortalAgents {
+  const config = portalConfig(env);
+  const module = createOrchestrator({ config, log, runtimes, models: catalogModels(catalog, config.model) });
+  return { mcp: module.httpRouter().router, close: () => module.close() };
+}
