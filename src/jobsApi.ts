@@ -71,8 +71,8 @@ const nobody: ICopilotJobCallback = {
   workStopped: () => {},
 };
 
-async function startFromBody(jobName: string, body: string) {
-  const { workingDirectory, userInput } = parseJobBody(body);
+/** For callers from outside: what they sent is checked first. */
+export async function startCheckedJob(jobName: string, workingDirectory: string, userInput: string) {
   const current = await taskParts().installed.current();
   const job = jobNamed(current?.entry, jobName);
   await checkWorkingDirectory(workingDirectory);
@@ -177,7 +177,10 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       body: "text",
       bodyDescription: jobBody,
       answers: { json: either(object({ jobId: text }), startErrors) },
-      handler: ({ params, body }) => startFromBody(params.jobName, body),
+      handler: ({ params, body }) => {
+        const { workingDirectory, userInput } = parseJobBody(body);
+        return startCheckedJob(params.jobName, workingDirectory, userInput);
+      },
     }),
     defineRoute({
       path: "copilot/job/{jobName}/plan",

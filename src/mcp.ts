@@ -88,7 +88,11 @@ async function health(config: OrchestratorConfig, log: Log): Promise<void> {
 
 function readConfig(failExit: number): OrchestratorConfig {
   try {
-    return readOrchestratorConfig(process.env);
+    const config = readOrchestratorConfig(process.env);
+    if (!config.exposeJobs) return config;
+    throw new ConfigError([
+      "MCP_EXPOSE_JOBS: jobs run in the portal; connect to its /mcp, which takes this setting",
+    ]);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -78,7 +78,14 @@ export function createPortal(parts: PortalOptions): Portal {
   else if (!options.test) installed.use(builtInEntry, modelAlternatives);
   installTasks({ engine, installed });
 
-  const agents = installAgents({ env: process.env, runtimes, catalog: models, log });
+  const agents = installAgents({
+    env: process.env,
+    runtimes,
+    catalog: models,
+    logs,
+    url: () => `http://localhost:${port}`,
+    log,
+  });
 
   const routes = [
     ...portalRoutes({

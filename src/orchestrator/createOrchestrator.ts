@@ -27,7 +27,7 @@ export interface CreateOptions {
   permissionHandler?: PermissionHandler;
   clock?: Clock;
   /** More tools on the same dispatcher. */
-  moreTools?: (orchestrator: Orchestrator) => readonly McpTool[];
+  moreTools?: () => readonly McpTool[];
 }
 
 function sourceOf({ copilotClient, runtimes }: CreateOptions): RuntimeSource {
@@ -59,7 +59,7 @@ export function createOrchestrator(options: CreateOptions) {
   const orchestrator = new Orchestrator({ config, runner, clock, agents: () => folder.current() });
   const tools = [
     ...orchestratorTools(orchestrator, config, { clock, log }),
-    ...(options.moreTools?.(orchestrator) ?? []),
+    ...(options.moreTools?.() ?? []),
   ];
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const routers: McpRouter[] = [];

@@ -2,16 +2,22 @@ import type { RequestHandler } from "express";
 import type { ModelCatalog } from "../backends/catalog.js";
 import type { Log } from "../log.js";
 import { repoRoot } from "../paths.js";
+import type { LiveLogs } from "../sharedApi.js";
 import { StartError } from "../startError.js";
+import { systemClock } from "./agentRunner.js";
 import { catalogModels } from "./catalogModels.js";
 import type { RuntimeSource } from "./copilotInvoker.js";
 import { createOrchestrator } from "./createOrchestrator.js";
+import { jobTools } from "./jobsAsTools.js";
 import { ConfigError, type OrchestratorConfig, readOrchestratorConfig } from "./orchestratorConfig.js";
 
 export interface PortalAgentsParts {
   env: Readonly<Record<string, string | undefined>>;
   runtimes: RuntimeSource;
   catalog: ModelCatalog;
+  logs: LiveLogs;
+  /** Where the portal is open. */
+  url(): string;
   log: Log;
 }
 
@@ -34,8 +40,14 @@ export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig 
 }
 
 /** The orchestrator inside the portal: on its runtime and its models, behind its guard. */
-export function installAgents({ env, runtimes, catalog, log }: PortalAgentsParts): PortalAgents {
+export function installAgents({ env, runtimes, catalog, logs, url, log }: PortalAgentsParts): PortalAgents {
   const config = portalConfig(env);
-  const module = createOrchestrator({ config, log, runtimes, models: catalogModels(catalog, config.model) });
+  const module = createOrchestrator({
+    config,
+    log,
+    runtimes,
+    models: catalogModels(catalog, config.model),
+    moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),
+  });
   return { mcp: module.httpRouter().router, close: () => module.close() };
 }

@@ -63,7 +63,7 @@ export interface RanJob {
 export async function portalWithEntry(
   t: TestContext,
   entry: EntryOfTest,
-  options: { models?: string[]; args?: string[]; config?: object } = {},
+  options: { models?: string[]; args?: string[]; config?: object; env?: NodeJS.ProcessEnv } = {},
 ): Promise<JobsPortal> {
   const { script, ...rest } = puppet();
   const model = await startScriptedModel(t, { script, ...(options.models && { models: options.models }) });
@@ -77,7 +77,7 @@ export async function portalWithEntry(
     await writeFile(file, JSON.stringify(options.config));
     args.push("--config", file);
   }
-  const portal = await startPortal(t, { model, args });
+  const portal = await startPortal(t, { model, args, ...(options.env && { env: options.env }) });
   const call = async <T>(path: string, body = "") => (await portal.api<T>(path, { body })).body;
   const log = async (path: string) => {
     const { token } = await call<{ token: string }>("token");
