@@ -144,10 +144,6 @@ export class FlowChart extends EventTarget {
     node.querySelector(".mark")?.setAttribute("d", status ? (marks[status] ?? "") : "");
     set(".detail", detail);
     set("title", tip);
-    node.setAttribute(
-      "aria-label",
-      [node.querySelector(".name")?.textContent, status, detail].filter(Boolean).join(", "),
-    );
   }
 
   /** @param {number} zoom @param {{x: number, y: number}} [at] the point of the window that stays where it is */
@@ -189,11 +185,10 @@ export class FlowChart extends EventTarget {
       svgElement("text", { class: "name", y: -5 }, label),
       svgElement("text", { class: "detail", y: 15 }),
       svgElement("path", { class: "mark", transform: `translate(${x - 14} 0)` }),
-      svgElement("title", {}, label),
     );
+    group.querySelector(".label-container")?.append(svgElement("title", {}));
     group.setAttribute("tabindex", "0");
     group.setAttribute("role", "button");
-    group.setAttribute("aria-label", label);
     group.dataset.workId = String(workId);
     this.#nodes.set(workId, group);
   }

@@ -48,16 +48,68 @@ function jobItem(job) {
   };
 }
 
-/** A kind that cannot be listed leaves the other alone. @param {string} kind @param {string} search @param {string} before */
-async function list(kind, search, before) {
-  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
-  if (search) query.set("search", search);
-  if (before) query.set("before", before);
-  const answer = await api(`copilot/${kind}/history?${query}`).catch(() => ({}));
-  return /** @type {any[]} */ (answer[`${kind}s`] ?? []);
+/** One kind, page by page. A kind that cannot be listed leaves the other alone. */
+class Pages {
+  /** @type {HistoryItem[]} */
+  #waiting = [];
+  /** Where the next page begins; unset when there is none. @type {string | undefined} */
+  #next = "";
+  #kind;
+  #search;
+  #itemOf;
+
+  /** @param {"session" | "job"} kind @param {string} search @param {(answer: any) => HistoryItem} itemOf */
+  constructor(kind, search, itemOf) {
+    this.#kind = kind;
+    this.#search = search;
+    this.#itemOf = itemOf;
+  }
+
+  /** The newest item that was not taken yet. */
+  async first() {
+    while (this.#waiting.length === 0 && this.#next !== undefined) await this.#load();
+    return this.#waiting[0];
+  }
+
+  take() {
+    return this.#waiting.shift();
+  }
+
+  async #load() {
+    const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
+    if (this.#search && this.#kind === "session") query.set("search", this.#search);
+    if (this.#next) query.set("before", this.#next);
+    const answer = await api(`copilot/${this.#kind}/history?${query}`).catch(() => ({}));
+    this.#next = answer.next;
+    const items = /** @type {any[]} */ (answer[`${this.#kind}s`] ?? []).map(this.#itemOf);
+    // Jobs are not searched by the server.
+    const words = this.#search.toLowerCase();
+    this.#waiting.push(
+      ...items.filter(
+        ({ kind, name, about }) =>
+          kind === "Session" || [name, ...about].join(" ").toLowerCase().includes(words),
+      ),
+    );
+  }
 }
 
-/** @param {HistoryItem} item @param {() => void} refresh */
+/** The next items of both kinds, newest first. @param {Pages} a @param {Pages} b */
+async function takePage(a, b) {
+  /** @type {HistoryItem[]} */
+  const page = [];
+  while (page.length < PAGE_SIZE) {
+    const [x, y] = await Promise.all([a.first(), b.first()]);
+    const taken = x && (!y || x.startTime > y.startTime) ? a.take() : b.take();
+    if (!taken) break;
+    page.push(taken);
+  }
+  return page;
+}
+
+/** @param {string} status */
+const isRunning = status => status === "Running" || status === "Busy";
+
+/** What else can be done; nothing for a job that has ended. @param {HistoryItem} item @param {() => void} refresh */
 function menu({ kind, id, name, status }, refresh) {
   const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
   const items = element("div", { className: "menu-items card" });
@@ -70,18 +122,15 @@ function menu({ kind, id, name, status }, refresh) {
   items.addEventListener("click", () => {
     details.open = false;
   });
-  const add = (
-    /** @type {string} */ label,
-    /** @type {() => Promise<unknown>} */ action,
-    className = "quiet small",
-  ) => {
-    const button = element("button", { className, type: "button" }, label);
-    button.addEventListener("click", async () => {
-      await action().then(refresh, error => showProblem(messageOf(error)));
-    });
+  const add = (/** @type {string} */ label, /** @type {() => Promise<unknown>} */ action) => {
+    const button = element("button", { className: "quiet small", type: "button" }, label);
+    button.addEventListener("click", () => action().then(refresh, error => showProblem(messageOf(error))));
     items.append(button);
   };
-  if (kind === "Session") {
+  if (kind === "Job") {
+    if (status === "Paused") add("Continue", () => api(`${path}/continue`, ""));
+    if (isRunning(status) || status === "Paused") add("Stop", () => api(`${path}/stop`, ""));
+  } else {
     if (status === "Closed")
       add("Reopen", async () => {
         await api(`${path}/reopen`, "");
@@ -99,22 +148,17 @@ function menu({ kind, id, name, status }, refresh) {
           `Export as ${format === "json" ? "JSON" : "Markdown"}`,
         ),
       );
-  }
-  add(
-    "Delete",
-    async () => {
+    add("Delete", async () => {
       if (await ask(`Delete “${name}” for good?`, "Delete")) await api(`${path}/delete`, "");
-    },
-    "danger quiet small",
-  );
-  return details;
+    });
+  }
+  return items.hasChildNodes() ? details : "";
 }
 
 /** @param {HistoryItem} item @param {() => void} refresh */
 function row(item, refresh) {
   const { kind, name, status, startTime, endTime, about, address } = item;
-  const isOver = status !== "Running" && status !== "Busy";
-  const end = endTime && isOver ? new Date(endTime) : new Date();
+  const end = endTime && !isRunning(status) ? new Date(endTime) : new Date();
   const details = [
     formatTime(new Date(startTime)),
     formatDuration(end.getTime() - new Date(startTime).getTime()),
@@ -153,44 +197,40 @@ export function showHistory() {
   const place = byId("historyList", HTMLElement);
   /** @type {HistoryItem[]} */
   let shown = [];
-  let asked = 0;
+  /** @type {[Pages, Pages]} */
+  let pages;
 
-  /** @param {string} before */
-  async function load(before) {
-    asked += 1;
-    const mine = asked;
+  /** @param {boolean} isMore false: from the newest on */
+  async function load(isMore) {
     const words = search.value.trim();
-    const [sessions, jobs] = await Promise.all([list("session", words, before), list("job", words, before)]);
+    if (!isMore) pages = [new Pages("session", words, sessionItem), new Pages("job", words, jobItem)];
+    const mine = pages;
+    const page = await takePage(...mine);
+    const hasMore = (await Promise.all(mine.map(one => one.first()))).some(Boolean);
     // An older question may be answered later.
-    if (mine !== asked) return;
-    const found = [...sessions.map(sessionItem), ...jobs.map(jobItem)];
-    found.sort((a, b) => b.startTime.localeCompare(a.startTime));
-    const page = found.slice(0, PAGE_SIZE);
-    shown = before === "" ? page : [...shown, ...page];
-    more.hidden = found.length < PAGE_SIZE;
-    showProblem(
-      shown.length > 0
-        ? ""
-        : words
-          ? `Nothing matches “${words}”.`
-          : "Nothing has run yet. Start a session above, or choose a job.",
-    );
+    if (mine !== pages) return;
+    shown = isMore ? [...shown, ...page] : page;
+    more.hidden = !hasMore;
+    const nothing = words
+      ? `Nothing matches “${words}”.`
+      : "Nothing has run yet. Start a session above, or choose a job.";
+    showProblem(shown.length > 0 ? "" : nothing);
     if (!place.querySelector("details[open]"))
-      place.replaceChildren(...shown.map(item => row(item, () => load(""))));
+      place.replaceChildren(...shown.map(item => row(item, () => load(false))));
   }
 
   let timer = 0;
   search.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => load(""), SEARCH_DELAY_MS);
+    timer = setTimeout(() => load(false), SEARCH_DELAY_MS);
   });
-  more.addEventListener("click", () => load(shown.at(-1)?.startTime ?? ""));
+  more.addEventListener("click", () => load(true));
   document.addEventListener("click", event => {
     for (const open of place.querySelectorAll("details[open]"))
       if (!open.contains(/** @type {Node} */ (event.target))) open.removeAttribute("open");
   });
   setInterval(() => {
-    if (!document.hidden && shown.length <= PAGE_SIZE && !place.contains(document.activeElement)) load("");
+    if (!document.hidden && shown.length <= PAGE_SIZE && !place.contains(document.activeElement)) load(false);
   }, REFRESH_MS);
-  load("");
+  load(false);
 }

@@ -23,9 +23,47 @@ function table(head, rows) {
   );
 }
 
-/** @param {unknown} job @param {unknown} chart */
-export function jobDefinition(job, chart) {
-  return element("div", { className: "tracking-about" }, json("Definition", job), json("Chart", chart));
+/** @typedef {{attempts: number, prompts: number, sessions: number, premiumRequests: number}} Amount */
+/**
+ * What a job could do (src/jobs/plan.ts).
+ * @typedef {object} Plan
+ * @property {{workIdInJob: number, taskId: string, modelId: string, multiplier: number | null, always: boolean, unbounded: boolean, withoutCrashes: Amount}[]} tasks
+ * @property {Amount} withoutCrashes
+ * @property {boolean} unbounded
+ * @property {{error: string, message: string}[]} missing
+ */
+
+/** @param {Plan} plan */
+function planned({ tasks, withoutCrashes, unbounded, missing }) {
+  const { prompts, sessions, premiumRequests } = withoutCrashes;
+  const most = `${formatCount(prompts)} prompts in ${formatCount(sessions)} sessions, ${formatCount(premiumRequests)} premium requests`;
+  const rows = tasks.map(task => [
+    task.taskId,
+    task.modelId,
+    task.multiplier === null ? "not available" : `${task.multiplier} ×`,
+    String(task.withoutCrashes.attempts),
+    task.unbounded ? "as often as its loop goes round" : task.always ? "always" : "if its condition says so",
+  ]);
+  return element(
+    "section",
+    {},
+    element("h3", {}, "Plan"),
+    element(
+      "p",
+      {},
+      `At most ${most}${unbounded ? "; each loop is counted once" : ""}. Nothing runs in a preview.`,
+    ),
+    ...missing.map(({ message }) => element("p", { className: "notice", "data-level": "warning" }, message)),
+    table(["Task", "Model", "Premium", "Attempts", "Runs"], rows),
+  );
+}
+
+/** @param {unknown} job @param {unknown} chart @param {Plan} [plan] */
+export function jobDefinition(job, chart, plan) {
+  const about = element("div", { className: "tracking-about" });
+  if (plan) about.append(planned(plan));
+  about.append(json("Definition", job), json("Chart", chart));
+  return about;
 }
 
 /**

@@ -8,41 +8,80 @@
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
 const endPattern = /^onEnd(Reasoning|Message|ToolExecution)$/;
 const deltaPattern = /^on(Reasoning|Message|ToolExecution)$/;
+/** What gets a place of its own in the conversation. */
+const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
-/** The blocks of one tab: kept as few responses as they can be, so that an unseen tab costs little. */
+/** @typedef {{time: number, owner: string, responses: SessionResponse[]}} Part */
+
+/**
+ * What one tab shows: rounds of sessions and decisions, in the order of their times, however the logs arrive.
+ * Kept as few responses as they can be, so that an unseen tab costs little.
+ */
 export class TabLog {
-  /** @type {SessionResponse[]} */
-  responses = [];
-  /** Called with each response that comes, while somebody looks. @type {((response: SessionResponse) => void) | undefined} */
-  onResponse;
+  /** @type {Part[]} */
+  #parts = [];
+  /** The part of a session that its responses belong to. @type {Map<string, Part>} */
+  #current = new Map();
   /** The one delta that stands for all deltas of an open block. @type {Map<string, SessionResponse>} */
   #deltas = new Map();
+  /** Called with each response that comes, while somebody looks. @type {((response: SessionResponse) => void) | undefined} */
+  onResponse;
+  /** Called when something came that belongs before what was shown. @type {(() => void) | undefined} */
+  onReorder;
 
   /** @param {string} name */
   constructor(name) {
     this.name = name;
   }
 
-  /** @param {SessionResponse} response */
-  add(response) {
+  get responses() {
+    return this.#parts.flatMap(part => part.responses);
+  }
+
+  /** @param {SessionResponse} response @param {string} owner the session that it comes from, or the task */
+  add(response, owner) {
+    const isInOrder = this.#put(response, owner);
+    if (isInOrder) this.onResponse?.(response);
+    else this.onReorder?.();
+  }
+
+  /** @param {SessionResponse} response @param {string} owner */
+  #put(response, owner) {
     const callback = response.callback ?? "";
     const key = `${callback.replace(/^onEnd/, "on")}-${response.reasoningId ?? response.messageId ?? response.toolCallId}`;
     const earlier = this.#deltas.get(key);
+    if (deltaPattern.test(callback) && earlier) {
+      earlier.delta += response.delta;
+      return true;
+    }
+    const part = this.#partOf(response, owner);
+    if (deltaPattern.test(callback)) {
+      const first = { ...response };
+      this.#deltas.set(key, first);
+      part.responses.push(first);
+      return true;
+    }
     if (endPattern.test(callback)) {
+      // The end of a tool call does not repeat what came while it ran.
       if (earlier && callback !== "onEndToolExecution") earlier.delta = "";
       this.#deltas.delete(key);
-      this.responses.push(response);
-    } else if (deltaPattern.test(callback)) {
-      if (earlier) earlier.delta += response.delta;
-      else {
-        const first = { ...response };
-        this.#deltas.set(key, first);
-        this.responses.push(first);
-      }
-    } else this.responses.push(response);
-    this.onResponse?.(response);
+    }
+    part.responses.push(response);
+    return part === this.#parts.at(-1) || !placedPattern.test(callback);
+  }
+
+  /** What has a time begins a part. @param {SessionResponse} response @param {string} owner */
+  #partOf({ time }, owner) {
+    const current = this.#current.get(owner);
+    if (typeof time !== "number" && current) return current;
+    /** @type {Part} */
+    const part = { time: time ?? this.#parts.at(-1)?.time ?? 0, owner, responses: [] };
+    const later = this.#parts.findIndex(other => other.time > part.time);
+    this.#parts.splice(later < 0 ? this.#parts.length : later, 0, part);
+    this.#current.set(owner, part);
+    return part;
   }
 }
 
@@ -85,6 +124,8 @@ export class JobState extends EventTarget {
   /** @type {Status} */
   status = "Running";
   error = "";
+  /** @type {string[]} */
+  notices = [];
   /** @type {number | undefined} */
   startTime;
   /** @type {number | undefined} */
@@ -125,24 +166,45 @@ export class JobState extends EventTarget {
   #applyJob(event, time) {
     this.startTime ??= time;
     if (event.jobError) this.error = String(event.jobError);
-    if (event.callback === "workStarted") this.#startWork(Number(event.workId), String(event.taskId), time);
+    if (event.callback === "workWaiting") this.#addRun(event, "Waiting", time);
+    else if (event.callback === "workStarted") this.#startWork(event, time);
     else if (event.callback === "workStopped")
       this.#stopWork(Number(event.workId), event.succeeded === true, time);
     else if (event.callback === "jobSucceeded") this.#end("Succeeded", time);
     else if (event.callback === "jobFailed") this.#end("Failed", time);
     else if (event.callback === "jobCanceled") this.#end("Canceled", time);
+    else if (event.callback === "jobPaused") this.setStatus("Paused");
+    else if (event.callback === "jobContinued") this.setStatus("Running");
+    else if (event.callback === "onNotice") this.#notice(String(event.message));
     else if (event.jobError) this.#end("Failed", time);
   }
 
-  /** @param {number} workId @param {string} taskId @param {number} time */
-  #startWork(workId, taskId, time) {
-    const run = new Run(workId, taskId, time);
-    this.runs.set(workId, run);
+  /** @param {string} message */
+  #notice(message) {
+    this.notices.push(message);
+    this.#tell("job");
+  }
+
+  /** @param {JobEvent} event @param {Status} status @param {number} time */
+  #addRun(event, status, time) {
+    const run = new Run(Number(event.workId), String(event.taskId), time);
+    run.status = status;
+    this.runs.set(run.workId, run);
     this.allRuns.push(run);
-    this.#tasks.set(taskId, run);
-    this.#tell("work", workId);
-    this.#tell("tabs", workId);
-    this.#replay(`task ${taskId}`);
+    this.#tasks.set(run.taskId, run);
+    this.#tell("work", run.workId);
+    this.#tell("tabs", run.workId);
+  }
+
+  /** @param {JobEvent} event @param {number} time */
+  #startWork(event, time) {
+    const waiting = this.#tasks.get(String(event.taskId));
+    if (waiting) {
+      waiting.status = "Running";
+      waiting.startTime = time;
+      this.#tell("work", waiting.workId);
+    } else this.#addRun(event, "Running", time);
+    this.#replay(`task ${event.taskId}`);
   }
 
   /** @param {number} workId @param {boolean} succeeded @param {number} time */
@@ -170,21 +232,23 @@ export class JobState extends EventTarget {
   #applyTask(event) {
     const run = this.#tasks.get(event.id);
     if (!run) return this.#keep(`task ${event.id}`, event);
-    if (event.callback === "taskDecision") this.#decide(run, String(event.reason));
+    if (event.callback === "taskDecision") this.#decide(run, event);
     else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
-    else if (event.taskError) run.driving.add({ sessionError: String(event.taskError) });
+    else if (event.taskError)
+      run.driving.add({ sessionError: String(event.taskError), time: event.time }, event.id);
     this.#tell("work", run.workId);
   }
 
-  /** @param {Run} run @param {string} reason */
-  #decide(run, reason) {
+  /** @param {Run} run @param {JobEvent} event */
+  #decide(run, event) {
+    const reason = String(event.reason);
     const retry = retryPattern.exec(reason);
     if (retry) {
       run.attempt = Number(retry[1]) + 1;
       run.attempts = Number(retry[2]) + 1;
     }
     run.verdict = verdictPattern.exec(reason)?.[1] ?? run.verdict;
-    run.driving.add({ callback: "taskDecision", reason });
+    run.driving.add({ callback: "taskDecision", reason, time: event.time }, event.id);
   }
 
   /** @param {Run} run @param {JobEvent} event */
@@ -205,7 +269,7 @@ export class JobState extends EventTarget {
     const { run, tab, isDriving } = known;
     if (isDriving)
       for (const name of idNames) if (name in response) response[name] = `${id}/${response[name]}`;
-    tab.add(response);
+    tab.add(response, id);
     if (response.callback === "onUsage") this.#addUsage(run, response);
     if (response.callback === "onStartToolExecution") this.#noteFile(response);
   }

@@ -1,10 +1,11 @@
 // A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
 import { api, messageOf, part, withProgress } from "./api.js";
-import { workIdOf } from "./chartSource.js";
+import { kindOf, workIdOf } from "./chartSource.js";
 import { ask } from "./dialog.js";
 import { byId, element } from "./dom.js";
 import { FlowChart } from "./flowChartMermaid.js";
 import { formatDuration } from "./format.js";
+import { nextFrame } from "./frame.js";
 import { jobDefinition, jobSummary } from "./jobAbout.js";
 import { JobState } from "./jobState.js";
 import { bindNotifications, notify, setPageState } from "./pageState.js";
@@ -29,19 +30,27 @@ const pageStates = new Map([
 const query = new URLSearchParams(location.search);
 const jobName = query.get("jobName") ?? "";
 const jobId = query.get("jobId");
+const jobPath = `copilot/job/${part(jobId ?? "")}`;
 
 const tracking = byId("tracking", HTMLElement);
 const panel = byId("panel", HTMLElement);
 const tabList = byId("tabs", HTMLElement);
 const stopJob = byId("stopJob", HTMLButtonElement);
+const continueJob = byId("continueJob", HTMLButtonElement);
 const timelineDiv = byId("timeline", HTMLElement);
 const state = new JobState();
 const chart = new FlowChart(byId("chart", HTMLElement));
 const timeline = new Timeline(timelineDiv, labelOf);
-/** @type {{jobs: Record<string, unknown>, chart: Record<string, import("./chartSource.js").ChartGraph>}} */
-let listed = { jobs: {}, chart: {} };
+/** @type {{job: unknown, chart: import("./chartSource.js").ChartGraph}} */
+let definition = { job: {}, chart: { nodes: [] } };
+/** What the job could do; only in a preview. @type {import("./jobAbout.js").Plan | undefined} */
+let plan;
 /** @type {Map<number, string>} */
 const labels = new Map();
+/** The tasks that answer a question of the job. @type {Set<number>} */
+const conditions = new Set();
+/** The most attempts that each task may take. @type {Map<number, number>} */
+const attempts = new Map();
 /** @type {number | undefined} */
 let selected;
 /** The tab that is shown, and the run it belongs to. @type {{run: Run, tab: TabLog} | undefined} */
@@ -66,16 +75,23 @@ function showJob() {
   label.dataset.status = status;
   stopJob.hidden = !jobId;
   stopJob.disabled = state.isOver;
+  continueJob.hidden = status !== "Paused";
+  byId("notices", HTMLElement).replaceChildren(
+    ...state.notices.map(text => element("p", { className: "notice", "data-level": "warning" }, text)),
+  );
   setPageState(`${jobName} ${status.toLowerCase()}`, pageStates.get(status) ?? "idle");
   if (selected === undefined) showAbout();
 }
 
-/** @param {Run} run */
+/** How a run is doing, or what came of it: the outcome of a condition is an answer. @param {Run} run */
 function detailOf(run) {
-  const elapsed = formatDuration((run.endTime ?? Date.now()) - run.startTime);
   if (run.status === "Waiting") return "waiting";
-  if (run.isOver) return `${run.attempt} attempt${run.attempt === 1 ? "" : "s"}, ${elapsed}`;
-  return `attempt ${run.attempt}${run.attempts ? ` of ${run.attempts}` : ""}, ${elapsed}`;
+  const elapsed = formatDuration((run.endTime ?? Date.now()) - run.startTime);
+  const most = run.attempts ?? attempts.get(run.workId);
+  if (!run.isOver) return `attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
+  const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
+  const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
+  return `${verdict}, ${run.attempt} attempt${run.attempt === 1 ? "" : "s"}, ${elapsed}`;
 }
 
 /** @param {Run} run */
@@ -84,7 +100,7 @@ function showRun(run) {
   chart.setState(run.workId, {
     status,
     detail: detailOf(run),
-    tip: [labelOf(run.workId), run.verdict].filter(Boolean).join("\n"),
+    tip: run.verdict,
   });
   if (run.workId !== selected) return;
   const shownStatus = byId("rightStatus", HTMLElement);
@@ -107,12 +123,12 @@ function showAbout() {
   byId("rightStatus", HTMLElement).textContent = "";
   tabList.hidden = true;
   panel.replaceChildren(
-    state.isOver ? jobSummary(state, labelOf) : jobDefinition(listed.jobs[jobName], listed.chart[jobName]),
+    state.isOver ? jobSummary(state, labelOf) : jobDefinition(definition.job, definition.chart, plan),
   );
 }
 
 function stopShowing() {
-  if (shown) shown.tab.onResponse = undefined;
+  if (shown) Object.assign(shown.tab, { onResponse: undefined, onReorder: undefined });
   shown = undefined;
 }
 
@@ -132,7 +148,16 @@ function showTab(run, tab) {
   };
   for (const response of tab.responses) render(response);
   tab.onResponse = render;
+  tab.onReorder = () => nextFrame(showAgain);
   showTabs(run);
+}
+
+/** The tab that is shown, from its beginning. */
+function showAgain() {
+  if (!shown) return;
+  const { run, tab } = shown;
+  stopShowing();
+  showTab(run, tab);
 }
 
 /** @param {Run} run */
@@ -201,15 +226,30 @@ function showView(view) {
   if (view === "timeline") timeline.show(state.allRuns);
 }
 
-async function showChart() {
-  listed = await api("copilot/job");
-  const graph = listed.chart[jobName];
-  if (!graph) throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
-  for (const node of graph.nodes) {
-    const workId = workIdOf(node.hint);
-    if (workId !== undefined) labels.set(workId, node.label ?? "");
+/** A started job has its own copy; a preview shows what is installed now. */
+async function loadDefinition() {
+  if (jobId) {
+    const status = await api(`${jobPath}/status`);
+    definition = status;
+    for (const task of status.tasks) attempts.set(task.workIdInJob, task.attempts);
+    return;
   }
-  await withProgress(byId("label", HTMLElement), () => chart.show(graph));
+  const { jobs, chart: charts } = await api("copilot/job");
+  if (!Object.hasOwn(jobs, jobName))
+    throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
+  definition = { job: jobs[jobName], chart: charts[jobName] };
+  plan = await api(`copilot/job/${part(jobName)}/plan`, `${query.get("wb") ?? ""}\n`);
+}
+
+async function showChart() {
+  await loadDefinition();
+  for (const node of definition.chart.nodes) {
+    const workId = workIdOf(node.hint);
+    if (workId === undefined) continue;
+    labels.set(workId, node.label ?? "");
+    if (kindOf(node.hint) === "CondNode") conditions.add(workId);
+  }
+  await chart.show(definition.chart);
   for (const run of state.runs.values()) showRun(run);
 }
 
@@ -227,8 +267,7 @@ function follow() {
   });
   setInterval(tick, TICK_MS);
   readEvents({
-    path: `copilot/job/${part(jobId ?? "")}/events?all=1`,
-    aboutPath: `copilot/job/${part(jobId ?? "")}/status`,
+    path: `${jobPath}/events?all=1`,
     onResponse: event => state.apply(event),
     onEnd: error => {
       if (error === "JobNotFound") showProblem("This job is gone: it was deleted, or its address is wrong.");
@@ -244,10 +283,15 @@ function listen() {
     );
   stopJob.addEventListener("click", async () => {
     if (!(await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))) return;
-    await withProgress(stopJob, () => api(`copilot/job/${part(jobId ?? "")}/stop`, "")).catch(error =>
+    await withProgress(stopJob, () => api(`${jobPath}/stop`, "")).catch(error =>
       showProblem(messageOf(error)),
     );
   });
+  continueJob.addEventListener("click", () =>
+    withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(error =>
+      showProblem(messageOf(error)),
+    ),
+  );
   byId("showChart", HTMLElement).addEventListener("click", () => showView("chart"));
   byId("showTimeline", HTMLElement).addEventListener("click", () => showView("timeline"));
   byId("showDetails", HTMLElement).addEventListener("click", () => {
@@ -278,8 +322,5 @@ else {
   listen();
   showJob();
   if (jobId) follow();
-  showChart().then(
-    () => showJob(),
-    error => showProblem(messageOf(error)),
-  );
+  withProgress(byId("label", HTMLElement), showChart).then(showJob, error => showProblem(messageOf(error)));
 }

@@ -135,7 +135,10 @@ else {
     start();
   });
   preview.addEventListener("click", () => {
-    window.open(`/jobTracking.html?jobName=${part(chosenJob() ?? "")}`, "_blank");
+    window.open(
+      `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`,
+      "_blank",
+    );
   });
   stopServer.addEventListener("click", stop);
   load();

@@ -99,7 +99,7 @@ export function openSessionView(sessionId, showOver) {
   }
 
   function read() {
-    stopReading = readEvents({ path: `${path}/events`, aboutPath: path, onResponse, onEnd });
+    stopReading = readEvents({ path: `${path}/events`, onResponse, onEnd });
   }
 
   /** Follows a task that runs in this session. @param {string} taskId */
@@ -107,7 +107,6 @@ export function openSessionView(sessionId, showOver) {
     runsTask = true;
     const stop = readEvents({
       path: `copilot/task/${part(taskId)}/events`,
-      aboutPath: `copilot/task/${part(taskId)}`,
       onResponse: response => {
         if (response.callback === "taskDecision")
           renderer.addUserMessage(String(response.reason), "TaskDecision");

@@ -1,5 +1,4 @@
 // One live log, from its beginning to its end, whatever happens to the connection in between.
-import { api } from "./api.js";
 import { connection } from "./connection.js";
 import { nextFrame } from "./frame.js";
 
@@ -14,13 +13,12 @@ const MAX_RETRY_MS = 5_000;
 /**
  * @typedef {object} StreamOptions
  * @property {string} path of the events, below /api/
- * @property {string} aboutPath answers `…NotFound` when there is no such log
  * @property {(response: any) => void} onResponse
  * @property {(error: string) => void} [onEnd] the log is closed, or there is none: `SessionClosed`, `JobNotFound` …
  */
 
 /** @param {StreamOptions} options @returns {() => void} stops reading */
-export function readEvents({ path, aboutPath, onResponse, onEnd }) {
+export function readEvents({ path, onResponse, onEnd }) {
   /** @type {EventSource | undefined} */
   let source;
   let last = "";
@@ -47,11 +45,15 @@ export function readEvents({ path, aboutPath, onResponse, onEnd }) {
     nextFrame(apply);
   }
 
+  function address() {
+    const after = last === "" ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(last)}`;
+    return `/api/${path}${after}`;
+  }
+
   function open() {
     source?.close();
     if (isOver) return;
-    const after = last === "" ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(last)}`;
-    source = new EventSource(`/api/${path}${after}`);
+    source = new EventSource(address());
     source.addEventListener("message", event => {
       last = event.lastEventId;
       retryMs = FIRST_RETRY_MS;
@@ -62,18 +64,21 @@ export function readEvents({ path, aboutPath, onResponse, onEnd }) {
     source.addEventListener("error", onError);
   }
 
-  /** The browser would try again by itself, but not after an answer of a server that is still starting. */
+  /** An EventSource does not tell what went wrong, and gives up on a server that is still starting: ask in its place. */
   async function onError() {
     source?.close();
-    try {
-      await api(aboutPath);
+    const asking = new AbortController();
+    const response = await fetch(address(), { signal: asking.signal }).catch(() => undefined);
+    if (isOver) return asking.abort();
+    if (response?.headers.get("content-type")?.startsWith("text/event-stream")) {
+      asking.abort();
       setTimeout(open, retryMs);
       retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? String(error.code) : "";
-      if (/NotFound$/.test(code)) finish(code);
-      else if (!isOver) connection.lost();
+      return;
     }
+    const answer = await response?.json().catch(() => undefined);
+    if (response?.ok && /NotFound$/.test(answer?.error)) finish(answer.error);
+    else connection.lost();
   }
 
   let lastTick = Date.now();

@@ -1,7 +1,9 @@
 import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import { generateChartNodes } from "../jobsChart.js";
 import type { Entry, Work } from "../jobsDef.js";
 import type { JobRecord } from "./jobRecords.js";
 import type { WorkRun, WorkStatus } from "./jobWorks.js";
+import { amountsOf } from "./planAmounts.js";
 import { walkWork } from "./workTree.js";
 
 const jobStatus = oneOfTexts("Running", "Paused", "Succeeded", "Failed", "Canceled");
@@ -18,10 +20,13 @@ export const jobSummary = object(summaryFields);
 export const jobDetails = object({
   ...summaryFields,
   "error?": text,
+  job: { type: "object" },
+  chart: { type: "object" },
   tasks: list(
     object({
       workIdInJob: number,
       taskName: text,
+      attempts: number,
       "taskId?": text,
       status: oneOfTexts("NotStarted", "Waiting", "Running", "Succeeded", "Failed", "Canceled"),
     }),
@@ -39,15 +44,24 @@ export function summaryOf(job: JobRecord) {
   };
 }
 
-/** Every task of the tree with its newest run. */
+/** The job as it was started, with each task's largest number of attempts and its newest run. */
 export function detailsOf(job: JobRecord, entry: Entry, runs: readonly WorkRun[]) {
+  const definition = entry.jobs[job.name];
   const newest = new Map(runs.map(run => [run.workIdInJob, run]));
-  const tasks = refsOf(entry.jobs[job.name]?.work).map(({ workIdInJob, taskId: taskName }) => {
+  const tasks = refsOf(definition?.work).map(({ workIdInJob, taskId: taskName }) => {
+    const task = entry.tasks[taskName];
+    const attempts = task ? amountsOf(task, 0, []).withoutCrashes.attempts : 1;
     const run = newest.get(workIdInJob);
-    if (!run) return { workIdInJob, taskName, status: "NotStarted" };
-    return { workIdInJob, taskName, taskId: run.taskId, status: statusIn(job, run.status) };
+    if (!run) return { workIdInJob, taskName, attempts, status: "NotStarted" };
+    return { workIdInJob, taskName, attempts, taskId: run.taskId, status: statusIn(job, run.status) };
   });
-  return { ...summaryOf(job), ...(job.error !== null && { error: job.error }), tasks };
+  return {
+    ...summaryOf(job),
+    ...(job.error !== null && { error: job.error }),
+    job: definition ?? {},
+    chart: definition ? generateChartNodes(definition.work) : { nodes: [] },
+    tasks,
+  };
 }
 
 function statusIn({ status }: JobRecord, run: WorkStatus): WorkStatus | "Canceled" {

@@ -1,5 +1,6 @@
 import { availableTools } from "../jobsDef.js";
 import type { LiveResponse } from "../liveResponse.js";
+import { withTime } from "./taskDiary.js";
 import type { ToolCall } from "./toolCalls.js";
 
 /** What a session's log tells of one round of a task. */
@@ -13,7 +14,7 @@ export interface RoundSoFar {
 
 /** The response that begins a round in the session's log; its name tells it from the rounds of other tasks. */
 export function roundPrompt(round: string, prompt: string): LiveResponse {
-  return { callback: "onGeneratedUserPrompt", prompt, round };
+  return withTime({ callback: "onGeneratedUserPrompt", prompt, round });
 }
 
 /** A round that was interrupted and sent again in the same conversation is one round: all its calls count. */

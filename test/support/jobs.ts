@@ -14,12 +14,13 @@ export type TaskOfTest = Omit<Task, "requireUserInput">;
 export interface EntryOfTest {
   tasks: Record<string, TaskOfTest>;
   jobs?: EntryInput["jobs"];
+  grid?: EntryInput["grid"];
   models?: Record<string, string>;
   drivingSessionRetries?: EntryInput["drivingSessionRetries"];
 }
 
 /** An entry in which every model is the scripted one. */
-export function entryOf({ tasks, jobs = {}, models, drivingSessionRetries }: EntryOfTest): object {
+export function entryOf({ tasks, jobs = {}, grid = [], models, drivingSessionRetries }: EntryOfTest): object {
   const named = Object.entries(tasks).map(([name, task]) => [name, { ...task, requireUserInput: false }]);
   return {
     models: { driving: scriptedModelId, ...models },
@@ -27,7 +28,7 @@ export function entryOf({ tasks, jobs = {}, models, drivingSessionRetries }: Ent
     promptVariables: {},
     tasks: Object.fromEntries(named.map(([name, task]) => [name, withInput(task as Task)])),
     jobs,
-    grid: [],
+    grid,
   };
 }
 
