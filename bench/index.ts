@@ -7,6 +7,7 @@ import type { Row } from "./row.js";
 const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
   deltaDelay: async () => (await import("./deltaDelay.js")).deltaDelayRows(),
+  live: async () => (await import("./live.js")).liveRows(),
   sessions: async () => (await import("./sessions.js")).sessionRows(),
 };
 

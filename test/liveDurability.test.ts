@@ -14,6 +14,7 @@ import {
   readToEnd,
   shareLive,
   startLive,
+  storedEntries,
 } from "./support/live.js";
 import { sseEvents } from "./support/sse.js";
 
@@ -26,13 +27,7 @@ async function responsesOf(from: Live, id: string): Promise<LiveResponse[]> {
   return all;
 }
 
-async function numbersOf(from: Live, id: string): Promise<number[]> {
-  const rows = await from.store.query<{ lines: string }>(
-    "select lines from log_chunks join logs on logs.id = log_id where key = $1 order by first_n",
-    [id],
-  );
-  return rows.flatMap(({ lines }) => lines.split("\n").map(line => Number.parseInt(line, 10)));
-}
+const numbersOf = async (from: Live, id: string) => (await storedEntries(from.store, id)).map(({ n }) => n);
 
 describe("What readers see", () => {
   test("a delta before it is stored, everything else only when it is, and all in order", async () => {
@@ -264,8 +259,8 @@ describe("A damaged line in the store", () => {
     live.logs.rest();
     live.logs.rest();
     await live.store.query(
-      `update log_chunks set lines = case first_n when 2 then '2 - 0 {"callback":' else lines || E'\\nrubbish' end
-       where log_id = (select id from logs where key = $1) and first_n in (2, 3)`,
+      `update log_chunks set lines = case last_n when 2 then '2 - 0 {"callback":' else lines || E'\\nrubbish' end
+       where log_id = (select id from logs where key = $1) and last_n in (2, 3)`,
       [id],
     );
     assert.deepEqual(await responsesOf(live, id), [notice(0), notice(2), notice(3)]);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { append, message, newId, notice, shareLive } from "./support/live.js";
+import { usedBytes } from "./support/memory.js";
 import { type SseEvent, sseEvents } from "./support/sse.js";
 
 const live = await shareLive();
@@ -181,17 +182,3 @@ describe("A reader that never reads", () => {
     assert.ok(bytes > total * megabyte.length);
   });
 });
-
-/** What is reachable, without what is waiting to be collected. */
-async function usedBytes(): Promise<number> {
-  const { setFlagsFromString } = await import("node:v8");
-  const { runInNewContext } = await import("node:vm");
-  setFlagsFromString("--expose-gc");
-  const gc = runInNewContext("gc") as () => void;
-  for (let i = 0; i < 3; i++) {
-    gc();
-    await new Promise(setImmediate);
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}

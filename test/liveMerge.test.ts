@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { OpenBlocks } from "../src/live/blocks.js";
+import { chunkOf, readChunk } from "../src/live/chunk.js";
 import { type Entry, lineOf, parseLines } from "../src/live/entry.js";
 import { type MergeRules, Merger } from "../src/live/merge.js";
 import { Tail } from "../src/live/tail.js";
@@ -136,6 +137,12 @@ describe("What belongs to a block is found by the number of its Start", () => {
   });
 });
 
+function parsed(lines: string, after: number, onDamaged: (line: string) => void): Entry[] {
+  const entries: Entry[] = [];
+  parseLines(lines, after, entries, onDamaged);
+  return entries;
+}
+
 describe("A damaged line of the store", () => {
   const good: Entry[] = [
     { n: 1, part: "s", block: 1, json: '{"callback":"onStartMessage","messageId":"m"}' },
@@ -166,7 +173,7 @@ describe("A damaged line of the store", () => {
         .map(item => (typeof item === "object" ? lineOf(item) : item))
         .join("\n");
       assert.deepEqual(
-        parseLines(lines, 0, bad => seen.push(bad)),
+        parsed(lines, 0, bad => seen.push(bad)),
         good,
       );
       assert.deepEqual(seen, [line, line]);
@@ -176,9 +183,39 @@ describe("A damaged line of the store", () => {
   test("does not bring back a number that was there", () => {
     const lines = [...good, ...good].map(lineOf).join("\n");
     assert.deepEqual(
-      parseLines(lines, 1, () => {}),
+      parsed(lines, 1, () => {}),
       good.slice(1),
     );
+  });
+});
+
+describe("A chunk of the store", () => {
+  const entries = entriesOf(randomLog(randomFrom(7), 500));
+  function read(stored: string, after = 0) {
+    const found: Entry[] = [];
+    const damaged: string[] = [];
+    readChunk(stored, after, found, line => damaged.push(line));
+    return { found, damaged };
+  }
+
+  test("gives back what was put in, plain when it is small and packed when it is large", () => {
+    for (const count of [1, 10, entries.length]) {
+      const some = entries.slice(0, count);
+      const chunk = chunkOf(some);
+      assert.ok(chunk);
+      assert.equal(chunk.lines.startsWith("z:"), chunk.chars > 2_000);
+      assert.equal(chunk.lastN, count);
+      assert.deepEqual(read(chunk.lines), { found: some, damaged: [] });
+      assert.deepEqual(read(chunk.lines, count - 1), { found: some.slice(-1), damaged: [] });
+    }
+    assert.ok((chunkOf(entries)?.lines.length ?? 0) < (chunkOf(entries)?.chars ?? 0) / 2);
+    assert.equal(chunkOf([]), undefined);
+  });
+
+  test("that is packed and damaged is left out as a whole", () => {
+    const lines = chunkOf(entries)?.lines ?? "";
+    for (const bad of [lines.slice(0, -20), `z:A${lines.slice(3)}`, "z:", "z:rubbish"])
+      assert.deepEqual(read(bad), { found: [], damaged: [bad] });
   });
 });
 

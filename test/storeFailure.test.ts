@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -42,7 +43,7 @@ describe("A full disk", () => {
     };
     await assert.rejects(fillUp(), isUnavailable);
 
-    const texts = Array.from({ length: 50 }, (_, i) => `${i} ${"x".repeat(20_000)}`);
+    const texts = Array.from({ length: 50 }, (_, i) => `${i} ${randomBytes(15_000).toString("base64")}`);
     const appended = texts.map(text => live.append(notice(text)));
     await line(({ msg }) => msg === "live logs cannot be written");
     assert.equal(live.visibleN, 1);

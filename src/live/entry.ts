@@ -16,6 +16,9 @@ export interface Entry {
 /** How the store keeps an entry. JSON has no line breaks of its own. */
 export const lineOf = (entry: Entry): string => `${entry.n} ${entry.part} ${entry.block} ${entry.json}`;
 
+const headPattern = /^([1-9]\d*) ([sde-]) (\d+) /;
+
+/** Cut JSON would break the answer it stands in. */
 function isWhole(part: Part, json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);
@@ -25,8 +28,6 @@ function isWhole(part: Part, json: string): boolean {
   }
 }
 
-const headPattern = /^([1-9]\d*) ([sde-]) (\d+) /;
-
 function parseLine(line: string): Entry | undefined {
   const head = headPattern.exec(line);
   if (!head) return undefined;
@@ -35,9 +36,13 @@ function parseLine(line: string): Entry | undefined {
   return isWhole(part, json) ? { n: Number(head[1]), part, block: Number(head[3]), json } : undefined;
 }
 
-/** The entries of stored lines with numbers above `after`. A line that is damaged is left out, never the log. */
-export function parseLines(lines: string, after: number, onDamaged: (line: string) => void): Entry[] {
-  const entries: Entry[] = [];
+/** Adds the entries of stored lines with numbers above `after`. A damaged line is left out, never the log. */
+export function parseLines(
+  lines: string,
+  after: number,
+  entries: Entry[],
+  onDamaged: (line: string) => void,
+): void {
   let last = after;
   for (const line of lines.split("\n")) {
     const entry = parseLine(line);
@@ -47,5 +52,28 @@ export function parseLines(lines: string, after: number, onDamaged: (line: strin
       last = entry.n;
     }
   }
-  return entries;
+}
+
+const space = 32;
+const zero = 48;
+
+/** The same for lines that are known to be whole, at the speed of one pass over them. */
+export function parseTrustedLines(lines: string, after: number, entries: Entry[]): void {
+  let at = 0;
+  function number(): number {
+    let value = 0;
+    for (let code = lines.charCodeAt(at++); code !== space; code = lines.charCodeAt(at++))
+      value = value * 10 + code - zero;
+    return value;
+  }
+  while (at < lines.length) {
+    const lineEnd = lines.indexOf("\n", at);
+    const end = lineEnd === -1 ? lines.length : lineEnd;
+    const n = number();
+    const part = lines[at] as Part;
+    at += 2;
+    const block = number();
+    if (n > after) entries.push({ n, part, block, json: lines.slice(at, end) });
+    at = end + 1;
+  }
 }

@@ -1,11 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../log.js";
 import { blockOfStart, type OpenBlocks } from "./blocks.js";
-import { type Entry, parseLines } from "./entry.js";
+import { readChunk } from "./chunk.js";
+import type { Entry } from "./entry.js";
 import type { LogTable } from "./logTable.js";
 
 /** Blocks whose Start was looked up and may be asked for again. */
 const maxKnownHeads = 100;
+
+/** How much is read in one go. What comes from the store is whole chunks, at least one. */
+export interface PageSize {
+  readonly maxEntries: number;
+  readonly maxChars: number;
+}
 
 /** The part of a log that only the store has. */
 export class History {
@@ -25,23 +32,24 @@ export class History {
     this.#log = log;
   }
 
-  /** Entries above `after` and up to `last`, at most `limit` and not more than a page; none only at the end. */
-  async page(after: number, last: number, limit: number): Promise<readonly Entry[]> {
+  /** Entries above `after` and up to `last`, not more than a page; none only at the end. */
+  async page(after: number, last: number, { maxEntries, maxChars }: PageSize): Promise<readonly Entry[]> {
     if (after >= last) return [];
     const kept = this.#kept;
     const isKept = kept && kept.after <= after && after < (kept.entries.at(-1)?.n ?? 0);
-    const entries = isKept ? kept.entries : await this.#load(after);
-    if (Number.isFinite(limit)) this.#kept = isKept ? kept : { after, entries };
+    const entries = isKept ? kept.entries : await this.#load(after, maxChars);
+    if (Number.isFinite(maxEntries)) this.#kept = isKept ? kept : { after, entries };
     const from = indexAbove(entries, after);
-    return entries.slice(from, Math.min(from + limit, indexAbove(entries, last)));
+    return entries.slice(from, Math.min(from + maxEntries, indexAbove(entries, last)));
   }
 
-  async #load(after: number): Promise<readonly Entry[]> {
+  async #load(after: number, maxChars: number): Promise<readonly Entry[]> {
     for (let at = after; ; ) {
-      const chunks = await this.#table.page(this.#rowId, at);
+      const chunks = await this.#table.page(this.#rowId, at, maxChars);
       // The engine answers without leaving the loop: a long log read in one go would stop everything else.
       await nextTurn();
-      const entries = chunks.flatMap(({ lines }) => parseLines(lines, at, line => this.#damaged(line)));
+      const entries: Entry[] = [];
+      for (const { lines } of chunks) readChunk(lines, at, entries, line => this.#damaged(line));
       const end = chunks.at(-1);
       // A page of nothing but damaged lines is not the end of the log.
       if (entries.length > 0 || !end) return entries;
@@ -71,7 +79,7 @@ export class History {
       const start =
         entries[indexAbove(entries, block - 1)]?.n === block
           ? entries[indexAbove(entries, block - 1)]
-          : (await this.#load(block - 1))[0];
+          : (await this.#load(block - 1, 0))[0];
       const isStart = start?.n === block && start.part === "s";
       this.#heads.set(block, isStart ? blockOfStart(start)?.deltaHead : undefined);
     }

@@ -4,16 +4,19 @@ import { PortalError } from "../portalError.js";
 import * as eventLog from "../store/eventLog.js";
 import { shortReason, storeUnavailable } from "../store/failure.js";
 import { interruptedEnd, OpenBlocks } from "./blocks.js";
+import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
 import { type Deferred, deferred, refused } from "./deferred.js";
-import { type Entry, lineOf } from "./entry.js";
-import { History } from "./history.js";
+import type { Entry } from "./entry.js";
+import { History, type PageSize } from "./history.js";
 import type { LogRow, LogTable } from "./logTable.js";
 import { readLog } from "./reading.js";
 import { Tail } from "./tail.js";
 
 /** Numbers are reserved this far ahead, so that a delta can be shown before it is stored. */
 export const reservedAhead = 1_000;
+
+const defaultPage: PageSize = { maxEntries: Number.POSITIVE_INFINITY, maxChars: 256 * 1024 };
 
 export interface LiveLogParts {
   kind: LogKind;
@@ -162,13 +165,13 @@ export class LiveLog implements eventLog.LogSource {
   }
 
   /** Some of the entries above `after` and up to `last`: from memory if they are there, else from the store. */
-  async page(after: number, last: number, limit = Number.POSITIVE_INFINITY): Promise<readonly Entry[]> {
+  async page(after: number, last: number, size = defaultPage): Promise<readonly Entry[]> {
     this.#wasUsed = true;
     const tailN = this.#tail.firstN ?? Number.POSITIVE_INFINITY;
-    if (after + 1 >= tailN) return this.#tail.between(after, last, limit);
-    const stored = await this.#history.page(after, Math.min(last, tailN - 1, this.#committedN), limit);
+    if (after + 1 >= tailN) return this.#tail.between(after, last, size.maxEntries);
+    const stored = await this.#history.page(after, Math.min(last, tailN - 1, this.#committedN), size);
     // Numbers between the last stored one and the tail were reserved before a crash and never used.
-    return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, limit);
+    return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, size.maxEntries);
   }
 
   /** Makes sure that `deltaHead` knows the blocks of these deltas. */
@@ -363,8 +366,3 @@ export class LiveLog implements eventLog.LogSource {
 }
 
 const charsOf = (entries: readonly Entry[]) => entries.reduce((sum, { json }) => sum + json.length, 0);
-
-function chunkOf(entries: readonly Entry[]): eventLog.Chunk | undefined {
-  const [first, last] = [entries[0], entries.at(-1)];
-  return first && last && { firstN: first.n, lastN: last.n, lines: entries.map(lineOf).join("\n") };
-}

@@ -12,8 +12,6 @@ export interface LogRow {
   lastN: number;
 }
 
-/** A page is as many chunks as fit in this, at least one. */
-const pageChars = 512 * 1024;
 const maxChunksPerPage = 1_000;
 
 /** What live logs ask of the store, besides the writing of batches. */
@@ -36,7 +34,7 @@ export class LogTable {
   async find(kind: LogKind, key: string): Promise<LogRow | undefined> {
     const [row] = await this.#store.query<LogRow>(
       `select id, reserved, open_from as "openFrom", closed,
-         coalesce((select last_n from log_chunks where log_id = logs.id order by first_n desc limit 1), 0) as "lastN"
+         coalesce((select max(last_n) from log_chunks where log_id = logs.id), 0) as "lastN"
        from logs where kind = $1 and key = $2`,
       [kind, key],
     );
@@ -63,19 +61,16 @@ export class LogTable {
     await this.#store.query("update log_cursors set told = false where log_id = $1 and told", [id]);
   }
 
-  /** The stored lines of the chunks that come next after a number. */
-  page(id: number, after: number): Promise<{ lastN: number; lines: string }[]> {
+  /** The chunks that come next after a number: as many as fit in this size, at least one. */
+  page(id: number, after: number, maxChars: number): Promise<{ lastN: number; lines: string }[]> {
     return this.#store.query<{ lastN: number; lines: string }>(
       `select last_n as "lastN", lines from (
-         select first_n, last_n, lines, sum(octet_length(lines)) over (order by first_n) - octet_length(lines) as before
-         from (
-           select first_n, last_n, lines from log_chunks
-           where log_id = $1 and last_n > $2 and first_n >= coalesce(
-             (select first_n from log_chunks where log_id = $1 and first_n <= $2 + 1 order by first_n desc limit 1), 0)
-           order by first_n limit ${maxChunksPerPage}
+         select last_n, lines, sum(chars) over (order by last_n) - chars as before from (
+           select last_n, chars, lines from log_chunks where log_id = $1 and last_n > $2
+           order by last_n limit ${maxChunksPerPage}
          ) as chunks
-       ) as sized where before < ${pageChars} order by first_n`,
-      [id, after],
+       ) as sized where before <= $3 order by last_n`,
+      [id, after, maxChars],
     );
   }
 }

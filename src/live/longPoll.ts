@@ -55,7 +55,7 @@ const sendOne: Sender = async (log, after, res) => {
 const sendAll: Sender = async (log, after, res) => {
   let n = after;
   let text = "";
-  for await (const page of readLog(log, after, { joinsOverOthers: true, maxChars: maxAnswerChars })) {
+  for await (const page of readLog(log, after, { wholeAnswerChars: maxAnswerChars })) {
     n = page.lastN;
     if (page.responses.length === 0) continue;
     const items = page.responses.map(response => response.json).join(",");

@@ -1,13 +1,12 @@
+import type { PageSize } from "./history.js";
 import type { LiveLog } from "./liveLog.js";
 import { type MergeRules, Merger, type ReadResponse } from "./merge.js";
 
 export interface ReadOptions {
   /** Deltas of blocks that have ended are read too. */
   keepsEnded?: boolean;
-  /** The answer is read as a whole. */
-  joinsOverOthers?: boolean;
-  /** Enough is enough: the rest is for the next call. */
-  maxChars?: number;
+  /** The answer is read as a whole, up to this size; the rest is for the next call. */
+  wholeAnswerChars?: number;
 }
 
 export interface ReadPage {
@@ -18,11 +17,14 @@ export interface ReadPage {
 
 /** The first entry decides most of the time; only a run of deltas needs more. */
 const firstPageEntries = 16;
+const onePageChars = 256 * 1024;
+/** A reader that takes all there is, is done sooner with larger pages. */
+const wholeAnswerPage: PageSize = { maxEntries: Number.POSITIVE_INFINITY, maxChars: 2 * 1024 * 1024 };
 
 function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
   return {
     deltaHead: options.keepsEnded ? block => log.deltaHead(block) : block => log.openDeltaHead(block),
-    joinsOverOthers: options.joinsOverOthers ?? false,
+    joinsOverOthers: options.wholeAnswerChars !== undefined,
   };
 }
 
@@ -34,9 +36,11 @@ export async function* readLog(
 ): AsyncGenerator<ReadPage, void, void> {
   const last = log.visibleN;
   const merger = new Merger(rulesOf(log, options));
+  const { wholeAnswerChars: maxChars = Number.POSITIVE_INFINITY } = options;
+  const size = options.wholeAnswerChars === undefined ? undefined : wholeAnswerPage;
   let [lastN, chars] = [after, 0];
-  while (lastN < last && chars < (options.maxChars ?? Number.POSITIVE_INFINITY)) {
-    const entries = await log.page(lastN, last);
+  while (lastN < last && chars < maxChars) {
+    const entries = await log.page(lastN, last, size);
     const end = entries.at(-1);
     if (!end) break;
     if (options.keepsEnded) await log.learnHeads(entries);
@@ -52,9 +56,9 @@ export async function* readLog(
 export async function readOne(log: LiveLog, after: number): Promise<ReadResponse | undefined> {
   const last = log.visibleN;
   const merger = new Merger(rulesOf(log, { keepsEnded: true }));
-  let limit = firstPageEntries;
-  for (let at = after; at < last; limit *= 2) {
-    const entries = await log.page(at, last, limit);
+  let maxEntries = firstPageEntries;
+  for (let at = after; at < last; maxEntries *= 2) {
+    const entries = await log.page(at, last, { maxEntries, maxChars: onePageChars });
     const end = entries.at(-1);
     if (!end) break;
     await log.learnHeads(entries);

@@ -4,8 +4,9 @@ import { shortReason, storeUnavailable } from "./failure.js";
 import type { Store } from "./store.js";
 
 export interface Chunk {
-  readonly firstN: number;
   readonly lastN: number;
+  /** How long the lines are when they are unpacked. */
+  readonly chars: number;
   readonly lines: string;
 }
 
@@ -151,7 +152,7 @@ export class EventLog {
       const batch = source.takeBatch();
       if (!batch) continue;
       batches.push(batch);
-      chars += batch.chunk?.lines.length ?? 0;
+      chars += batch.chunk?.chars ?? 0;
       if (batch.hasMore) this.schedule(source, 0);
     }
     return batches;
@@ -181,7 +182,7 @@ export class EventLog {
       `(${items.map((item, i) => `$${values.push(item)}::${types[i]}`).join(", ")})`;
     const rows = {
       chunks: batches.flatMap(({ logId, chunk }) =>
-        chunk ? [row(["int", "int", "int", "text"], logId, chunk.firstN, chunk.lastN, chunk.lines)] : [],
+        chunk ? [row(["int", "int", "int", "text"], logId, chunk.lastN, chunk.chars, chunk.lines)] : [],
       ),
       states: batches.flatMap(({ logId, state }) =>
         state

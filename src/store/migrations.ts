@@ -19,10 +19,10 @@ export const migrations: readonly string[] = [
    );
    create table log_chunks (
      log_id integer not null,
-     first_n integer not null,
      last_n integer not null,
+     chars integer not null,
      lines text not null,
-     primary key (log_id, first_n)
+     primary key (log_id, last_n)
    );
    create table log_cursors (
      log_id integer not null,

@@ -6,6 +6,8 @@ import express from "express";
 import { pino } from "pino";
 import { answerErrors } from "../../src/api/errors.js";
 import { createApiRouter } from "../../src/api/router.js";
+import { readChunk } from "../../src/live/chunk.js";
+import type { Entry } from "../../src/live/entry.js";
 import type { LiveResponse, LogKind } from "../../src/liveResponse.js";
 import { type LiveLog, LiveLogs, type LiveSettings, liveRoutes } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
@@ -143,6 +145,21 @@ export async function readToEnd(live: Live, path: string): Promise<Answer[]> {
     answers.push(...(answer.responses ?? [answer]));
     if (answer.error !== undefined) return answers;
   }
+}
+
+/** Every line of a log in the store, in the order of the chunks. */
+export async function storedEntries(store: Store, id: string): Promise<Entry[]> {
+  const rows = await store.query<{ lines: string }>(
+    "select lines from log_chunks join logs on logs.id = log_id where key = $1 order by last_n",
+    [id],
+  );
+  const entries: Entry[] = [];
+  for (const { lines } of rows) {
+    readChunk(lines, 0, entries, line => {
+      throw new Error(`Damaged: ${line}`);
+    });
+  }
+  return entries;
 }
 
 /** Keeps the store's only connection until the function that it gives is called. */
