@@ -116,6 +116,18 @@ async function stopById(jobId: string) {
   return { result: "Closed" };
 }
 
+async function summariesOf(jobs: readonly JobRecord[]) {
+  const usage = await taskParts().engine.jobs.usage(jobs.map(({ id }) => id));
+  return jobs.map(job => summaryOf(job, usage.get(job.id)));
+}
+
+async function deleteById(jobId: string) {
+  const { status } = await knownJob(jobId);
+  if (status === "Running") throw PortalError.domain("JobRunning", "The job is running: stop it first.");
+  await taskParts().engine.deleteJob(jobId);
+  return { result: "Deleted" };
+}
+
 async function continueById(jobId: string) {
   const { engine } = taskParts();
   if (await engine.continueJob(jobId)) return { result: "Continued" };
@@ -205,6 +217,15 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       handler: ({ params }) => continueById(params.jobId),
     }),
     defineRoute({
+      path: "copilot/job/{jobId}/delete",
+      methods: ["POST"],
+      summary: "Delete a job that does not run, its tasks, their sessions and all their logs, for good",
+      answers: {
+        json: either(object({ result: oneOfTexts("Deleted") }), domainError("JobNotFound", "JobRunning")),
+      },
+      handler: ({ params }) => deleteById(params.jobId),
+    }),
+    defineRoute({
       path: "copilot/job/{jobId}/status",
       methods: ["GET"],
       summary: "How far a job is, with each of its tasks",
@@ -220,7 +241,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       methods: ["GET"],
       summary: "Jobs that run, wait to be continued, or ended within the hour",
       answers: { json: object({ jobs: list(jobSummary) }) },
-      handler: async () => ({ jobs: (await taskParts().engine.jobs.recent()).map(summaryOf) }),
+      handler: async () => ({ jobs: await summariesOf(await taskParts().engine.jobs.recent()) }),
     }),
     defineRoute({
       path: "copilot/job/history",
@@ -229,13 +250,14 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       query: {
         limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
         before: { type: "string", description: "The jobId of the last job of the page before." },
+        search: { type: "string", description: "Part of a name, a working directory or a user input." },
       },
       answers: { json: object({ jobs: list(jobSummary), "next?": text }) },
       handler: async ({ query }) => {
         const limit = query.limit ?? 50;
-        const jobs = await taskParts().engine.jobs.history(limit, query.before);
+        const jobs = await taskParts().engine.jobs.history({ ...query, limit });
         const last = jobs.length === limit ? jobs.at(-1) : undefined;
-        return { jobs: jobs.map(summaryOf), ...(last && { next: last.id }) };
+        return { jobs: await summariesOf(jobs), ...(last && { next: last.id }) };
       },
     }),
     defineRoute({

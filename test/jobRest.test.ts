@@ -170,6 +170,40 @@ test("Jobs over REST", async t => {
     assert.ok(all.sessions.some(({ owner, title }) => owner?.includes(".w") && title === "plain"));
   });
 
+  await t.test(
+    "tell what their sessions have used, and are found by a part of their name or input",
+    async () => {
+      const { jobId } = await runJob("input", "a very special input");
+      type Jobs = { jobs: { jobId: string; usage?: { inputTokens: number } }[] };
+      const { jobs: found } = await get<Jobs>("job/history?search=VERY+special");
+      assert.deepEqual(
+        found.map(job => job.jobId),
+        [jobId],
+      );
+      assert.ok((found[0]?.usage?.inputTokens ?? 0) > 0);
+    },
+  );
+
+  await t.test("are deleted with everything below them, but not while they run", async () => {
+    const remove = (jobId: string) => get(`job/${jobId}/delete`, "");
+    const running = await startJob("held-alone", "not to be deleted");
+    assert.equal((await remove(running)).error, "JobRunning");
+    await get(`job/${running}/stop`, "");
+    const { jobId, responses } = await runJob("both");
+    const taskId = responses.find(({ callback }) => callback === "workStarted")?.taskId;
+    const sessions = async () =>
+      (await get<{ sessions: { owner?: string }[] }>("session/history?limit=200&owned=true")).sessions.filter(
+        ({ owner }) => owner?.startsWith(jobId),
+      ).length;
+    assert.ok((await sessions()) > 0);
+    assert.deepEqual(await remove(jobId), { result: "Deleted" });
+    assert.equal(await sessions(), 0);
+    assert.deepEqual(await get(`job/${jobId}/status`), { error: "JobNotFound" });
+    assert.deepEqual(await get(`job/${jobId}/live/any`), { error: "JobNotFound" });
+    assert.deepEqual(await get(`task/${taskId}/live/any`), { error: "TaskNotFound" });
+    assert.equal((await remove(jobId)).error, "JobNotFound");
+  });
+
   await t.test("in one directory are told of each other", async () => {
     const first = await startJob("held-alone", "shared");
     await puppet.arrived("shared");

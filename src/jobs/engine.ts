@@ -134,6 +134,19 @@ export class JobEngine {
     return true;
   }
 
+  /** Forgets a job that does not run, and everything below it. */
+  async deleteJob(id: string): Promise<void> {
+    const durable = await this.#running();
+    for (const { taskId } of await this.works(id)) {
+      for (const sessionId of await this.#sessionsOf(taskId)) await this.#parts.sessions.delete(sessionId);
+      await this.#parts.logs.delete("task", taskId);
+    }
+    await durable.delete(id);
+    await this.jobs.delete(id);
+    this.#loaded.forget(id);
+    await this.#parts.logs.delete("job", id);
+  }
+
   /** Leaves everything as it is. With `pause` jobs wait to be continued, else the next start goes on with them. */
   async close({ pause }: { pause: boolean }): Promise<void> {
     if (this.#isClosing) return;
@@ -207,13 +220,19 @@ export class JobEngine {
 
   /** They may be those of an earlier life of the server, which no running task knows. */
   async #endSessionsOf(taskId: string): Promise<void> {
+    for (const sessionId of await this.#sessionsOf(taskId)) await this.#parts.sessions.close(sessionId);
     const log = await this.#parts.logs.open("task", taskId);
-    if (!log) return;
-    for await (const response of log.responses()) {
-      if (!("callback" in response) || response.callback !== "taskSessionStarted") continue;
-      await this.#parts.sessions.close(String(response.sessionId));
+    if (log && !log.closed) await log.close();
+  }
+
+  async #sessionsOf(taskId: string): Promise<string[]> {
+    const log = await this.#parts.logs.open("task", taskId);
+    const ids = new Set<string>();
+    for await (const response of log?.responses() ?? []) {
+      if ("callback" in response && response.callback === "taskSessionStarted")
+        ids.add(String(response.sessionId));
     }
-    if (!log.closed) await log.close();
+    return [...ids];
   }
 
   /** A task by itself has nobody who would continue it. */

@@ -9,6 +9,7 @@ export interface EngineParts {
   logs: {
     create(kind: LogKind, id: string): Promise<DiaryLog>;
     open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
+    delete(kind: LogKind, id: string): Promise<void>;
   };
   sessions: TaskSessions;
   log: Log;

@@ -1,12 +1,13 @@
 import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { generateChartNodes } from "../jobsChart.js";
 import type { Entry, Work } from "../jobsDef.js";
-import type { JobRecord } from "./jobRecords.js";
+import type { JobRecord, JobUsage } from "./jobRecords.js";
 import type { WorkRun, WorkStatus } from "./jobWorks.js";
 import { amountsOf } from "./planAmounts.js";
 import { walkWork } from "./workTree.js";
 
 const jobStatus = oneOfTexts("Running", "Paused", "Succeeded", "Failed", "Canceled");
+const usage = object({ inputTokens: number, outputTokens: number, cost: number, premiumRequests: number });
 const summaryFields = {
   jobId: text,
   jobName: text,
@@ -14,6 +15,8 @@ const summaryFields = {
   "endTime?": text,
   status: jobStatus,
   workingDirectory: text,
+  userInput: text,
+  "usage?": usage,
 };
 
 export const jobSummary = object(summaryFields);
@@ -33,7 +36,7 @@ export const jobDetails = object({
   ),
 });
 
-export function summaryOf(job: JobRecord) {
+export function summaryOf(job: JobRecord, used?: JobUsage) {
   return {
     jobId: job.id,
     jobName: job.name,
@@ -41,6 +44,8 @@ export function summaryOf(job: JobRecord) {
     ...(job.endedAt && { endTime: job.endedAt.toISOString() }),
     status: job.status,
     workingDirectory: job.workingDirectory,
+    userInput: job.userInput,
+    ...(used && { usage: used }),
   };
 }
 

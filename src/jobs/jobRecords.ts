@@ -17,6 +17,21 @@ export interface JobRecord {
   endedAt: Date | null;
 }
 
+export interface JobHistoryQuery {
+  limit: number;
+  /** The id of the last job of the page before. */
+  before?: string;
+  search?: string;
+}
+
+const usageNames = ["inputTokens", "outputTokens", "cost", "premiumRequests"] as const;
+
+export type JobUsage = Record<(typeof usageNames)[number], number>;
+
+const usageSums = usageNames
+  .map(name => `coalesce(sum((usage->>'${name}')::float8), 0)::float8 as "${name}"`)
+  .join(", ");
+
 const columns = `id, name, entry_hash as "entryHash", user_input as "userInput",
   working_directory as "workingDirectory", status, error, created_at as "createdAt", ended_at as "endedAt"`;
 
@@ -83,13 +98,28 @@ export class JobRecords {
     );
   }
 
-  history(limit: number, before?: string): Promise<JobRecord[]> {
+  history({ limit, before, search }: JobHistoryQuery): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
       `select ${columns} from jobs
-       where $2::text is null or (created_at, id) < (select created_at, id from jobs where id = $2)
+       where ($2::text is null or (created_at, id) < (select created_at, id from jobs where id = $2))
+         and ($3::text is null or strpos(lower(concat_ws(' ', name, working_directory, user_input)), lower($3)) > 0)
        order by created_at desc, id desc limit $1`,
-      [limit, before ?? null],
+      [limit, before ?? null, search || null],
     );
+  }
+
+  /** What the sessions below each job have used so far. */
+  async usage(ids: readonly string[]): Promise<Map<string, JobUsage>> {
+    const rows = await this.#store.query<JobUsage & { id: string }>(
+      `select split_part(owner, '.', 1) as id, ${usageSums} from sessions
+       where split_part(owner, '.', 1) = any($1) group by 1`,
+      [ids],
+    );
+    return new Map(rows.map(({ id, ...usage }) => [id, usage]));
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#store.query("delete from jobs where id = $1", [id]);
   }
 
   /** False when the job was not in one of these states any more. */

@@ -48,7 +48,8 @@ export const migrations: readonly string[] = [
      pending_requests integer not null default 0,
      settings jsonb not null default '{}'
    );
-   create index sessions_by_time on sessions (created_at desc);`,
+   create index sessions_by_time on sessions (created_at desc);
+   create index sessions_by_job on sessions (split_part(owner, '.', 1));`,
   // 3: jobs, tasks that were started by themselves, and the entries that they were started with.
   `create table entries (
      hash text primary key,

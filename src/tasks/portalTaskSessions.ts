@@ -22,6 +22,9 @@ export function portalTaskSessions(registry: SessionRegistry): TaskSessions {
       const session = registry.get(sessionId);
       if (session) await registry.stop(session);
     },
+    async delete(sessionId) {
+      if (await registry.find(sessionId)) await registry.delete(sessionId);
+    },
   };
 }
 

@@ -18,4 +18,6 @@ export interface TaskSessions {
   find(sessionId: string): TaskSession | undefined;
   /** Ends the session, also in the middle of a turn; nothing happens when it is not open. */
   close(sessionId: string): Promise<void>;
+  /** Deletes the session and its conversation; nothing happens when it is not there. */
+  delete(sessionId: string): Promise<void>;
 }
