@@ -9,6 +9,8 @@ const benches: Record<string, () => Promise<Row[]>> = {
   deltaDelay: async () => (await import("./deltaDelay.js")).deltaDelayRows(),
   live: async () => (await import("./live.js")).liveRows(),
   sessions: async () => (await import("./sessions.js")).sessionRows(),
+  jobs: async () => (await import("./jobs.js")).jobRows(),
+  kills: async () => (await import("./jobs.js")).killRows(),
 };
 
 function table(rows: readonly Row[]): string {

@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JobReader, logsIn } from "./support/jobReader.js";
-import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "./support/jobs.js";
+import { portalWithEntry, type TaskOfTest, task } from "./support/jobs.js";
+import { killLoop } from "./support/killLoop.js";
 import { callbacksOf } from "./support/restSession.js";
-import type { AnyResponse } from "./support/sse.js";
 
 const prefix = "The session crashed, please redo and here is the last request:\n";
 const model = { category: "driving" };
 const held = (name: string) => ({ prompt: [name, `@wait ${name}`], model });
 const plain = (name: string): TaskOfTest => ({ prompt: [name], model });
-const checked = (name: string, condition: string, separate = false): TaskOfTest => ({
-  prompt: [name],
-  model,
-  criteria: {
-    condition: [`${name}? job_boolean_true`, condition],
-    runConditionInSameSession: !separate,
-    failureAction: { retryTimes: 0 },
-  },
-});
-
 const tasks: Record<string, TaskOfTest> = {
   before: plain("before"),
   after: plain("after"),
@@ -173,96 +162,7 @@ test("A job survives", async t => {
   });
 });
 
-const yes = "@call job_boolean_true yes";
-const no = "@call job_boolean_false no";
-const manyTasks: Record<string, TaskOfTest> = {
-  t1: plain("t1"),
-  t2: checked("t2", yes),
-  t3: checked("t3", yes, true),
-  t4: plain("t4"),
-  t5: checked("t5", yes),
-  t6: plain("t6"),
-  "t7-false": checked("t7-false", no),
-  t8: plain("t8"),
-  t9: checked("t9", yes, true),
-};
-const everyKind = {
-  work: {
-    kind: "Seq" as const,
-    works: [
-      task("t1"),
-      {
-        kind: "Par" as const,
-        works: [task("t2"), { kind: "Seq" as const, works: [task("t3"), task("t4")] }, task("t5")],
-      },
-      {
-        kind: "Loop" as const,
-        body: task("t6"),
-        postCondition: [true, task("t7-false")] as [boolean, never],
-      },
-      {
-        kind: "Alt" as const,
-        condition: task("t7-false"),
-        falseWork: { kind: "Par" as const, works: [task("t8"), task("t9")] },
-      },
-    ],
-  },
-};
-const kills = 20;
-
 test("Jobs of every kind of work survive 20 kills at any moment: nothing is lost, nothing comes twice", async t => {
-  const jobsPortal = await portalWithEntry(t, { tasks: manyTasks, jobs: { everyKind } });
-  const { portal } = jobsPortal;
-  let killed = 0;
-  let jobsDone = 0;
-  while (killed < kills) {
-    const reader = new JobReader(portal, await jobsPortal.startJob("everyKind"));
-    while (!reader.closed) {
-      const many = killed < kills ? 1 + Math.floor(Math.random() * 40) : Number.POSITIVE_INFINITY;
-      await reader.read(many);
-      if (reader.closed || killed === kills) continue;
-      await portal.kill("SIGKILL");
-      killed++;
-      await portal.restart();
-    }
-    await checkJob(jobsPortal, reader);
-    jobsDone++;
-  }
-  t.diagnostic(`${killed} kills, ${jobsDone} jobs`);
+  const { kills, jobs: ended } = await killLoop(t, 20);
+  t.diagnostic(`${kills} kills, ${ended} jobs`);
 });
-
-/** What the reader got over all deaths is what is there, each once; every task ended, every prompt was sent once. */
-async function checkJob({ portal, puppet }: JobsPortal, reader: JobReader): Promise<void> {
-  const received = logsIn(reader.received);
-  for (const [key, responses] of received) {
-    const numbers = responses.map(({ n }) => Number(n));
-    assert.deepEqual(
-      numbers,
-      [...new Set(numbers)].sort((a, b) => a - b),
-      `${key} is not in order`,
-    );
-    const there = await portal.api<{ responses: AnyResponse[] }>(`copilot/${key}/live/check`);
-    assert.deepEqual(
-      responses.map(({ source: _, id: __, n: ___, ...response }) => response),
-      there.body.responses,
-      key,
-    );
-  }
-  const [job] = [...received].find(([key]) => key.startsWith("job/")) ?? [];
-  const works = received.get(job ?? "") ?? [];
-  assert.equal(works.at(-1)?.callback, "jobSucceeded");
-  const stopped = works.filter(({ callback }) => callback === "workStopped");
-  assert.equal(stopped.length, 10);
-  assert.equal(new Set(stopped.map(({ taskId }) => taskId)).size, 10);
-  assert.equal(works.filter(({ callback }) => callback === "workStarted").length, 10);
-  for (const [key, responses] of received) {
-    if (!key.startsWith("task/")) continue;
-    const ends = callbacksOf(responses).filter(name => name === "taskSucceeded" || name === "taskFailed");
-    assert.equal(ends.length, 1, key);
-  }
-  const plainPrompts = puppet.prompts.filter(prompt => !prompt.startsWith(prefix));
-  puppet.prompts.length = 0;
-  for (const name of ["t1", "t4", "t6", "t8"]) {
-    assert.ok(plainPrompts.filter(prompt => prompt === name).length <= 1, `${name} was run twice`);
-  }
-}

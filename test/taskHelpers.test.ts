@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { pino } from "pino";
-import { ownerMarker } from "../src/backends/orphans.js";
+import { test } from "node:test";
 import { helperGetSession, helperSessionStart, helperSessionStop } from "../src/copilotApi.js";
 import { type ICopilotJobCallback, startJob } from "../src/jobsApi.js";
 import { validateEntry } from "../src/jobsDef.js";
-import { parseOptions } from "../src/options.js";
-import { createPortal } from "../src/portal.js";
-import { runStages } from "../src/shutdown.js";
 import { type ICopilotTaskCallback, installJobsEntry, startTask } from "../src/taskApi.js";
-import { defer, tempFolder } from "./support/cleanup.js";
+import { tempFolder } from "./support/cleanup.js";
 import { entryOf, task } from "./support/jobs.js";
 import { runPortal } from "./support/portal.js";
-import { puppet } from "./support/puppet.js";
-import { scriptedApiKey, scriptedModelId, startScriptedModel } from "./support/scriptedModel.js";
+import { portalHere } from "./support/portalHere.js";
+import { scriptedModelId } from "./support/scriptedModel.js";
 
 const model = { category: "driving" };
 const condition = ["fine? job_boolean_true", "@call job_boolean_true yes"];
@@ -33,28 +28,6 @@ const jobs = {
   both: { work: { kind: "Seq" as const, works: [task("plain"), task("checked")] } },
   crashing: { work: task("crashing") },
 };
-
-/** The portal of this process, without a port. */
-async function portalHere(t: TestContext) {
-  const { script, ...rest } = puppet();
-  const scripted = await startScriptedModel(t, { script });
-  const dataDir = await tempFolder(t, "portal-data");
-  process.env.COPILOT_HOME = await tempFolder(t, "portal-copilot");
-  const log = pino({ level: "silent" });
-  const provider = { name: "scripted", baseUrl: scripted.baseUrl, apiKey: scriptedApiKey };
-  const portal = createPortal({
-    options: parseOptions(["--test", "--data-dir", dataDir]),
-    config: { providers: [provider] },
-    entry: undefined,
-    log,
-    port: 0,
-    marker: await ownerMarker(dataDir),
-    shutdown: { stopping: false, byUser: false, stop: async () => {} },
-  });
-  defer(t, () => runStages(portal.stages, log));
-  await portal.ready;
-  return { ...rest, workingDirectory: await tempFolder(t, "portal-work") };
-}
 
 /** Writes down what a task tells. */
 function taskRecorder() {

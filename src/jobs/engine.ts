@@ -71,7 +71,7 @@ export class JobEngine {
     if (listener) this.#listeners.set(id, listener);
     const entryHash = await this.jobs.saveEntry(entry);
     await this.jobs.insert({ id, name: jobName, entryHash, userInput, workingDirectory });
-    await this.#parts.logs.create("job", id);
+    await this.#parts.logs.openOrCreate("job", id);
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
     await durable.submit("job", id, { jobId: id });
     return id;
@@ -92,7 +92,7 @@ export class JobEngine {
       modelIdOverride: task.borrowed?.modelId ?? task.modelIdOverride ?? null,
       ignoreAvailability: task.ignoreAvailability,
     });
-    await this.#parts.logs.create("task", id);
+    await this.#parts.logs.openOrCreate("task", id);
     this.#controls.task(id, undefined);
     await durable.submit("alone", flowOfTask(id), { taskId: id });
     return id;

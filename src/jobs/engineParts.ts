@@ -7,7 +7,7 @@ import type { TaskSessions } from "../tasks/taskSessions.js";
 export interface EngineParts {
   store: Store;
   logs: {
-    create(kind: LogKind, id: string): Promise<DiaryLog>;
+    openOrCreate(kind: LogKind, id: string): Promise<DiaryLog>;
     open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
     delete(kind: LogKind, id: string): Promise<void>;
   };

@@ -47,7 +47,7 @@ export class LoadedJobs {
     const entry = await this.#records.entry(record.entryHash);
     const work = entry.jobs[record.name]?.work;
     if (!work) throw new Error(`The entry of job ${jobId} has no job ${record.name}`);
-    const log = (await this.#logs.open("job", jobId)) ?? (await this.#logs.create("job", jobId));
+    const log = await this.#logs.openOrCreate("job", jobId);
     return { record, entry, work, diary: await JobDiary.open(log, this.#listeners.get(jobId)) };
   }
 }

@@ -42,6 +42,17 @@ export class LiveLogs {
     return this.#logs.get(keyOf(kind, id)) ?? this.#register(kind, id, this.#load(kind, id));
   }
 
+  /** For a log whose id follows from something else: new the first time, the same one after a restart. */
+  async openOrCreate(kind: LogKind, id: string): Promise<LiveLog> {
+    const known = await this.#logs.get(keyOf(kind, id));
+    const log =
+      known ??
+      (await this.#register(kind, id, this.#insert(kind, id, undefined))) ??
+      (await this.open(kind, id));
+    if (!log) throw new Error(`The log of ${kind} ${id} has just been deleted`);
+    return log;
+  }
+
   async delete(kind: LogKind, id: string): Promise<void> {
     const log = await this.open(kind, id);
     if (!log) return;

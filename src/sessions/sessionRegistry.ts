@@ -59,7 +59,7 @@ export class SessionRegistry {
       usage: noUsage(),
       pendingRequests: 0,
     };
-    const log = (await this.#logs.open("session", id)) ?? (await this.#logs.create("session", id));
+    const log = await this.#logs.openOrCreate("session", id);
     const session = new PortalSession(record, log, this.#parts);
     try {
       await Promise.all([session.attach("new"), this.#parts.records.insert(record)]);

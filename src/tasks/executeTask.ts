@@ -34,7 +34,7 @@ export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTa
   const slot = isBorrowing ? () => {} : await unlessInterrupted(signal, () => slots.take(signal));
   if (typeof slot !== "function") return slot;
   try {
-    const log = (await logs.open("task", run.taskId)) ?? (await logs.create("task", run.taskId));
+    const log = await logs.openOrCreate("task", run.taskId);
     order.started?.();
     const diary = await TaskDiary.open(log, order.listener);
     const end = await endOf(new TaskRunner(flow, run, { sessions, diary, signal }));

@@ -1,0 +1,122 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { helperSessionStart, helperSessionStop } from "../src/copilotApi.js";
+import { startJob } from "../src/jobsApi.js";
+import { validateEntry } from "../src/jobsDef.js";
+import { installJobsEntry } from "../src/taskApi.js";
+import { entryOf, type JobsPortal, portalWithEntry, task } from "../test/support/jobs.js";
+import { killLoop } from "../test/support/killLoop.js";
+import { portalHere } from "../test/support/portalHere.js";
+import { scriptedModelId } from "../test/support/scriptedModel.js";
+import { absoluteRow, median, type Row, round } from "./row.js";
+import { inScope } from "./scope.js";
+
+const rounds = 7;
+const tasksPerRound = 10;
+const waitingJobs = 30;
+const idleMs = 10_000;
+/** A server that has just started still compiles and polls faster. */
+const settleMs = 10_000;
+const kills = 200;
+
+const model = { category: "driving" };
+const tasks = { plain: { prompt: ["plain"], model }, held: { prompt: ["held", "@wait for ever"], model } };
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** Ten tasks as a job, and as ten sessions that are opened, asked and closed in a plain loop, in turns. */
+async function overheadRow(): Promise<Row> {
+  return inScope(async scope => {
+    const { workingDirectory } = await portalHere(scope);
+    const works = Array.from({ length: tasksPerRound }, () => task("plain"));
+    await installJobsEntry(
+      validateEntry(entryOf({ tasks, jobs: { ten: { work: { kind: "Seq", works } } } }), ""),
+    );
+    const loop = async () => {
+      for (let i = 0; i < tasksPerRound; i++) {
+        const [session] = await helperSessionStart(scriptedModelId, workingDirectory);
+        await session.sendRequest("plain");
+        await helperSessionStop(session);
+      }
+    };
+    const job = () =>
+      new Promise<void>((resolve, reject) => {
+        const jobFailed = () => reject(new Error("The job failed"));
+        const callback = { jobSucceeded: resolve, jobFailed, workStarted: () => {}, workStopped: () => {} };
+        startJob("ten", "", workingDirectory, callback).catch(reject);
+      });
+    const times = { loop: [] as number[], job: [] as number[] };
+    for (let i = 0; i <= rounds; i++) {
+      const taken = { loop: await timed(loop), job: await timed(job) };
+      // The first round warms up.
+      if (i > 0) for (const way of ["loop", "job"] as const) times[way].push(taken[way] / tasksPerRound);
+    }
+    const [value, reference] = [median(times.job), median(times.loop)];
+    return {
+      ...absoluteRow("engine overhead per task", value - reference, "ms", { atMost: 50 }),
+      value: `${round(value)} − ${round(reference)} ms`,
+      reference: `${round(reference)} ms`,
+      ratio: round(value / reference),
+    };
+  });
+}
+
+/** User and system time of a process so far; the kernel counts it in hundredths of a second. */
+async function cpuMs(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function idlePercent({ portal }: JobsPortal): Promise<number> {
+  const before = await cpuMs(portal.pid);
+  await pause(idleMs);
+  return ((await cpuMs(portal.pid)) - before) / (idleMs / 100);
+}
+
+/** The queue is full of jobs that wait; then the server dies and finds them again. */
+async function idleRows(): Promise<Row[]> {
+  return inScope(async scope => {
+    const jobs = { plain: { work: task("plain") }, held: { work: task("held") } };
+    const jobsPortal = await portalWithEntry(scope, { tasks, jobs }, { config: { maxTasks: 1 } });
+    const goal = { atMost: 3 };
+    await jobsPortal.portal.api("copilot/job/running");
+    await pause(settleMs);
+    const empty = await idlePercent(jobsPortal);
+    await jobsPortal.startJob("held");
+    await jobsPortal.puppet.arrived("for ever");
+    for (let i = 0; i < waitingJobs; i++) await jobsPortal.startJob("plain");
+    await pause(settleMs);
+    const waiting = await idlePercent(jobsPortal);
+    await jobsPortal.portal.kill("SIGKILL");
+    await jobsPortal.portal.restart();
+    await jobsPortal.model.waitForRequest(({ userText }) => userText.startsWith("The session crashed"));
+    await pause(settleMs);
+    const again = await idlePercent(jobsPortal);
+    jobsPortal.puppet.release("for ever");
+    return [
+      absoluteRow("idle CPU of the server", empty, "%", goal),
+      absoluteRow(`idle CPU with ${waitingJobs} waiting jobs`, waiting, "%", goal),
+      absoluteRow("the same after a kill and a restart", again, "%", goal),
+    ];
+  });
+}
+
+async function killRow(): Promise<Row> {
+  const result = await inScope(scope => killLoop(scope, kills));
+  return absoluteRow(`kills survived without a loss, in ${result.jobs} jobs`, result.kills, "kills", {
+    atLeast: kills,
+  });
+}
+
+export async function jobRows(): Promise<Row[]> {
+  return [await overheadRow(), ...(await idleRows())];
+}
+
+/** Apart from the others, because it takes a quarter of an hour. */
+export async function killRows(): Promise<Row[]> {
+  return [await killRow()];
+}

@@ -1,0 +1,32 @@
+import type { TestContext } from "node:test";
+import { pino } from "pino";
+import { ownerMarker } from "../../src/backends/orphans.js";
+import { parseOptions } from "../../src/options.js";
+import { createPortal } from "../../src/portal.js";
+import { runStages } from "../../src/shutdown.js";
+import { defer, tempFolder } from "./cleanup.js";
+import { type Puppet, puppet } from "./puppet.js";
+import { scriptedApiKey, startScriptedModel } from "./scriptedModel.js";
+
+/** The portal of this process, without a port and without an entry: for what is called as a function. */
+export async function portalHere(t: TestContext): Promise<Puppet & { workingDirectory: string }> {
+  const doll = puppet();
+  const scripted = await startScriptedModel(t, { script: doll.script });
+  const dataDir = await tempFolder(t, "portal-data");
+  process.env.COPILOT_HOME = await tempFolder(t, "portal-copilot");
+  const log = pino({ level: "silent" });
+  const provider = { name: "scripted", baseUrl: scripted.baseUrl, apiKey: scriptedApiKey };
+  const portal = createPortal({
+    options: parseOptions(["--test", "--data-dir", dataDir]),
+    config: { providers: [provider] },
+    entry: undefined,
+    log,
+    port: 0,
+    token: undefined,
+    marker: await ownerMarker(dataDir),
+    shutdown: { stopping: false, byUser: false, stop: async () => {} },
+  });
+  defer(t, () => runStages(portal.stages, log));
+  await portal.ready;
+  return { ...doll, workingDirectory: await tempFolder(t, "portal-work") };
+}
