@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { StartError } from "./startError.js";
@@ -35,6 +36,14 @@ export interface Config {
   providers: ProviderSettings[];
   /** How many tasks of jobs may have a session at once. */
   maxTasks?: number;
+  permissions?: PermissionSettings;
+}
+
+export interface PermissionSettings {
+  /** After this time a request that nobody answered counts as rejected. */
+  timeoutSeconds?: number;
+  /** A file of rules; in the config its path may be relative to that of the config. */
+  policy?: string;
 }
 
 const text = { type: "string", minLength: 1 };
@@ -86,6 +95,14 @@ const configSchema = {
     $schema: { type: "string" },
     providers: { type: "array", items: providerSchema },
     maxTasks: { type: "integer", minimum: 1, maximum: 1000 },
+    permissions: {
+      type: "object",
+      properties: {
+        timeoutSeconds: { type: "integer", minimum: 1, maximum: 7 * 24 * 3600 },
+        policy: text,
+      },
+      additionalProperties: false,
+    },
   },
   additionalProperties: false,
 };
@@ -168,5 +185,8 @@ export function readConfig(file: string | undefined): Config {
   const value = parseJson(file);
   const problems = configProblems(value);
   if (problems.length > 0) throw new StartError(problems.map(problem => `${file}: ${problem}`).join("\n"));
-  return { providers: [], ...(value as Partial<Config>) };
+  const config = { providers: [], ...(value as Partial<Config>) };
+  const { policy } = config.permissions ?? {};
+  if (policy === undefined) return config;
+  return { ...config, permissions: { ...config.permissions, policy: resolve(dirname(file), policy) } };
 }

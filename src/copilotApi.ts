@@ -6,6 +6,7 @@ import type { PortalModel } from "./backends/catalog.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import type { LiveResponse } from "./liveResponse.js";
 import { repoRoot } from "./paths.js";
+import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
 import { PortalError } from "./portalError.js";
 import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
 import { PortalSession, type SessionParts } from "./sessions/portalSession.js";
@@ -34,10 +35,11 @@ export async function helperGetModels(): Promise<PortalModel[]> {
 export async function helperSessionStart(
   modelId: string,
   workingDirectory: string = repoRoot,
+  permissions?: PermissionPolicy,
 ): Promise<[ICopilotSession, string]> {
   await checkWorkingDirectory(workingDirectory);
   await sessions().registry.ready;
-  const session = await sessions().registry.start(modelId, workingDirectory);
+  const session = await sessions().registry.start(modelId, workingDirectory, undefined, permissions);
   return [session, session.id];
 }
 
@@ -92,6 +94,7 @@ function summaryOf(record: SessionRecord) {
     ...(record.owner !== null && { owner: record.owner }),
     ...(record.closedAt && { endTime: record.closedAt.toISOString() }),
     usage: record.usage,
+    permissions: record.settings.permissions ?? "allow-all",
   };
 }
 
@@ -113,8 +116,9 @@ const notFound = domainError("SessionNotFound");
 const closed = object({ result: oneOfTexts("Closed") });
 const maxTitleLength = 200;
 
-async function startFromBody(modelId: string, body: string) {
-  const [, sessionId] = await helperSessionStart(modelId, body.trim() || repoRoot);
+async function startFromBody(modelId: string, body: string, permissions: string | undefined) {
+  const policy = permissionPolicies.find(known => known === permissions);
+  const [, sessionId] = await helperSessionStart(modelId, body.trim() || repoRoot, policy);
   return { sessionId };
 }
 
@@ -138,13 +142,21 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       summary: "Start a session",
       body: "text",
       bodyDescription: "The working directory, an absolute path; empty means the repository root.",
+      query: {
+        permissions: {
+          type: "string",
+          enum: [...permissionPolicies],
+          description:
+            "Whether the agent may do everything or asks first; absent means as --permissions says.",
+        },
+      },
       answers: {
         json: either(
           object({ sessionId: text }),
           domainError("ModelIdNotFound", "WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
         ),
       },
-      handler: ({ params, body }) => startFromBody(params.modelId, body),
+      handler: ({ params, query, body }) => startFromBody(params.modelId, body, query.permissions),
     }),
     defineRoute({
       path: "copilot/session/{id}/stop",

@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { CopilotClient, CopilotSession, ProviderConfig } from "@github/copilot-sdk";
 import { approveAll } from "@github/copilot-sdk";
 import type { Log } from "./log.js";
+import type { Action } from "./permissions/action.js";
+import type { Decision, Question } from "./permissions/approvals.js";
 import { CopilotAgentSession } from "./sessions/copilotAgentSession.js";
 import { errorText } from "./sessions/errorText.js";
 import { createEventAdapter } from "./sessions/eventAdapter.js";
 import { jobTools } from "./sessions/jobTools.js";
+import { permissionHandler, questionHandler } from "./sessions/permissionHandlers.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { TurnUsage } from "./sessions/turnUsage.js";
 import { withTimeout } from "./withTimeout.js";
@@ -93,6 +96,12 @@ export interface StartSessionOptions {
   toolOutputDirectory?: string;
   /** A turn without any event for this long is ended. */
   noProgressTimeoutMs?: number;
+  /** Decides what the agent may do; without it everything is allowed. */
+  onPermission?(action: Action): Promise<Decision>;
+  /** Answers the agent's questions; without it the agent cannot ask. */
+  onQuestion?(question: Question): Promise<string>;
+  /** Whether the turn waits for its user, so that silence is no sign of trouble. */
+  waitsForUser?(): boolean;
   log?: Log;
 }
 
@@ -110,14 +119,15 @@ export async function startSession(
   workingDirectory?: string,
   options: StartSessionOptions = {},
 ): Promise<AgentSession> {
-  const { sessionId = randomUUID(), provider, log } = options;
+  const { sessionId = randomUUID(), provider, log, onPermission, onQuestion } = options;
   const config = {
     clientName: "copilot-portal",
     model: options.model ?? modelId,
     streaming: options.streaming ?? true,
     tools: jobTools(),
     // The one place that decides what an agent may do.
-    onPermissionRequest: approveAll,
+    onPermissionRequest: onPermission ? permissionHandler(onPermission) : approveAll,
+    ...(onQuestion && { onUserInputRequest: questionHandler(onQuestion) }),
     largeOutput: {
       maxSizeBytes: maxToolOutputBytes,
       ...(options.toolOutputDirectory !== undefined && { outputDirectory: options.toolOutputDirectory }),
@@ -145,6 +155,7 @@ export async function startSession(
   return new CopilotAgentSession(raw, adapter, {
     noProgressTimeoutMs: options.noProgressTimeoutMs ?? defaultNoProgressTimeoutMs,
     secrets,
+    ...(options.waitsForUser && { waitsForUser: options.waitsForUser }),
     notice: message => callbacks.onNotice?.("warning", message),
     log,
   });

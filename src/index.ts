@@ -7,6 +7,7 @@ import { listen, urlOf } from "./listen.js";
 import { createLog } from "./log.js";
 import { openBrowser } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
+import { readPolicy } from "./permissions/policy.js";
 import { createPortal } from "./portal.js";
 import { PortalError } from "./portalError.js";
 import { readEntry } from "./readEntry.js";
@@ -23,6 +24,7 @@ async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
+  const policy = readPolicy(config.permissions?.policy);
   const token = options.auth ? chosenToken(process.env) : undefined;
   const log = createLog(options.logLevel, knownSecrets(config.providers, process.env, token));
   const marker = await ownerMarker(options.dataDir);
@@ -30,7 +32,7 @@ async function start(): Promise<void> {
 
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
-  const portal = createPortal({ options, config, entry, log, port, token, marker, shutdown });
+  const portal = createPortal({ options, config, entry, policy, log, port, token, marker, shutdown });
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => shutdown.signal(signal === "SIGINT"));

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import yargs from "yargs";
 import { packageVersion, repoRoot } from "./paths.js";
+import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
 import { StartError } from "./startError.js";
 
 export interface Options {
@@ -19,6 +20,8 @@ export interface Options {
   /** Undefined when none was named and there is none in the repo root. */
   configFile: string | undefined;
   dataDir: string;
+  /** The policy of sessions whose user chooses none. */
+  permissions: PermissionPolicy;
   demo: boolean;
   open: boolean;
   logLevel: string;
@@ -132,6 +135,11 @@ function createParser(args: readonly string[]) {
       default: stateFolder(process.platform, process.env, homedir()),
       describe: "Where the embedded store lives",
     })
+    .option("permissions", {
+      choices: permissionPolicies,
+      default: "allow-all" as PermissionPolicy,
+      describe: "What agents may do unless a session says otherwise",
+    })
     .option("demo", { type: "boolean", default: false, describe: "List the demo model also beside others" })
     .option("open", { type: "boolean", default: false, describe: "Open the browser" })
     .option("log-level", { choices: logLevels, default: "info", describe: "Of the log on stderr" });
@@ -166,6 +174,7 @@ export function parseOptions(args: readonly string[]): Options {
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),
     dataDir: chosenFolder(parsed.dataDir),
+    permissions: parsed.permissions,
     demo: parsed.demo,
     open: parsed.open,
     logLevel: parsed.logLevel,

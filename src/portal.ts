@@ -20,6 +20,10 @@ import { hostsOf } from "./listen.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
 import { installAgents } from "./orchestrator/portalAgents.js";
+import { Approvals } from "./permissions/approvals.js";
+import { permissionRoutes } from "./permissions/permissionRoutes.js";
+import type { Policy } from "./permissions/policy.js";
+import { RuleStore } from "./permissions/ruleStore.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
@@ -41,6 +45,8 @@ export interface PortalOptions {
   config: Config;
   /** Instead of the built-in one. */
   entry: Entry | undefined;
+  /** Rules that hold besides those in the store. */
+  policy: Policy;
   log: Log;
   /** The port that is open. */
   port: number;
@@ -53,7 +59,7 @@ export interface PortalOptions {
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
 export function createPortal(parts: PortalOptions): Portal {
-  const { options, config, entry, log, port, token, marker, shutdown } = parts;
+  const { options, config, entry, policy, log, port, token, marker, shutdown } = parts;
   const store = openStore({ dataDir: options.dataDir, log });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
@@ -67,7 +73,20 @@ export function createPortal(parts: PortalOptions): Portal {
   const logs = new LiveLogs(store, log);
   const toolOutputDirectory = join(options.dataDir, "tool-output");
   const records = new SessionRecords(store);
-  const sessions = installSessions({ records, catalog: models, runtimes, log, toolOutputDirectory }, logs);
+  const { timeoutSeconds } = config.permissions ?? {};
+  const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
+  const sessions = installSessions(
+    {
+      records,
+      catalog: models,
+      runtimes,
+      log,
+      approvals,
+      permissions: options.permissions,
+      toolOutputDirectory,
+    },
+    logs,
+  );
 
   const engine = new JobEngine(
     { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
@@ -94,6 +113,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...modelRoutes(models),
     ...sessionRoutes(logs),
+    ...permissionRoutes(approvals),
     ...taskRoutes(logs),
     ...jobRoutes({ logs, catalog: models }),
     ...(options.test ? jobTestRoutes() : []),

@@ -14,7 +14,7 @@ import {
 } from "./support/apiDocument.js";
 import { tempFolder } from "./support/cleanup.js";
 import { startPortal } from "./support/portal.js";
-import { barrier, byPrompt, startScriptedModel } from "./support/scriptedModel.js";
+import { barrier, byPrompt, callTool, runShell, startScriptedModel } from "./support/scriptedModel.js";
 
 const run = promisify(execFile);
 
@@ -66,7 +66,14 @@ describe("API.md", () => {
     const calls = documentedCalls(await readFile(join(packageRoot, "API.md"), "utf8"));
     const folder = await tempFolder(t);
     // A job that writes goes on until it is stopped.
-    const model = await startScriptedModel(t, byPrompt({ Write: [barrier().step] }));
+    const model = await startScriptedModel(
+      t,
+      byPrompt({
+        Write: [barrier().step],
+        "Run a command": [[runShell("git status")], [{ text: "Done." }]],
+        "Ask me": [[callTool("ask_user", { question: "Which colour?" })], [{ text: "Thank you." }]],
+      }),
+    );
     const portal = await startPortal(t, { model, args: ["--test"] });
     const { paths } = (await portal.api<{ paths: Paths }>("openapi.json")).body;
     const values = new Map<string, string>();

@@ -60,7 +60,9 @@ function operation(route: Route, method: Method): JsonSchema {
       method !== "GET" && {
         requestBody: {
           ...(route.bodyDescription && { description: route.bodyDescription }),
-          content: { "text/plain": { schema: { type: "string" } } },
+          content: route.bodySchema
+            ? { "application/json": { schema: route.bodySchema } }
+            : { "text/plain": { schema: { type: "string" } } },
         },
       }),
     responses: { 200: { description: "The answer", content: content(route) }, ...Object.fromEntries(errors) },

@@ -37,6 +37,8 @@ interface RouteText {
   /** What the text of the body is; a route without it ignores the body. */
   readonly body?: "none" | "text";
   readonly bodyDescription?: string;
+  /** Of a body that is JSON: the handler reads it with `jsonBody`. */
+  readonly bodySchema?: JsonSchema;
   readonly answers: {
     /** The JSON answer with status 200, domain errors among them. */
     readonly json?: JsonSchema;

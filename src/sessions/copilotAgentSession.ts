@@ -10,6 +10,8 @@ import { type CrashKind, SessionCrashedError } from "./sessionCrashedError.js";
 export interface AgentSessionOptions {
   noProgressTimeoutMs: number;
   secrets: readonly string[];
+  /** Whether the turn waits for its user. */
+  waitsForUser?(): boolean;
   notice(message: string): void;
   log: Log | undefined;
 }
@@ -175,7 +177,8 @@ export class CopilotAgentSession implements AgentSession {
     const limitMs = this.#options.noProgressTimeoutMs;
     const check = () => {
       const quietMs = performance.now() - this.#lastEventAtMs;
-      if (quietMs < limitMs) this.#watchProgress(request, limitMs - quietMs);
+      if (this.#options.waitsForUser?.()) this.#watchProgress(request, limitMs);
+      else if (quietMs < limitMs) this.#watchProgress(request, limitMs - quietMs);
       else this.#endQuietTurn(request, `${Math.round(limitMs / 1000)} s`);
     };
     // A timer may fire a little early.

@@ -13,6 +13,7 @@ import {
 import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../liveResponse.js";
 import type { Log } from "../log.js";
+import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
 import { PortalError } from "../portalError.js";
 import type { SessionRecord, SessionRecords } from "./sessionRecord.js";
 import { sumUsage } from "./turnUsage.js";
@@ -22,6 +23,10 @@ export interface SessionParts {
   catalog: ModelCatalog;
   runtimes: RuntimePool;
   log: Log;
+  /** What waits for users, and their rules. */
+  approvals: Approvals;
+  /** The policy of sessions whose user chose none. */
+  permissions: PermissionPolicy;
   /** Where the runtime puts tool output that is too long for the conversation. */
   toolOutputDirectory: string;
 }
@@ -69,6 +74,17 @@ export class PortalSession implements ICopilotSession {
   /** In use in this life of the server: it has an agent, or is about to have one. */
   get awake(): boolean {
     return this.busy || (this.#agent !== undefined && usable.includes(this.#agent.state));
+  }
+
+  get permissions(): PermissionPolicy {
+    return this.record.settings.permissions ?? "allow-all";
+  }
+
+  /** From now on, and for what waits. */
+  async setPermissions(permissions: PermissionPolicy): Promise<void> {
+    await this.#parts.records.setSettings(this.id, { ...this.record.settings, permissions });
+    this.record.settings.permissions = permissions;
+    if (permissions === "allow-all") this.#parts.approvals.allowWaiting(this.id);
   }
 
   get rawSection(): CopilotSession {
@@ -133,7 +149,7 @@ export class PortalSession implements ICopilotSession {
     conversation: "new" | "known",
   ): Promise<AgentSession> {
     const { workingDirectory, modelId } = this.record;
-    const { toolOutputDirectory, log } = this.#parts;
+    const { toolOutputDirectory, log, approvals } = this.#parts;
     const start = (resume: boolean) =>
       startSession(runtime.client, modelId, this.#callbacks(), workingDirectory, {
         ...target,
@@ -141,6 +157,10 @@ export class PortalSession implements ICopilotSession {
         resume,
         toolOutputDirectory,
         log,
+        onPermission: action => approvals.permission(this, action),
+        // A task's agent has nobody to ask: it would wait in vain.
+        ...(this.record.owner === null && { onQuestion: question => approvals.question(this, question) }),
+        waitsForUser: () => approvals.waits(this.id),
       });
     if (conversation === "new") return start(false);
     try {
@@ -179,7 +199,7 @@ export class PortalSession implements ICopilotSession {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       const agent = await this.attach("known");
-      await agent.sendRequest(message, timeout);
+      await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
     } catch (error) {
       const message = this.#stopped
         ? this.#stopReason

@@ -1,3 +1,4 @@
+import type { PermissionPolicy } from "../permissions/approvals.js";
 import type { Store } from "../store/store.js";
 import { noUsage, type TurnUsage } from "./turnUsage.js";
 
@@ -18,11 +19,17 @@ export interface SessionRecord {
   usage: TurnUsage;
   /** Requests that were accepted and have not come to their `onIdle`: after a crash these were interrupted. */
   pendingRequests: number;
+  settings: SessionSettings;
+}
+
+/** What its user chose for a session; a session of an older portal has none of it. */
+export interface SessionSettings {
+  permissions?: PermissionPolicy;
 }
 
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",
   owner, title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
-  pending_requests AS "pendingRequests"`;
+  pending_requests AS "pendingRequests", settings`;
 
 export interface HistoryQuery {
   limit: number;
@@ -44,8 +51,8 @@ export class SessionRecords {
 
   async insert(record: SessionRecord): Promise<void> {
     await this.#store.query(
-      `INSERT INTO sessions (id, model_id, model_name, backend, working_directory, owner, title, status, created_at, updated_at, usage)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8, $9)`,
+      `INSERT INTO sessions (id, model_id, model_name, backend, working_directory, owner, title, status, created_at, updated_at, usage, settings)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8, $9, $10)`,
       [
         record.id,
         record.modelId,
@@ -56,6 +63,7 @@ export class SessionRecords {
         record.title,
         record.createdAt,
         JSON.stringify(noUsage()),
+        JSON.stringify(record.settings),
       ],
     );
   }
@@ -104,6 +112,13 @@ export class SessionRecords {
 
   async rename(id: string, title: string): Promise<void> {
     await this.#store.query("UPDATE sessions SET title = $2, updated_at = now() WHERE id = $1", [id, title]);
+  }
+
+  async setSettings(id: string, settings: SessionSettings): Promise<void> {
+    await this.#store.query("UPDATE sessions SET settings = $2 WHERE id = $1", [
+      id,
+      JSON.stringify(settings),
+    ]);
   }
 
   async setStatus(id: string, status: "open" | "closed"): Promise<void> {

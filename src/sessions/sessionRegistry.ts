@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { PermissionPolicy } from "../permissions/approvals.js";
 import { PortalError } from "../portalError.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { PortalSession, type SessionParts } from "./portalSession.js";
@@ -38,7 +39,12 @@ export class SessionRegistry {
   }
 
   /** A caller that must find the session again after a death chooses its id. */
-  async start(modelId: string, workingDirectory: string, owned?: OwnedSession): Promise<PortalSession> {
+  async start(
+    modelId: string,
+    workingDirectory: string,
+    owned?: OwnedSession,
+    permissions: PermissionPolicy = this.#parts.permissions,
+  ): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
     if (!found)
       throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
@@ -58,6 +64,7 @@ export class SessionRegistry {
       closedAt: null,
       usage: noUsage(),
       pendingRequests: 0,
+      settings: { permissions },
     };
     const log = await this.#logs.openOrCreate("session", id);
     const session = new PortalSession(record, log, this.#parts);

@@ -81,6 +81,13 @@ export const migrations: readonly string[] = [
      ignore_availability boolean not null,
      created_at timestamptz not null default now()
    );`,
+  // 4: what users decided once about a folder.
+  `create table permission_rules (
+     folder text not null,
+     rule text not null,
+     created_at timestamptz not null default now(),
+     primary key (folder, rule)
+   );`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

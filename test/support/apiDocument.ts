@@ -45,10 +45,12 @@ export function documentedCalls(markdown: string): DocumentedCall[] {
   return calls;
 }
 
-/** `sessionId` of an answer fills `SESSION_ID` of later lines. */
+/** `sessionId` of an answer fills `SESSION_ID` of later lines; of requests that wait, the first does. */
 export function placeholdersOf(answer: unknown): Map<string, string> {
   const found = new Map<string, string>();
-  for (const [name, value] of Object.entries(Object(answer) as Record<string, unknown>)) {
+  const { requests = [], ...fields } = Object(answer) as Record<string, unknown>;
+  const waiting = Object(Array.isArray(requests) ? requests[0] : undefined) as Record<string, unknown>;
+  for (const [name, value] of Object.entries({ ...fields, ...waiting })) {
     const placeholder = name.replaceAll(/[A-Z]/g, letter => `_${letter}`).toUpperCase();
     if (typeof value === "string") found.set(placeholder, value);
   }

@@ -20,6 +20,7 @@ export async function portalHere(t: TestContext): Promise<Puppet & { workingDire
     options: parseOptions(["--test", "--data-dir", dataDir]),
     config: { providers: [provider] },
     entry: undefined,
+    policy: { folders: {} },
     log,
     port: 0,
     token: undefined,

@@ -28,7 +28,8 @@ export interface PortalWithModel {
   portal: Portal;
   model: ScriptedModel;
   workingDirectory: string;
-  startSession(): Promise<RestSession>;
+  /** `query` is that of the start call: `?permissions=ask`. */
+  startSession(query?: string): Promise<RestSession>;
 }
 
 export function sessionById(portal: Portal, id: string): RestSession {
@@ -69,10 +70,9 @@ export async function portalWithModel(
     portal,
     model,
     workingDirectory,
-    async startSession() {
-      const { body } = await portal.api<{ sessionId?: string }>(`copilot/session/start/${model.modelId}`, {
-        body: workingDirectory,
-      });
+    async startSession(query = "") {
+      const path = `copilot/session/start/${model.modelId}${query}`;
+      const { body } = await portal.api<{ sessionId?: string }>(path, { body: workingDirectory });
       assert.ok(body.sessionId, `no session: ${JSON.stringify(body)}`);
       return sessionById(portal, body.sessionId);
     },

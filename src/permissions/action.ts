@@ -1,0 +1,17 @@
+/** What an agent asks to do, in the words of the Agent Client Protocol, so that cards and rules serve every backend. */
+export interface Action {
+  readonly kind: "execute" | "edit" | "delete" | "move" | "read" | "fetch" | "other";
+  /** One line for people. */
+  readonly title: string;
+  readonly toolCallId?: string;
+  /** Why, in the agent's own words: nothing to rely on. */
+  readonly intention?: string;
+  readonly command?: string;
+  /** The files it touches, as the agent names them. */
+  readonly paths?: readonly string[];
+  readonly diff?: string;
+  readonly url?: string;
+  /** `server/tool` for a tool of an MCP server. */
+  readonly tool?: string;
+  readonly arguments?: unknown;
+}

@@ -1,0 +1,176 @@
+import { isAbsolute } from "node:path";
+import { jsonBody } from "../api/jsonBody.js";
+import { defineRoute, type Route } from "../api/route.js";
+import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
+import { openSession } from "../copilotApi.js";
+import { PortalError } from "../portalError.js";
+import type { Action } from "./action.js";
+import { type Answer, type Approvals, type PermissionPolicy, permissionPolicies } from "./approvals.js";
+import { decide } from "./rules.js";
+
+/** As long as a live log holds a call. */
+const maxWaitMs = 5000;
+
+const answerBody = object({ requestId: text, "optionId?": text, "deny?": flag, "instead?": text });
+const questionBody = object({ requestId: text, answer: text });
+const policyBody = object({ policy: oneOfTexts(...permissionPolicies) });
+const ruleBody = object({ folder: text, rule: text });
+const testBody = object({
+  folder: text,
+  "command?": text,
+  "edits?": list(text),
+  "reads?": list(text),
+  "tool?": text,
+});
+
+interface TestBody {
+  folder: string;
+  command?: string;
+  edits?: string[];
+  reads?: string[];
+  tool?: string;
+}
+
+function absolute(folder: string): string {
+  if (isAbsolute(folder)) return folder;
+  throw PortalError.malformed("BodyInvalid", `The body/folder ${JSON.stringify(folder)} is no absolute path`);
+}
+
+/** What the test box asks about: the one of the four that is given. */
+function actionOf({ command, edits, reads, tool }: TestBody): Action {
+  const given: Action[] = [];
+  if (command !== undefined) given.push({ kind: "execute", title: command, command });
+  if (edits !== undefined) given.push({ kind: "edit", title: "", paths: edits });
+  if (reads !== undefined) given.push({ kind: "read", title: "", paths: reads });
+  if (tool !== undefined) given.push({ kind: "other", title: tool, tool });
+  const [action, more] = given;
+  if (action && !more) return action;
+  throw PortalError.malformed("BodyInvalid", "The body has one of command, edits, reads, tool");
+}
+
+const pendingRequest = object({
+  callback: oneOfTexts("onPermissionRequest", "onQuestion"),
+  requestId: text,
+  sessionId: text,
+  sessionTitle: text,
+  workingDirectory: text,
+  expiresAt: text,
+});
+const policyDocument = object({ folders: { type: "object", additionalProperties: list(text) } });
+
+/** Answers, rules, and what waits. */
+export function permissionRoutes(approvals: Approvals): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/session/{id}/permission",
+      methods: ["POST"],
+      summary: "Answer a permission request of a session",
+      body: "text",
+      bodySchema: answerBody,
+      answers: {
+        json: either(object({}), domainError("SessionNotFound", "RequestNotFound", "OptionNotFound")),
+      },
+      handler: async ({ params, body }) => {
+        const answer = jsonBody<Answer>(body, answerBody);
+        await openSession(params.id);
+        await approvals.answer(params.id, answer);
+        return {};
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/question",
+      methods: ["POST"],
+      summary: "Answer a question of a session's agent",
+      body: "text",
+      bodySchema: questionBody,
+      answers: {
+        json: either(object({}), domainError("SessionNotFound", "RequestNotFound", "OptionNotFound")),
+      },
+      handler: async ({ params, body }) => {
+        const { requestId, answer } = jsonBody<{ requestId: string; answer: string }>(body, questionBody);
+        await openSession(params.id);
+        approvals.answerQuestion(params.id, requestId, answer);
+        return {};
+      },
+    }),
+    defineRoute({
+      path: "copilot/session/{id}/policy",
+      methods: ["POST"],
+      summary: "Change what the agent of a session may do without asking",
+      description: "allow-all also allows what waits for an answer.",
+      body: "text",
+      bodySchema: policyBody,
+      answers: { json: either(object({ policy: text }), domainError("SessionNotFound")) },
+      handler: async ({ params, body }) => {
+        const { policy } = jsonBody<{ policy: PermissionPolicy }>(body, policyBody);
+        await (await openSession(params.id)).setPermissions(policy);
+        return { policy };
+      },
+    }),
+    defineRoute({
+      path: "copilot/permission/pending",
+      methods: ["GET"],
+      summary: "Every request and question that waits for an answer, of all sessions, oldest first",
+      query: {
+        wait: {
+          type: "boolean",
+          description: "Hold the call until something waits, at most 5 seconds.",
+        },
+      },
+      answers: { json: object({ requests: list(pendingRequest) }) },
+      handler: async ({ query }) => {
+        if (query.wait) await approvals.asked(maxWaitMs);
+        return { requests: approvals.list() };
+      },
+    }),
+    defineRoute({
+      path: "copilot/permission/rules",
+      methods: ["GET"],
+      summary: "All remembered rules, as a policy file that portal.config.json can name",
+      answers: { json: policyDocument },
+      handler: () => approvals.rules.all(),
+    }),
+    defineRoute({
+      path: "copilot/permission/rules/add",
+      methods: ["POST"],
+      summary: "Remember a rule for a folder",
+      body: "text",
+      bodySchema: ruleBody,
+      answers: { json: policyDocument },
+      handler: async ({ body }) => {
+        const { folder, rule } = jsonBody<{ folder: string; rule: string }>(body, ruleBody);
+        await approvals.rules.add(absolute(folder), [rule]);
+        return approvals.rules.all();
+      },
+    }),
+    defineRoute({
+      path: "copilot/permission/rules/remove",
+      methods: ["POST"],
+      summary: "Forget a rule of a folder",
+      body: "text",
+      bodySchema: ruleBody,
+      answers: { json: either(policyDocument, domainError("RuleNotFound")) },
+      handler: async ({ body }) => {
+        const { folder, rule } = jsonBody<{ folder: string; rule: string }>(body, ruleBody);
+        if (!(await approvals.rules.remove(absolute(folder), rule)))
+          throw PortalError.domain("RuleNotFound", "The store has no such rule for this folder.");
+        return approvals.rules.all();
+      },
+    }),
+    defineRoute({
+      path: "copilot/permission/test",
+      methods: ["POST"],
+      summary: "Would this be allowed in a folder, and by which rule?",
+      body: "text",
+      bodySchema: testBody,
+      answers: {
+        json: object({ decision: oneOfTexts("allow", "reject", "ask"), rules: list(text), why: text }),
+      },
+      handler: async ({ body }) => {
+        const asked = jsonBody<TestBody>(body, testBody);
+        const folder = absolute(asked.folder);
+        return decide(actionOf(asked), folder, await approvals.rules.rulesOf(folder));
+      },
+    }),
+  ];
+}

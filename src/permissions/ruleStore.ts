@@ -1,0 +1,55 @@
+import { resolve } from "node:path";
+import type { Store } from "../store/store.js";
+import { everyFolder, type Policy } from "./policy.js";
+import { parseRule, type Rule, ruleText } from "./rules.js";
+
+/** What users decided once: rules per folder, from the store and from the policy file. */
+export class RuleStore {
+  readonly #store: Store;
+  readonly #policy: Policy;
+
+  constructor(store: Store, policy: Policy = { folders: {} }) {
+    this.#store = store;
+    this.#policy = policy;
+  }
+
+  /** All rules that hold in a folder. */
+  async rulesOf(folder: string): Promise<Rule[]> {
+    const { folders } = await this.all();
+    return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).map(parseRule);
+  }
+
+  /** Adding a rule that is there changes nothing. */
+  async add(folder: string, rules: readonly string[]): Promise<void> {
+    await this.#store.transaction(async query => {
+      for (const rule of rules)
+        await query(
+          "INSERT INTO permission_rules (folder, rule) VALUES ($1, $2) ON CONFLICT (folder, rule) DO NOTHING",
+          [resolve(folder), ruleText(parseRule(rule))],
+        );
+    });
+  }
+
+  /** False when the store has no such rule; those of the policy file are removed by editing the file. */
+  async remove(folder: string, rule: string): Promise<boolean> {
+    const removed = await this.#store.query(
+      "DELETE FROM permission_rules WHERE folder = $1 AND rule = $2 RETURNING rule",
+      [resolve(folder), ruleText(parseRule(rule))],
+    );
+    return removed.length > 0;
+  }
+
+  /** Everything as a policy: what `portal.config.json` can name on another machine. */
+  async all(): Promise<Policy> {
+    const rows = await this.#store.query<{ folder: string; rule: string }>(
+      "SELECT folder, rule FROM permission_rules ORDER BY folder, rule",
+    );
+    const folders = new Map<string, Set<string>>();
+    const add = (folder: string, rule: string) =>
+      folders.set(folder, (folders.get(folder) ?? new Set()).add(rule));
+    for (const [folder, rules] of Object.entries(this.#policy.folders))
+      for (const rule of rules) add(folder, rule);
+    for (const { folder, rule } of rows) add(folder, rule);
+    return { folders: Object.fromEntries([...folders].map(([folder, rules]) => [folder, [...rules]])) };
+  }
+}
