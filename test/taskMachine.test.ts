@@ -175,7 +175,7 @@ describe("availability", () => {
       const { result, reports, sends } = playTask(task({ condition: ["ready?"] }), {}, [event]);
       assert.deepEqual(result, { succeeded: false });
       assert.deepEqual(sends, ["ready?"]);
-      assert.ok(reports.includes(`[AVAILABILITY] Failed: condition "ready?": ${reason}`));
+      assert.ok(reports.includes(`[AVAILABILITY] Failed: condition: ${reason}\n\nready?`));
     }
   });
 

@@ -180,6 +180,7 @@ export class PortalSession implements ICopilotSession {
 
   async #accept(prompt: string): Promise<void> {
     this.#pending++;
+    this.record.updatedAt = new Date();
     if (this.record.title === "") this.record.title = titleOf(prompt);
     try {
       await this.#parts.records.requestAccepted(this.id, this.record.title, this.#pending);
@@ -210,6 +211,7 @@ export class PortalSession implements ICopilotSession {
       throw error;
     } finally {
       this.#pending--;
+      this.record.updatedAt = new Date();
       // Readers first: nobody waits for the record.
       await this.push({ callback: "onIdle" });
       await this.#parts.records.requestEnded(this.id, this.record.usage, this.#pending);

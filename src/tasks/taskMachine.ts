@@ -63,10 +63,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     const outcome = yield* round("driving", () => textOf(prompt));
     if (outcome.kind === "crashed") return outcome;
     const { passed, reason } = verdictOf(outcome.toolCalls);
-    yield* report(
-      prefix,
-      `${passed ? "Passed" : "Failed"}: condition ${JSON.stringify(textOf(prompt))}: ${reason}`,
-    );
+    yield* report(prefix, `${passed ? "Passed" : "Failed"}: condition: ${reason}\n\n${textOf(prompt)}`);
     return passed ? { kind: "passed" } : { kind: "failed", missing: [] };
   }
 
