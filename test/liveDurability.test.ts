@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import type { LiveResponse } from "../src/liveResponse.js";
 import { PortalError } from "../src/portalError.js";
 import type { Store } from "../src/store/store.js";
@@ -8,6 +8,7 @@ import {
   append,
   holdStore,
   type Live,
+  type LiveOptions,
   message,
   newId,
   notice,
@@ -207,6 +208,21 @@ describe("Deleting a log", () => {
     assert.deepEqual(await live.call(`session/${id}/live`), notice("new"));
   });
 
+  test("that the store cannot delete changes nothing", async t => {
+    const { local, trouble } = await startTroubled(t);
+    const log = await local.logs.create("session", "a");
+    await append(log, notice(1));
+    trouble.kind = "before";
+    trouble.statement = "delete from logs";
+    await assert.rejects(local.logs.delete("session", "a"), { code: "StoreUnavailable" });
+    trouble.kind = "none";
+    assert.equal(await local.logs.open("session", "a"), log);
+    await append(log, notice(2));
+    assert.deepEqual(await responsesOf(local, "a"), [notice(1), notice(2)]);
+    await local.logs.delete("session", "a");
+    assert.deepEqual(await local.call("session/a/live"), { error: "SessionNotFound" });
+  });
+
   test("that is not there does nothing, and creating one twice is refused", async () => {
     const id = newId();
     await live.logs.delete("session", id);
@@ -273,45 +289,42 @@ describe("A damaged line in the store", () => {
   });
 });
 
-/** A store whose writing of logs can be made to fail: before it is done, or with its answer lost. */
-function troubled(store: Store): {
-  store: Store;
-  trouble: { kind: "none" | "before" | "after"; count: number };
-} {
-  const trouble = { kind: "none" as "none" | "before" | "after", count: 0 };
-  const query: Store["query"] = async (text, values) => {
-    const isHit = trouble.kind !== "none" && text.includes("insert into log_chunks");
-    if (isHit) trouble.count++;
-    if (isHit && trouble.kind === "before") throw PortalError.unavailable("StoreUnavailable", "no");
-    const rows = await store.query(text, values);
-    if (isHit) throw PortalError.unavailable("StoreUnavailable", "the answer got lost");
-    return rows as never;
-  };
-  const wrapped: Store = {
-    query,
+interface Trouble {
+  kind: "none" | "before" | "after";
+  /** What the statements contain that fail. */
+  statement: string;
+  count: number;
+}
+
+/** A store that can be made to fail: before a statement is done, or with its answer lost. */
+async function startTroubled(
+  t: TestContext,
+  options: LiveOptions = {},
+): Promise<{ local: Live; trouble: Trouble }> {
+  const trouble: Trouble = { kind: "none", statement: "insert into log_chunks", count: 0 };
+  const wrap = (store: Store): Store => ({
+    query: async (text, values) => {
+      const isHit = trouble.kind !== "none" && text.includes(trouble.statement);
+      if (isHit) trouble.count++;
+      if (isHit && trouble.kind === "before") throw PortalError.unavailable("StoreUnavailable", "no");
+      const rows = await store.query(text, values);
+      if (isHit) throw PortalError.unavailable("StoreUnavailable", "the answer got lost");
+      return rows as never;
+    },
     transaction: work => store.transaction(work),
     ready: store.ready,
     pool: store.pool,
     state: () => store.state(),
     beforeClose: work => store.beforeClose(work),
     close: () => store.close(),
-  };
-  return { store: wrapped, trouble };
+  });
+  return { local: await startLive(t, { ...options, wrap }), trouble };
 }
 
 describe("A store that fails for a while", () => {
   for (const kind of ["before", "after"] as const) {
     test(`loses nothing and doubles nothing (it fails ${kind} the commit)`, async t => {
-      let trouble: ReturnType<typeof troubled>["trouble"] | undefined;
-      const local = await startLive(t, {
-        answerTimeoutMs: 20,
-        wrap: store => {
-          const made = troubled(store);
-          trouble = made.trouble;
-          return made.store;
-        },
-      });
-      assert.ok(trouble);
+      const { local, trouble } = await startTroubled(t, { answerTimeoutMs: 20 });
       const log = await local.logs.create("session", "a");
       await append(log, message.start("m"));
       trouble.kind = kind;
@@ -331,15 +344,7 @@ describe("A store that fails for a while", () => {
   }
 
   test("refuses responses before they fill the memory, and ends their block when it works again", async t => {
-    let trouble: ReturnType<typeof troubled>["trouble"] | undefined;
-    const local = await startLive(t, {
-      wrap: store => {
-        const made = troubled(store);
-        trouble = made.trouble;
-        return made.store;
-      },
-    });
-    assert.ok(trouble);
+    const { local, trouble } = await startTroubled(t);
     const log = await local.logs.create("session", "a");
     const other = await local.logs.create("session", "b");
     await append(log, message.start("m"), message.delta("m", "kept"));

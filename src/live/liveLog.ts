@@ -1,7 +1,15 @@
 import type { LiveResponse, LogKind } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
-import * as eventLog from "../store/eventLog.js";
+import {
+  cursorDelayMs,
+  deltaDelayMs,
+  type EventLog,
+  type LogBatch,
+  type LogSource,
+  maxBatchChars,
+  maxCursorsPerBatch,
+} from "../store/eventLog.js";
 import { shortReason, storeUnavailable } from "../store/failure.js";
 import { interruptedEnd, OpenBlocks } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
@@ -23,17 +31,17 @@ export interface LiveLogParts {
   id: string;
   row: LogRow;
   table: LogTable;
-  eventLog: eventLog.EventLog;
+  eventLog: EventLog;
   log: Log;
 }
 
 /** One append-only log of responses. Readers see a delta at once, everything else when it is in the store. */
-export class LiveLog implements eventLog.LogSource {
+export class LiveLog implements LogSource {
   readonly kind: LogKind;
   readonly id: string;
   readonly #rowId: number;
   readonly #table: LogTable;
-  readonly #eventLog: eventLog.EventLog;
+  readonly #eventLog: EventLog;
   readonly #log: Log;
   readonly #tail = new Tail();
   readonly #blocks = new OpenBlocks();
@@ -98,7 +106,7 @@ export class LiveLog implements eventLog.LogSource {
     this.#tail.push(entry);
     this.#pending.push(entry);
     this.#pendingDone ??= deferred();
-    const delayMs = entry.part === "d" ? eventLog.deltaDelayMs : 0;
+    const delayMs = entry.part === "d" ? deltaDelayMs : 0;
     this.#eventLog.schedule(this, delayMs, entry.json.length);
     this.#showMore();
     return this.#pendingDone.promise;
@@ -120,6 +128,7 @@ export class LiveLog implements eventLog.LogSource {
   /** Goes on with a closed log: readers that were told of the end go on where they were. */
   async reopen(): Promise<void> {
     if (this.#isDeleted || this.#isForgotten) throw new Error("Open the log again before it is reopened");
+    this.#wasUsed = true;
     this.#cursors.forgetTold();
     await this.#table.forgetTold(this.#rowId);
     this.#wantsClosed = false;
@@ -202,7 +211,7 @@ export class LiveLog implements eventLog.LogSource {
 
   moveCursor(cursor: Cursor, to: { n: number; told: boolean }): void {
     this.#cursors.move(cursor, to);
-    this.#eventLog.schedule(this, eventLog.cursorDelayMs);
+    this.#eventLog.schedule(this, cursorDelayMs);
   }
 
   /** Takes over blocks that were open when the portal died. */
@@ -246,18 +255,23 @@ export class LiveLog implements eventLog.LogSource {
     return this.#isForgotten;
   }
 
-  /** From here on there is nothing to write, and readers are told that the log is closed. */
+  /** Nothing more is written, and readers are told that the log is closed. A store that fails changes nothing. */
   async delete(): Promise<void> {
     this.#isDeleted = true;
+    try {
+      await this.#table.delete(this.#rowId);
+    } catch (error) {
+      this.#isDeleted = false;
+      this.#eventLog.schedule(this, 0);
+      throw error;
+    }
     this.#eventLog.written(charsOf(this.#pending));
     this.#pending = [];
     this.#pendingDone?.resolve();
     this.#wake();
-    await this.#writing;
-    await this.#table.delete(this.#rowId);
   }
 
-  takeBatch(): eventLog.LogBatch | undefined {
+  takeBatch(): LogBatch | undefined {
     if (this.#isDeleted) return undefined;
     const entries = this.#takeEntries();
     const hasMore = this.#pending.length > 0;
@@ -265,7 +279,7 @@ export class LiveLog implements eventLog.LogSource {
     if (!hasMore) this.#pendingDone = undefined;
     const chunk = chunkOf(entries);
     const state = this.#changedState(hasMore ? entries[0] : undefined);
-    const cursors = this.#cursors.rows(eventLog.maxCursorsPerBatch);
+    const cursors = this.#cursors.rows(maxCursorsPerBatch);
     if (!chunk && !state && cursors.length === 0) {
       done?.resolve();
       return undefined;
@@ -277,7 +291,7 @@ export class LiveLog implements eventLog.LogSource {
       if (chunk) this.#committedN = chunk.lastN;
       if (state) this.#state = state;
       this.#cursors.committed(cursors);
-      if (this.#cursors.hasMoved) this.#eventLog.schedule(this, eventLog.cursorDelayMs);
+      if (this.#cursors.hasMoved) this.#eventLog.schedule(this, cursorDelayMs);
       if (chunk || state) this.#showCommitted();
       written.resolve();
       done?.resolve();
@@ -293,7 +307,7 @@ export class LiveLog implements eventLog.LogSource {
     let chars = 0;
     const tooMuch = this.#pending.findIndex(({ json }, i) => {
       chars += json.length;
-      return i > 0 && chars > eventLog.maxBatchChars;
+      return i > 0 && chars > maxBatchChars;
     });
     const count = tooMuch === -1 ? this.#pending.length : tooMuch;
     return this.#pending.splice(0, count);

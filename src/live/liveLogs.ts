@@ -56,12 +56,17 @@ export class LiveLogs {
   async delete(kind: LogKind, id: string): Promise<void> {
     const log = await this.open(kind, id);
     if (!log) return;
-    this.#opened.delete(keyOf(kind, id));
-    await this.#register(
-      kind,
-      id,
-      log.delete().then(() => undefined),
+    const deleted = log.delete();
+    // Whoever asks meanwhile waits for how it ends.
+    const left: Promise<LiveLog | undefined> = deleted.then(
+      () => {
+        this.#opened.delete(keyOf(kind, id));
+        return undefined;
+      },
+      () => log,
     );
+    await this.#register(kind, id, left);
+    await deleted;
   }
 
   /** Resolves when everything appended so far is in the store. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../log.js";
 import { shortReason } from "./failure.js";
 import type { Store } from "./store.js";
@@ -6,6 +7,11 @@ const minuteMs = 60_000;
 
 /** A store that is never idle is vacuumed all the same after this many intervals with writes. */
 const intervalsWithoutVacuum = 60;
+
+/** Tables of which enough has changed, as PostgreSQL's own autovacuum sees it. */
+const changedTables = `
+  select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
+  where n_dead_tup + n_mod_since_analyze > 50 + n_live_tup / 10`;
 
 /**
  * PGlite has neither a checkpointer nor autovacuum, and without them its log grows to gigabytes.
@@ -19,26 +25,32 @@ export function startMaintenance(
   let lastPosition: string | undefined;
   let intervalsSinceVacuum = 0;
 
-  const position = async () => {
+  async function position(): Promise<string | undefined> {
     const [row] = await store.query<{ lsn: string }>("select pg_current_wal_insert_lsn()::text as lsn");
     return row?.lsn;
-  };
-  const work = async () => {
-    const current = await position();
-    const isIdle = current === lastPosition;
-    if (isIdle && intervalsSinceVacuum === 0) return;
-    intervalsSinceVacuum++;
-    const statement =
-      isIdle || intervalsSinceVacuum > intervalsWithoutVacuum ? "vacuum (analyze)" : "checkpoint";
+  }
+  async function run(statement: string): Promise<void> {
     const startMs = performance.now();
     await store.query(statement);
-    if (statement !== "checkpoint") {
-      intervalsSinceVacuum = 0;
-      await store.query("checkpoint");
-    }
-    lastPosition = await position();
     log.debug({ statement, ms: Math.round(performance.now() - startMs) }, "store maintenance");
-  };
+    // Each statement stops everything else while it runs.
+    await nextTurn();
+  }
+  async function vacuum(): Promise<void> {
+    intervalsSinceVacuum = 0;
+    await store.query("select pg_stat_force_next_flush()");
+    for (const { name } of await store.query<{ name: string }>(changedTables)) {
+      await run(`vacuum (analyze) ${name}`);
+    }
+  }
+  async function work(): Promise<void> {
+    const isIdle = (await position()) === lastPosition;
+    if (isIdle && intervalsSinceVacuum === 0) return;
+    intervalsSinceVacuum++;
+    if (isIdle || intervalsSinceVacuum > intervalsWithoutVacuum) await vacuum();
+    await run("checkpoint");
+    lastPosition = await position();
+  }
   const timer = setInterval(() => {
     if (store.state() !== "ready") return;
     work().catch((error: unknown) => log.warn({ reason: shortReason(error) }, "store maintenance failed"));
