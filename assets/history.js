@@ -77,19 +77,11 @@ class Pages {
 
   async #load() {
     const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
-    if (this.#search && this.#kind === "session") query.set("search", this.#search);
+    if (this.#search) query.set("search", this.#search);
     if (this.#next) query.set("before", this.#next);
     const answer = await api(`copilot/${this.#kind}/history?${query}`).catch(() => ({}));
     this.#next = answer.next;
-    const items = /** @type {any[]} */ (answer[`${this.#kind}s`] ?? []).map(this.#itemOf);
-    // Jobs are not searched by the server.
-    const words = this.#search.toLowerCase();
-    this.#waiting.push(
-      ...items.filter(
-        ({ kind, name, about }) =>
-          kind === "Session" || [name, ...about].join(" ").toLowerCase().includes(words),
-      ),
-    );
+    this.#waiting.push(.../** @type {any[]} */ (answer[`${this.#kind}s`] ?? []).map(this.#itemOf));
   }
 }
 
@@ -109,7 +101,7 @@ async function takePage(a, b) {
 /** @param {string} status */
 const isRunning = status => status === "Running" || status === "Busy";
 
-/** What else can be done; nothing for a job that has ended. @param {HistoryItem} item @param {() => void} refresh */
+/** What else can be done. @param {HistoryItem} item @param {() => void} refresh */
 function menu({ kind, id, name, status }, refresh) {
   const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
   const items = element("div", { className: "menu-items card" });
@@ -140,19 +132,20 @@ function menu({ kind, id, name, status }, refresh) {
       const title = await askText("Name of the session", name);
       if (title !== undefined) await api(`${path}/rename`, title);
     });
-    for (const format of ["markdown", "json"])
-      items.append(
-        element(
-          "a",
-          { className: "button quiet small", href: `/api/${path}/export?format=${format}`, download: "" },
-          `Export as ${format === "json" ? "JSON" : "Markdown"}`,
-        ),
-      );
+  }
+  for (const format of ["markdown", "json"])
+    items.append(
+      element(
+        "a",
+        { className: "button quiet small", href: `/api/${path}/export?format=${format}`, download: "" },
+        `Export as ${format === "json" ? "JSON" : "Markdown"}`,
+      ),
+    );
+  if (kind === "Session" || !isRunning(status))
     add("Delete", async () => {
       if (await ask(`Delete “${name}” for good?`, "Delete")) await api(`${path}/delete`, "");
     });
-  }
-  return items.hasChildNodes() ? details : "";
+  return details;
 }
 
 /** @param {HistoryItem} item @param {() => void} refresh */

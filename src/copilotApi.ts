@@ -1,7 +1,6 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
+import { sendExport } from "./api/sendExport.js";
 import type { PortalModel } from "./backends/catalog.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import type { LiveResponse } from "./liveResponse.js";
@@ -263,11 +262,11 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         const record = await knownSession(params.id);
         const log = await sessions().logs.open("session", record.id);
         if (!log) throw sessionNotFound(record.id);
-        const json = query.format === "json";
-        res.type(json ? "application/json" : "text/markdown; charset=utf-8");
-        res.attachment(`session-${record.id}.${json ? "json" : "md"}`);
-        const write = json ? sessionAsJson : sessionAsMarkdown;
-        await pipeline(Readable.from(write(summaryOf(record), log.responses())), res);
+        const session = summaryOf(record);
+        await sendExport(res, `session-${record.id}`, query.format, {
+          markdown: () => sessionAsMarkdown(session, log.responses()),
+          json: () => sessionAsJson(session, log.responses()),
+        });
       },
     }),
     ...liveRoutes("session", logs),

@@ -2,7 +2,9 @@ import { join } from "node:path";
 import type { Request, Response } from "express";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
+import { sendExport } from "./api/sendExport.js";
 import type { ModelCatalog } from "./backends/catalog.js";
+import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
 import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jobs/jobAnswers.js";
 import type { JobRecord } from "./jobs/jobRecords.js";
 import { JobStream } from "./jobs/jobStream.js";
@@ -14,6 +16,7 @@ import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { type Entry, entrySchema, type Job } from "./jobsDef.js";
 import { EventStream } from "./live/eventStream.js";
 import { sendError } from "./live/longPoll.js";
+import type { LogKind } from "./liveResponse.js";
 import { packageRoot } from "./paths.js";
 import { PortalError } from "./portalError.js";
 import { checkWorkingDirectory } from "./sessions/workingDirectory.js";
@@ -128,6 +131,11 @@ async function deleteById(jobId: string) {
   return { result: "Deleted" };
 }
 
+async function* storedResponses(logs: LiveLogs, kind: LogKind, id: string) {
+  const log = await logs.open(kind, id);
+  if (log) yield* log.responses();
+}
+
 async function continueById(jobId: string) {
   const { engine } = taskParts();
   if (await engine.continueJob(jobId)) return { result: "Continued" };
@@ -224,6 +232,24 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
         json: either(object({ result: oneOfTexts("Deleted") }), domainError("JobNotFound", "JobRunning")),
       },
       handler: ({ params }) => deleteById(params.jobId),
+    }),
+    defineRoute({
+      path: "copilot/job/{jobId}/export",
+      methods: ["GET"],
+      summary: "A job with everything below it as Markdown or JSON",
+      query: { format: { type: "string", enum: ["markdown", "json"], default: "markdown" } },
+      answers: {
+        json: either(object({ job: jobSummary, responses: list(anything) }), notFound),
+        other: { mediaType: "text/markdown", description: "The decisions and conversations, task by task." },
+      },
+      handler: async ({ params, query, res }) => {
+        const job = summaryOf(await knownJob(params.jobId));
+        const source = { job, responses: (kind: LogKind, id: string) => storedResponses(logs, kind, id) };
+        await sendExport(res, `job-${job.jobId}`, query.format, {
+          markdown: () => jobAsMarkdown(source),
+          json: () => jobAsJson(source),
+        });
+      },
     }),
     defineRoute({
       path: "copilot/job/{jobId}/status",

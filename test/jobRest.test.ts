@@ -184,6 +184,23 @@ test("Jobs over REST", async t => {
     },
   );
 
+  await t.test("are exported with everything below them, as Markdown and as JSON", async () => {
+    const { jobId } = await runJob("both");
+    const markdown = await (await fetch(`${portal.url}/api/copilot/job/${jobId}/export`)).text();
+    assert.match(markdown, /^# both\n/);
+    assert.match(markdown, /\n# Driving session /);
+    assert.match(markdown, /\[TASK SUCCEEDED\]/);
+    const json = await get<{ job: { status: string }; responses: { source: string; callback: string }[] }>(
+      `job/${jobId}/export?format=json`,
+    );
+    assert.equal(json.job.status, "Succeeded");
+    assert.deepEqual(
+      new Set(json.responses.map(({ source }) => source)),
+      new Set(["job", "task", "session"]),
+    );
+    assert.equal(json.responses.filter(({ callback }) => callback === "workStarted").length, 2);
+  });
+
   await t.test("are deleted with everything below them, but not while they run", async () => {
     const remove = (jobId: string) => get(`job/${jobId}/delete`, "");
     const running = await startJob("held-alone", "not to be deleted");
