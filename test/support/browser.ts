@@ -24,6 +24,9 @@ export interface Cleanup {
   after(close: () => unknown): void;
 }
 
+/** Nothing is timed here: a machine that is busy with other tests must not fail one. */
+const patienceMs = 120_000;
+
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
 }
@@ -59,6 +62,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; problems: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(patienceMs);
   t.after(() => context.close());
   const page = await context.newPage();
   const problems: string[] = [];
