@@ -10,7 +10,7 @@ const REFRESH_MS = 10_000;
 
 /**
  * @typedef {object} HistoryItem
- * @property {"Job" | "Session"} kind
+ * @property {"Job" | "Session" | "Run"} kind
  * @property {string} id
  * @property {string} name
  * @property {string} status
@@ -48,7 +48,21 @@ function jobItem(job) {
   };
 }
 
-/** One kind, page by page. A kind that cannot be listed leaves the other alone. */
+/** @param {any} run @returns {HistoryItem} */
+function runItem(run) {
+  return {
+    kind: "Run",
+    id: run.runId,
+    name: run.prompt.trim().split("\n", 1)[0] ?? "",
+    status: run.status,
+    startTime: run.startTime,
+    endTime: run.endTime,
+    about: [run.agents.join(", "), run.repoRoot],
+    address: `/agents.html?run=${part(run.runId)}`,
+  };
+}
+
+/** One kind, page by page. A kind that cannot be listed leaves the others alone. */
 class Pages {
   /** @type {HistoryItem[]} */
   #waiting = [];
@@ -58,7 +72,7 @@ class Pages {
   #search;
   #itemOf;
 
-  /** @param {"session" | "job"} kind @param {string} search @param {(answer: any) => HistoryItem} itemOf */
+  /** @param {"session" | "job" | "run"} kind @param {string} search @param {(answer: any) => HistoryItem} itemOf */
   constructor(kind, search, itemOf) {
     this.#kind = kind;
     this.#search = search;
@@ -85,13 +99,14 @@ class Pages {
   }
 }
 
-/** The next items of both kinds, newest first. @param {Pages} a @param {Pages} b */
-async function takePage(a, b) {
+/** The next items of all kinds, newest first. @param {Pages[]} kinds */
+async function takePage(kinds) {
   /** @type {HistoryItem[]} */
   const page = [];
   while (page.length < PAGE_SIZE) {
-    const [x, y] = await Promise.all([a.first(), b.first()]);
-    const taken = x && (!y || x.startTime > y.startTime) ? a.take() : b.take();
+    const firsts = await Promise.all(kinds.map(async kind => ({ kind, item: await kind.first() })));
+    firsts.sort((a, b) => (b.item?.startTime ?? "").localeCompare(a.item?.startTime ?? ""));
+    const taken = firsts[0]?.item && firsts[0].kind.take();
     if (!taken) break;
     page.push(taken);
   }
@@ -190,15 +205,20 @@ export function showHistory() {
   const place = byId("historyList", HTMLElement);
   /** @type {HistoryItem[]} */
   let shown = [];
-  /** @type {[Pages, Pages]} */
-  let pages;
+  /** @type {Pages[]} */
+  let pages = [];
 
   /** @param {boolean} isMore false: from the newest on */
   async function load(isMore) {
     const words = search.value.trim();
-    if (!isMore) pages = [new Pages("session", words, sessionItem), new Pages("job", words, jobItem)];
+    if (!isMore)
+      pages = [
+        new Pages("session", words, sessionItem),
+        new Pages("job", words, jobItem),
+        new Pages("run", words, runItem),
+      ];
     const mine = pages;
-    const page = await takePage(...mine);
+    const page = await takePage(mine);
     const hasMore = (await Promise.all(mine.map(one => one.first()))).some(Boolean);
     // An older question may be answered later.
     if (mine !== pages) return;

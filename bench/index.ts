@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
   deltaDelay: async () => (await import("./deltaDelay.js")).deltaDelayRows(),
   live: async () => (await import("./live.js")).liveRows(),
+  orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),
   sessions: async () => (await import("./sessions.js")).sessionRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
   kills: async () => (await import("./jobs.js")).killRows(),

@@ -1,5 +1,5 @@
 /** Who writes a live log. */
-export type LogKind = "session" | "task" | "job";
+export type LogKind = "session" | "task" | "job" | "run";
 
 /**
  * One item of a live log: a callback with its arguments by name, or an error.

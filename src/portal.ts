@@ -101,6 +101,7 @@ export function createPortal(parts: PortalOptions): Portal {
     env: process.env,
     runtimes,
     catalog: models,
+    store,
     logs,
     url: () => `http://localhost:${port}`,
     log,
@@ -116,6 +117,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...permissionRoutes(approvals),
     ...taskRoutes(logs),
     ...jobRoutes({ logs, catalog: models }),
+    ...agents.routes,
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({

@@ -22,6 +22,7 @@ const errorsOf: Readonly<Record<LogKind, LiveErrors>> = {
   session: { closed: "SessionClosed", notFound: "SessionNotFound" },
   task: { closed: "TaskClosed", notFound: "TaskNotFound" },
   job: { closed: "JobsClosed", notFound: "JobNotFound" },
+  run: { closed: "RunClosed", notFound: "RunNotFound" },
 };
 
 /** Where an event stream goes on: what the browser says when it reconnects counts more than the address. */

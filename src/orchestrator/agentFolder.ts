@@ -142,7 +142,7 @@ export class AgentFolder {
         if (entry.name.startsWith(".")) return [];
         if (entry.isDirectory()) return depth < maxDepth ? await this.#scanFolder(root, name, depth + 1) : [];
         if (!entry.name.endsWith(".md") || !(entry.isFile() || entry.isSymbolicLink())) return [];
-        const candidate = await inspect(root, name);
+        const candidate = await inspect(root, name, entry.isSymbolicLink());
         return candidate ? [candidate] : [];
       }),
     );
@@ -211,10 +211,10 @@ async function readWhole(path: string): Promise<Uint8Array> {
 }
 
 /** Undefined when it is no regular file, or gone again. */
-async function inspect(root: string, name: string): Promise<Candidate | undefined> {
+async function inspect(root: string, name: string, isLink: boolean): Promise<Candidate | undefined> {
   const path = join(root, name);
   try {
-    const real = await realpath(path);
+    const real = isLink ? await realpath(path) : path;
     const info = await stat(real);
     if (!info.isFile()) return undefined;
     const signature = `${real}:${info.size}:${info.mtimeMs}`;

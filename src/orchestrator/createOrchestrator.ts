@@ -94,7 +94,11 @@ export function createOrchestrator(options: CreateOptions) {
       matchKeywords: (keywords: readonly string[], maxResults: number) =>
         folder.snapshot.registry.matchKeywords(keywords, maxResults),
     },
-    evaluator: { evaluate, extractKeywords, suggestRefinement },
+    evaluator: {
+      evaluate,
+      extractKeywords,
+      suggestRefinement: (prompt: string) => suggestRefinement(prompt),
+    },
     invoker,
     orchestrator,
     createMcpServer: newServer,

@@ -85,10 +85,11 @@ export function evaluate(prompt: string): EvaluationResult {
 }
 
 /** Invents nothing: it only tells the agent how to behave where the request leaves something open. */
-export function suggestRefinement(prompt: string): string {
+export function suggestRefinement(
+  prompt: string,
+  { isClear, issues }: Pick<EvaluationResult, "isClear" | "issues"> = evaluate(prompt),
+): string {
   const text = prompt.trim();
-  if (text.includes(marker)) return text;
-  const { isClear, issues } = evaluate(text);
-  if (isClear) return text;
+  if (isClear || text.includes(marker)) return text;
   return [text, "", marker, ...issues.map(issue => `- ${guidance[issue]}`)].join("\n");
 }

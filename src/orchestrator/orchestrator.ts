@@ -14,12 +14,19 @@ import { selectAgents } from "./selection.js";
 export type LogLevel = "debug" | "info" | "warning" | "error";
 export type OnLog = (level: LogLevel, message: string, data?: Record<string, unknown>) => void;
 
+/** Who watches a chain from its plan to the end of its last agent. */
+export interface ChainObserver {
+  planned(plan: Pick<Plan, "refinedPrompt" | "feedback" | "rationale"> & { selectedAgents: string[] }): void;
+  /** What it gives back gets the blocks of the agent's session. */
+  agentStarts(agent: string, step: number, prompt: string): SessionCallbacks;
+  agentEnded(result: AgentResult, step: number): void;
+}
+
 export interface CallOptions {
   signal?: AbortSignal;
   onProgress?: OnProgress | undefined;
   onLog?: OnLog | undefined;
-  /** Who watches the session of an agent, asked for at its start. */
-  watch?: ((agent: string, step: number, prompt: string) => SessionCallbacks) | undefined;
+  observer?: ChainObserver | undefined;
 }
 
 export interface EvaluationFeedback {
@@ -93,7 +100,7 @@ export class Orchestrator {
       isClear,
       confidence,
       issues,
-      refinedPrompt: suggestRefinement(text),
+      refinedPrompt: suggestRefinement(text, { isClear, issues }),
       keywords,
       selectedAgents: agents.map(agent => agent.name),
       suggestions,
@@ -116,8 +123,7 @@ export class Orchestrator {
     const progress = new Progress(1, options.onProgress);
     options.onLog?.("info", `${agent.name} starts`, { agent: agent.name });
     options.onLog?.("debug", "prompt", { prompt: text });
-    const callbacks = options.watch?.(agent.name, 1, text);
-    const work = runner.ensureAvailable().then(() => runner.run(agent, text, { signal, callbacks }));
+    const work = runner.ensureAvailable().then(() => runner.run(agent, text, { signal }));
     const run = await progress.during(`${agent.name} runs`, work);
     options.onLog?.("info", `${agent.name} is done`, { agent: agent.name, cached: run.cached });
     options.onLog?.("debug", "output", { text: run.output.text });
@@ -146,7 +152,7 @@ export class Orchestrator {
     const { registry } = await this.#parts.agents();
     const { agents, rationale } = selectAgents(registry.all(), text, config);
     if (agents.length === 0) throw noneSelected(registry.all());
-    const refinedPrompt = suggestRefinement(text);
+    const refinedPrompt = suggestRefinement(text, feedback);
     const plan = { originalPrompt: String(prompt), prompt: text, refinedPrompt, feedback, agents, rationale };
     return this.#runChain(plan, options);
   }
@@ -184,11 +190,13 @@ export class Orchestrator {
     );
     progress.step(`Selected ${selectedAgents.join(", ")}`);
     options.onLog?.("info", `selected ${selectedAgents.join(", ")}`, { selectionRationale: rationale });
+    options.observer?.planned({ refinedPrompt, feedback, rationale, selectedAgents });
     await progress.during("Looking for the Copilot runtime", runner.ensureAvailable());
     const results: AgentResult[] = [];
     for (const agent of agents) {
       const result = await this.#runStep(agent, plan, results, progress, options);
       results.push(result);
+      options.observer?.agentEnded(result, results.length);
       progress.step(`${agent.name}: ${result.status === "success" ? "done" : result.error?.code}`);
       if (result.error?.code === "CLI_NOT_AVAILABLE") break;
     }
@@ -214,7 +222,7 @@ export class Orchestrator {
     { refinedPrompt, agents }: Plan,
     earlier: readonly AgentResult[],
     progress: Progress,
-    { signal = new AbortController().signal, onLog, watch }: CallOptions,
+    { signal = new AbortController().signal, onLog, observer }: CallOptions,
   ): Promise<AgentResult> {
     if (signal.aborted) throw abortError();
     const { clock, runner } = this.#parts;
@@ -223,7 +231,7 @@ export class Orchestrator {
     const startedAtMs = clock.monotonicMs();
     onLog?.("info", `${agent.name} starts`, { agent: agent.name, step: earlier.length + 1 });
     onLog?.("debug", "prompt", { prompt });
-    const callbacks = watch?.(agent.name, earlier.length + 1, prompt);
+    const callbacks = observer?.agentStarts(agent.name, earlier.length + 1, prompt);
     try {
       const run = await progress.during(
         `${agent.name} runs`,

@@ -1,10 +1,14 @@
 import type { RequestHandler } from "express";
+import type { Route } from "../api/route.js";
 import type { ModelCatalog } from "../backends/catalog.js";
 import type { Log } from "../log.js";
 import { repoRoot } from "../paths.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { StartError } from "../startError.js";
+import type { Store } from "../store/store.js";
+import { agentRoutes } from "./agentRoutes.js";
 import { systemClock } from "./agentRunner.js";
+import { AgentRuns } from "./agentRuns.js";
 import { catalogModels } from "./catalogModels.js";
 import type { RuntimeSource } from "./copilotInvoker.js";
 import { createOrchestrator } from "./createOrchestrator.js";
@@ -15,6 +19,7 @@ export interface PortalAgentsParts {
   env: Readonly<Record<string, string | undefined>>;
   runtimes: RuntimeSource;
   catalog: ModelCatalog;
+  store: Store;
   logs: LiveLogs;
   /** Where the portal is open. */
   url(): string;
@@ -24,6 +29,7 @@ export interface PortalAgentsParts {
 export interface PortalAgents {
   /** What answers at `/mcp`. */
   mcp: RequestHandler;
+  routes: Route[];
   close(): Promise<void>;
 }
 
@@ -40,7 +46,8 @@ export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig 
 }
 
 /** The orchestrator inside the portal: on its runtime and its models, behind its guard. */
-export function installAgents({ env, runtimes, catalog, logs, url, log }: PortalAgentsParts): PortalAgents {
+export function installAgents(parts: PortalAgentsParts): PortalAgents {
+  const { env, runtimes, catalog, store, logs, url, log } = parts;
   const config = portalConfig(env);
   const module = createOrchestrator({
     config,
@@ -49,5 +56,15 @@ export function installAgents({ env, runtimes, catalog, logs, url, log }: Portal
     models: catalogModels(catalog, config.model),
     moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),
   });
-  return { mcp: module.httpRouter().router, close: () => module.close() };
+  const { orchestrator } = module;
+  const { repoRoot: root } = config;
+  const runs = new AgentRuns({ store, logs, orchestrator, repoRoot: root, log });
+  return {
+    mcp: module.httpRouter().router,
+    routes: agentRoutes({ orchestrator, runs, logs, repoRoot: root }),
+    async close() {
+      await module.close();
+      await runs.settled();
+    },
+  };
 }

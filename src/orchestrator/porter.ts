@@ -105,8 +105,21 @@ function finalE(word: string): string {
   return m > 1 || (m === 1 && !endsShort(stem)) ? stem : word;
 }
 
+const maxKnown = 10_000;
+/** Texts use few words many times. */
+const known = new Map<string, string>();
+
 /** Expects lower case. Words of one or two letters stay as they are. */
 export function stem(word: string): string {
+  const found = known.get(word);
+  if (found !== undefined) return found;
+  if (known.size >= maxKnown) known.clear();
+  const made = makeStem(word);
+  known.set(word, made);
+  return made;
+}
+
+function makeStem(word: string): string {
   if (word.length < 3) return word;
   let result = pastAndGerund(plural(word));
   if (result.endsWith("y") && hasVowel(result.slice(0, -1))) result = `${result.slice(0, -1)}i`;

@@ -15,6 +15,7 @@ import type { LiveResponse } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
 import { PortalError } from "../portalError.js";
+import { logCallbacks } from "./logCallbacks.js";
 import type { SessionRecord, SessionRecords } from "./sessionRecord.js";
 import { sumUsage } from "./turnUsage.js";
 
@@ -220,35 +221,7 @@ export class PortalSession implements ICopilotSession {
 
   /** `onIdle` is written by the turn itself, behind a possible `sessionError`, so that it is always the last. */
   #callbacks(): SessionCallbacks {
-    const push = (response: LiveResponse) => void this.push(response);
-    const toolStartsMs = new Map<string, number>();
-    return {
-      onStartReasoning: reasoningId => push({ callback: "onStartReasoning", reasoningId }),
-      onReasoning: (reasoningId, delta) => push({ callback: "onReasoning", reasoningId, delta }),
-      onEndReasoning: (reasoningId, completeContent, interrupted) =>
-        push({ callback: "onEndReasoning", reasoningId, completeContent, interrupted }),
-      onStartMessage: messageId => push({ callback: "onStartMessage", messageId }),
-      onMessage: (messageId, delta) => push({ callback: "onMessage", messageId, delta }),
-      onEndMessage: (messageId, completeContent, interrupted) =>
-        push({ callback: "onEndMessage", messageId, completeContent, interrupted }),
-      onStartToolExecution: (toolCallId, parentToolCallId, toolName, toolArguments) => {
-        toolStartsMs.set(toolCallId, performance.now());
-        push({ callback: "onStartToolExecution", toolCallId, parentToolCallId, toolName, toolArguments });
-      },
-      onToolExecution: (toolCallId, delta) => push({ callback: "onToolExecution", toolCallId, delta }),
-      onEndToolExecution: (toolCallId, result, error, interrupted) => {
-        const durationMs = Math.round(
-          performance.now() - (toolStartsMs.get(toolCallId) ?? performance.now()),
-        );
-        toolStartsMs.delete(toolCallId);
-        push({ callback: "onEndToolExecution", toolCallId, result, error, interrupted, durationMs });
-      },
-      onAgentStart: turnId => push({ callback: "onAgentStart", turnId }),
-      onAgentEnd: turnId => push({ callback: "onAgentEnd", turnId }),
-      onIdle: () => undefined,
-      onUsage: usage => this.#used(usage),
-      onNotice: (level, message) => push({ callback: "onNotice", level, message }),
-    };
+    return { ...logCallbacks(response => void this.push(response)), onUsage: usage => this.#used(usage) };
   }
 
   #used(usage: TurnUsage): void {

@@ -88,6 +88,18 @@ export const migrations: readonly string[] = [
      created_at timestamptz not null default now(),
      primary key (folder, rule)
    );`,
+  // 5: runs of a repository's agents.
+  `create table runs (
+     id text primary key,
+     repo_root text not null,
+     prompt text not null,
+     agents jsonb not null default '[]',
+     status text not null default 'Running' check (status in ('Running', 'Succeeded', 'Failed', 'Canceled')),
+     error text,
+     created_at timestamptz not null default now(),
+     ended_at timestamptz
+   );
+   create index runs_by_time on runs (created_at desc, id desc);`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

@@ -1,0 +1,171 @@
+import { relative } from "node:path";
+import { defineRoute, type Route } from "../api/route.js";
+import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import { PortalError } from "../portalError.js";
+import { type LiveLogs, liveRoutes } from "../sharedApi.js";
+import type { AgentRuns } from "./agentRuns.js";
+import type { Orchestrator } from "./orchestrator.js";
+import { OrchestratorError } from "./orchestratorError.js";
+import type { RunRecord } from "./runRecords.js";
+
+export interface AgentRoutesParts {
+  orchestrator: Orchestrator;
+  runs: AgentRuns;
+  logs: LiveLogs;
+  repoRoot: string;
+}
+
+function summaryOf(run: RunRecord) {
+  return {
+    runId: run.id,
+    prompt: run.prompt,
+    agents: run.agents,
+    repoRoot: run.repoRoot,
+    status: run.status,
+    ...(run.error !== null && { error: run.error }),
+    startTime: run.createdAt.toISOString(),
+    ...(run.endedAt && { endTime: run.endedAt.toISOString() }),
+  };
+}
+
+const summary = object({
+  runId: text,
+  prompt: text,
+  agents: list(text),
+  repoRoot: text,
+  status: oneOfTexts("Running", "Succeeded", "Failed", "Canceled"),
+  "error?": text,
+  startTime: text,
+  "endTime?": text,
+});
+const notFound = domainError("RunNotFound");
+const agent = object({
+  name: text,
+  id: text,
+  description: text,
+  keywords: list(text),
+  path: text,
+  autoSelect: flag,
+  "tools?": list(text),
+});
+const problem = object({ file: text, code: text, message: text });
+const evaluation = object({
+  originalPrompt: text,
+  isClear: flag,
+  confidence: number,
+  issues: list(text),
+  suggestions: { type: ["string", "null"] },
+  refinedPrompt: text,
+  keywords: list(text),
+  selectedAgents: list(text),
+  selectionRationale: list(text),
+});
+
+/** The agents of the repository and their runs, for the page and for curl. */
+export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesParts): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/agent",
+      methods: ["GET"],
+      summary: "The agents that the repository defines, and what is wrong with files that could not be read",
+      answers: { json: object({ repoRoot: text, agents: list(agent), problems: list(problem) }) },
+      handler: async () => {
+        const { agents, problems } = await orchestrator.listAgents();
+        const listed = agents.map(({ name, id, description, keywords, path, autoSelect, tools }) => ({
+          name,
+          id,
+          description,
+          keywords,
+          path: relative(repoRoot, path),
+          autoSelect,
+          ...(tools && { tools }),
+        }));
+        return { repoRoot, agents: listed, problems };
+      },
+    }),
+    defineRoute({
+      path: "copilot/agent/evaluate",
+      methods: ["POST"],
+      summary: "How clear a prompt is, and which agents it would run",
+      body: "text",
+      bodyDescription: "The prompt.",
+      answers: { json: evaluation },
+      handler: async ({ body }) => {
+        try {
+          return await orchestrator.evaluatePrompt(body);
+        } catch (error) {
+          throw PortalError.malformed("PromptInvalid", OrchestratorError.of(error).message);
+        }
+      },
+    }),
+    defineRoute({
+      path: "copilot/run/start",
+      methods: ["POST"],
+      summary: "Run the agents that fit a prompt, or those that are named",
+      query: {
+        agents: {
+          type: "string",
+          maxLength: 2000,
+          description: "Names or ids with commas between them, in the order in which they run.",
+        },
+      },
+      body: "text",
+      bodyDescription: "The prompt.",
+      answers: { json: object({ runId: text }) },
+      handler: async ({ body, query }) => {
+        const chain = (query.agents ?? "").split(",").map(name => name.trim());
+        return {
+          runId: await runs.start(
+            body,
+            chain.filter(name => name !== ""),
+          ),
+        };
+      },
+    }),
+    defineRoute({
+      path: "copilot/run/{id}",
+      methods: ["GET"],
+      summary: "What is known of a run",
+      answers: { json: either(summary, notFound) },
+      handler: async ({ params }) => summaryOf(await runs.find(params.id)),
+    }),
+    defineRoute({
+      path: "copilot/run/{id}/stop",
+      methods: ["POST"],
+      summary: "Stop a run and the agent that works for it",
+      answers: { json: either(object({ result: oneOfTexts("Closed") }), notFound) },
+      handler: async ({ params }) => {
+        await runs.stop(params.id);
+        return { result: "Closed" };
+      },
+    }),
+    defineRoute({
+      path: "copilot/run/{id}/delete",
+      methods: ["POST"],
+      summary: "Delete a run and its log for good",
+      answers: { json: either(object({ result: oneOfTexts("Deleted") }), notFound) },
+      handler: async ({ params }) => {
+        await runs.delete(params.id);
+        return { result: "Deleted" };
+      },
+    }),
+    defineRoute({
+      path: "copilot/run/history",
+      methods: ["GET"],
+      summary: "Runs of this and earlier days, newest first",
+      query: {
+        limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+        before: { type: "string", description: "The runId of the last run of the page before." },
+        search: { type: "string", description: "Part of a prompt or of an agent's name." },
+      },
+      answers: { json: object({ runs: list(summary), "next?": text }) },
+      handler: async ({ query }) => {
+        const limit = query.limit ?? 50;
+        const found = await runs.history(limit, query.before, query.search);
+        const last = found.length === limit ? found.at(-1) : undefined;
+        return { runs: found.map(summaryOf), ...(last && { next: last.id }) };
+      },
+    }),
+    ...liveRoutes("run", logs),
+  ];
+}
