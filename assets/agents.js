@@ -176,7 +176,6 @@ function follow(id) {
   };
   readEvents({
     path: `copilot/run/${part(id)}/events`,
-    aboutPath: `copilot/run/${part(id)}`,
     onResponse: response => {
       const callback = renderer.processCallback(response) ?? "";
       if (Object.hasOwn(told, callback)) told[callback]?.(response);

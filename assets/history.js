@@ -137,6 +137,8 @@ function menu({ kind, id, name, status }, refresh) {
   if (kind === "Job") {
     if (status === "Paused") add("Continue", () => api(`${path}/continue`, ""));
     if (isRunning(status) || status === "Paused") add("Stop", () => api(`${path}/stop`, ""));
+  } else if (kind === "Run") {
+    if (isRunning(status)) add("Stop", () => api(`${path}/stop`, ""));
   } else {
     if (status === "Closed")
       add("Reopen", async () => {
@@ -148,7 +150,7 @@ function menu({ kind, id, name, status }, refresh) {
       if (title !== undefined) await api(`${path}/rename`, title);
     });
   }
-  for (const format of ["markdown", "json"])
+  for (const format of kind === "Run" ? [] : ["markdown", "json"])
     items.append(
       element(
         "a",

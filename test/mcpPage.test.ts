@@ -18,7 +18,7 @@ interface Run {
   runId: string;
   status: string;
   agents: string[];
-  error?: string;
+  failure?: string;
 }
 
 describe("runs of agents over REST", () => {
@@ -66,7 +66,7 @@ describe("runs of agents over REST", () => {
 
     const failed = await start("hello", "?agents=nobody");
     assert.match(await events(failed), /runFailed","code":"AGENT_NOT_FOUND"/);
-    assert.match((await about(failed)).error ?? "", /nobody/);
+    assert.match((await about(failed)).failure ?? "", /nobody/);
 
     const stopped = await start("hold this", "?agents=code-reviewer");
     await hold.reached;

@@ -22,7 +22,7 @@ function summaryOf(run: RunRecord) {
     agents: run.agents,
     repoRoot: run.repoRoot,
     status: run.status,
-    ...(run.error !== null && { error: run.error }),
+    ...(run.error !== null && { failure: run.error }),
     startTime: run.createdAt.toISOString(),
     ...(run.endedAt && { endTime: run.endedAt.toISOString() }),
   };
@@ -34,7 +34,7 @@ const summary = object({
   agents: list(text),
   repoRoot: text,
   status: oneOfTexts("Running", "Succeeded", "Failed", "Canceled"),
-  "error?": text,
+  "failure?": text,
   startTime: text,
   "endTime?": text,
 });
