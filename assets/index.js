@@ -92,7 +92,8 @@ async function start() {
   showStartError();
   startButton.disabled = true;
   try {
-    const path = `copilot/session/start/${part(model.value)}`;
+    const choice = byId("permissions", HTMLSelectElement).value;
+    const path = `copilot/session/start/${part(model.value)}${choice && `?permissions=${choice}`}`;
     const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
     localStorage.setItem(LAST_MODEL, model.value);
     history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);

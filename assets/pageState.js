@@ -5,10 +5,23 @@
 const NAME = "Copilot Portal";
 const WISH = "notifications";
 
+/** How many requests wait for the user. */
+let waiting = 0;
+
+/** @param {number} count */
+export function setWaiting(count) {
+  if (count === waiting) return;
+  waiting = count;
+  document.title = withCount(document.title.replace(/^\(\d+\) /, ""));
+}
+
+/** @param {string} title */
+const withCount = title => (waiting > 0 ? `(${waiting}) ${title}` : title);
+
 /** @param {string} title @param {PageState} state */
 export function setPageState(title, state) {
   const sign = { idle: "", running: "▶ ", succeeded: "✓ ", failed: "✗ " }[state];
-  document.title = title === "" ? NAME : `${sign}${title} · ${NAME}`;
+  document.title = withCount(title === "" ? NAME : `${sign}${title} · ${NAME}`);
   const icon = document.querySelector("link[rel=icon]");
   const address = `/favicon-${state}.svg`;
   if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);

@@ -2,6 +2,7 @@
 import { element } from "./dom.js";
 import { formatDuration, formatUsage } from "./format.js";
 import { MessageBlock } from "./messageBlock.js";
+import { permissionCard, settleCard } from "./permissionCard.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
 
@@ -30,6 +31,8 @@ export class SessionResponseRenderer {
   #blocks = new Map();
   /** @type {Map<string, RunningTool>} */
   #tools = new Map();
+  /** Cards that wait for an answer. @type {Map<string, HTMLElement>} */
+  #cards = new Map();
   /** @type {HTMLElement | undefined} */
   #group;
   #isFollowing = true;
@@ -101,6 +104,11 @@ export class SessionResponseRenderer {
     onEndToolExecution: data => this.#endTool(data),
     onUserRequest: data => this.addUserMessage(String(data.prompt ?? "")),
     onGeneratedUserPrompt: data => this.addUserMessage(String(data.prompt ?? ""), "Task"),
+    onPermissionRequest: data => this.#addCard(data),
+    onPermissionResolved: data => this.#settle(data),
+    onQuestion: data => this.#addCard(data),
+    onQuestionResolved: data => this.#settle(data),
+    onIdle: () => this.#withdrawCards(),
     onNotice: data => this.#addNotice(String(data.level ?? "info"), String(data.message ?? "")),
     onUsage: data => this.#addUsage(/** @type {import("./format.js").Usage} */ (data)),
   };
@@ -163,6 +171,28 @@ export class SessionResponseRenderer {
   /** @param {string} level @param {string} message */
   #addNotice(level, message) {
     this.#place(element("div", { className: "notice", "data-level": level }, message));
+  }
+
+  /** @param {SessionResponse} data */
+  #addCard(data) {
+    const card = permissionCard(data);
+    this.#cards.set(String(data.requestId), card);
+    this.#place(card);
+  }
+
+  /** What a rule decided had no card. @param {SessionResponse} data */
+  #settle(data) {
+    const card = this.#cards.get(String(data.requestId));
+    this.#cards.delete(String(data.requestId));
+    if (card) settleCard(card, data);
+    else if (data.by === "rule")
+      this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
+  }
+
+  /** A request that outlived its turn was lost with the server. */
+  #withdrawCards() {
+    for (const card of this.#cards.values()) settleCard(card, { decision: "cancelled", by: "turn" });
+    this.#cards.clear();
   }
 
   /** @param {import("./format.js").Usage} usage */

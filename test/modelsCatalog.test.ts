@@ -65,6 +65,21 @@ describe("The model list", () => {
     assert.equal(fetches, 2);
   });
 
+  test("asks a backend that was too slow once more before it says that there is no such model", async () => {
+    let asked = 0;
+    const slow: Backend = {
+      ...backend("x", []),
+      list: () =>
+        ++asked === 1
+          ? new Promise(() => {})
+          : Promise.resolve([{ id: "m", name: "m", multiplier: 0, target: { model: "m" } }]),
+    };
+    const catalog = createCatalog({ backends: [slow], log, backendTimeoutMs: 1 });
+    assert.equal((await catalog.find("m"))?.model.id, "m");
+    assert.equal(await catalog.find("none"), undefined);
+    assert.equal(asked, 2);
+  });
+
   test("is not broken by a backend that is not there, fails or never answers", async () => {
     const crashing: Backend = {
       ...backend("crashing", []),

@@ -34,6 +34,8 @@ interface Entry {
 interface Snapshot {
   entries: ReadonlyMap<string, Entry>;
   notices: Notice[];
+  /** False when a backend did not answer in time: it may have more. */
+  complete: boolean;
 }
 
 const demoNotice: Notice = {
@@ -47,7 +49,7 @@ async function ask(
   backend: Backend,
   timeoutMs: number,
   log: Log,
-): Promise<{ backend: Backend; models: BackendModel[]; notices: Notice[] }> {
+): Promise<{ backend: Backend; models: BackendModel[]; notices: Notice[]; silent?: boolean }> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
@@ -64,7 +66,8 @@ async function ask(
     return { backend, models: await Promise.race([backend.list(controller.signal), timeout]), notices: [] };
   } catch (error) {
     if (error instanceof BackendUnavailable) {
-      return { backend, models: [], notices: [{ level: error.level, message: error.message }] };
+      const notices = [{ level: error.level, message: error.message }];
+      return { backend, models: [], notices, silent: controller.signal.aborted };
     }
     log.warn({ backend: backend.name, err: error }, "cannot list models");
     const message = `The models of "${backend.name}" cannot be listed; the log of the portal says why.`;
@@ -107,9 +110,11 @@ export function createCatalog({
     const lists = await Promise.all(backends.map(backend => ask(backend, backendTimeoutMs, log)));
     const notices = lists.flatMap(list => list.notices);
     const entries = mergeModels(lists);
-    if (entries.size > 0 || demo === undefined) return { entries, notices };
+    const complete = !lists.some(list => list.silent);
+    if (entries.size > 0 || demo === undefined) return { entries, notices, complete };
     const demoList = await ask(demo, backendTimeoutMs, log);
-    return { entries: mergeModels([demoList]), notices: [...notices, ...demoList.notices, demoNotice] };
+    const all = [...notices, ...demoList.notices, demoNotice];
+    return { entries: mergeModels([demoList]), notices: all, complete };
   }
 
   function current(): Promise<Snapshot> {
@@ -123,6 +128,10 @@ export function createCatalog({
       return { models: [...entries.values()].map(({ model }) => model), notices };
     },
     async find(id) {
+      const { entries, complete } = await current();
+      if (entries.has(id) || complete) return entries.get(id);
+      // Saying that there is no such model would be wrong: the backend that was too slow is asked again.
+      cached = undefined;
       return (await current()).entries.get(id);
     },
   };

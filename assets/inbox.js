@@ -1,0 +1,93 @@
+// What waits for the user, of every session and job, on every page: a count, and the cards to answer.
+import { api, messageOf, part } from "./api.js";
+import { element } from "./dom.js";
+import { notify, setWaiting } from "./pageState.js";
+import { ANSWER_EVENT, failCard, permissionCard } from "./permissionCard.js";
+
+/** Often enough to be noticed at once by someone who waits, seldom enough to cost nothing. */
+const POLL_MS = 2000;
+
+/** Sessions by the requests that wait. @type {Map<string, string>} */
+const sessions = new Map();
+/** @type {Map<string, HTMLElement>} */
+const cards = new Map();
+
+const list = element("div", { className: "inbox-list", id: "inboxList" });
+const count = element("button", {
+  className: "inbox-count",
+  type: "button",
+  "aria-expanded": "false",
+  "aria-controls": "inboxList",
+});
+const inbox = element(
+  "aside",
+  { className: "inbox", "aria-label": "What waits for you", hidden: true },
+  count,
+  list,
+);
+list.hidden = true;
+count.addEventListener("click", () => {
+  list.hidden = !list.hidden;
+  count.setAttribute("aria-expanded", String(!list.hidden));
+});
+document.body.append(inbox);
+
+/** @param {any} request */
+function entryOf(request) {
+  const link = element(
+    "a",
+    { href: `/index.html?session=${part(request.sessionId)}` },
+    request.sessionTitle || "Session",
+  );
+  const where = element("div", { className: "inbox-where" }, link, ` in ${request.workingDirectory}`);
+  return element("div", { className: "inbox-entry" }, where, permissionCard(request));
+}
+
+/** @param {any[]} requests */
+function show(requests) {
+  const waiting = new Set(requests.map(({ requestId }) => requestId));
+  for (const [id, card] of cards)
+    if (!waiting.has(id)) {
+      card.remove();
+      cards.delete(id);
+      sessions.delete(id);
+    }
+  for (const request of requests) {
+    if (cards.has(request.requestId)) continue;
+    const entry = entryOf(request);
+    cards.set(request.requestId, entry);
+    sessions.set(request.requestId, request.sessionId);
+    list.append(entry);
+    notify(`${request.sessionTitle || "A session"} waits for you`);
+  }
+  inbox.hidden = cards.size === 0;
+  count.textContent = cards.size === 1 ? "1 request waits for you" : `${cards.size} requests wait for you`;
+  setWaiting(cards.size);
+}
+
+async function refresh() {
+  const { requests } = await api("copilot/permission/pending");
+  show(requests);
+}
+
+async function poll() {
+  // The banner tells of a server that is away.
+  await refresh().catch(() => undefined);
+  setTimeout(poll, POLL_MS);
+}
+
+document.addEventListener(ANSWER_EVENT, async event => {
+  const { requestId, route, body } = /** @type {CustomEvent} */ (event).detail;
+  const card = /** @type {HTMLElement} */ (event.target);
+  try {
+    if (!sessions.has(requestId)) await refresh();
+    const sessionId = sessions.get(requestId);
+    if (sessionId === undefined) throw new Error("This has been settled already.");
+    await api(`copilot/session/${part(sessionId)}/${route}`, JSON.stringify(body));
+  } catch (error) {
+    failCard(card, messageOf(error));
+  }
+  await refresh().catch(() => undefined);
+});
+
+poll();
