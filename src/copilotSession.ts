@@ -102,6 +102,8 @@ export interface StartSessionOptions {
   onQuestion?(question: Question): Promise<string>;
   /** Whether the turn waits for its user, so that silence is no sign of trouble. */
   waitsForUser?(): boolean;
+  /** What no error may quote, besides the keys of the provider. */
+  secrets?: readonly string[];
   log?: Log;
 }
 
@@ -135,7 +137,8 @@ export async function startSession(
     ...(provider && { provider }),
     ...(workingDirectory !== undefined && { workingDirectory }),
   };
-  const secrets = [provider?.apiKey, provider?.bearerToken].filter(secret => secret !== undefined);
+  const own = [provider?.apiKey, provider?.bearerToken].filter(secret => secret !== undefined);
+  const secrets = [...own, ...(options.secrets ?? [])];
   const starting = options.resume
     ? client.resumeSession(sessionId, config)
     : client.createSession({ ...config, sessionId });

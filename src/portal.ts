@@ -8,7 +8,7 @@ import { createCatalog } from "./backends/catalog.js";
 import { demoBackend } from "./backends/demoBackend.js";
 import { gitHubBackend } from "./backends/github.js";
 import { sweepOrphans } from "./backends/orphans.js";
-import { providerBackends, withoutKeys } from "./backends/providers.js";
+import { knownSecrets, providerBackends, withoutKeys } from "./backends/providers.js";
 import { RuntimePool } from "./backends/runtime.js";
 import type { Config } from "./config.js";
 import { hasRunningSessions, installSessions, sessionRoutes } from "./copilotApi.js";
@@ -83,6 +83,7 @@ export function createPortal(parts: PortalOptions): Portal {
       log,
       approvals,
       permissions: options.permissions,
+      secrets: knownSecrets(config.providers, process.env, token),
       toolOutputDirectory,
     },
     logs,

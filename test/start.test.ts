@@ -104,7 +104,7 @@ describe("A start that cannot work ends with exit code 1 and one line that says 
     assertOneLine(await runPortal(t, { args: ["--port", port] }), new RegExp(`Port ${port} is in use`));
   });
 
-  test("an address that others can reach", async t => {
+  test("an address that is none", async t => {
     assertOneLine(await runPortal(t, { args: ["--host", "http://x"] }), /--host http:\/\/x/);
   });
 

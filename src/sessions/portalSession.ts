@@ -28,6 +28,8 @@ export interface SessionParts {
   approvals: Approvals;
   /** The policy of sessions whose user chose none. */
   permissions: PermissionPolicy;
+  /** What no error may quote. */
+  secrets: readonly string[];
   /** Where the runtime puts tool output that is too long for the conversation. */
   toolOutputDirectory: string;
 }
@@ -150,7 +152,7 @@ export class PortalSession implements ICopilotSession {
     conversation: "new" | "known",
   ): Promise<AgentSession> {
     const { workingDirectory, modelId } = this.record;
-    const { toolOutputDirectory, log, approvals } = this.#parts;
+    const { toolOutputDirectory, log, approvals, secrets } = this.#parts;
     const start = (resume: boolean) =>
       startSession(runtime.client, modelId, this.#callbacks(), workingDirectory, {
         ...target,
@@ -158,6 +160,7 @@ export class PortalSession implements ICopilotSession {
         resume,
         toolOutputDirectory,
         log,
+        secrets,
         onPermission: action => approvals.permission(this, action),
         // A task's agent has nobody to ask: it would wait in vain.
         ...(this.record.owner === null && { onQuestion: question => approvals.question(this, question) }),

@@ -27,8 +27,11 @@ export interface Cleanup {
 /** Nothing is timed here: a machine that is busy with other tests must not fail one. */
 const patienceMs = 120_000;
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: flags });
+export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [...flags, ...more],
+  });
 }
 
 /** The website without the portal behind it: assets, vendor files and the routes that a test adds. */
