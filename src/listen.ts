@@ -7,6 +7,8 @@ import { StartError } from "./startError.js";
 /** Time to send a whole request; how long an answer may take is not limited, because logs are followed live. */
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
+/** Node's 5 s close a connection just when a busy client sends its next request on it. */
+export const keepAliveTimeoutMs = 75_000;
 /** How often Node looks for connections that take longer than that. */
 const checkIntervalMs = 5_000;
 
@@ -22,6 +24,7 @@ export async function listen(host: string, port: number): Promise<{ server: Serv
   const server = createServer({
     requestTimeout: requestTimeoutMs,
     headersTimeout: headersTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   });
   answerClientErrors(server);

@@ -6,6 +6,7 @@ import express from "express";
 import { ownerMarker, sweepOrphans } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
 import { RuntimePool } from "./backends/runtime.js";
+import { keepAliveTimeoutMs } from "./listen.js";
 import { createLog, type Log } from "./log.js";
 import { createOrchestrator, type OrchestratorModule } from "./orchestrator/createOrchestrator.js";
 import {
@@ -40,7 +41,7 @@ async function serveHttp(module: OrchestratorModule, config: OrchestratorConfig,
   app.use(path, module.httpRouter(config.http).router);
   app.use((_req, res) => void res.status(404).json({ error: "NotFound", message: `MCP is at ${path}` }));
   // A request without Host gets our answer, not Node's.
-  const server = createServer({ requireHostHeader: false }, app);
+  const server = createServer({ requireHostHeader: false, keepAliveTimeout: keepAliveTimeoutMs }, app);
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, host, resolve));
   const { port: open } = server.address() as AddressInfo;
   log.info({ url: `http://${host}:${open}${path}` }, "MCP over HTTP is ready");

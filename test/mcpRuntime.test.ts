@@ -74,6 +74,7 @@ describe("an agent runs as a session of the Copilot runtime", () => {
 
   test("chosen by the prompt, as evaluate_prompt said", async t => {
     const { client } = await start(t, byPrompt({}));
+    assert.equal((await client.listTools()).tools.length, 4);
     const prompt = "Review the authentication module for security issues";
     const { data } = await callTool(client, "run_with_orchestrator", { prompt });
     assert.deepEqual(data.selectedAgents, ["code-reviewer", "devops-engineer"]);

@@ -4,7 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
-import { callTool, connectClient, startModule, TestClock, untilAborted } from "./support/orchestrator.js";
+import { ResultCache } from "../src/orchestrator/resultCache.js";
+import { callTool, connectClient, startModule, TestClock } from "./support/orchestrator.js";
 import { agentRepo, agentText, referenceFiles, writeAgent } from "./support/orchestratorRepo.js";
 
 const run = promisify(execFile);
@@ -133,34 +134,28 @@ describe("the same question at the same time", () => {
     assert.equal(new Set(answers.map(answer => answer.executedAt)).size, 1);
   });
 
-  test("who cancels leaves the others alone; the last one ends the run", async t => {
-    const { client, invoker } = await start(t);
-    const aborts = [new AbortController(), new AbortController()];
-    let begin = () => {};
-    const started = new Promise<void>(resolve => {
-      begin = resolve;
-    });
+  test("who cancels leaves the others alone; the last one ends the run", async () => {
+    const cache = new ResultCache<string>({ size: 1, ttlMs: 0, nowMs: () => 0 });
+    const [first, second] = [new AbortController(), new AbortController()];
+    let runs = 0;
     let ended = false;
-    const end = new Promise<void>(resolve => {
-      invoker.reply = (_agent, _prompt, options) => {
-        begin();
-        options.signal.addEventListener("abort", () => {
+    const run = (signal: AbortSignal) => {
+      runs++;
+      return new Promise<string>((_, reject) =>
+        signal.addEventListener("abort", () => {
           ended = true;
-          resolve();
-        });
-        return untilAborted(options);
-      };
-    });
-    const args = { agentName: "code-reviewer", prompt: "Review auth.go" };
-    const calls = aborts.map(({ signal }) => assert.rejects(callTool(client, "run_agent", args, { signal })));
-    await started;
-    aborts[0]?.abort();
+          reject(new Error("ended"));
+        }),
+      );
+    };
+    const calls = [first, second].map(({ signal }) =>
+      assert.rejects(cache.share("same", signal, run), { name: "AbortError" }),
+    );
+    first.abort();
     await calls[0];
-    // A whole call goes through the server after the first caller left, and the run still goes on.
-    await callTool(client, "evaluate_prompt", { prompt: "Review auth.go" });
-    assert.equal(ended, false);
-    aborts[1]?.abort();
-    await Promise.all([calls[1], end]);
-    assert.equal(invoker.calls.length, 1);
+    assert.deepEqual([runs, ended], [1, false]);
+    second.abort();
+    await calls[1];
+    assert.deepEqual([runs, ended], [1, true]);
   });
 });
