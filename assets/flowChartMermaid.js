@@ -9,6 +9,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
+/** What the tools below the chart take; the same in flowChartMermaid.css. */
+const TOOLS_PX = 56;
+/** From here on there is room for a chart that is larger than life. */
+const WIDE_PX = 2000;
 /** Less than this is a click, not a drag. */
 const DRAG_PX = 4;
 /** Two fingers this much farther apart are one step. */
@@ -125,7 +129,8 @@ export class FlowChart extends EventTarget {
     this.#size = { width: width + 40, height: height + 16 };
     this.selected = this.#selected;
     this.fit();
-    if (this.#zoom > 1) this.zoomTo(1);
+    const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
+    if (this.#zoom > comfortable) this.zoomTo(comfortable);
   }
 
   /**
@@ -168,7 +173,7 @@ export class FlowChart extends EventTarget {
   fit() {
     const { clientWidth, clientHeight } = this.#view;
     if (clientWidth === 0 || this.#size.width === 0) return;
-    const zoom = Math.min(clientWidth / this.#size.width, clientHeight / this.#size.height);
+    const zoom = Math.min(clientWidth / this.#size.width, (clientHeight - TOOLS_PX) / this.#size.height);
     this.zoomTo(Math.floor(zoom * 10 + 1e-6) / 10);
   }
 

@@ -181,6 +181,7 @@ export class JobState extends EventTarget {
 
   /** @param {string} message */
   #notice(message) {
+    if (this.notices.includes(message)) return;
     this.notices.push(message);
     this.#tell("job");
   }

@@ -1,5 +1,5 @@
 // A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
-import { api, messageOf, part, withProgress } from "./api.js";
+import { ApiError, api, messageOf, part, withProgress } from "./api.js";
 import { kindOf, workIdOf } from "./chartSource.js";
 import { ask } from "./dialog.js";
 import { byId, element } from "./dom.js";
@@ -53,6 +53,8 @@ const conditions = new Set();
 const attempts = new Map();
 /** @type {number | undefined} */
 let selected;
+/** There is no such job: nothing to show, nothing to stop. */
+let isGone = false;
 /** The tab that is shown, and the run it belongs to. @type {{run: Run, tab: TabLog} | undefined} */
 let shown;
 
@@ -69,6 +71,7 @@ function showProblem(text) {
 }
 
 function showJob() {
+  if (isGone) return;
   const status = jobId ? state.status : "Preview";
   const label = byId("label", HTMLElement);
   label.textContent = `JOB: ${status.toUpperCase()}`;
@@ -115,6 +118,16 @@ function tick() {
     );
   for (const run of state.runs.values()) if (!run.isOver) showRun(run);
   if (!timelineDiv.hidden) timeline.show(state.allRuns);
+}
+
+/** @param {unknown} error */
+function showGone(error) {
+  isGone = true;
+  byId("label", HTMLElement).textContent = "JOB: NOT FOUND";
+  byId("label", HTMLElement).dataset.status = "";
+  stopJob.disabled = true;
+  panel.replaceChildren();
+  showProblem(messageOf(error));
 }
 
 function showAbout() {
@@ -270,7 +283,8 @@ function follow() {
     path: `${jobPath}/events?all=1`,
     onResponse: event => state.apply(event),
     onEnd: error => {
-      if (error === "JobNotFound") showProblem("This job is gone: it was deleted, or its address is wrong.");
+      if (error === "JobNotFound") showGone(new ApiError(error));
+      else showJob();
       tick();
     },
   });
@@ -320,7 +334,6 @@ else {
     name: "Width of the session part",
   });
   listen();
-  showJob();
   if (jobId) follow();
-  withProgress(byId("label", HTMLElement), showChart).then(showJob, error => showProblem(messageOf(error)));
+  withProgress(byId("label", HTMLElement), showChart).then(showJob, showGone);
 }

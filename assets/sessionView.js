@@ -21,6 +21,7 @@ export function openSessionView(sessionId, showOver) {
   const send = byId("send", HTMLButtonElement);
   const stopTurn = byId("stopTurn", HTMLButtonElement);
   const reopen = byId("reopen", HTMLButtonElement);
+  const close = byId("closeSession", HTMLButtonElement);
   const prompt = byId("prompt", HTMLTextAreaElement);
   const task = byId("task", HTMLSelectElement);
   const state = byId("sessionState", HTMLElement);
@@ -50,7 +51,11 @@ export function openSessionView(sessionId, showOver) {
     send.hidden = isClosed;
     reopen.hidden = !isClosed;
     stopTurn.hidden = !isBusy || isClosed;
+    close.hidden = isClosed;
     prompt.disabled = isClosed;
+    prompt.placeholder = isClosed
+      ? "This session has ended. Reopen it to go on."
+      : "What is to be done? Ctrl+Enter sends.";
     task.disabled = isClosed;
     renderer.setAwaiting(isBusy && !isClosed);
     setPageState(title || "Session", isBusy && !isClosed ? "running" : "idle");
@@ -186,7 +191,6 @@ export function openSessionView(sessionId, showOver) {
       showError(error);
     }
   });
-  const close = byId("closeSession", HTMLButtonElement);
   close.addEventListener("click", async () => {
     await withProgress(close, closeSession);
     leave("The session has ended");

@@ -1,0 +1,187 @@
+// node scripts/screenshots.mjs FOLDER [PART-OF-A-NAME]: pictures of every page and state, played by the demo model.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { chromium } from "playwright-core";
+import { chromium as chromiumPath } from "./chromium.mjs";
+import { root, setup } from "./setup.mjs";
+
+const [folder, only = ""] = process.argv.slice(2);
+if (!folder) throw new Error("Which folder are the pictures to be written to?");
+mkdirSync(folder, { recursive: true });
+
+const looks = {
+  light: { viewport: { width: 1280, height: 800 }, colorScheme: "light" },
+  dark: { viewport: { width: 1280, height: 800 }, colorScheme: "dark" },
+  phone: {
+    viewport: { width: 360, height: 740 },
+    colorScheme: "light",
+    deviceScaleFactor: 2,
+    hasTouch: true,
+  },
+  "4k": { viewport: { width: 3840, height: 2160 }, colorScheme: "light" },
+};
+
+/** Agents of the demo write files: they get a folder of their own. */
+function makeProject(folder) {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "README.md"), "# My project\n\nIt greets people.\n");
+  writeFileSync(join(folder, "greet.js"), 'export const greet = name => "Hello, " + name;\n');
+  spawnSync("git", ["init", "-q"], { cwd: folder });
+  return folder;
+}
+
+async function startPortal(home) {
+  const args = [
+    join(root, "dist", "src", "index.js"),
+    "--port",
+    "0",
+    "--data-dir",
+    join(home, "data"),
+    "--demo",
+  ];
+  const env = { ...process.env, COPILOT_HOME: join(home, "copilot"), GH_CONFIG_DIR: join(home, "gh") };
+  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "ignore"] });
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+  return { url: line.split("\n")[0], child };
+}
+
+async function call(url, path, body) {
+  const response = await fetch(`${url}/api/${path}`, body === undefined ? {} : { method: "POST", body });
+  return response.json();
+}
+
+/** A session that has answered, one that is closed, and a job that has ended when it is looked at. */
+async function prepare(url, work) {
+  const start = async () => (await call(url, "copilot/session/start/demo", work)).sessionId;
+  const say = async (id, text) => {
+    await call(url, `copilot/session/${id}/query`, text);
+    while ((await call(url, `copilot/session/${id}`)).status === "Busy")
+      await new Promise(done => setTimeout(done, 100));
+  };
+  const session = await start();
+  await say(session, "What can you do?");
+  await say(session, "Show me the files here and run a command");
+  const closed = await start();
+  await say(closed, "Read README.md");
+  await call(url, `copilot/session/${closed}/stop`, "");
+  const { chart } = await call(url, "copilot/job");
+  const [name] = Object.keys(chart).sort((a, b) => chart[b].nodes.length - chart[a].nodes.length);
+  const path = `copilot/job/start/${encodeURIComponent(name)}`;
+  const startJob = async () => (await call(url, path, `${work}\nAdd a greeting`)).jobId;
+  return { session, closed, name, startJob, ended: await startJob() };
+}
+
+const ready = (page, selector) => page.locator(selector).first().waitFor();
+
+/** What is to be seen, and how to get there. */
+function scenes({ session, closed, name, startJob, ended }, work) {
+  const tracking = `/jobTracking.html?jobName=${encodeURIComponent(name)}`;
+  const running = async () => `${tracking}&jobId=${await startJob()}`;
+  return {
+    start: ["/", page => ready(page, ".history-item")],
+    "start-error": [
+      "/",
+      async page => {
+        await page.locator("#startButton:enabled").waitFor();
+        await page.locator("#workingDirectory").fill("/no/such/folder");
+        await page.locator("#startButton").click();
+        await page.locator("#workingDirectoryError:not(:empty)").waitFor();
+      },
+    ],
+    "start-menu": [
+      "/",
+      async page => {
+        await ready(page, ".history-item .menu");
+        await page.locator(".history-item .menu > summary").first().click();
+      },
+    ],
+    session: [`/index.html?session=${session}`, page => ready(page, ".markdown")],
+    "session-tools": [
+      `/index.html?session=${session}`,
+      async page => {
+        await ready(page, ".markdown");
+        await page.locator("[data-type=Tool] .message-block-toggle").first().click();
+        await page.locator("[data-type=Tool]").first().scrollIntoViewIfNeeded();
+      },
+    ],
+    "session-closed": [`/index.html?session=${closed}`, page => ready(page, "#reopen:visible")],
+    "session-gone": ["/index.html?session=gone", page => ready(page, "#over:visible")],
+    "stop-server": [
+      `/index.html?session=${session}`,
+      async page => {
+        await page.locator("#stopServer").click();
+        await ready(page, "dialog");
+      },
+    ],
+    jobs: [
+      `/jobs.html?wb=${encodeURIComponent(work)}`,
+      async page => {
+        await ready(page, "#grid button");
+        await page.locator(`#grid [data-job="${name}"]`).first().click();
+      },
+    ],
+    preview: [`${tracking}&wb=${encodeURIComponent(work)}`, page => ready(page, ".node")],
+    running: [running, page => ready(page, ".node[data-status=Running]")],
+    "running-task": [
+      running,
+      async page => {
+        await ready(page, ".node[data-status=Running]");
+        await page.locator(".node[data-status]").first().click();
+      },
+    ],
+    timeline: [
+      `${tracking}&jobId=${ended}`,
+      async page => {
+        await page.locator("#label", { hasText: /SUCCEEDED|FAILED/ }).waitFor({ timeout: 300_000 });
+        await page.locator("#showTimeline").click();
+      },
+    ],
+    "job-gone": [`${tracking}&jobId=gone`, page => ready(page, "#problem:visible")],
+    ended: [
+      `${tracking}&jobId=${ended}`,
+      async page => {
+        await page.locator("#label", { hasText: /SUCCEEDED|FAILED/ }).waitFor({ timeout: 300_000 });
+        await ready(page, ".node");
+      },
+    ],
+    test: ["/test.html", page => ready(page, "h1")],
+  };
+}
+
+setup();
+const home = mkdtempSync(join(tmpdir(), "portal-pictures-"));
+const { url, child } = await startPortal(home);
+const browser = await chromium.launch({
+  executablePath: chromiumPath(),
+  args: ["--no-sandbox", "--disable-gpu"],
+});
+try {
+  const work = makeProject(join(home, "my-project"));
+  const prepared = await prepare(url, work);
+  for (const [scene, [address, play]] of Object.entries(scenes(prepared, work))) {
+    if (!scene.includes(only)) continue;
+    for (const [look, options] of Object.entries(looks)) {
+      const context = await browser.newContext(options);
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      await page.goto(`${url}${typeof address === "string" ? address : await address()}`);
+      const problem = await play(page).then(
+        () => "",
+        error => error.message,
+      );
+      // Fonts, highlighting and the last frame.
+      await page.waitForTimeout(400);
+      await page.screenshot({ path: resolve(folder, `${scene}-${look}.png`) });
+      process.stderr.write(`${scene}-${look}${problem && `: ${problem}`}\n`);
+      await context.close();
+    }
+  }
+} finally {
+  await browser.close();
+  child.kill();
+  await once(child, "exit");
+  rmSync(home, { recursive: true, force: true });
+}
