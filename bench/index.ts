@@ -10,6 +10,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   live: async () => (await import("./live.js")).liveRows(),
   orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),
   sessions: async () => (await import("./sessions.js")).sessionRows(),
+  pages: async () => (await import("./pagesFrames.js")).frameRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
 };

@@ -1,7 +1,7 @@
-// How long the pages' own code keeps a frame: many blocks, many deltas, a huge message. `node dist/bench/pagesFrames.js`
-import { pathToFileURL } from "node:url";
+// How long the pages' own code keeps a frame: many blocks, many deltas, a huge message. `npm run bench -- pages`
 import type { Page } from "playwright-core";
 import { launchBrowser, openRenderer } from "../test/support/browser.js";
+import { absoluteRow, type Row } from "./row.js";
 
 type Response = { [name: string]: unknown };
 
@@ -126,4 +126,8 @@ export async function measureFrames(): Promise<FrameFigures[]> {
   return results;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) console.table(await measureFrames());
+export async function frameRows(): Promise<Row[]> {
+  return (await measureFrames()).map(({ name, longestScriptMs }) =>
+    absoluteRow(`longest frame of the pages' own code: ${name}`, longestScriptMs, "ms", { atMost: 50 }),
+  );
+}
