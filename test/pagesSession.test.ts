@@ -131,6 +131,7 @@ describe("a session in the browser", () => {
     const { page, portal } = await openSession(t, script);
     await send(page, "hello");
     await page.getByText("You said: hello").waitFor();
+    await idle(page);
     await send(page, "tell me");
     await page.getByText("The beginning").waitFor();
     const port = new URL(portal.url).port;
