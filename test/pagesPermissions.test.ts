@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
+import { packageRoot } from "../src/paths.js";
 import { launchBrowser, openPage } from "./support/browser.js";
 import { portalWithModel } from "./support/restSession.js";
 import { byPrompt, callTool, runShell, type Script } from "./support/scriptedModel.js";
@@ -79,6 +80,13 @@ describe("permissions in the browser", () => {
     const responses = await session.untilIdle();
     assert.match(JSON.stringify(responses), /You chose: .*blue/);
     assert.deepEqual(problems, []);
+  });
+
+  it("no page is without the inbox but the test page", async () => {
+    const folder = join(packageRoot, "assets");
+    const pages = (await readdir(folder)).filter(name => name.endsWith(".html") && name !== "test.html");
+    for (const name of pages)
+      assert.match(await readFile(join(folder, name), "utf8"), /src="\/inbox\.js"/, name);
   });
 
   it("the start form starts a session that asks", async t => {
