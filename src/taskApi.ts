@@ -79,7 +79,7 @@ export async function startTask(
     exceptionHandler,
     borrowed: drivingSession,
     session: helperGetSession,
-    stop: taskId => engine.stopTask(taskId),
+    stop: taskId => void engine.stopTask(taskId),
   });
   task.taskId = await engine.startTask({
     entry: current.entry,

@@ -3,6 +3,7 @@ import { describe, it, test } from "node:test";
 import { Slots } from "../src/jobs/slots.js";
 import { portalWithEntry, task } from "./support/jobs.js";
 import { callbacksOf } from "./support/restSession.js";
+import { collectUntil, liveResponses } from "./support/sse.js";
 
 describe("slots", () => {
   const never = new AbortController().signal;
@@ -70,15 +71,18 @@ test("Tasks beyond the bound wait in a queue that can be seen", async t => {
   );
   const taskStatus = async (jobId: string) =>
     (await portal.api<{ tasks: { status: string }[] }>(`copilot/job/${jobId}/status`)).body.tasks[0]?.status;
-  /** The first response of a job comes when its task waits or runs. */
-  const firstOf = async (jobId: string) => (await portal.api(`copilot/job/${jobId}/live/first`)).body;
+  const untilWaiting = (jobId: string) =>
+    collectUntil(
+      liveResponses(`${portal.url}/api/copilot/job/${jobId}/live/waiting`),
+      ({ callback }) => callback === "workWaiting",
+    );
 
   const first = await startJob("held", "one");
   await puppet.arrived("one");
 
   await t.test("and run when there is a place for them", async () => {
     const second = await startJob("plain");
-    await firstOf(second);
+    await untilWaiting(second);
     assert.equal(await taskStatus(second), "Waiting");
     puppet.release("one");
     const log = await jobLog(second);
@@ -96,7 +100,7 @@ test("Tasks beyond the bound wait in a queue that can be seen", async t => {
     const running = await startJob("held", "two");
     await puppet.arrived("two");
     const waiting = await startJob("plain");
-    await firstOf(waiting);
+    await untilWaiting(waiting);
     assert.deepEqual((await portal.api(`copilot/job/${waiting}/stop`)).body, { result: "Closed" });
     puppet.release("two");
     assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
@@ -104,11 +108,29 @@ test("Tasks beyond the bound wait in a queue that can be seen", async t => {
     assert.equal(puppet.prompts.filter(prompt => prompt === "plain").length, 1);
   });
 
+  await t.test("and leave it when they are stopped themselves, which counts as failed", async () => {
+    const running = await startJob("held", "stopped");
+    await puppet.arrived("stopped");
+    const waiting = await startJob("plain");
+    await untilWaiting(waiting);
+    const { tasks: works } = (
+      await portal.api<{ tasks: { taskId: string }[] }>(`copilot/job/${waiting}/status`)
+    ).body;
+    assert.deepEqual((await portal.api(`copilot/task/${works[0]?.taskId}/stop`)).body, { result: "Closed" });
+    assert.deepEqual(callbacksOf(await jobLog(waiting)).slice(-3), [
+      "workWaiting",
+      "workStopped",
+      "jobFailed",
+    ]);
+    puppet.release("stopped");
+    assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
+  });
+
   await t.test("and wait again after a kill of the server", async () => {
     const running = await startJob("held", "three");
     await puppet.arrived("three");
     const waiting = await startJob("plain");
-    await firstOf(waiting);
+    await untilWaiting(waiting);
     await portal.kill("SIGKILL");
     await portal.restart();
     puppet.release("three");

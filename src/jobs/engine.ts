@@ -106,9 +106,9 @@ export class JobEngine {
     return true;
   }
 
-  /** Stops a task that has sessions of its own; in a job it counts as failed. */
-  stopTask(id: string): void {
-    this.#controls.interruptTask(id, "stopped");
+  /** Stops a task that has sessions of its own; in a job it counts as failed. Resolves when it has ended. */
+  stopTask(id: string): Promise<void> {
+    return this.#controls.stopTask(id);
   }
 
   /** Undefined when no such task is running. */
@@ -155,10 +155,7 @@ export class JobEngine {
     await this.ready.catch(() => {});
     const durable = this.#durable;
     if (!durable) return;
-    if (pause) {
-      for (const job of await this.jobs.withStatus("Running")) await this.#pause(job, durable);
-      for (const { id } of await this.tasks.running()) await this.#endTask(id, durable);
-    }
+    if (pause) await this.#pauseAll(durable);
     await durable.close();
   }
 
@@ -181,12 +178,13 @@ export class JobEngine {
 
   /** Mends what a death between two writes has left. */
   async #settle(durable: DurableJobs): Promise<void> {
-    for (const { id } of await this.jobs.withStatus("Paused")) await durable.cancel(id);
+    await durable.cancel(...(await this.jobs.withStatus("Paused")).map(({ id }) => id));
     for (const { id } of await this.jobs.halfCanceled()) await this.#endCanceled(id);
     for (const { id } of await this.jobs.withStatus("Running")) {
       const status = await durable.status(id);
       if (status === undefined) await durable.submit("job", id, { jobId: id });
       else if (status === "cancelled") await durable.resume(id);
+      else if (status !== "running") await this.#endFailed(id);
     }
     for (const { id } of await this.tasks.running()) {
       if ((await durable.status(flowOfTask(id))) === undefined) {
@@ -218,6 +216,17 @@ export class JobEngine {
     this.#listeners.delete(id);
   }
 
+  /** Its flow ended in an error that it could not even write down, for example because the store was full. */
+  async #endFailed(id: string): Promise<void> {
+    const { diary, record } = await this.#loaded.get(id);
+    await this.jobs.end(id, "Failed");
+    await diary.write({
+      jobError: record.error ?? "The job ended in an error; the log of the server has it.",
+    });
+    await diary.write({ callback: "jobFailed" });
+    await diary.close();
+  }
+
   /** They may be those of an earlier life of the server, which no running task knows. */
   async #endSessionsOf(taskId: string): Promise<void> {
     for (const sessionId of await this.#sessionsOf(taskId)) await this.#parts.sessions.close(sessionId);
@@ -246,11 +255,13 @@ export class JobEngine {
     await log.close();
   }
 
-  async #pause({ id }: JobRecord, durable: DurableJobs): Promise<void> {
-    if (!(await this.jobs.change(id, ["Running"], "Paused"))) return;
-    await durable.cancel(id);
-    const { diary } = await this.#loaded.get(id);
-    await diary.add({ callback: "jobPaused" });
+  /** The status comes first: what is left undone when the time is up, the next start does. */
+  async #pauseAll(durable: DurableJobs): Promise<void> {
+    const ids = await this.jobs.pauseAll();
+    await durable.cancel(...ids);
+    for (const { id } of await this.tasks.running()) await this.#endTask(id, durable);
+    const paused = ids.map(async id => (await this.#loaded.get(id)).diary.add({ callback: "jobPaused" }));
+    await Promise.all(paused);
   }
 
   async #noteSharedDirectory(id: string, jobName: string, other: JobRecord): Promise<void> {

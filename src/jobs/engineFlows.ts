@@ -95,8 +95,7 @@ export function engineFlows(parts: FlowParts): Flows {
     if (work.kind !== "Ref") throw new Error(`There is no task at ${path} of job ${jobId}`);
     if (job.record.error !== null) controls.interruptJob(jobId, "stopped");
     const order = orderOfJob(job, work, input);
-    const end = await executeTask(flow, order, parts);
-    controls.forgetTask(order.run.taskId);
+    const end = await executeTask(flow, order, parts).finally(() => controls.forgetTask(order.run.taskId));
     if (!("kind" in end) && end.crashError !== undefined) {
       await jobs.setError(jobId, end.crashError);
       controls.interruptJob(jobId, "stopped");
@@ -155,10 +154,10 @@ export function engineFlows(parts: FlowParts): Flows {
       listener: listeners.get(taskId),
       ended: end => tasks.end(taskId, statusOf(end)),
     };
-    const end = await executeTask(flow, order, parts);
-    controls.forgetTask(taskId);
-    listeners.delete(taskId);
-    return end;
+    return executeTask(flow, order, parts).finally(() => {
+      controls.forgetTask(taskId);
+      listeners.delete(taskId);
+    });
   }
 
   return {

@@ -131,6 +131,14 @@ export class JobRecords {
     return rows.length > 0;
   }
 
+  /** Every job that runs; they wait to be continued. */
+  async pauseAll(): Promise<string[]> {
+    const rows = await this.#store.query<{ id: string }>(
+      "update jobs set status = 'Paused' where status = 'Running' returning id",
+    );
+    return rows.map(({ id }) => id);
+  }
+
   async setError(id: string, error: string): Promise<void> {
     await this.#store.query("update jobs set error = $2 where id = $1 and error is null", [id, error]);
   }

@@ -27,8 +27,8 @@ export type Flows = Record<string, (flow: Flow, input: never) => Promise<unknown
 export interface DurableJobs {
   /** Resolves when the flow is in the store; from then on it runs to its end, whatever dies. */
   submit(kind: string, id: string, input: unknown): Promise<void>;
-  /** The flow and everything that it started take no further step. */
-  cancel(id: string): Promise<void>;
+  /** The flows and everything that they started take no further step. */
+  cancel(...ids: string[]): Promise<void>;
   /** A cancelled flow goes on where it was. */
   resume(id: string): Promise<void>;
   status(id: string): Promise<FlowStatus | undefined>;
@@ -160,9 +160,9 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
     async submit(kind, id, input) {
       await DBOS.startWorkflow(runFlow, { workflowID: id })(kind, input);
     },
-    async cancel(id) {
-      await DBOS.cancelWorkflow(id, { cancelChildren: true });
-      unended.endBelow(id);
+    async cancel(...ids) {
+      if (ids.length > 0) await DBOS.cancelWorkflows(ids, { cancelChildren: true });
+      for (const id of ids) unended.endBelow(id);
     },
     async resume(id) {
       const ids = [id, ...(await idsOf({ workflow_id_prefix: `${id}/`, status: "CANCELLED" }))];

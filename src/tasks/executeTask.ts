@@ -2,7 +2,7 @@ import type { EngineParts, ResponseListener } from "../jobs/engineParts.js";
 import type { Slots } from "../jobs/slots.js";
 import { type Flow, isFlowError } from "../store/durableJobs.js";
 import { errorToDetailedString } from "./errorText.js";
-import { Interruption, type Stopped, unlessInterrupted } from "./interruption.js";
+import { endBy, Interruption, type Stopped } from "./interruption.js";
 import { TaskDiary } from "./taskDiary.js";
 import { type TaskRun, TaskRunner } from "./taskRunner.js";
 import type { TaskResult } from "./taskSteps.js";
@@ -27,22 +27,32 @@ export type TaskEnd = TaskResult | Stopped;
 /** Runs a task from its place in the queue to the end of its log. */
 export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): Promise<TaskEnd> {
   const { run, signal } = order;
-  const { sessions, logs, slots } = parts;
-  // A borrowed session is there already; the others are what is bounded.
-  const isBorrowing = run.borrowedSessionId !== undefined;
-  if (!isBorrowing && slots.isFull) order.waiting?.();
-  const slot = isBorrowing ? () => {} : await unlessInterrupted(signal, () => slots.take(signal));
-  if (typeof slot !== "function") return slot;
+  const { sessions, logs } = parts;
+  const diary = await TaskDiary.open(await logs.openOrCreate("task", run.taskId), order.listener);
+  const slot = await takeSlot(order, parts.slots);
+  if (typeof slot !== "function") {
+    await Promise.all([diary.close(), order.ended?.(slot)]);
+    return slot;
+  }
   try {
-    const log = await logs.openOrCreate("task", run.taskId);
     order.started?.();
-    const diary = await TaskDiary.open(log, order.listener);
     const end = await endOf(new TaskRunner(flow, run, { sessions, diary, signal }));
     writeEnd(diary, end);
     await Promise.all([diary.close(), order.ended?.(end)]);
     return end;
   } finally {
     slot();
+  }
+}
+
+/** A borrowed session is there already; the others are what is bounded. */
+async function takeSlot({ run, signal, waiting }: TaskOrder, slots: Slots): Promise<(() => void) | Stopped> {
+  if (run.borrowedSessionId !== undefined) return () => {};
+  if (slots.isFull) waiting?.();
+  try {
+    return await slots.take(signal);
+  } catch (reason) {
+    return endBy(reason);
   }
 }
 

@@ -27,7 +27,7 @@ export async function unlessInterrupted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T | Stopped> {
-  if (signal.aborted) return endOf(signal.reason);
+  if (signal.aborted) return endBy(signal.reason);
   let interrupt = () => {};
   const interrupted = new Promise<void>(resolve => {
     interrupt = resolve;
@@ -35,13 +35,14 @@ export async function unlessInterrupted<T>(
   signal.addEventListener("abort", interrupt, { once: true });
   try {
     const result = await Promise.race([work(), interrupted]);
-    return signal.aborted ? await endOf(signal.reason) : (result as T);
+    return signal.aborted ? await endBy(signal.reason) : (result as T);
   } finally {
     signal.removeEventListener("abort", interrupt);
   }
 }
 
-function endOf(reason: unknown): Promise<Stopped> | Stopped {
+/** What an interruption comes to: an end, an error, or nothing that anybody would wait for. */
+export function endBy(reason: unknown): Promise<Stopped> | Stopped {
   if (!(reason instanceof Interruption) || reason.kind === "canceled") throw reason;
   // A step that never ends is not remembered, so the next start runs it again.
   return reason.kind === "shutdown" ? new Promise(() => {}) : { kind: "stopped" };

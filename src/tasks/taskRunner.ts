@@ -128,14 +128,17 @@ export class TaskRunner {
   }
 
   async #take(session: number): Promise<TaskSession> {
-    const { sessions } = this.#parts;
+    const { sessions, signal } = this.#parts;
     const sessionId = this.#sessionId(session);
     const open = sessions.find(sessionId);
     if (open) return open;
     if (session === borrowedSession) throw new Error(`The borrowed session ${sessionId} is closed`);
     const { taskId, setup, workingDirectory } = this.#run;
     const owned = { id: sessionId, owner: taskId, title: setup.taskName };
-    return sessions.open(owned, this.#models.get(session) ?? "", workingDirectory);
+    const opened = await sessions.open(owned, this.#models.get(session) ?? "", workingDirectory);
+    // Nobody would close it when the task was cut off meanwhile.
+    if (signal.aborted && !isShutdown(signal.reason)) await sessions.close(sessionId);
+    return opened;
   }
 
   /** A step that ends in an error ends as a crash of the session; one that is interrupted ends as the signal says. */
