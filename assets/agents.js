@@ -148,8 +148,8 @@ function follow(id) {
   const place = element("div", { id: "responses" });
   byId("responses", HTMLElement).replaceWith(place);
   const renderer = new SessionResponseRenderer(place);
-  const tell = (/** @type {string} */ level, /** @type {string} */ message) =>
-    renderer.processCallback({ callback: "onNotice", level, message });
+  const tell = (/** @type {string} */ severity, /** @type {string} */ title) =>
+    renderer.processCallback({ callback: "onNotice", severity, title });
   showState("Running");
   renderer.setAwaiting(true);
 

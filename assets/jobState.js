@@ -175,7 +175,7 @@ export class JobState extends EventTarget {
     else if (event.callback === "jobCanceled") this.#end("Canceled", time);
     else if (event.callback === "jobPaused") this.setStatus("Paused");
     else if (event.callback === "jobContinued") this.setStatus("Running");
-    else if (event.callback === "onNotice") this.#notice(String(event.message));
+    else if (event.callback === "onNotice") this.#notice(String(event.title));
     else if (event.jobError) this.#end("Failed", time);
   }
 

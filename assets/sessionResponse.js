@@ -109,7 +109,7 @@ export class SessionResponseRenderer {
     onQuestion: data => this.#addCard(data),
     onQuestionResolved: data => this.#settle(data),
     onIdle: () => this.#withdrawCards(),
-    onNotice: data => this.#addNotice(String(data.level ?? "info"), String(data.message ?? "")),
+    onNotice: data => this.#addNotice(String(data.severity ?? "info"), String(data.title ?? "")),
     onUsage: data => this.#addUsage(/** @type {import("./format.js").Usage} */ (data)),
   };
 

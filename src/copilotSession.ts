@@ -62,7 +62,7 @@ export interface SessionCallbacks extends ICopilotSessionCallbacks {
   ): void;
   /** Once per request, just before `onIdle`. */
   onUsage?(usage: TurnUsage): void;
-  onNotice?(level: NoticeLevel, message: string): void;
+  onNotice?(severity: NoticeLevel, title: string, text?: string): void;
 }
 
 /** Only an idle or busy session takes requests; the others are resumed by `startSession` with the same id. */

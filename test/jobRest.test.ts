@@ -227,7 +227,7 @@ test("Jobs over REST", async t => {
     const second = await runJob("plain");
     puppet.release("shared");
     const noticesOf = (responses: AnyResponse[]) =>
-      responses.filter(({ callback }) => callback === "onNotice").map(({ message }) => String(message));
+      responses.filter(({ callback }) => callback === "onNotice").map(({ title }) => String(title));
     assert.match(noticesOf(second.responses).join(), /^The job held-alone is running in the same directory/);
     assert.match(noticesOf(await jobLog(first)).join(), /^The job plain is running in the same directory/);
   });

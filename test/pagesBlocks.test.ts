@@ -205,7 +205,7 @@ describe("the conversation", () => {
     await say(
       { callback: "onUserRequest", requestId: "1", prompt: "Hello" },
       { callback: "onGeneratedUserPrompt", prompt: "Check it" },
-      { callback: "onNotice", level: "warning", message: "The provider answered 429, trying again" },
+      { callback: "onNotice", severity: "warning", title: "The provider answered 429, trying again" },
       { callback: "onUsage", inputTokens: 12345, outputTokens: 67, premiumRequests: 1, cost: 0 },
       { sessionError: "The runtime died" },
       { callback: "onIdle" },

@@ -63,7 +63,7 @@ function attackEverywhere(id: string): Response[] {
         error: { message: attacks, code: attacks },
       },
     ]),
-    { callback: "onNotice", level: attacks, message: attacks },
+    { callback: "onNotice", severity: attacks, title: attacks },
     { callback: attacks, value: attacks },
     { callback: "__proto__" },
     { callback: "constructor" },

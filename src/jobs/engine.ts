@@ -267,8 +267,8 @@ export class JobEngine {
   async #noteSharedDirectory(id: string, jobName: string, other: JobRecord): Promise<void> {
     const notice = (name: string) => ({
       callback: "onNotice",
-      level: "warning",
-      message: `The job ${name} is running in the same directory: they may change the same files.`,
+      severity: "warning",
+      title: `The job ${name} is running in the same directory: they may change the same files.`,
     });
     await (await this.#loaded.get(id)).diary.add(notice(other.name));
     await (await this.#loaded.get(other.id)).diary.add(notice(jobName));

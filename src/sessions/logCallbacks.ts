@@ -27,6 +27,7 @@ export function logCallbacks(push: (response: LiveResponse) => void): SessionCal
     onAgentEnd: turnId => push({ callback: "onAgentEnd", turnId }),
     onIdle: () => undefined,
     onUsage: usage => push({ callback: "onUsage", ...usage }),
-    onNotice: (level, message) => push({ callback: "onNotice", level, message }),
+    onNotice: (severity, title, text) =>
+      push({ callback: "onNotice", severity, title, ...(text && { text }) }),
   };
 }

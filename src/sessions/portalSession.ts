@@ -175,8 +175,8 @@ export class PortalSession implements ICopilotSession {
       if (this.record.title !== "")
         void this.push({
           callback: "onNotice",
-          level: "warning",
-          message: "The agent's memory of this conversation is gone. It goes on without it.",
+          severity: "warning",
+          title: "The agent's memory of this conversation is gone. It goes on without it.",
         });
       return start(false);
     }

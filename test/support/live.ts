@@ -128,8 +128,8 @@ export const message = {
 
 export const notice = (text: string | number): LiveResponse => ({
   callback: "onNotice",
-  level: "info",
-  message: `${text}`,
+  severity: "info",
+  title: `${text}`,
 });
 
 /** Resolves when everything is in the store, and with it visible. */

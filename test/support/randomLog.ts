@@ -21,7 +21,7 @@ export function randomLog(random: () => number, length: number): LiveResponse[] 
     const ids = [...open.keys()];
     const messageId = ids[Math.floor(random() * ids.length)];
     const choice = random();
-    if (choice < 0.1) log.push({ callback: "onNotice", level: "info", message: `${log.length}` });
+    if (choice < 0.1) log.push({ callback: "onNotice", severity: "info", title: `${log.length}` });
     else if (choice < 0.25 && open.size < 3) {
       const id = `m${++started}`;
       open.set(id, "");
