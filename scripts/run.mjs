@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "./chromium.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
+import { testAgents } from "./testAgents.mjs";
 
 const [command, ...args] = process.argv.slice(2);
 const node = process.execPath;
@@ -32,7 +33,8 @@ function test() {
   if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
   // Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores.
   const flags = ["--test", "--enable-source-maps", "--test-concurrency=4", "--test-reporter=spec"];
-  const env = { ...process.env, CHROMIUM: chromium() };
+  const agents = files.some(file => /acp/i.test(file.slice(root.length))) && { TEST_AGENTS: testAgents() };
+  const env = { ...process.env, CHROMIUM: chromium(), ...agents };
   run(node, [...flags, ...files], "The tests", { stdio: "inherit", env });
 }
 
@@ -55,7 +57,7 @@ const commands = {
   },
   check,
   bench: () => {
-    const env = { ...process.env, CHROMIUM: chromium() };
+    const env = { ...process.env, CHROMIUM: chromium(), TEST_AGENTS: testAgents() };
     run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit", env });
   },
   build: () => undefined,
