@@ -29,11 +29,12 @@ export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions
   app.use(staticRouter(join(packageRoot, "assets")));
   app.use("/vendor", createVendorRouter());
   app.use(guard.calls, refuseMalformedPath());
-  app.use(function refuseWhenStopping(_req, _res, next) {
+  app.use("/api", createApiRouter(routes.filter(route => route.secretInPath)));
+  app.use(...guard.token, function refuseWhenStopping(_req, _res, next) {
     if (stopping()) throw PortalError.unavailable("Stopping", "The portal is stopping");
     next();
   });
-  app.use("/api", createApiRouter(routes));
+  app.use("/api", createApiRouter(routes.filter(route => !route.secretInPath)));
   if (mcp) app.use("/mcp", mcp);
   app.use(refuseUnknownEndpoint(), answerErrors(log));
   return app;

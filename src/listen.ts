@@ -44,6 +44,12 @@ export function urlOf(host: string, port: number): string {
   return `http://${name}:${port}`;
 }
 
+/** Where a program on this machine finds the portal: by address where there is one, because a name may have two. */
+export function localUrlOf(host: string, port: number): string {
+  const address = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+}
+
 /**
  * The `Host` headers of a portal at this address. An address in one is safe whoever made the page: no name server can
  * bind it to another machine.

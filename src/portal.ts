@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Express } from "express";
+import { JobToolServer } from "./acp/jobTools/jobToolServer.js";
 import { healthOf } from "./api/health.js";
 import { modelRoutes } from "./api/modelRoutes.js";
 import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
@@ -16,7 +17,7 @@ import { JobEngine } from "./jobs/engine.js";
 import { jobRoutes, jobTestRoutes } from "./jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "./jobsData.js";
 import type { Entry } from "./jobsDef.js";
-import { hostsOf } from "./listen.js";
+import { hostsOf, localUrlOf } from "./listen.js";
 import type { Log } from "./log.js";
 import type { Options } from "./options.js";
 import { installAgents } from "./orchestrator/portalAgents.js";
@@ -108,6 +109,8 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
+  const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
+
   const routes = [
     ...portalRoutes({
       stop: () => void shutdown.stop(0, true),
@@ -119,6 +122,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...taskRoutes(logs),
     ...jobRoutes({ logs, catalog: models }),
     ...agents.routes,
+    ...jobTools.routes(),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({

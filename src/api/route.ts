@@ -34,6 +34,8 @@ interface RouteText {
   readonly description?: string;
   /** An older shape of another route, kept for scripts that use it. */
   readonly deprecated?: boolean;
+  /** An argument of the path is a secret that the route itself checks: the portal's token is not asked for. */
+  readonly secretInPath?: true;
   /** What the text of the body is; a route without it ignores the body. */
   readonly body?: "none" | "text";
   readonly bodyDescription?: string;

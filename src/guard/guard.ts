@@ -18,6 +18,8 @@ export interface Guard {
   everything: RequestHandler[];
   /** Before everything that does something: all routers but those of the pages stand behind it. */
   calls: RequestHandler[];
+  /** After that, before all but the routes that have a secret of their own in their path. */
+  token: RequestHandler[];
 }
 
 /** All that decides who may call, in the order in which it is asked. */
@@ -29,6 +31,7 @@ export function createGuard({ port, allowedHosts = [], token }: GuardOptions): G
       securityHeaders(),
       ...(tokens ? [tokens.exchange] : []),
     ],
-    calls: [originGuard(), ...(tokens ? [tokens.check] : [])],
+    calls: [originGuard()],
+    token: tokens ? [tokens.check] : [],
   };
 }

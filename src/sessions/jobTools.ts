@@ -32,10 +32,15 @@ export function jobTools(): Tool[] {
   }));
 }
 
+export const badArgument = "The tool takes one property, `argument`, which is a string.";
+
+/** What was reported; undefined when the arguments are not those of a job tool. */
+export function jobToolArgument(args: unknown): string | undefined {
+  const known = typeof args === "object" && args !== null && "argument" in args;
+  return known && typeof args.argument === "string" ? args.argument : undefined;
+}
+
 function giveBack(args: unknown) {
-  if (typeof args === "object" && args !== null && "argument" in args && typeof args.argument === "string") {
-    return args.argument;
-  }
-  const message = "The tool takes one property, `argument`, which is a string.";
-  return { textResultForLlm: message, resultType: "failure" as const, error: message };
+  const failure = { textResultForLlm: badArgument, resultType: "failure" as const, error: badArgument };
+  return jobToolArgument(args) ?? failure;
 }
