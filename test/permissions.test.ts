@@ -197,14 +197,15 @@ describe("The user decides what an agent may do", () => {
     assert.equal(await readFile(join(workingDirectory, "note.txt"), "utf8"), "a note\n");
   });
 
-  test("a request ends with its turn, with its session, and when everything is allowed", async t => {
+  test("a request ends with its turn, with its session, and when everything is allowed or denied", async t => {
     const { portal, startSession } = await start(t);
-    const [cancelled, stopped, changed] = await Promise.all([
+    const [cancelled, stopped, changed, denied] = await Promise.all([
+      startSession("?permissions=ask"),
       startSession("?permissions=ask"),
       startSession("?permissions=ask"),
       startSession("?permissions=ask"),
     ]);
-    for (const session of [cancelled, stopped, changed]) {
+    for (const session of [cancelled, stopped, changed, denied]) {
       await session.query("say hello");
       await session.waitFor("onPermissionRequest");
     }
@@ -219,15 +220,29 @@ describe("The user decides what an agent may do", () => {
     await stopped.call("stop");
     assert.equal(resolutions(await stopped.untilIdle()).length, 1);
 
-    assert.deepEqual(await changed.call("policy", json({ policy: "allow-all" })), { policy: "allow-all" });
+    assert.deepEqual(await changed.call("policy", json({ policy: "approve-all" })), { policy: "allow-all" });
     const byPolicy = await changed.untilIdle();
     assert.deepEqual(
       resolutions(byPolicy).map(({ decision, by }) => [decision, by]),
       [["allowed", "policy"]],
     );
     assert.match(toolEnds(byPolicy).join(), /hello from the shell/);
+
+    assert.deepEqual(await denied.call("policy", json({ policy: "deny" })), { policy: "deny" });
+    await denied.untilIdle();
+    await denied.query("say hello");
+    const byDenial = await denied.untilIdle(2);
+    assert.deepEqual(
+      resolutions(byDenial).map(({ decision, by }) => [decision, by]),
+      [
+        ["rejected", "policy"],
+        ["rejected", "policy"],
+      ],
+    );
+    assert.equal(asks(byDenial), 1, "nobody is asked any more");
+    assert.doesNotMatch(toolEnds(byDenial).join(), /hello from the shell/);
     assert.deepEqual((await portal.api("copilot/permission/pending")).body, { requests: [] });
-    assert.equal((await changed.call("policy", json({ policy: "deny" }))).error, "BodyInvalid");
+    assert.equal((await changed.call("policy", json({ policy: "maybe" }))).error, "BodyInvalid");
   });
 
   test("a request that nobody answers counts as rejected after its time", async t => {

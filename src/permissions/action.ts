@@ -1,6 +1,6 @@
 /** What an agent asks to do, in the words of the Agent Client Protocol, so that cards and rules serve every backend. */
 export interface Action {
-  readonly kind: "execute" | "edit" | "delete" | "move" | "read" | "fetch" | "other";
+  readonly kind: "execute" | "edit" | "delete" | "move" | "read" | "search" | "fetch" | "other";
   /** One line for people. */
   readonly title: string;
   readonly toolCallId?: string;
@@ -14,4 +14,6 @@ export interface Action {
   /** `server/tool` for a tool of an MCP server. */
   readonly tool?: string;
   readonly arguments?: unknown;
+  /** The agent itself says that it leaves the folder: no rule decides. */
+  readonly outside?: true;
 }

@@ -11,9 +11,18 @@ import { decide } from "./rules.js";
 /** As long as a live log holds a call. */
 const maxWaitMs = 5000;
 
-const answerBody = object({ requestId: text, "optionId?": text, "deny?": flag, "instead?": text });
+const answerFields = {
+  requestId: text,
+  "optionId?": text,
+  "deny?": flag,
+  "instead?": text,
+  "remember?": oneOfTexts("session", "folder"),
+};
+const answerBody = object(answerFields);
+const anyAnswerBody = object({ ...answerFields, "answer?": text });
 const questionBody = object({ requestId: text, answer: text });
-const policyBody = object({ policy: oneOfTexts(...permissionPolicies) });
+/** `approve-all` is how agents of the Agent Client Protocol call it. */
+const policyBody = object({ policy: oneOfTexts(...permissionPolicies, "approve-all") });
 const ruleBody = object({ folder: text, rule: text });
 const testBody = object({
   folder: text,
@@ -51,10 +60,11 @@ function actionOf({ command, edits, reads, tool }: TestBody): Action {
 const pendingRequest = object({
   callback: oneOfTexts("onPermissionRequest", "onQuestion"),
   requestId: text,
+  source: oneOfTexts("session", "run"),
   sessionId: text,
   sessionTitle: text,
   workingDirectory: text,
-  expiresAt: text,
+  "expiresAt?": text,
 });
 const policyDocument = object({ folders: { type: "object", additionalProperties: list(text) } });
 
@@ -97,12 +107,13 @@ export function permissionRoutes(approvals: Approvals): Route[] {
       path: "copilot/session/{id}/policy",
       methods: ["POST"],
       summary: "Change what the agent of a session may do without asking",
-      description: "allow-all also allows what waits for an answer.",
+      description: "allow-all also allows what waits for an answer, deny rejects it.",
       body: "text",
       bodySchema: policyBody,
       answers: { json: either(object({ policy: text }), domainError("SessionNotFound")) },
       handler: async ({ params, body }) => {
-        const { policy } = jsonBody<{ policy: PermissionPolicy }>(body, policyBody);
+        const asked = jsonBody<{ policy: PermissionPolicy | "approve-all" }>(body, policyBody).policy;
+        const policy = asked === "approve-all" ? "allow-all" : asked;
         await (await openSession(params.id)).setPermissions(policy);
         return { policy };
       },
@@ -121,6 +132,20 @@ export function permissionRoutes(approvals: Approvals): Route[] {
       handler: async ({ query }) => {
         if (query.wait) await approvals.asked(maxWaitMs);
         return { requests: approvals.list() };
+      },
+    }),
+    defineRoute({
+      path: "copilot/permission/answer",
+      methods: ["POST"],
+      summary: "Answer a request or a question, whoever asked",
+      body: "text",
+      bodySchema: anyAnswerBody,
+      answers: { json: either(object({}), domainError("RequestNotFound", "OptionNotFound")) },
+      handler: async ({ body }) => {
+        const { answer: words, ...answer } = jsonBody<Answer & { answer?: string }>(body, anyAnswerBody);
+        if (words === undefined) await approvals.answer(undefined, answer);
+        else approvals.answerQuestion(undefined, answer.requestId, words);
+        return {};
       },
     }),
     defineRoute({

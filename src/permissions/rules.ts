@@ -143,12 +143,13 @@ async function judgeFiles(
 
 export async function decide(action: Action, folder: string, rules: readonly Rule[]): Promise<Verdict> {
   const { kind, command, paths = [], tool } = action;
+  if (action.outside) return ask("It reaches outside the folder, as the agent says.");
   const outside = kind === "execute" ? await firstOutside(folder, paths) : undefined;
   if (outside !== undefined) return ask(`It reaches outside the folder: ${outside}`);
   if (kind === "execute" && command !== undefined) return judgeCommand(command, folder, rules);
   if (kind === "edit" || kind === "delete" || kind === "move")
     return judgeFiles("edits", paths, folder, rules);
-  if (kind === "read") return judgeFiles("reads", paths, folder, rules);
+  if (kind === "read" || kind === "search") return judgeFiles("reads", paths, folder, rules);
   if (kind === "other" && tool !== undefined) {
     const matching = rules.filter(rule => rule.about === "tool" && rule.words[0] === tool);
     return judge([{ label: `the tool ${tool}`, matching }]);
@@ -170,7 +171,7 @@ function wantedRules({ kind, command, tool }: Action, effect: Effect): Rule[] {
     return prefixes.map(words => ({ effect, about: "command", words: words ?? [] }));
   }
   if (kind === "edit" || kind === "delete" || kind === "move") return [{ effect, about: "edits", words: [] }];
-  if (kind === "read") return [{ effect, about: "reads", words: [] }];
+  if (kind === "read" || kind === "search") return [{ effect, about: "reads", words: [] }];
   return kind === "other" && tool !== undefined && !/\s/.test(tool)
     ? [{ effect, about: "tool", words: [tool] }]
     : [];

@@ -87,7 +87,7 @@ export class PortalSession implements ICopilotSession {
   async setPermissions(permissions: PermissionPolicy): Promise<void> {
     await this.#parts.records.setSettings(this.id, { ...this.record.settings, permissions });
     this.record.settings.permissions = permissions;
-    if (permissions === "allow-all") this.#parts.approvals.allowWaiting(this.id);
+    this.#parts.approvals.policyChanged(this);
   }
 
   get rawSection(): CopilotSession {
@@ -144,6 +144,7 @@ export class PortalSession implements ICopilotSession {
     this.#stopReason = reason;
     await this.#agent?.stop();
     await this.#queue;
+    this.#parts.approvals.sessionEnded(this.id);
   }
 
   async #startAgent(

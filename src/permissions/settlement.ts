@@ -1,0 +1,95 @@
+import type { LiveResponse } from "../liveResponse.js";
+import type { Effect } from "./rules.js";
+
+export type PermissionPolicy = "allow-all" | "ask" | "deny";
+export const permissionPolicies: readonly PermissionPolicy[] = ["allow-all", "ask", "deny"];
+
+export interface PermissionOption {
+  optionId: string;
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`; an agent may know others. */
+  kind: string;
+  name: string;
+  /** What it would remember for the folder. */
+  rules?: readonly string[];
+}
+
+/** Who or what settled a request, and how. */
+export interface Settled {
+  by: "user" | "rule" | "policy" | "timeout" | "turn" | "withdrawn";
+  /** Absent: nobody decided, or the user took an option that neither allows nor rejects. */
+  effect?: Effect | undefined;
+  /** The one that the user took. */
+  option?: PermissionOption | undefined;
+  /** The rules that decided, or are remembered from now on. */
+  rules?: readonly string[] | undefined;
+  reason?: string | undefined;
+  /** To a question. */
+  answer?: string;
+}
+
+export interface Decision {
+  allowed: boolean;
+  by: Settled["by"];
+  /** What the agent is told. */
+  reason?: string;
+  /** Of what the agent offered; absent: none of it, the request is cancelled. */
+  optionId?: string;
+}
+
+/** What a card offers when the agent brings no options of its own. */
+export function ownOptions(
+  allowRules: readonly string[],
+  rejectRules: readonly string[],
+): PermissionOption[] {
+  const always = (kind: string, name: string, rules: readonly string[]) =>
+    rules.length > 0 ? [{ optionId: kind, kind, name, rules }] : [];
+  return [
+    { optionId: "allow_once", kind: "allow_once", name: "Allow once" },
+    ...always("allow_always", "Always allow", allowRules),
+    { optionId: "reject_once", kind: "reject_once", name: "Reject" },
+    ...always("reject_always", "Always reject", rejectRules),
+  ];
+}
+
+const kindsOf: Readonly<Record<Effect, readonly string[]>> = {
+  allow: ["allow_once", "allow_always"],
+  reject: ["reject_once", "reject_always"],
+};
+
+export function effectOf({ kind }: PermissionOption): Effect | undefined {
+  return (["allow", "reject"] as const).find(effect => kindsOf[effect].includes(kind));
+}
+
+/** By kind, never by id, name or place; the one that the agent would remember only where there is no other. */
+export function optionFor(
+  options: readonly PermissionOption[],
+  effect: Effect,
+): PermissionOption | undefined {
+  return kindsOf[effect].map(kind => options.find(option => option.kind === kind)).find(option => option);
+}
+
+/** `offered` are the agent's own options: without a fitting one nothing is decided. */
+export function decisionOf(
+  { by, effect, option, reason }: Settled,
+  offered: readonly PermissionOption[] | undefined,
+): Decision {
+  const chosen = option ?? (effect && offered && optionFor(offered, effect));
+  return {
+    allowed: effect === "allow" && (offered === undefined || chosen !== undefined),
+    by,
+    ...(reason !== undefined && { reason }),
+    ...(offered && chosen && { optionId: chosen.optionId }),
+  };
+}
+
+/** How the live log tells it. */
+export function resolutionOf(
+  { callback, requestId }: { callback: string; requestId: string },
+  { by, effect, option, rules, reason, answer }: Settled,
+): LiveResponse {
+  if (callback === "onQuestion") return { callback: "onQuestionResolved", requestId, by, answer };
+  const undecided = option ? "answered" : "cancelled";
+  const decision = effect === "allow" ? "allowed" : effect === "reject" ? "rejected" : undecided;
+  const optionId = option?.optionId;
+  return { callback: "onPermissionResolved", requestId, decision, by, optionId, rules, reason };
+}

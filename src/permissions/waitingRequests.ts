@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import type { LiveResponse } from "../liveResponse.js";
+import { PortalError } from "../portalError.js";
+import type { Action } from "./action.js";
+import { type PermissionOption, type PermissionPolicy, resolutionOf, type Settled } from "./settlement.js";
+
+/** Who asks: a session, or a run of the repository's agents. */
+export interface Asker {
+  readonly id: string;
+  readonly source?: "session" | "run";
+  readonly permissions: PermissionPolicy;
+  readonly record: { readonly title: string; readonly workingDirectory: string };
+  push(response: LiveResponse): Promise<void>;
+}
+
+export interface Question {
+  question: string;
+  choices?: readonly string[];
+  /** Whether an answer that is none of the choices will do. */
+  allowFreeform: boolean;
+}
+
+export interface PermissionSubject {
+  readonly action: Action;
+  readonly options: readonly PermissionOption[];
+  /** What could be remembered. */
+  readonly remember: { readonly allow: readonly string[]; readonly reject: readonly string[] };
+}
+
+export interface Waiting<Subject = PermissionSubject | Question> {
+  readonly asker: Asker;
+  /** As it is in the live log. */
+  readonly request: { callback: string; requestId: string; [argument: string]: unknown };
+  readonly subject: Subject;
+  readonly isOpen: boolean;
+  /** False when something else was faster. */
+  settle(settled: Settled): boolean;
+}
+
+export interface WaitOptions {
+  /** 0 is for ever. */
+  timeoutMs: number;
+  /** Fires when the agent has withdrawn it. */
+  signal?: AbortSignal | undefined;
+}
+
+export const requestNotFound = (requestId: string) =>
+  PortalError.domain("RequestNotFound", `Nothing waits for an answer under ${JSON.stringify(requestId)}.`);
+
+export const asksPermission = (waiting: Waiting): waiting is Waiting<PermissionSubject> =>
+  "action" in waiting.subject;
+
+/** What waits for the user: each request is in its log when it comes, and settled there exactly once. */
+export class WaitingRequests {
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #events = new EventEmitter().setMaxListeners(0);
+
+  /** Oldest first. */
+  all(): Waiting[] {
+    return [...this.#waiting.values()];
+  }
+
+  of(askerId: string): Waiting[] {
+    return this.all().filter(({ asker }) => asker.id === askerId);
+  }
+
+  /** Throws `RequestNotFound`; with `askerId` also for those of others. */
+  find(requestId: string, askerId: string | undefined): Waiting {
+    const waiting = this.#waiting.get(requestId);
+    if (!waiting || (askerId ?? waiting.asker.id) !== waiting.asker.id) throw requestNotFound(requestId);
+    return waiting;
+  }
+
+  /** Does the work for the answer that came first: a second one finds nothing meanwhile. */
+  async claim(waiting: Waiting, work: () => Promise<void>): Promise<void> {
+    const { requestId } = waiting.request;
+    this.#waiting.delete(requestId);
+    try {
+      await work();
+    } catch (error) {
+      if (waiting.isOpen) this.#waiting.set(requestId, waiting);
+      throw error;
+    }
+  }
+
+  /** Resolves when something waits, or after this time. */
+  async asked(timeoutMs: number): Promise<void> {
+    if (this.#waiting.size > 0) return;
+    await once(this.#events, "asked", { signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined);
+  }
+
+  wait(
+    asker: Asker,
+    what: { callback: string; [argument: string]: unknown },
+    subject: Waiting["subject"],
+    { timeoutMs, signal }: WaitOptions,
+  ): Promise<Settled> {
+    return new Promise(resolve => {
+      const requestId = randomUUID();
+      const expiresAt = timeoutMs > 0 && { expiresAt: new Date(Date.now() + timeoutMs).toISOString() };
+      const request = { ...what, requestId, ...expiresAt };
+      let isOpen = true;
+      const settle = (settled: Settled) => {
+        if (!isOpen) return false;
+        isOpen = false;
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", withdraw);
+        this.#waiting.delete(requestId);
+        void asker.push(resolutionOf(request, settled));
+        resolve(settled);
+        return true;
+      };
+      const expire = () =>
+        settle({ by: "timeout", effect: "reject", reason: "The user did not answer in time." });
+      const withdraw = () => settle({ by: "withdrawn" });
+      const timer = timeoutMs > 0 ? setTimeout(expire, timeoutMs) : undefined;
+      const waiting: Waiting = {
+        asker,
+        request,
+        subject,
+        settle,
+        get isOpen() {
+          return isOpen;
+        },
+      };
+      this.#waiting.set(requestId, waiting);
+      void asker.push(request);
+      if (signal?.aborted) withdraw();
+      else signal?.addEventListener("abort", withdraw);
+      this.#events.emit("asked");
+    });
+  }
+}
