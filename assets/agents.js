@@ -1,4 +1,5 @@
 // The agents page: who there is, how clear a prompt is, who would run, and the run itself.
+import { showRuns } from "./agentRuns.js";
 import { api, messageOf, part, withProgress } from "./api.js";
 import { byId, element } from "./dom.js";
 import { notify, setPageState } from "./pageState.js";
@@ -21,6 +22,7 @@ let chain = [];
 let runId;
 let isRunning = false;
 let asked = 0;
+const refreshRuns = showRuns(byId("runs", HTMLElement), () => runId);
 
 /** @param {unknown} [error] */
 function showError(error) {
@@ -36,6 +38,7 @@ function showState(state) {
   showRunButton();
   const pageStates = /** @type {const} */ ({ Running: "running", Succeeded: "succeeded", Failed: "failed" });
   setPageState("Agents", pageStates[/** @type {"Running"} */ (state)] ?? "idle");
+  refreshRuns();
 }
 
 function showRunButton() {

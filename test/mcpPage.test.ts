@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { BrowserContextOptions } from "playwright-core";
 import { assertAccessible, assertFits } from "./support/axe.js";
 import { launchBrowser, openPage } from "./support/browser.js";
 import { defer } from "./support/cleanup.js";
+import { callTool, newClient } from "./support/orchestrator.js";
 import { agentRepo, referenceFiles } from "./support/orchestratorRepo.js";
 import { startPortal } from "./support/portal.js";
 import { barrier, byPrompt, startScriptedModel } from "./support/scriptedModel.js";
@@ -129,8 +131,20 @@ describe("the agents page", () => {
     }
     await page.waitForSelector("#responses >> text=Step 2: architecture-advisor");
     assert.equal(await page.inputValue("#prompt"), "Look at the login flow");
+    await page.waitForSelector("#runs a[aria-current=page] >> text=Look at the login flow");
+    const client = newClient();
+    defer(t, () => client.close());
+    const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
+    await client.connect(transport as Parameters<typeof client.connect>[0]);
+    await client.listTools();
+    await callTool(client, "run_agent", { agentName: "test-generator", prompt: "Asked over MCP" });
+    await page.click("#runs a:has-text('Asked over MCP')");
+    await page.waitForSelector("#responses >> text=You said: Asked over MCP");
+    await page.waitForSelector("#status[data-status=Succeeded]");
+
     await page.goto(`${portal.url}/index.html`);
     await page.waitForSelector(".history-item >> text=Look at the login flow");
+    await page.waitForSelector(".history-item >> text=Asked over MCP");
     assert.deepEqual(problems, []);
   });
 });

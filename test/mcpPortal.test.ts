@@ -7,7 +7,15 @@ import { portalWithEntry, task } from "./support/jobs.js";
 import { callTool, newClient } from "./support/orchestrator.js";
 import { agentRepo, referenceFiles } from "./support/orchestratorRepo.js";
 import { type Portal, runPortal, startPortal } from "./support/portal.js";
-import { byPrompt, startScriptedModel } from "./support/scriptedModel.js";
+import { barrier, byPrompt, fault, startScriptedModel } from "./support/scriptedModel.js";
+
+interface Run {
+  runId: string;
+  prompt: string;
+  status: string;
+  agents: string[];
+  failure?: string;
+}
 
 async function connect(t: TestContext, portal: Portal) {
   const client = newClient();
@@ -30,6 +38,100 @@ describe("the portal answers MCP at /mcp", () => {
     assert.match(data.finalOutput, /^You said: Write tests/);
     const exit = await portal.stop();
     assert.equal(exit.code, 0);
+  });
+
+  test("and keeps the runs of its clients in the history, with live blocks while they run", async t => {
+    const hold = barrier();
+    const model = await startScriptedModel(
+      t,
+      byPrompt({ hold: [{ text: "half" }, hold.step, { text: " whole" }], fail: [fault.http(400)] }),
+    );
+    const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), AGENT_TIMEOUT: "5m" };
+    const portal = await startPortal(t, { model, env });
+    const client = await connect(t, portal);
+    const history = async () =>
+      (await portal.api<{ runs: Run[] }>("copilot/run/history")).body.runs.map(run => ({
+        ...run,
+        events: () => fetch(`${portal.url}/api/copilot/run/${run.runId}/events`),
+      }));
+    const running = callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "hold on" });
+    await hold.reached;
+    const [held] = await history();
+    assert.ok(held);
+    assert.deepEqual([held.status, held.prompt, held.agents], ["Running", "hold on", ["code-reviewer"]]);
+    const stream = await held.events();
+    let seen = "";
+    for await (const chunk of stream.body ?? []) {
+      seen += new TextDecoder().decode(chunk);
+      // The client's run is followed live: its first words are there while the agent still speaks.
+      if (seen.includes('"half"')) hold.release();
+    }
+    assert.equal((await running).data.output.text, "half whole");
+    const order = [
+      "runPlanned",
+      "runAgentStarted",
+      "onStartMessage",
+      "runAgentEnded",
+      "runSucceeded",
+      "RunClosed",
+    ];
+    const places = order.map(name => seen.indexOf(name));
+    assert.ok(!places.includes(-1), seen);
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+      seen,
+    );
+
+    await callTool(client, "run_with_orchestrator", { prompt: "Write tests" });
+    await callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "fail now" });
+    const none = await callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "  " });
+    assert.equal(none.error.code, "INVALID_PROMPT");
+    const kept = await history();
+    assert.deepEqual(
+      kept.map(run => [run.prompt, run.status, run.agents]),
+      [
+        ["fail now", "Failed", ["code-reviewer"]],
+        ["Write tests", "Succeeded", ["test-generator"]],
+        ["hold on", "Succeeded", ["code-reviewer"]],
+      ],
+    );
+    assert.match(kept[0]?.failure ?? "", /UNKNOWN_ERROR/);
+    assert.match(
+      (await (await kept[0]?.events())?.text()) ?? "",
+      /runAgentEnded[\s\S]*"status":"error"[\s\S]*runFailed/,
+    );
+  });
+
+  test("and ends a client's run when the client or a person on the page stops it", async t => {
+    const model = await startScriptedModel(t, byPrompt({ hang: [fault.hang] }));
+    const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), AGENT_TIMEOUT: "5m" };
+    const portal = await startPortal(t, { model, env });
+    const client = await connect(t, portal);
+    const newest = async () => (await portal.api<{ runs: Run[] }>("copilot/run/history")).body.runs[0];
+    const run = (prompt: string, options: { signal?: AbortSignal } = {}) =>
+      callTool(client, "run_with_orchestrator", { prompt, agentChain: ["test-generator"] }, options);
+
+    const stopped = run("hang one");
+    const first = await model.waitForRequest(({ userText }) => userText.includes("hang one"));
+    await portal.api(`copilot/run/${(await newest())?.runId}/stop`, { body: "" });
+    assert.equal(await first.end, "hungUp");
+    const { error } = await stopped;
+    assert.deepEqual(
+      [error.code, error.message],
+      ["ORCHESTRATION_FAILED", "The run was stopped in the portal."],
+    );
+    assert.equal((await newest())?.status, "Canceled");
+
+    const abort = new AbortController();
+    const left = assert.rejects(run("hang two", abort));
+    const second = await model.waitForRequest(({ userText }) => userText.includes("hang two"));
+    const { runId } = (await newest()) ?? {};
+    abort.abort();
+    await left;
+    assert.equal(await second.end, "hungUp");
+    const events = await (await fetch(`${portal.url}/api/copilot/run/${runId}/events`)).text();
+    assert.match(events, /runCanceled[\s\S]*RunClosed/);
   });
 
   test("and not to pages of another origin, nor under another name", async t => {

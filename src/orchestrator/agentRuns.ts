@@ -5,7 +5,13 @@ import { PortalError } from "../portalError.js";
 import { logCallbacks } from "../sessions/logCallbacks.js";
 import type { LiveLog, LiveLogs } from "../sharedApi.js";
 import type { Store } from "../store/store.js";
-import type { ChainObserver, Orchestrator } from "./orchestrator.js";
+import type {
+  AgentCallResult,
+  CallOptions,
+  ChainObserver,
+  OrchestrationResult,
+  Orchestrator,
+} from "./orchestrator.js";
 import { isAbort, OrchestratorError } from "./orchestratorError.js";
 import { type RunRecord, RunRecords } from "./runRecords.js";
 
@@ -15,6 +21,20 @@ export interface AgentRunsParts {
   orchestrator: Orchestrator;
   repoRoot: string;
   log: Log;
+}
+
+type RunResult = OrchestrationResult | AgentCallResult;
+
+interface OpenRun {
+  id: string;
+  log: LiveLog;
+}
+
+function outcomeOf(result: RunResult) {
+  const { executionTime } = result;
+  if (!("finalOutput" in result)) return { finalOutput: result.output?.text ?? "", executionTime };
+  const { finalOutput, partial } = result;
+  return { finalOutput, executionTime, ...(partial && { partial }) };
 }
 
 const interrupted = "The portal stopped while the agents ran.";
@@ -68,7 +88,7 @@ function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObse
   };
 }
 
-/** The runs that people start on the page: in the history, with a live log each. */
+/** The runs that people start on the page and programs over MCP: in the history, with a live log each. */
 export class AgentRuns {
   readonly #parts: AgentRunsParts;
   readonly #records: RunRecords;
@@ -85,19 +105,29 @@ export class AgentRuns {
 
   /** Durable when this resolves; without `chain` the agents are chosen by the prompt. */
   async start(prompt: string, chain: readonly string[]): Promise<string> {
-    await this.ready;
-    try {
-      await this.#parts.orchestrator.evaluatePrompt(prompt);
-    } catch (error) {
-      throw PortalError.malformed("PromptInvalid", OrchestratorError.of(error).message);
-    }
-    const id = randomUUID();
-    await this.#records.insert({ id, repoRoot: this.#parts.repoRoot, prompt });
-    const log = await this.#parts.logs.create("run", id);
-    const abort = new AbortController();
-    const done = this.#run(id, log, prompt, chain, abort.signal).finally(() => this.#running.delete(id));
-    this.#running.set(id, { abort, done });
-    return id;
+    const { orchestrator } = this.#parts;
+    const run = await this.#open(prompt).catch(error => {
+      if (!(error instanceof OrchestratorError)) throw error;
+      throw PortalError.malformed("PromptInvalid", error.message);
+    });
+    const work = this.#run(run, undefined, options =>
+      chain.length > 0
+        ? orchestrator.runWithExplicitChain(prompt, chain, options)
+        : orchestrator.runWithAuto(prompt, options),
+    );
+    // Why it failed is in its log.
+    work.catch(() => {});
+    return run.id;
+  }
+
+  /** A run that someone else waits for: its caller can end it, and so can a person on the page. */
+  async record<Result extends RunResult>(
+    prompt: unknown,
+    options: CallOptions,
+    work: (options: CallOptions) => Promise<Result>,
+  ): Promise<Result> {
+    const run = await this.#open(prompt);
+    return this.#run(run, options.signal, watched => work({ ...options, ...watched }));
   }
 
   async find(id: string): Promise<RunRecord> {
@@ -131,28 +161,49 @@ export class AgentRuns {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
-  async #run(
-    id: string,
-    log: LiveLog,
-    prompt: string,
-    chain: readonly string[],
+  /** Rejects, before anything is kept, when this is no prompt. */
+  async #open(prompt: unknown): Promise<OpenRun> {
+    await this.ready;
+    const { originalPrompt } = await this.#parts.orchestrator.evaluatePrompt(prompt);
+    const id = randomUUID();
+    await this.#records.insert({ id, repoRoot: this.#parts.repoRoot, prompt: originalPrompt });
+    return { id, log: await this.#parts.logs.create("run", id) };
+  }
+
+  #run<Result extends RunResult>(
+    run: OpenRun,
+    caller: AbortSignal | undefined,
+    work: (options: CallOptions) => Promise<Result>,
+  ): Promise<Result> {
+    const abort = new AbortController();
+    const signal = caller ? AbortSignal.any([caller, abort.signal]) : abort.signal;
+    const result = this.#perform(run, signal, work).catch(error => {
+      const stoppedHere = isAbort(error) && caller?.aborted === false && abort.signal.aborted;
+      throw stoppedHere ? OrchestratorError.failed("The run was stopped in the portal.") : error;
+    });
+    const forget = () => void this.#running.delete(run.id);
+    this.#running.set(run.id, { abort, done: result.then(forget, forget) });
+    return result;
+  }
+
+  async #perform<Result extends RunResult>(
+    { id, log }: OpenRun,
     signal: AbortSignal,
-  ): Promise<void> {
-    const { orchestrator } = this.#parts;
+    work: (options: CallOptions) => Promise<Result>,
+  ): Promise<Result> {
     const observer = observe(log, agents => {
       this.#records
         .setAgents(id, agents)
         .catch(error => this.#parts.log.warn({ err: error }, "a run's agents"));
     });
     try {
-      const { finalOutput, partial, executionTime } =
-        chain.length > 0
-          ? await orchestrator.runWithExplicitChain(prompt, chain, { signal, observer })
-          : await orchestrator.runWithAuto(prompt, { signal, observer });
-      void log.append({ callback: "runSucceeded", finalOutput, executionTime, ...(partial && { partial }) });
+      const result = await work({ signal, observer });
+      void log.append({ callback: "runSucceeded", ...outcomeOf(result) });
       await this.#end(id, log, "Succeeded");
+      return result;
     } catch (error) {
       await this.#fail(id, log, error);
+      throw error;
     }
   }
 

@@ -11,7 +11,7 @@ import { extractKeywords } from "./keywords.js";
 import { createMcpServer } from "./mcpServer.js";
 import { Orchestrator } from "./orchestrator.js";
 import type { OrchestratorConfig } from "./orchestratorConfig.js";
-import { type McpTool, orchestratorTools } from "./tools.js";
+import { type McpTool, orchestratorTools, type RecordRun } from "./tools.js";
 
 export interface CreateOptions {
   config: OrchestratorConfig;
@@ -26,6 +26,8 @@ export interface CreateOptions {
   /** Replaces the policy of AGENT_PERMISSIONS, for a host that asks a person. */
   permissionHandler?: PermissionHandler;
   clock?: Clock;
+  /** For a host that keeps the runs of MCP clients in a history. */
+  record?: RecordRun;
   /** More tools on the same dispatcher. */
   moreTools?: () => readonly McpTool[];
 }
@@ -58,7 +60,7 @@ export function createOrchestrator(options: CreateOptions) {
   const runner = new AgentRunner(config, invoker, clock);
   const orchestrator = new Orchestrator({ config, runner, clock, agents: () => folder.current() });
   const tools = [
-    ...orchestratorTools(orchestrator, config, { clock, log }),
+    ...orchestratorTools(orchestrator, config, { clock, log, record: options.record }),
     ...(options.moreTools?.() ?? []),
   ];
   const servers = new Set<ReturnType<typeof createMcpServer>>();

@@ -1,7 +1,7 @@
 import type { SessionCallbacks } from "../copilotSession.js";
 import type { Agent } from "./agentFile.js";
 import type { AgentSnapshot } from "./agentFolder.js";
-import type { AgentRunner, Clock } from "./agentRunner.js";
+import type { AgentRun, AgentRunner, Clock } from "./agentRunner.js";
 import { type AgentResult, chainPrompt, synthesise } from "./chain.js";
 import { formatSeconds } from "./duration.js";
 import { evaluate, type Issue, suggestRefinement } from "./evaluator.js";
@@ -76,6 +76,11 @@ interface Plan {
   rationale: string[];
 }
 
+interface Begun {
+  executedAt: string;
+  startedAtMs: number;
+}
+
 const feedbackOf = (prompt: string): EvaluationFeedback => {
   const { isClear, confidence, issues, suggestions } = evaluate(prompt);
   return { isClear, confidence, issues, suggestions };
@@ -123,20 +128,34 @@ export class Orchestrator {
     const progress = new Progress(1, options.onProgress);
     options.onLog?.("info", `${agent.name} starts`, { agent: agent.name });
     options.onLog?.("debug", "prompt", { prompt: text });
-    const work = runner.ensureAvailable().then(() => runner.run(agent, text, { signal }));
-    const run = await progress.during(`${agent.name} runs`, work);
-    options.onLog?.("info", `${agent.name} is done`, { agent: agent.name, cached: run.cached });
-    options.onLog?.("debug", "output", { text: run.output.text });
-    progress.step(`${agent.name} is done`);
-    const { output, executedAt, durationMs, cached } = run;
-    return {
-      agent: agent.name,
-      prompt: text,
-      output,
-      executedAt,
-      executionTime: formatSeconds(durationMs),
-      cached,
-    };
+    options.observer?.planned({
+      refinedPrompt: text,
+      feedback: feedbackOf(text),
+      rationale: [`${agent.name}: named in the call`],
+      selectedAgents: [agent.name],
+    });
+    const callbacks = options.observer?.agentStarts(agent.name, 1, text);
+    const begun = this.#now();
+    try {
+      const work = runner.ensureAvailable().then(() => runner.run(agent, text, { signal, callbacks }));
+      const run = await progress.during(`${agent.name} runs`, work);
+      options.onLog?.("info", `${agent.name} is done`, { agent: agent.name, cached: run.cached });
+      options.onLog?.("debug", "output", { text: run.output.text });
+      options.observer?.agentEnded(succeeded(agent, run), 1);
+      progress.step(`${agent.name} is done`);
+      const { output, executedAt, durationMs, cached } = run;
+      return {
+        agent: agent.name,
+        prompt: text,
+        output,
+        executedAt,
+        executionTime: formatSeconds(durationMs),
+        cached,
+      };
+    } catch (error) {
+      if (!isAbort(error)) options.observer?.agentEnded(this.#failed(agent, error, begun), 1);
+      throw error;
+    }
   }
 
   async runWithAuto(prompt: unknown, options: CallOptions = {}): Promise<OrchestrationResult> {
@@ -225,10 +244,9 @@ export class Orchestrator {
     { signal = new AbortController().signal, onLog, observer }: CallOptions,
   ): Promise<AgentResult> {
     if (signal.aborted) throw abortError();
-    const { clock, runner } = this.#parts;
+    const { runner } = this.#parts;
     const prompt = chainPrompt(refinedPrompt, earlier, agents.length);
-    const executedAt = clock.now().toISOString();
-    const startedAtMs = clock.monotonicMs();
+    const begun = this.#now();
     onLog?.("info", `${agent.name} starts`, { agent: agent.name, step: earlier.length + 1 });
     onLog?.("debug", "prompt", { prompt });
     const callbacks = observer?.agentStarts(agent.name, earlier.length + 1, prompt);
@@ -239,31 +257,32 @@ export class Orchestrator {
       );
       onLog?.("info", `${agent.name} is done`, { agent: agent.name, cached: run.cached });
       onLog?.("debug", "output", { text: run.output.text });
-      const executionTime = formatSeconds(run.durationMs);
-      const { output, cached } = run;
-      return {
-        agent: agent.name,
-        output,
-        executedAt: run.executedAt,
-        executionTime,
-        status: "success",
-        cached,
-      };
+      return succeeded(agent, run);
     } catch (error) {
       if (isAbort(error)) throw error;
       const { code, message } = OrchestratorError.of(error);
       onLog?.("warning", `${agent.name} failed`, { agent: agent.name, code, error: message });
-      return {
-        agent: agent.name,
-        output: null,
-        executedAt,
-        executionTime: formatSeconds(clock.monotonicMs() - startedAtMs),
-        status: "error",
-        cached: false,
-        error: { code, message },
-      };
+      return this.#failed(agent, error, begun);
     }
   }
+
+  #now(): Begun {
+    const { clock } = this.#parts;
+    return { executedAt: clock.now().toISOString(), startedAtMs: clock.monotonicMs() };
+  }
+
+  #failed(agent: Agent, error: unknown, { executedAt, startedAtMs }: Begun): AgentResult {
+    const { code, message } = OrchestratorError.of(error);
+    const executionTime = formatSeconds(this.#parts.clock.monotonicMs() - startedAtMs);
+    const failure = { status: "error", cached: false, error: { code, message } } as const;
+    return { agent: agent.name, output: null, executedAt, executionTime, ...failure };
+  }
+}
+
+function succeeded(agent: Agent, run: AgentRun & { cached: boolean }): AgentResult {
+  const { output, executedAt, durationMs, cached } = run;
+  const executionTime = formatSeconds(durationMs);
+  return { agent: agent.name, output, executedAt, executionTime, status: "success", cached };
 }
 
 function noneSelected(agents: readonly Agent[]): OrchestratorError {

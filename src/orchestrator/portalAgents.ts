@@ -54,6 +54,7 @@ export function installAgents(parts: PortalAgentsParts): PortalAgents {
     log,
     runtimes,
     models: catalogModels(catalog, config.model),
+    record: (prompt, options, work) => runs.record(prompt, options, work),
     moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),
   });
   const { orchestrator } = module;

@@ -3,7 +3,7 @@ import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { Log } from "../log.js";
 import type { Clock } from "./agentRunner.js";
 import { errorResult, successResult } from "./envelope.js";
-import type { CallOptions, Orchestrator } from "./orchestrator.js";
+import type { AgentCallResult, CallOptions, OrchestrationResult, Orchestrator } from "./orchestrator.js";
 import type { OrchestratorConfig } from "./orchestratorConfig.js";
 import { isAbort, OrchestratorError } from "./orchestratorError.js";
 import { checkAgentName, checkChain } from "./prompt.js";
@@ -28,6 +28,17 @@ export interface McpTool {
 export interface EnvelopeToolParts {
   clock: Clock;
   log: Log;
+}
+
+/** Does `work`, watched by whoever keeps a history. */
+export type RecordRun = <Result extends OrchestrationResult | AgentCallResult>(
+  prompt: unknown,
+  options: CallOptions,
+  work: (options: CallOptions) => Promise<Result>,
+) => Promise<Result>;
+
+export interface OrchestratorToolParts extends EnvelopeToolParts {
+  record?: RecordRun | undefined;
 }
 
 interface EnvelopeTool extends Omit<Tool, "inputSchema" | "outputSchema"> {
@@ -70,8 +81,9 @@ const readOnly = { readOnlyHint: true, idempotentHint: true, openWorldHint: fals
 export function orchestratorTools(
   orchestrator: Orchestrator,
   config: OrchestratorConfig,
-  parts: EnvelopeToolParts,
+  parts: OrchestratorToolParts,
 ): McpTool[] {
+  const record: RecordRun = parts.record ?? ((_prompt, options, work) => work(options));
   const runs = {
     readOnlyHint: false,
     idempotentHint: false,
@@ -95,11 +107,13 @@ export function orchestratorTools(
       },
       data: orchestrationData,
       annotations: runs,
-      call: (args, options) => {
-        const chain = checkChain(args.agentChain);
-        return chain
-          ? orchestrator.runWithExplicitChain(args.prompt, chain, options)
-          : orchestrator.runWithAuto(args.prompt, options);
+      call: async ({ prompt, agentChain }, options) => {
+        const chain = checkChain(agentChain);
+        return record(prompt, options, watched =>
+          chain
+            ? orchestrator.runWithExplicitChain(prompt, chain, watched)
+            : orchestrator.runWithAuto(prompt, watched),
+        );
       },
     }),
     envelopeTool(parts, {
@@ -132,8 +146,10 @@ export function orchestratorTools(
       },
       data: runAgentData,
       annotations: runs,
-      call: async (args, options) =>
-        orchestrator.runAgent(checkAgentName(args.agentName), args.prompt, options),
+      call: async ({ agentName, prompt }, options) => {
+        const name = checkAgentName(agentName);
+        return record(prompt, options, watched => orchestrator.runAgent(name, prompt, watched));
+      },
     }),
     envelopeTool(parts, {
       name: "evaluate_prompt",
