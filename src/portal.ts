@@ -105,6 +105,8 @@ export function createPortal(parts: PortalOptions): Portal {
     catalog: models,
     store,
     logs,
+    approvals,
+    permissions: options.permissions,
     url: () => `http://localhost:${port}`,
     log,
   });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SessionCallbacks } from "../copilotSession.js";
+import type { LiveResponse } from "../liveResponse.js";
 import type { Agent } from "./agentFile.js";
 import { type AgentOutput, outputOf } from "./chain.js";
 import { workspaceFingerprint } from "./fingerprint.js";
@@ -8,11 +9,16 @@ import { OrchestratorError } from "./orchestratorError.js";
 import { ResultCache } from "./resultCache.js";
 import { Slots } from "./slots.js";
 
+/** Get the blocks of an agent's session as they come. */
+export interface AgentCallbacks extends SessionCallbacks {
+  /** The run that it is part of: what the agent asks its user is written there too. */
+  readonly run?: { readonly id: string; push(response: LiveResponse): Promise<void> };
+}
+
 export interface InvokeOptions {
   signal: AbortSignal;
   timeoutMs: number;
-  /** Gets the blocks of the session as they come. */
-  callbacks?: SessionCallbacks | undefined;
+  callbacks?: AgentCallbacks | undefined;
 }
 
 export interface Invocation {
@@ -47,7 +53,7 @@ export interface AgentRun {
 
 export interface RunOptions {
   signal: AbortSignal;
-  callbacks?: SessionCallbacks | undefined;
+  callbacks?: AgentCallbacks | undefined;
 }
 
 /** One agent at a time for one caller: results kept, identical calls shared, the number of agents limited. */

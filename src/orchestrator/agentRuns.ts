@@ -64,10 +64,11 @@ function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObse
     agentStarts(agent, step, prompt) {
       push({ callback: "runAgentStarted", agent, step });
       push({ callback: "onUserRequest", requestId: `${step}`, prompt });
-      return logCallbacks(response => {
+      const callbacks = logCallbacks(response => {
         if ("callback" in response && response.callback === "onEndMessage") spoke.add(step);
         push(withStep(response, step));
       });
+      return { ...callbacks, run: { id: log.id, push: response => log.append(withStep(response, step)) } };
     },
     agentEnded({ agent, status, cached, executionTime, output, error }, step) {
       // A result that is known already comes without a session.

@@ -3,11 +3,12 @@ import type {
   CopilotClient,
   MCPServerConfig,
   PermissionHandler,
+  PermissionRequest,
   ProviderConfig,
   SessionConfig,
 } from "@github/copilot-sdk";
 import type { Runtime } from "../backends/runtime.js";
-import { type AgentSession, type SessionCallbacks, SessionCrashedError } from "../copilotSession.js";
+import { type AgentSession, SessionCrashedError } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import { CopilotAgentSession } from "../sessions/copilotAgentSession.js";
 import { errorText } from "../sessions/errorText.js";
@@ -15,12 +16,13 @@ import { createEventAdapter } from "../sessions/eventAdapter.js";
 import { safeCallbacks } from "../sessions/safeCallbacks.js";
 import { withTimeout } from "../withTimeout.js";
 import type { Agent } from "./agentFile.js";
-import type { Invocation, InvokeOptions, Invoker } from "./agentRunner.js";
+import type { AgentCallbacks, Invocation, InvokeOptions, Invoker } from "./agentRunner.js";
 import { grantsOf, subAgentTools } from "./agentTools.js";
 import type { OrchestratorConfig } from "./orchestratorConfig.js";
 import { abortError, OrchestratorError } from "./orchestratorError.js";
 import { decide } from "./permissions.js";
 import { silentCallbacks } from "./silentCallbacks.js";
+import { TimeLimit } from "./timeLimit.js";
 
 /** Where sessions run: the portal's runtimes, or a client of one's own. */
 export interface RuntimeSource {
@@ -38,12 +40,35 @@ export interface ModelSource {
   needsSignIn(): Promise<boolean>;
 }
 
+/** An agent's session that asks for permission. */
+export interface AgentAsking {
+  sessionId: string;
+  agent: Agent;
+  run: AgentCallbacks["run"];
+  /** Fires when it has ended. */
+  signal: AbortSignal;
+}
+
+/** A handler of the Copilot SDK is one too. */
+export type AgentPermissionHandler = (
+  request: PermissionRequest,
+  asking: AgentAsking,
+) => ReturnType<PermissionHandler>;
+
 export interface InvokerOptions {
   config: OrchestratorConfig;
   runtimes: RuntimeSource;
   models: ModelSource;
-  permissionHandler?: PermissionHandler | undefined;
+  permissionHandler?: AgentPermissionHandler | undefined;
   log: Log;
+}
+
+/** One agent, running. */
+interface Running {
+  asking: AgentAsking;
+  limit: TimeLimit;
+  /** Whether it was allowed to change something. */
+  granted: boolean;
 }
 
 const startTimeoutMs = 10_000;
@@ -85,20 +110,19 @@ export class CopilotInvoker implements Invoker {
 
   async invokeAgent(agent: Agent, prompt: string, options: InvokeOptions): Promise<Invocation> {
     const { signal, timeoutMs } = options;
-    const timeUp = new AbortController();
-    const timer = setTimeout(() => timeUp.abort(), timeoutMs);
-    const ended = AbortSignal.any([signal, timeUp.signal, this.#closing.signal]);
+    const limit = new TimeLimit(timeoutMs);
+    const ended = AbortSignal.any([signal, limit.signal, this.#closing.signal]);
     try {
-      return await this.#run(agent, prompt, options.callbacks, ended);
+      return await this.#run(agent, prompt, options.callbacks, ended, limit);
     } catch (error) {
       if (signal.aborted || this.#closing.signal.aborted) throw abortError();
-      if (timeUp.signal.aborted)
+      if (limit.signal.aborted)
         throw OrchestratorError.timeout(
           `${agent.name} took longer than ${timeoutMs / 1000} s and was stopped.`,
         );
       throw error;
     } finally {
-      clearTimeout(timer);
+      limit.end();
     }
   }
 
@@ -130,16 +154,19 @@ export class CopilotInvoker implements Invoker {
   async #run(
     agent: Agent,
     prompt: string,
-    callbacks: SessionCallbacks | undefined,
+    callbacks: AgentCallbacks | undefined,
     ended: AbortSignal,
+    limit: TimeLimit,
   ): Promise<Invocation> {
     const { log, models } = this.#options;
     const runtime = await this.#use();
     const target = await models.targetFor(agent, runtime.client);
     if (ended.aborted) throw abortError();
-    const effects = { granted: false };
     const sessionId = randomUUID();
-    const creating = runtime.client.createSession(this.#sessionConfig(agent, sessionId, target, effects));
+    const over = new AbortController();
+    const asking = { sessionId, agent, run: callbacks?.run, signal: over.signal };
+    const running: Running = { asking, limit, granted: false };
+    const creating = runtime.client.createSession(this.#sessionConfig(running, target));
     const secrets = [target.provider?.apiKey, target.provider?.bearerToken].filter(key => key !== undefined);
     const raw = await orAbort(creating, ended).catch((error: unknown) => {
       // It may still come into being after we have left.
@@ -173,7 +200,7 @@ export class CopilotInvoker implements Invoker {
       await session.sendRequest(prompt);
       if (ended.aborted) throw abortError();
       const { text, model } = last;
-      return { text, ...(model && { model }), sideEffects: effects.granted };
+      return { text, ...(model && { model }), sideEffects: running.granted };
     } catch (error) {
       if (!last.authFailed) throw failureOf(error, agent, secrets);
       this.#availability = undefined;
@@ -181,6 +208,7 @@ export class CopilotInvoker implements Invoker {
       throw OrchestratorError.notAvailable("The sign-in was not accepted.", hint, error);
     } finally {
       ended.removeEventListener("abort", leave);
+      over.abort();
       await this.#endSession(runtime.client, session);
     }
   }
@@ -203,13 +231,9 @@ export class CopilotInvoker implements Invoker {
     return work;
   }
 
-  #sessionConfig(
-    agent: Agent,
-    sessionId: string,
-    target: Target,
-    effects: { granted: boolean },
-  ): SessionConfig {
+  #sessionConfig(running: Running, target: Target): SessionConfig {
     const { repoRoot } = this.#options.config;
+    const { agent, sessionId } = running.asking;
     const { tools, skills, mcpServers } = agent;
     return {
       clientName: "copilot-os",
@@ -235,22 +259,23 @@ export class CopilotInvoker implements Invoker {
       ...(!tools?.includes("task") && { excludedTools: subAgentTools }),
       ...(target.model !== undefined && { model: target.model }),
       ...(target.provider && { provider: target.provider }),
-      onPermissionRequest: this.#permissionHandler(agent, effects),
+      onPermissionRequest: this.#permissionHandler(running),
     };
   }
 
-  #permissionHandler(agent: Agent, effects: { granted: boolean }): PermissionHandler {
+  #permissionHandler(running: Running): PermissionHandler {
     const { config, permissionHandler } = this.#options;
     const { permissions: mode, repoRoot } = config;
-    const rules = { mode, repoRoot, grants: grantsOf(agent.tools) };
-    return async (request, invocation) => {
+    const { asking, limit } = running;
+    const rules = { mode, repoRoot, grants: grantsOf(asking.agent.tools) };
+    return async request => {
       if (permissionHandler) {
-        effects.granted ||= request.kind !== "read";
-        return permissionHandler(request, invocation);
+        running.granted ||= request.kind !== "read";
+        return limit.whileAsking(async () => permissionHandler(request, asking));
       }
       const decision = await decide(request, rules);
       if (!decision.allowed) return { kind: "reject", feedback: decision.reason };
-      effects.granted ||= request.kind !== "read";
+      running.granted ||= request.kind !== "read";
       return { kind: "approve-once" };
     };
   }

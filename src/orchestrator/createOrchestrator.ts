@@ -1,10 +1,15 @@
-import type { CopilotClient, PermissionHandler } from "@github/copilot-sdk";
+import type { CopilotClient } from "@github/copilot-sdk";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { Log } from "../log.js";
 import { AgentFolder } from "./agentFolder.js";
 import { AgentRunner, type Clock, type Invoker, systemClock } from "./agentRunner.js";
 import { configuredModels } from "./configuredModels.js";
-import { CopilotInvoker, type ModelSource, type RuntimeSource } from "./copilotInvoker.js";
+import {
+  type AgentPermissionHandler,
+  CopilotInvoker,
+  type ModelSource,
+  type RuntimeSource,
+} from "./copilotInvoker.js";
 import { evaluate, suggestRefinement } from "./evaluator.js";
 import { createHttpRouter, type HttpAccess, type McpRouter } from "./httpRouter.js";
 import { extractKeywords } from "./keywords.js";
@@ -24,7 +29,7 @@ export interface CreateOptions {
   invoker?: Invoker;
   models?: ModelSource;
   /** Replaces the policy of AGENT_PERMISSIONS, for a host that asks a person. */
-  permissionHandler?: PermissionHandler;
+  permissionHandler?: AgentPermissionHandler | undefined;
   clock?: Clock;
   /** For a host that keeps the runs of MCP clients in a history. */
   record?: RecordRun;

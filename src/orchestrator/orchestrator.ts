@@ -1,7 +1,6 @@
-import type { SessionCallbacks } from "../copilotSession.js";
 import type { Agent } from "./agentFile.js";
 import type { AgentSnapshot } from "./agentFolder.js";
-import type { AgentRun, AgentRunner, Clock } from "./agentRunner.js";
+import type { AgentCallbacks, AgentRun, AgentRunner, Clock } from "./agentRunner.js";
 import { type AgentResult, chainPrompt, synthesise } from "./chain.js";
 import { formatSeconds } from "./duration.js";
 import { evaluate, type Issue, suggestRefinement } from "./evaluator.js";
@@ -18,7 +17,7 @@ export type OnLog = (level: LogLevel, message: string, data?: Record<string, unk
 export interface ChainObserver {
   planned(plan: Pick<Plan, "refinedPrompt" | "feedback" | "rationale"> & { selectedAgents: string[] }): void;
   /** What it gives back gets the blocks of the agent's session. */
-  agentStarts(agent: string, step: number, prompt: string): SessionCallbacks;
+  agentStarts(agent: string, step: number, prompt: string): AgentCallbacks;
   agentEnded(result: AgentResult, step: number): void;
 }
 

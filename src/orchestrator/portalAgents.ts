@@ -3,12 +3,14 @@ import type { Route } from "../api/route.js";
 import type { ModelCatalog } from "../backends/catalog.js";
 import type { Log } from "../log.js";
 import { repoRoot } from "../paths.js";
+import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { StartError } from "../startError.js";
 import type { Store } from "../store/store.js";
 import { agentRoutes } from "./agentRoutes.js";
 import { systemClock } from "./agentRunner.js";
 import { AgentRuns } from "./agentRuns.js";
+import { askUser } from "./askUser.js";
 import { catalogModels } from "./catalogModels.js";
 import type { RuntimeSource } from "./copilotInvoker.js";
 import { createOrchestrator } from "./createOrchestrator.js";
@@ -21,6 +23,9 @@ export interface PortalAgentsParts {
   catalog: ModelCatalog;
   store: Store;
   logs: LiveLogs;
+  approvals: Approvals;
+  /** Unless it is to allow everything it stands in the place of AGENT_PERMISSIONS. */
+  permissions: PermissionPolicy;
   /** Where the portal is open. */
   url(): string;
   log: Log;
@@ -47,13 +52,14 @@ export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig 
 
 /** The orchestrator inside the portal: on its runtime and its models, behind its guard. */
 export function installAgents(parts: PortalAgentsParts): PortalAgents {
-  const { env, runtimes, catalog, store, logs, url, log } = parts;
+  const { env, runtimes, catalog, store, logs, approvals, permissions, url, log } = parts;
   const config = portalConfig(env);
   const module = createOrchestrator({
     config,
     log,
     runtimes,
     models: catalogModels(catalog, config.model),
+    permissionHandler: askUser({ approvals, permissions, repoRoot: config.repoRoot }),
     record: (prompt, options, work) => runs.record(prompt, options, work),
     moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),
   });
