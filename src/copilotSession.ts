@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CopilotClient, CopilotSession, ProviderConfig } from "@github/copilot-sdk";
 import { approveAll } from "@github/copilot-sdk";
+import type { LiveResponse } from "./liveResponse.js";
 import type { Log } from "./log.js";
 import type { Action } from "./permissions/action.js";
 import type { Decision, Question } from "./permissions/approvals.js";
@@ -10,6 +11,7 @@ import { createEventAdapter } from "./sessions/eventAdapter.js";
 import { jobTools } from "./sessions/jobTools.js";
 import { permissionHandler, questionHandler } from "./sessions/permissionHandlers.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
+import type { SessionControls } from "./sessions/sessionControls.js";
 import type { TurnUsage } from "./sessions/turnUsage.js";
 import { withTimeout } from "./withTimeout.js";
 
@@ -18,7 +20,8 @@ export type { TurnUsage } from "./sessions/turnUsage.js";
 
 /** The session interface of the source document: everything above it is the same for every backend. */
 export interface ICopilotSession {
-  get rawSection(): CopilotSession;
+  /** Undefined where there is no session of the Copilot SDK behind it. */
+  get rawSection(): CopilotSession | undefined;
   /** Resolves when the session is idle again; rejects when the turn failed or the session crashed. */
   sendRequest(message: string, timeout?: number): Promise<void>;
   stop(): Promise<void>;
@@ -50,8 +53,26 @@ export interface ICopilotSessionCallbacks {
 
 export type NoticeLevel = "info" | "warning" | "error";
 
+/** What some agents tell of a tool when it starts: for the page, nothing depends on it. */
+export interface ToolStartDetails {
+  kind?: string;
+  locations?: { path: string; line?: number }[];
+}
+
+export interface ToolEndDetails {
+  diffs?: { path: string; oldText: string | null; newText: string }[];
+  exitCode?: number;
+}
+
 /** What goes beyond the source document: which blocks were cut short, what a request cost, what is worth knowing. */
 export interface SessionCallbacks extends ICopilotSessionCallbacks {
+  onStartToolExecution(
+    toolCallId: string,
+    parentToolCallId: string | undefined,
+    toolName: string,
+    toolArguments: string,
+    details?: ToolStartDetails,
+  ): void;
   onEndReasoning(reasoningId: string, completeContent: string, interrupted?: true): void;
   onEndMessage(messageId: string, completeContent: string, interrupted?: true): void;
   onEndToolExecution(
@@ -59,10 +80,13 @@ export interface SessionCallbacks extends ICopilotSessionCallbacks {
     result: { content: string; detailedContent?: string } | undefined,
     error: { message: string; code?: string } | undefined,
     interrupted?: true,
+    details?: ToolEndDetails,
   ): void;
   /** Once per request, just before `onIdle`. */
   onUsage?(usage: TurnUsage): void;
   onNotice?(severity: NoticeLevel, title: string, text?: string): void;
+  /** What only some backends tell: it goes into the log as it is. */
+  onOther?(response: LiveResponse): void;
 }
 
 /** Only an idle or busy session takes requests; the others are resumed by `startSession` with the same id. */
@@ -81,6 +105,10 @@ export interface AgentSession extends ICopilotSession {
   detach(): Promise<void>;
   /** The runtime died: ends what is open and rejects every request. */
   crash(reason: string): void;
+  /** What the user can set while the session runs, where the agent has such things. */
+  readonly controls?: SessionControls;
+  /** Cancelling ends the requests that wait, too. */
+  readonly cancelDropsQueue?: boolean;
 }
 
 export interface StartSessionOptions {
@@ -120,7 +148,7 @@ export async function startSession(
   callback: SessionCallbacks,
   workingDirectory?: string,
   options: StartSessionOptions = {},
-): Promise<AgentSession> {
+): Promise<CopilotAgentSession> {
   const { sessionId = randomUUID(), provider, log, onPermission, onQuestion } = options;
   const config = {
     clientName: "copilot-portal",

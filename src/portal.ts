@@ -25,6 +25,7 @@ import { Approvals } from "./permissions/approvals.js";
 import { permissionRoutes } from "./permissions/permissionRoutes.js";
 import type { Policy } from "./permissions/policy.js";
 import { RuleStore } from "./permissions/ruleStore.js";
+import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
@@ -72,21 +73,20 @@ export function createPortal(parts: PortalOptions): Portal {
   const models = createCatalog({ backends: [github, ...own, ...(options.demo ? [demo] : [])], demo, log });
 
   const logs = new LiveLogs(store, log);
-  const toolOutputDirectory = join(options.dataDir, "tool-output");
   const records = new SessionRecords(store);
   const { timeoutSeconds } = config.permissions ?? {};
   const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
+  const copilot = copilotHost({
+    catalog: models,
+    runtimes,
+    approvals,
+    secrets: knownSecrets(config.providers, process.env, token),
+    toolOutputDirectory: join(options.dataDir, "tool-output"),
+    log,
+  });
+  const { permissions } = options;
   const sessions = installSessions(
-    {
-      records,
-      catalog: models,
-      runtimes,
-      log,
-      approvals,
-      permissions: options.permissions,
-      secrets: knownSecrets(config.providers, process.env, token),
-      toolOutputDirectory,
-    },
+    { records, catalog: models, hostOf: () => copilot, log, approvals, permissions },
     logs,
   );
 

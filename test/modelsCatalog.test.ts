@@ -42,7 +42,7 @@ describe("The model list", () => {
       })),
     );
     assert.deepEqual([...merged.keys()], ["a", "b", "c", "x/a", "x/b", "x/c", "y/a", "y/b", "y/c"]);
-    assert.equal(merged.get("x/b")?.target.model, "x:b");
+    assert.equal(merged.get("x/b")?.target?.model, "x:b");
   });
 
   test("is fetched once for calls at the same time, and again after a minute", async () => {
@@ -111,7 +111,7 @@ describe("The model list", () => {
     const { models, notices } = await alone.list();
     assert.deepEqual(models, [{ id: "demo", name: "demo", multiplier: 0, backend: "demo" }]);
     assert.match(notices.map(({ message }) => message).join(), /Sign in.*demo model/);
-    assert.equal((await alone.find("demo"))?.target.model, "demo");
+    assert.equal((await alone.find("demo"))?.target?.model, "demo");
     assert.equal(await alone.find("__proto__"), undefined);
   });
 });

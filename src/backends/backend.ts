@@ -6,6 +6,8 @@ export interface PortalModel {
   /** Premium requests per request; 0 for models that cost none. */
   multiplier: number;
   backend: "github" | "provider" | "demo" | "acp";
+  /** The ACP agent behind it. */
+  agent?: string;
 }
 
 export interface Notice {
@@ -13,7 +15,7 @@ export interface Notice {
   message: string;
 }
 
-/** What a session is started with. */
+/** What a session of the Copilot runtime is started with. */
 export interface SessionTarget {
   model: string;
   provider?: ProviderConfig;
@@ -23,7 +25,9 @@ export interface BackendModel {
   id: string;
   name: string;
   multiplier: number;
-  target: SessionTarget;
+  agent?: string;
+  /** Absent where the Copilot runtime does not run it. */
+  target?: SessionTarget;
 }
 
 /** Where models come from. */
@@ -31,6 +35,8 @@ export interface Backend {
   readonly kind: PortalModel["backend"];
   /** Stands before an id that an earlier backend has too. */
   readonly name: string;
+  /** Ids that no other backend can have: they are found without asking the others. */
+  owns?(id: string): boolean;
   /** Throws BackendUnavailable when there is nothing to list. */
   list(signal: AbortSignal): Promise<BackendModel[]>;
 }

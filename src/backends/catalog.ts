@@ -12,7 +12,15 @@ export type { Notice, PortalModel, SessionTarget } from "./backend.js";
 
 export interface ModelCatalog {
   list(): Promise<{ models: PortalModel[]; notices: Notice[] }>;
-  find(id: string): Promise<{ model: PortalModel; target: SessionTarget } | undefined>;
+  find(id: string): Promise<CatalogEntry | undefined>;
+  /** What is there has changed: the next call asks again. */
+  forget(): void;
+}
+
+export interface CatalogEntry {
+  model: PortalModel;
+  /** Absent where the Copilot runtime does not run it. */
+  target?: SessionTarget;
 }
 
 export interface CatalogOptions {
@@ -26,13 +34,8 @@ export interface CatalogOptions {
   now?(): number;
 }
 
-interface Entry {
-  model: PortalModel;
-  target: SessionTarget;
-}
-
 interface Snapshot {
-  entries: ReadonlyMap<string, Entry>;
+  entries: ReadonlyMap<string, CatalogEntry>;
   notices: Notice[];
   /** False when a backend did not answer in time: it may have more. */
   complete: boolean;
@@ -80,16 +83,17 @@ async function ask(
 /** A plain id where it is free, else the backend's name before it. */
 export function mergeModels(
   lists: readonly { backend: Backend; models: readonly BackendModel[] }[],
-): Map<string, Entry> {
-  const entries = new Map<string, Entry>();
+): Map<string, CatalogEntry> {
+  const entries = new Map<string, CatalogEntry>();
   for (const { backend, models } of lists) {
     const own = new Set<string>();
-    for (const { id: plainId, name, multiplier, target } of models) {
+    for (const { id: plainId, name, multiplier, agent, target } of models) {
       if (own.has(plainId)) continue;
       own.add(plainId);
       const id = entries.has(plainId) ? `${backend.name}/${plainId}` : plainId;
-      if (!entries.has(id))
-        entries.set(id, { model: { id, name, multiplier, backend: backend.kind }, target });
+      if (entries.has(id)) continue;
+      const model = { id, name, multiplier, backend: backend.kind, ...(agent !== undefined && { agent }) };
+      entries.set(id, { model, ...(target && { target }) });
     }
   }
   return entries;
@@ -128,11 +132,16 @@ export function createCatalog({
       return { models: [...entries.values()].map(({ model }) => model), notices };
     },
     async find(id) {
+      const owner = backends.find(backend => backend.owns?.(id));
+      if (owner) return mergeModels([await ask(owner, backendTimeoutMs, log)]).get(id);
       const { entries, complete } = await current();
       if (entries.has(id) || complete) return entries.get(id);
       // Saying that there is no such model would be wrong: the backend that was too slow is asked again.
       cached = undefined;
       return (await current()).entries.get(id);
+    },
+    forget() {
+      cached = undefined;
     },
   };
 }

@@ -9,14 +9,14 @@ export function catalogModels(catalog: ModelCatalog, model: string | undefined):
     async targetFor(agent: Agent): Promise<Target> {
       for (const id of [...agent.models, ...(model ? [model] : [])]) {
         const found = await catalog.find(id);
-        if (found) return found.target;
+        if (found?.target) return found.target;
       }
       const { models, notices } = await catalog.list();
       // The subscription has a usual model of its own.
       if (models.some(({ backend }) => backend === "github")) return {};
-      const [first] = models;
+      const first = models.find(({ backend }) => backend !== "acp");
       const found = first && (await catalog.find(first.id));
-      if (found) return found.target;
+      if (found?.target) return found.target;
       throw OrchestratorError.notAvailable(
         "There is no model.",
         notices.map(({ message }) => message).join(" "),

@@ -13,15 +13,17 @@ export function logCallbacks(push: (response: LiveResponse) => void): SessionCal
     onMessage: (messageId, delta) => push({ callback: "onMessage", messageId, delta }),
     onEndMessage: (messageId, completeContent, interrupted) =>
       push({ callback: "onEndMessage", messageId, completeContent, interrupted }),
-    onStartToolExecution: (toolCallId, parentToolCallId, toolName, toolArguments) => {
+    onStartToolExecution: (toolCallId, parentToolCallId, toolName, toolArguments, details) => {
       toolStartsMs.set(toolCallId, performance.now());
-      push({ callback: "onStartToolExecution", toolCallId, parentToolCallId, toolName, toolArguments });
+      const start = { toolCallId, parentToolCallId, toolName, toolArguments };
+      push({ callback: "onStartToolExecution", ...start, ...details });
     },
     onToolExecution: (toolCallId, delta) => push({ callback: "onToolExecution", toolCallId, delta }),
-    onEndToolExecution: (toolCallId, result, error, interrupted) => {
+    onEndToolExecution: (toolCallId, result, error, interrupted, details) => {
       const durationMs = Math.round(performance.now() - (toolStartsMs.get(toolCallId) ?? performance.now()));
       toolStartsMs.delete(toolCallId);
-      push({ callback: "onEndToolExecution", toolCallId, result, error, interrupted, durationMs });
+      const end = { toolCallId, result, error, interrupted, durationMs };
+      push({ callback: "onEndToolExecution", ...end, ...details });
     },
     onAgentStart: turnId => push({ callback: "onAgentStart", turnId }),
     onAgentEnd: turnId => push({ callback: "onAgentEnd", turnId }),
@@ -29,5 +31,6 @@ export function logCallbacks(push: (response: LiveResponse) => void): SessionCal
     onUsage: usage => push({ callback: "onUsage", ...usage }),
     onNotice: (severity, title, text) =>
       push({ callback: "onNotice", severity, title, ...(text && { text }) }),
+    onOther: push,
   };
 }

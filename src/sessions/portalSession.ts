@@ -1,37 +1,34 @@
 import { randomUUID } from "node:crypto";
 import type { CopilotSession } from "@github/copilot-sdk";
-import type { ModelCatalog, SessionTarget } from "../backends/catalog.js";
-import type { Runtime, RuntimePool } from "../backends/runtime.js";
-import {
-  type AgentSession,
-  type ICopilotSession,
-  type SessionCallbacks,
-  type SessionState,
-  startSession,
-  type TurnUsage,
+import type { ModelCatalog } from "../backends/catalog.js";
+import type {
+  AgentSession,
+  ICopilotSession,
+  SessionCallbacks,
+  SessionState,
+  TurnUsage,
 } from "../copilotSession.js";
 import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
-import { PortalError } from "../portalError.js";
 import { logCallbacks } from "./logCallbacks.js";
-import type { SessionRecord, SessionRecords } from "./sessionRecord.js";
+import type { SessionControls } from "./sessionControls.js";
+import { SessionCrashedError } from "./sessionCrashedError.js";
+import type { OpenSession, SessionHost } from "./sessionHost.js";
+import type { SessionRecord, SessionRecords, SessionSettings } from "./sessionRecord.js";
 import { sumUsage } from "./turnUsage.js";
 
 export interface SessionParts {
   records: SessionRecords;
   catalog: ModelCatalog;
-  runtimes: RuntimePool;
+  /** What runs the sessions of a backend. */
+  hostOf(backend: string): SessionHost;
   log: Log;
   /** What waits for users, and their rules. */
   approvals: Approvals;
   /** The policy of sessions whose user chose none. */
   permissions: PermissionPolicy;
-  /** What no error may quote. */
-  secrets: readonly string[];
-  /** Where the runtime puts tool output that is too long for the conversation. */
-  toolOutputDirectory: string;
 }
 
 const titleLength = 80;
@@ -45,8 +42,8 @@ export function titleOf(prompt: string): string {
 }
 
 /**
- * A session that outlives its runtime: the conversation is kept by the agent runtime on disk, what happened in the
- * live log, the rest in the store. It joins a runtime when there is something to say and may leave it in between.
+ * A session that outlives its agent: the conversation is kept by the agent on disk, what happened in the live log,
+ * the rest in the store. It has an agent session when there is something to say and may be without in between.
  */
 export class PortalSession implements ICopilotSession {
   readonly record: SessionRecord;
@@ -57,6 +54,9 @@ export class PortalSession implements ICopilotSession {
   #queue: Promise<unknown> = Promise.resolve();
   /** Requests that were accepted and have not come to their `onIdle`. */
   #pending = 0;
+  /** Requests are numbered, so that those up to one can be dropped. */
+  #requests = 0;
+  #dropUpTo = 0;
   #stopped = false;
   #stopReason: string | undefined;
 
@@ -85,15 +85,22 @@ export class PortalSession implements ICopilotSession {
 
   /** From now on, and for what waits. */
   async setPermissions(permissions: PermissionPolicy): Promise<void> {
-    await this.#parts.records.setSettings(this.id, { ...this.record.settings, permissions });
-    this.record.settings.permissions = permissions;
+    await this.#saveSettings({ permissions });
     this.#parts.approvals.policyChanged(this);
   }
 
-  get rawSection(): CopilotSession {
-    if (!this.#agent)
-      throw PortalError.unavailable("SessionNotAttached", `Session ${this.id} is not on a runtime now.`);
-    return this.#agent.rawSection;
+  /** Undefined when it has no agent session now, or one without controls. */
+  get controls(): SessionControls | undefined {
+    return this.#agent?.controls;
+  }
+
+  /** Requests that wait behind the running one. */
+  get queueLength(): number {
+    return Math.max(0, this.#pending - 1);
+  }
+
+  get rawSection(): CopilotSession | undefined {
+    return this.#agent?.rawSection;
   }
 
   push(response: LiveResponse): Promise<void> {
@@ -118,27 +125,34 @@ export class PortalSession implements ICopilotSession {
   /** Ends the running turn; the session and its waiting requests stay. False when no turn was running. */
   async cancel(): Promise<boolean> {
     if (this.#agent?.state !== "busy") return false;
+    if (this.#agent.cancelDropsQueue) this.#dropUpTo = this.#requests;
     await this.#agent.cancel();
     return true;
   }
 
-  /** Joins a runtime now, so that a first request need not wait and a wrong set-up shows at once. */
-  async attach(conversation: "new" | "known"): Promise<AgentSession> {
+  /** Has an agent session now, so that a first request need not wait and a wrong set-up shows at once. */
+  async attach(
+    conversation: OpenSession["conversation"],
+    options: Pick<OpenSession, "replay"> = {},
+  ): Promise<AgentSession> {
     if (this.#agent && usable.includes(this.#agent.state)) return this.#agent;
-    const found = await this.#parts.catalog.find(this.record.modelId);
-    if (!found)
-      throw PortalError.unavailable(
-        "ModelNotAvailable",
-        `The model ${this.record.modelId} is not available now.`,
-      );
-    const runtime = await this.#parts.runtimes.use();
-    const agent = await this.#startAgent(runtime, found.target, conversation);
-    runtime.attach(agent);
-    this.#agent = agent;
-    return agent;
+    const { id, modelId, backend, workingDirectory, settings, owner } = this.record;
+    this.#agent = await this.#parts.hostOf(backend).open({
+      sessionId: id,
+      modelId,
+      workingDirectory,
+      conversation,
+      ...options,
+      callbacks: this.#callbacks(),
+      settings,
+      saveSettings: change => this.#saveSettings(change),
+      owner,
+      asker: this,
+    });
+    return this.#agent;
   }
 
-  /** Leaves the runtime for good; what is running is ended first, and told why where the user did not ask for it. */
+  /** Leaves the agent for good; what is running is ended first, and told why where the user did not ask for it. */
   async stop(reason?: string): Promise<void> {
     this.#stopped = true;
     this.#stopReason = reason;
@@ -147,40 +161,10 @@ export class PortalSession implements ICopilotSession {
     this.#parts.approvals.sessionEnded(this.id);
   }
 
-  async #startAgent(
-    runtime: Runtime,
-    target: SessionTarget,
-    conversation: "new" | "known",
-  ): Promise<AgentSession> {
-    const { workingDirectory, modelId } = this.record;
-    const { toolOutputDirectory, log, approvals, secrets } = this.#parts;
-    const start = (resume: boolean) =>
-      startSession(runtime.client, modelId, this.#callbacks(), workingDirectory, {
-        ...target,
-        sessionId: this.id,
-        resume,
-        toolOutputDirectory,
-        log,
-        secrets,
-        onPermission: action => approvals.permission(this, action),
-        // A task's agent has nobody to ask: it would wait in vain.
-        ...(this.record.owner === null && { onQuestion: question => approvals.question(this, question) }),
-        waitsForUser: () => approvals.waits(this.id),
-      });
-    if (conversation === "new") return start(false);
-    try {
-      return await start(true);
-    } catch (error) {
-      // The runtime keeps a conversation from its first request on; before that, and when its files are gone, it has none.
-      if (!/session not found|session file not found/i.test(String(error))) throw error;
-      if (this.record.title !== "")
-        void this.push({
-          callback: "onNotice",
-          severity: "warning",
-          title: "The agent's memory of this conversation is gone. It goes on without it.",
-        });
-      return start(false);
-    }
+  async #saveSettings(change: Partial<SessionSettings>): Promise<void> {
+    const settings = { ...this.record.settings, ...change };
+    await this.#parts.records.setSettings(this.id, settings);
+    this.record.settings = settings;
   }
 
   async #accept(prompt: string): Promise<void> {
@@ -196,17 +180,20 @@ export class PortalSession implements ICopilotSession {
   }
 
   #enqueue(message: string, timeout: number | undefined): Promise<void> {
-    const turn = this.#queue.then(() => this.#runTurn(message, timeout));
+    const number = ++this.#requests;
+    const turn = this.#queue.then(() => this.#runTurn(number, message, timeout));
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
 
-  async #runTurn(message: string, timeout: number | undefined): Promise<void> {
+  async #runTurn(number: number, message: string, timeout: number | undefined): Promise<void> {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
+      if (number <= this.#dropUpTo) return;
       const agent = await this.attach("known");
       await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
     } catch (error) {
+      if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
       const message = this.#stopped
         ? this.#stopReason
         : error instanceof Error

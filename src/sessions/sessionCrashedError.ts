@@ -1,8 +1,8 @@
 /**
  * Why a request failed: the runtime died with all its sessions, this turn ended in an error (the session goes on),
- * it took too long, or the session was stopped.
+ * it took too long, the session was stopped, or somebody cancelled the turn (which is no failure).
  */
-export type CrashKind = "runtime-died" | "turn-failed" | "timeout" | "stopped";
+export type CrashKind = "runtime-died" | "turn-failed" | "timeout" | "stopped" | "cancelled";
 
 export class SessionCrashedError extends Error {
   override readonly name = "SessionCrashedError";

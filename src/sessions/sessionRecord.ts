@@ -25,6 +25,8 @@ export interface SessionRecord {
 /** What its user chose for a session; a session of an older portal has none of it. */
 export interface SessionSettings {
   permissions?: PermissionPolicy;
+  /** The conversation of an ACP agent, by the agent's own name for it. */
+  acp?: { agentSessionId: string };
 }
 
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",

@@ -43,11 +43,13 @@ export class SessionRegistry {
     modelId: string,
     workingDirectory: string,
     owned?: OwnedSession,
-    permissions: PermissionPolicy = this.#parts.permissions,
+    permissions?: PermissionPolicy,
   ): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
     if (!found)
       throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
+    const { policyFor } = this.#parts.hostOf(found.model.backend);
+    const policy = permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
     const now = new Date();
     const id = owned?.id ?? randomUUID();
     const record: SessionRecord = {
@@ -64,12 +66,13 @@ export class SessionRegistry {
       closedAt: null,
       usage: noUsage(),
       pendingRequests: 0,
-      settings: { permissions },
+      settings: { permissions: policy },
     };
     const log = await this.#logs.openOrCreate("session", id);
     const session = new PortalSession(record, log, this.#parts);
     try {
-      await Promise.all([session.attach("new"), this.#parts.records.insert(record)]);
+      // In this order, since the agent session may have settings to save.
+      await Promise.all([this.#parts.records.insert(record), session.attach("new")]);
     } catch (error) {
       // Nobody has its id, so nobody would ever close it.
       await this.#parts.records.setStatus(id, "closed");
@@ -101,16 +104,13 @@ export class SessionRegistry {
   }
 
   async delete(id: string): Promise<void> {
-    if (!(await this.find(id))) throw sessionNotFound(id);
+    const record = await this.find(id);
+    if (!record) throw sessionNotFound(id);
     const session = this.#sessions.get(id);
     if (session) await this.stop(session);
     await this.#logs.delete("session", id);
     await this.#parts.records.delete(id);
-    const { client } = await this.#parts.runtimes.use();
-    // The runtime has nothing of a session that was never asked anything.
-    await client
-      .deleteSession(id)
-      .catch(error => this.#parts.log.debug({ sessionId: id, err: error }, "nothing to delete"));
+    await this.#parts.hostOf(record.backend).delete(id, record.settings);
   }
 
   async rename(id: string, title: string): Promise<void> {
@@ -128,7 +128,7 @@ export class SessionRegistry {
     return records.map(record => this.#sessions.get(record.id)?.record ?? record);
   }
 
-  /** Leaves every runtime; the sessions stay open in the store and can be talked to after the next start. */
+  /** Leaves every agent; the sessions stay open in the store and can be talked to after the next start. */
   async suspend(): Promise<void> {
     await Promise.allSettled(this.open.map(session => session.stop(interruption)));
   }

@@ -1,13 +1,13 @@
 import type { TestContext } from "node:test";
 import type { CopilotClient, ProviderConfig } from "@github/copilot-sdk";
-import { type AgentSession, type StartSessionOptions, startSession } from "../../src/copilotSession.js";
+import { type StartSessionOptions, startSession } from "../../src/copilotSession.js";
 import { defer, tempFolder } from "./cleanup.js";
 import { type Recorder, recorder } from "./recorder.js";
 import { startRuntime } from "./runtime.js";
 import { type Script, type ScriptedModel, startScriptedModel } from "./scriptedModel.js";
 
 export interface SessionForTest {
-  session: AgentSession;
+  session: Awaited<ReturnType<typeof startSession>>;
   record: Recorder;
 }
 

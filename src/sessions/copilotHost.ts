@@ -1,0 +1,71 @@
+import type { ModelCatalog } from "../backends/catalog.js";
+import type { RuntimePool } from "../backends/runtime.js";
+import { startSession } from "../copilotSession.js";
+import type { Log } from "../log.js";
+import type { Approvals } from "../permissions/approvals.js";
+import { PortalError } from "../portalError.js";
+import type { OpenSession, SessionHost } from "./sessionHost.js";
+
+export interface CopilotHostParts {
+  catalog: ModelCatalog;
+  runtimes: RuntimePool;
+  approvals: Approvals;
+  /** What no error may quote. */
+  secrets: readonly string[];
+  /** Where the runtime puts tool output that is too long for the conversation. */
+  toolOutputDirectory: string;
+  log: Log;
+}
+
+/** Sessions on the Copilot runtime, which keeps their conversations on disk. */
+export function copilotHost(parts: CopilotHostParts): SessionHost {
+  const { catalog, runtimes, approvals, secrets, toolOutputDirectory, log } = parts;
+
+  async function open(request: OpenSession) {
+    const { sessionId, modelId, workingDirectory, callbacks, asker, owner } = request;
+    const target = (await catalog.find(modelId))?.target;
+    if (!target)
+      throw PortalError.unavailable("ModelNotAvailable", `The model ${modelId} is not available now.`);
+    const runtime = await runtimes.use();
+    const start = async (resume: boolean) => {
+      const agent = await startSession(runtime.client, modelId, callbacks, workingDirectory, {
+        ...target,
+        sessionId,
+        resume,
+        toolOutputDirectory,
+        log,
+        secrets,
+        onPermission: action => approvals.permission(asker, action),
+        // A task's agent has nobody to ask: it would wait in vain.
+        ...(owner === null && { onQuestion: question => approvals.question(asker, question) }),
+        waitsForUser: () => approvals.waits(sessionId),
+      });
+      runtime.attach(agent);
+      return agent;
+    };
+    if (request.conversation === "new") return start(false);
+    try {
+      return await start(true);
+    } catch (error) {
+      // The runtime keeps a conversation from its first request on; before that, and when its files are gone, it has none.
+      if (!/session not found|session file not found/i.test(String(error))) throw error;
+      if (asker.record.title !== "")
+        callbacks.onNotice?.(
+          "warning",
+          "The agent's memory of this conversation is gone. It goes on without it.",
+        );
+      return start(false);
+    }
+  }
+
+  return {
+    open,
+    async delete(sessionId) {
+      const { client } = await runtimes.use();
+      // The runtime has nothing of a session that was never asked anything.
+      await client
+        .deleteSession(sessionId)
+        .catch(error => log.debug({ sessionId, err: error }, "nothing to delete"));
+    },
+  };
+}

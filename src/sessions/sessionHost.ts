@@ -1,0 +1,31 @@
+import type { AgentSession, SessionCallbacks } from "../copilotSession.js";
+import type { Asker, PermissionPolicy } from "../permissions/approvals.js";
+import type { SessionSettings } from "./sessionRecord.js";
+
+/** What a host needs to open an agent session for a session of the portal. */
+export interface OpenSession {
+  sessionId: string;
+  modelId: string;
+  workingDirectory: string;
+  /** `known`: go on with the conversation that the session already has. */
+  conversation: "new" | "known";
+  /** Show a known conversation from its beginning: it was not held in this portal. */
+  replay?: boolean;
+  callbacks: SessionCallbacks;
+  /** As they are in the session's record. */
+  settings: SessionSettings;
+  saveSettings(change: Partial<SessionSettings>): Promise<void>;
+  /** The task that the session belongs to: nobody is there to answer questions. */
+  owner: string | null;
+  /** Who asks for permission. */
+  asker: Asker;
+}
+
+/** What can open agent sessions: the Copilot runtime, or the agents that speak ACP. */
+export interface SessionHost {
+  open(request: OpenSession): Promise<AgentSession>;
+  /** Deletes what the agent keeps of a conversation. */
+  delete(sessionId: string, settings: SessionSettings): Promise<void>;
+  /** What a new session on this model may do, where that is not for the portal to say. */
+  policyFor?(modelId: string, owned: boolean): PermissionPolicy | undefined;
+}
