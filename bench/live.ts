@@ -21,8 +21,8 @@ const rounds = 5;
 
 const response = (i: number): LiveResponse => ({
   callback: "onNotice",
-  level: "info",
-  message: `response number ${i} of many, as long as a usual one`,
+  severity: "info",
+  title: `response number ${i} of many, as long as a usual one`,
 });
 
 async function fill(log: LiveLog, count: number): Promise<void> {

@@ -3,7 +3,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { assertAccessible, assertFits } from "./support/axe.js";
 import { launchBrowser, openPage } from "./support/browser.js";
-import { type EntryOfTest, portalWithEntry, task } from "./support/jobs.js";
+import { type EntryOfTest, portalWithEntry, sharedPortalWithEntry, task } from "./support/jobs.js";
 
 let browser: Browser;
 before(async () => {
@@ -56,12 +56,14 @@ const entry: EntryOfTest = {
   ],
 };
 
+const jobsPortal = sharedPortalWithEntry(entry);
+
 async function open(
   t: TestContext,
   address: (folder: string) => string,
   options: BrowserContextOptions = {},
 ) {
-  const parts = await portalWithEntry(t, entry);
+  const parts = await jobsPortal(t);
   const { page, problems } = await openPage(
     t,
     browser,
@@ -79,8 +81,9 @@ async function openTracking(
   jobName: string,
   input = "",
   options: BrowserContextOptions = {},
+  portal = jobsPortal(t),
 ) {
-  const parts = await portalWithEntry(t, entry);
+  const parts = await portal;
   const jobId = await parts.startJob(jobName, input);
   const address = `/jobTracking.html?jobName=${encodeURIComponent(jobName)}&jobId=${jobId}`;
   const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
@@ -280,7 +283,7 @@ describe("a job on its chart", () => {
   });
 
   it("goes on under the open page when the server is killed, and waits to be continued when it was stopped", async t => {
-    const { page, portal, puppet } = await openTracking(t, "held", "gate");
+    const { page, portal, puppet } = await openTracking(t, "held", "gate", {}, portalWithEntry(t, entry));
     await nodeIs(page, 1, "Running");
     await node(page, 0).click();
     const before = await titles(page);
@@ -331,7 +334,7 @@ describe("jobs in light, in dark and at 360 px", () => {
   };
 
   it("can be read and reached everywhere", async t => {
-    const { portal, startJob, jobLog, workingDirectory } = await portalWithEntry(t, entry);
+    const { portal, startJob, jobLog, workingDirectory } = await jobsPortal(t);
     const jobId = await startJob("failing");
     await jobLog(jobId);
     const pages: [address: string, ready: (page: Page) => Promise<unknown>][] = [

@@ -3,7 +3,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { assertAccessible, assertFits } from "./support/axe.js";
 import { launchBrowser, openPage } from "./support/browser.js";
-import { portalWithModel } from "./support/restSession.js";
+import { sharedPortal } from "./support/restSession.js";
 import { byPrompt, callTool, runShell } from "./support/scriptedModel.js";
 
 let browser: Browser;
@@ -58,9 +58,11 @@ async function inEveryTheme(
   }
 }
 
+const portalOf = sharedPortal();
+
 describe("in light, in dark and at 360 px, everything can be read and reached", () => {
   it("on the start page, with its list, a menu, a dialog and an error", async t => {
-    const { portal, startSession } = await portalWithModel(t, script);
+    const { portal, startSession } = await portalOf(t, script);
     const session = await startSession();
     await session.query("Say something that is long enough to be cut off at the end of its line in the list");
     await session.untilIdle();
@@ -79,7 +81,7 @@ describe("in light, in dark and at 360 px, everything can be read and reached", 
   });
 
   it("in a session with every kind of block open", async t => {
-    const { portal, startSession } = await portalWithModel(t, script);
+    const { portal, startSession } = await portalOf(t, script);
     const session = await startSession();
     await session.query("everything");
     await session.untilIdle();
@@ -93,7 +95,7 @@ describe("in light, in dark and at 360 px, everything can be read and reached", 
   });
 
   it("when a session is gone, and on the test page", async t => {
-    const { portal } = await portalWithModel(t, script);
+    const { portal } = await portalOf(t, script);
     await inEveryTheme(t, `${portal.url}/index.html?session=x`, page =>
       page.getByRole("heading", { name: "gone" }).waitFor(),
     );
@@ -102,7 +104,7 @@ describe("in light, in dark and at 360 px, everything can be read and reached", 
 });
 
 it("a session is used with the keyboard alone, from the form to the answer", async t => {
-  const { portal, workingDirectory } = await portalWithModel(t, script);
+  const { portal, workingDirectory } = await portalOf(t, script);
   const { page } = await openPage(t, browser, portal.url);
   await page.locator("#startButton:enabled").waitFor();
   const pressUntil = async (selector: string) => {

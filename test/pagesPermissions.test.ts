@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { packageRoot } from "../src/paths.js";
 import { launchBrowser, openPage } from "./support/browser.js";
-import { portalWithModel } from "./support/restSession.js";
+import { sharedPortal } from "./support/restSession.js";
 import { byPrompt, callTool, runShell, type Script } from "./support/scriptedModel.js";
 
 let browser: Browser;
@@ -26,11 +26,11 @@ const script: Script = byPrompt({
     request => [{ text: `You chose: ${request.toolResults.at(-1)?.content}` }],
   ],
 });
-const model = { script, models: ["plain-model"] };
+const portalOf = sharedPortal({ models: ["plain-model"] });
 
 describe("permissions in the browser", () => {
   it("a session asks on a card, which survives a reload, and does what was allowed", async t => {
-    const { portal, startSession, workingDirectory } = await portalWithModel(t, model);
+    const { portal, startSession, workingDirectory } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     const address = `${portal.url}/index.html?session=${session.id}`;
     const { page, problems } = await openPage(t, browser, address);
@@ -65,7 +65,7 @@ describe("permissions in the browser", () => {
   });
 
   it("the inbox shows and answers on every page what waits in any session", async t => {
-    const { portal, startSession } = await portalWithModel(t, model);
+    const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     await session.query("ask me");
     const address = `${portal.url}/jobs.html?wb=${encodeURIComponent("/tmp")}`;
@@ -90,7 +90,7 @@ describe("permissions in the browser", () => {
   });
 
   it("the start form starts a session that asks", async t => {
-    const { portal, workingDirectory } = await portalWithModel(t, model);
+    const { portal, workingDirectory } = await portalOf(t, script);
     const { page } = await openPage(t, browser, portal.url);
     await page.locator("#startButton:enabled").waitFor();
     await page.getByLabel("Working Directory").fill(workingDirectory);

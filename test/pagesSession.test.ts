@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser, openPage } from "./support/browser.js";
-import { portalWithModel } from "./support/restSession.js";
+import { type PortalWithModel, portalWithModel, sharedPortal } from "./support/restSession.js";
 import { barrier, byPrompt, runShell, type Script } from "./support/scriptedModel.js";
 
 let browser: Browser;
@@ -11,8 +11,12 @@ before(async () => {
 });
 after(() => browser.close());
 
-async function openSession(t: TestContext, script: Script, options: BrowserContextOptions = {}) {
-  const parts = await portalWithModel(t, script);
+const portalOf = sharedPortal();
+
+const openSession = async (t: TestContext, script: Script, options: BrowserContextOptions = {}) =>
+  openSessionOn(t, await portalOf(t, script), options);
+
+async function openSessionOn(t: TestContext, parts: PortalWithModel, options: BrowserContextOptions = {}) {
   const session = await parts.startSession();
   const address = `/index.html?session=${session.id}`;
   const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
@@ -37,7 +41,7 @@ describe("a session in the browser", () => {
         [{ text: "**Done** looking." }],
       ],
     });
-    const { portal, workingDirectory } = await portalWithModel(t, script);
+    const { portal, workingDirectory } = await portalOf(t, script);
     const { page } = await openPage(t, browser, portal.url);
     await page.locator("#startButton:enabled").waitFor();
     await page.getByLabel("Working Directory").fill(workingDirectory);
@@ -128,7 +132,7 @@ describe("a session in the browser", () => {
   it("loses nothing when the server is killed and comes back under the open page", async t => {
     const gate = barrier();
     const script = byPrompt({ tell: [{ text: "The beginning " }, gate.step, { text: "never comes" }] });
-    const { page, portal } = await openSession(t, script);
+    const { page, portal } = await openSessionOn(t, await portalWithModel(t, script));
     await send(page, "hello");
     await page.getByText("You said: hello").waitFor();
     await idle(page);
@@ -172,7 +176,7 @@ describe("a session in the browser", () => {
   });
 
   it("asks once before it stops the server", async t => {
-    const { page, portal } = await openSession(t, byPrompt({}));
+    const { page, portal } = await openSessionOn(t, await portalWithModel(t));
     await page.getByRole("button", { name: "Stop Server" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     assert.equal((await portal.api("health")).status, 200);

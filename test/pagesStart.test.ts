@@ -4,8 +4,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../src/paths.js";
 import { launchBrowser, openPage } from "./support/browser.js";
-import { portalWithModel } from "./support/restSession.js";
-import { byPrompt } from "./support/scriptedModel.js";
+import { portalWithModel, sharedPortal } from "./support/restSession.js";
 
 let browser: Browser;
 before(async () => {
@@ -13,16 +12,18 @@ before(async () => {
 });
 after(() => browser.close());
 
-async function openStart(t: TestContext, { models = ["gpt-5.1-mini"], address = "/" } = {}) {
-  const parts = await portalWithModel(t, { models, script: byPrompt({}) });
-  const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`);
+const portalOf = sharedPortal();
+
+async function openStart(t: TestContext, models?: string[]) {
+  const parts = models ? await portalWithModel(t, { models }) : await portalOf(t);
+  const { page, problems } = await openPage(t, browser, parts.portal.url);
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
 }
 
 describe("the start page", () => {
   it("lists the models by name, sorted, and takes gpt-5.2 where it is listed", async t => {
-    const { page } = await openStart(t, { models: ["zeta", "gpt-5.2", "alpha"] });
+    const { page } = await openStart(t, ["zeta", "gpt-5.2", "alpha"]);
     await page.locator("#startButton:enabled").waitFor();
     const names = await page.locator("#model option").allTextContents();
     assert.deepEqual(
@@ -33,7 +34,7 @@ describe("the start page", () => {
   });
 
   it("takes the model that was used last where there is no gpt-5.2", async t => {
-    const { page, workingDirectory } = await openStart(t, { models: ["alpha", "beta", "gamma"] });
+    const { page, workingDirectory } = await openStart(t, ["alpha", "beta", "gamma"]);
     await page.locator("#startButton:enabled").waitFor();
     assert.equal(await page.locator("#model").inputValue(), "alpha");
     await page.locator("#model").selectOption("beta");
@@ -73,7 +74,7 @@ describe("the start page", () => {
   });
 
   it("says what to do when the models cannot be listed", async t => {
-    const { portal } = await portalWithModel(t);
+    const { portal } = await portalOf(t);
     const context = await browser.newContext();
     t.after(() => context.close());
     await context.route("**/api/copilot/models", route =>
@@ -169,7 +170,7 @@ describe("what ran lately", () => {
 });
 
 it("the test page prints the message of api/test", async t => {
-  const { portal } = await portalWithModel(t);
+  const { portal } = await portalOf(t);
   const { page, problems } = await openPage(t, browser, `${portal.url}/test.html`);
   await page.getByText("Hello, world!", { exact: true }).waitFor();
   assert.deepEqual(problems, []);

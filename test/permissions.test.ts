@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { tempFolder } from "./support/cleanup.js";
 import { runPortal } from "./support/portal.js";
-import { portalWithModel, type RestSession, sessionById } from "./support/restSession.js";
+import { portalWithModel, type RestSession, sessionById, sharedPortal } from "./support/restSession.js";
 import { byPrompt, callTool, runShell, type Script } from "./support/scriptedModel.js";
 import { type AnyResponse, collectUntil } from "./support/sse.js";
 
@@ -56,8 +56,10 @@ const script: Script = byPrompt({
 });
 
 /** Under a name that the runtime does not know, the model has the tools `create` and `edit`. */
-const start = (t: TestContext, args: string[] = []) =>
-  portalWithModel(t, { script, models: ["plain-model"] }, { args });
+const models = ["plain-model"];
+const portalOf = sharedPortal({ models });
+const start = (t: TestContext, args?: string[]) =>
+  args ? portalWithModel(t, { script, models }, { args }) : portalOf(t, script);
 
 async function configFile(t: TestContext, config: unknown, policy?: unknown): Promise<string> {
   const folder = await tempFolder(t);

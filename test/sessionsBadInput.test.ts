@@ -9,14 +9,16 @@ import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { defer, tempFolder } from "./support/cleanup.js";
 import { startPortal } from "./support/portal.js";
-import { callbacksOf, messagesOf, portalWithModel, sessionById } from "./support/restSession.js";
+import { callbacksOf, messagesOf, sessionById, sharedPortal } from "./support/restSession.js";
 import { byPrompt, scriptedModelId } from "./support/scriptedModel.js";
+
+const portalOf = sharedPortal();
 
 type Answer = { error?: string; message?: string; sessionId?: string };
 
 describe("bad input to a session is refused by name, and the portal lives on", () => {
   it("a model or a working directory that is not there", async t => {
-    const { portal, workingDirectory, startSession } = await portalWithModel(t);
+    const { portal, workingDirectory, startSession } = await portalOf(t);
     const file = join(workingDirectory, "file.txt");
     await writeFile(file, "no folder");
     const start = async (model: string, body: string) =>
@@ -51,7 +53,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
   });
 
   it("an id that was never used, whatever it looks like", async t => {
-    const { portal } = await portalWithModel(t);
+    const { portal } = await portalOf(t);
     for (const id of ["never-used", "__proto__", "constructor", "..%2f..%2fetc", "%F0%9F%92%A5", "a'b\"c"]) {
       for (const part of ["stop", "query", "live", "live/token", "events", "cancel"]) {
         const { status, body } = await portal.api(`copilot/session/${id}/${part}`, {
@@ -76,7 +78,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
   });
 
   it("a request that is empty, too large or not text", async t => {
-    const { portal, startSession } = await portalWithModel(t);
+    const { portal, startSession } = await portalOf(t);
     const session = await startSession();
     const query = async (body: string | Uint8Array<ArrayBuffer>) => {
       const answer = await portal.api<Answer>(`copilot/session/${session.id}/query`, { body });
@@ -91,7 +93,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
   });
 
   it("a title that is empty, has two lines or is too long", async t => {
-    const { portal, startSession } = await portalWithModel(t);
+    const { portal, startSession } = await portalOf(t);
     const session = await startSession();
     for (const title of ["", "  ", "a\nb", "x".repeat(201)]) {
       const { status, body } = await portal.api<Answer>(`copilot/session/${session.id}/rename`, {
@@ -103,7 +105,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
   });
 
   it("a request of a megabyte with every kind of character comes through whole", async t => {
-    const { startSession, model } = await portalWithModel(t, byPrompt({ end: [{ text: "Got it." }] }));
+    const { startSession, model } = await portalOf(t, byPrompt({ end: [{ text: "Got it." }] }));
     const session = await startSession();
     const prompt = `${'ä 漢 💥 \u0001 \\ " \n'.repeat(30_000)}end`;
     await session.query(prompt);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { callbacksOf, messagesOf, portalWithModel } from "./support/restSession.js";
+import { callbacksOf, messagesOf, sharedPortal } from "./support/restSession.js";
 import {
   barrier,
   byPrompt,
@@ -12,9 +12,11 @@ import {
   scriptedModelId,
 } from "./support/scriptedModel.js";
 
+const portalOf = sharedPortal();
+
 describe("a session over REST", () => {
   it("answers a request, and the log has the request, the turn, the usage and the end in this order", async t => {
-    const { startSession } = await portalWithModel(
+    const { startSession } = await portalOf(
       t,
       byPrompt({ hello: [{ reasoning: "Hm." }, { text: "Hello, you." }] }),
     );
@@ -40,7 +42,7 @@ describe("a session over REST", () => {
   });
 
   it("works in the folder it was given, with the runtime's real tools", async t => {
-    const { startSession, workingDirectory } = await portalWithModel(
+    const { startSession, workingDirectory } = await portalOf(
       t,
       byPrompt({ look: [[runShell("cat note.txt")], [{ text: "Read." }]] }),
     );
@@ -54,7 +56,7 @@ describe("a session over REST", () => {
 
   it("runs requests that come while one is running in their order, each with its own onIdle", async t => {
     const gate = barrier();
-    const { startSession, model } = await portalWithModel(
+    const { startSession, model } = await portalOf(
       t,
       byPrompt({ first: [{ text: "1" }, gate.step, { text: "!" }] }),
     );
@@ -71,10 +73,7 @@ describe("a session over REST", () => {
 
   it("cancels the running turn and keeps the session", async t => {
     const gate = barrier();
-    const { startSession, model } = await portalWithModel(
-      t,
-      byPrompt({ long: [{ text: "so far" }, gate.step] }),
-    );
+    const { startSession, model } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
     const session = await startSession();
     assert.deepEqual(await session.call("cancel", { method: "POST" }), { canceled: false });
     await session.query("long");
@@ -90,7 +89,7 @@ describe("a session over REST", () => {
   });
 
   it("tells a failed turn by sessionError before onIdle, and goes on", async t => {
-    const { startSession } = await portalWithModel(t, byPrompt({ bad: [fault.http(400)] }));
+    const { startSession } = await portalOf(t, byPrompt({ bad: [fault.http(400)] }));
     const session = await startSession();
     await session.query("bad");
     const responses = await session.untilIdle();
@@ -101,7 +100,7 @@ describe("a session over REST", () => {
   });
 
   it("is listed with its title, model, folder, status and usage, and can be renamed", async t => {
-    const { startSession, portal, workingDirectory } = await portalWithModel(t);
+    const { startSession, portal, workingDirectory } = await portalOf(t);
     const [older, newer] = [await startSession(), await startSession()];
     await older.query("Explain the parser\nin detail");
     await older.untilIdle();
@@ -139,7 +138,7 @@ describe("a session over REST", () => {
   });
 
   it("stops once, and is not there for requests after that", async t => {
-    const { startSession } = await portalWithModel(t);
+    const { startSession } = await portalOf(t);
     const session = await startSession();
     assert.deepEqual(await session.call("stop"), { result: "Closed" });
     assert.deepEqual(await session.call("stop"), { error: "SessionNotFound" });
@@ -149,10 +148,7 @@ describe("a session over REST", () => {
 
   it("ends a running turn when it is stopped", async t => {
     const gate = barrier();
-    const { startSession, model } = await portalWithModel(
-      t,
-      byPrompt({ long: [{ text: "so far" }, gate.step] }),
-    );
+    const { startSession, model } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
     const session = await startSession();
     await session.query("long");
     await gate.reached;
@@ -167,7 +163,7 @@ describe("a session over REST", () => {
   });
 
   it("takes up a closed conversation again", async t => {
-    const { startSession, model } = await portalWithModel(t);
+    const { startSession, model } = await portalOf(t);
     const session = await startSession();
     await session.query("remember seven");
     await session.untilIdle();
@@ -179,7 +175,7 @@ describe("a session over REST", () => {
   });
 
   it("is exported as Markdown and as JSON", async t => {
-    const { startSession, portal } = await portalWithModel(
+    const { startSession, portal } = await portalOf(
       t,
       byPrompt({ run: [[{ reasoning: "I shall." }, runShell("echo '```'")], [{ text: "**Done**" }]] }),
     );
@@ -203,7 +199,7 @@ describe("a session over REST", () => {
   });
 
   it("is gone for good when it is deleted, its conversation on disk too", async t => {
-    const { startSession, portal } = await portalWithModel(t);
+    const { startSession, portal } = await portalOf(t);
     const session = await startSession();
     await session.query("a secret plan");
     await session.untilIdle();
@@ -223,7 +219,7 @@ describe("a session over REST", () => {
   });
 
   it("answers the route shapes of the oldest document", async t => {
-    const { startSession, portal } = await portalWithModel(t);
+    const { startSession, portal } = await portalOf(t);
     const session = await startSession();
     assert.deepEqual((await portal.api(`copilot/session/query/${session.id}`, { body: "hello" })).body, {});
     await session.untilIdle();

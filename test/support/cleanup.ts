@@ -1,14 +1,18 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 
 type Cleanup = () => unknown;
 
-const stacks = new WeakMap<TestContext, Cleanup[]>();
+/** What cleans up at its end: a test, or a whole file by the hooks of node:test. */
+export interface Scope {
+  after(cleanup: () => Promise<void>): void;
+}
+
+const stacks = new WeakMap<Scope, Cleanup[]>();
 
 /** Runs `cleanup` when the test ends: the last one registered first, and each of them whatever the others do. */
-export function defer(t: TestContext, cleanup: Cleanup): void {
+export function defer(t: Scope, cleanup: Cleanup): void {
   const known = stacks.get(t);
   if (known) {
     known.push(cleanup);
@@ -30,7 +34,7 @@ export function defer(t: TestContext, cleanup: Cleanup): void {
 }
 
 /** A new empty folder that is gone when the test ends. */
-export async function tempFolder(t: TestContext, name = "portal-test"): Promise<string> {
+export async function tempFolder(t: Scope, name = "portal-test"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `${name}-`));
   // A process that is just ending may still write into it.
   defer(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import type { EntryInput, Task } from "../../src/jobsDef.js";
-import { tempFolder } from "./cleanup.js";
+import { defer, type Scope, tempFolder } from "./cleanup.js";
 import { type Portal, startPortal } from "./portal.js";
 import { type Puppet, puppet } from "./puppet.js";
-import { type ScriptedModel, scriptedModelId, startScriptedModel } from "./scriptedModel.js";
+import { type Script, type ScriptedModel, scriptedModelId, startScriptedModel } from "./scriptedModel.js";
 import { type AnyResponse, liveAll } from "./sse.js";
 
 export type TaskOfTest = Omit<Task, "requireUserInput">;
@@ -60,15 +60,49 @@ export interface RanJob {
   outcome: string;
 }
 
+interface EntryPortalOptions {
+  models?: string[];
+  args?: string[];
+  config?: object;
+  env?: NodeJS.ProcessEnv;
+}
+
 /** A portal with this entry, whose only model does what the prompts say. */
 export async function portalWithEntry(
   t: TestContext,
   entry: EntryOfTest,
-  options: { models?: string[]; args?: string[]; config?: object; env?: NodeJS.ProcessEnv } = {},
+  options: EntryPortalOptions = {},
 ): Promise<JobsPortal> {
-  const { script, ...rest } = puppet();
+  const own = puppet();
+  return jobsPortal(t, await start(t, entry, own.script, options), own);
+}
+
+/** One such portal for the tests of a file that leave it running; each has its own folder, puppet and jobs. */
+export function sharedPortalWithEntry(entry: EntryOfTest) {
+  const file = { after };
+  let current = puppet();
+  let parts: ReturnType<typeof start> | undefined;
+  // The hook has to be there before the first test asks for the portal.
+  defer(file, () => undefined);
+  return async (t: TestContext): Promise<JobsPortal> => {
+    current = puppet();
+    parts ??= start(file, entry, request => current.script(request));
+    const { portal, model } = await parts;
+    defer(t, () => deleteJobs(portal));
+    return jobsPortal(t, { portal, model: model.fromHere() }, current);
+  };
+}
+
+async function deleteJobs(portal: Portal): Promise<void> {
+  const { jobs } = (await portal.api<{ jobs: { jobId: string }[] }>("copilot/job/history")).body;
+  for (const { jobId } of jobs) {
+    await portal.api(`copilot/job/${jobId}/stop`);
+    await portal.api(`copilot/job/${jobId}/delete`, { method: "POST" });
+  }
+}
+
+async function start(t: Scope, entry: EntryOfTest, script: Script, options: EntryPortalOptions = {}) {
   const model = await startScriptedModel(t, { script, ...(options.models && { models: options.models }) });
-  const workingDirectory = await tempFolder(t, "portal-work");
   const folder = await tempFolder(t, "portal-entry");
   const entryFile = join(folder, "entry.json");
   await writeFile(entryFile, JSON.stringify(entryOf(entry)));
@@ -78,7 +112,15 @@ export async function portalWithEntry(
     await writeFile(file, JSON.stringify(options.config));
     args.push("--config", file);
   }
-  const portal = await startPortal(t, { model, args, ...(options.env && { env: options.env }) });
+  return { model, portal: await startPortal(t, { model, args, ...(options.env && { env: options.env }) }) };
+}
+
+async function jobsPortal(
+  t: TestContext,
+  { portal, model }: { portal: Portal; model: ScriptedModel },
+  own: Puppet,
+): Promise<JobsPortal> {
+  const workingDirectory = await tempFolder(t, "portal-work");
   const call = async <T>(path: string, body = "") => (await portal.api<T>(path, { body })).body;
   const log = async (path: string) => {
     const { token } = await call<{ token: string }>("token");
@@ -99,7 +141,7 @@ export async function portalWithEntry(
   return {
     portal,
     model,
-    puppet: { script, ...rest },
+    puppet: own,
     workingDirectory,
     startJob,
     jobLog,

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { packageRoot } from "../../src/paths.js";
-import { defer, tempFolder } from "./cleanup.js";
+import { defer, type Scope, tempFolder } from "./cleanup.js";
 import { processesWith } from "./processes.js";
 import type { ScriptedModel } from "./scriptedModel.js";
 
@@ -57,7 +56,7 @@ const program = join(packageRoot, "dist", "src", "index.js");
 const startTimeoutMs = 30_000;
 
 /** Starts the built portal as a user does; it and all that it started is gone when the test ends. */
-export async function startPortal(t: TestContext, options: PortalOptions = {}): Promise<Portal> {
+export async function startPortal(t: Scope, options: PortalOptions = {}): Promise<Portal> {
   const folders = await prepareFolders(t, options.dataDir);
   let running = await launch(options, folders);
   defer(t, () => end(running));
@@ -107,7 +106,7 @@ export async function startPortal(t: TestContext, options: PortalOptions = {}): 
 }
 
 /** For a start that is expected to fail, or to print something and end. */
-export async function runPortal(t: TestContext, options: PortalOptions = {}): Promise<PortalExit> {
+export async function runPortal(t: Scope, options: PortalOptions = {}): Promise<PortalExit> {
   const folders = await prepareFolders(t, options.dataDir);
   const { child, exited } = spawnPortal(options, folders);
   defer(t, () => {
@@ -117,7 +116,7 @@ export async function runPortal(t: TestContext, options: PortalOptions = {}): Pr
   return exited;
 }
 
-async function prepareFolders(t: TestContext, dataDir: string | undefined) {
+async function prepareFolders(t: Scope, dataDir: string | undefined) {
   const copilotHome = await tempFolder(t, "portal-copilot");
   // Registered after the folder and therefore run before it is removed.
   defer(t, () => endLeftovers(copilotHome));

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { tempFolder } from "./cleanup.js";
+import { after, type TestContext } from "node:test";
+import { defer, tempFolder } from "./cleanup.js";
 import { type Portal, type PortalOptions, startPortal } from "./portal.js";
 import {
+  byPrompt,
   type Script,
   type ScriptedModel,
   type ScriptedModelForTest,
@@ -65,6 +66,43 @@ export async function portalWithModel(
 ): Promise<PortalWithModel> {
   const model = await startScriptedModel(t, script);
   const portal = await startPortal(t, { model, ...options });
+  return withFolder(t, portal, model);
+}
+
+/**
+ * One portal for the tests of a file that leave it running, because each start costs seconds of both cores. What
+ * the model says and the sessions belong to each test. Called at the top of the file.
+ */
+export function sharedPortal({ models, ...options }: PortalOptions & { models?: string[] } = {}) {
+  const file = { after };
+  let script: Script = byPrompt({});
+  let parts: Promise<{ portal: Portal; model: ScriptedModel }> | undefined;
+  // The hook has to be there before the first test asks for the portal.
+  defer(file, () => undefined);
+  const start = async () => {
+    const model = await startScriptedModel(file, {
+      script: request => script(request),
+      ...(models && { models }),
+    });
+    return { model, portal: await startPortal(file, { model, ...options }) };
+  };
+  return async (t: TestContext, scriptOfTest: Script = byPrompt({})): Promise<PortalWithModel> => {
+    script = scriptOfTest;
+    parts ??= start();
+    const { portal, model } = await parts;
+    defer(t, () => deleteSessions(portal));
+    return withFolder(t, portal, model.fromHere());
+  };
+}
+
+async function deleteSessions(portal: Portal): Promise<void> {
+  const path = "copilot/session/history?limit=100";
+  const { sessions } = (await portal.api<{ sessions: { sessionId: string }[] }>(path)).body;
+  for (const { sessionId } of sessions)
+    await portal.api(`copilot/session/${sessionId}/delete`, { method: "POST" });
+}
+
+async function withFolder(t: TestContext, portal: Portal, model: ScriptedModel): Promise<PortalWithModel> {
   const workingDirectory = await tempFolder(t, "portal-work");
   return {
     portal,

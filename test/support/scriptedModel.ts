@@ -1,4 +1,3 @@
-import type { TestContext } from "node:test";
 import type { ModelRequest } from "../../src/backends/scripted/modelRequest.js";
 import {
   type ReplyEnd,
@@ -8,7 +7,7 @@ import {
   startScriptedModel as startServer,
 } from "../../src/backends/scripted/server.js";
 import type { Step } from "../../src/backends/scripted/steps.js";
-import { defer } from "./cleanup.js";
+import { defer, type Scope } from "./cleanup.js";
 
 export type { ModelRequest } from "../../src/backends/scripted/modelRequest.js";
 export type { ReplyEnd, Script } from "../../src/backends/scripted/server.js";
@@ -30,13 +29,15 @@ export interface ScriptedModel extends ScriptedServer {
   readonly requests: readonly RecordedRequest[];
   /** The first request, past or to come, that `matches`. */
   waitForRequest(matches?: (request: ModelRequest) => boolean): Promise<RecordedRequest>;
+  /** The same model without the requests so far. */
+  fromHere(): ScriptedModel;
 }
 
 export type ScriptedModelForTest = Partial<Omit<ScriptedModelOptions, "onRequest">>;
 
 /** The only fake of the tests: a model whose replies are scripted. It is gone when the test ends. */
 export async function startScriptedModel(
-  t: TestContext,
+  t: Scope,
   options: ScriptedModelForTest | Script,
 ): Promise<ScriptedModel> {
   const given = typeof options === "function" ? { script: options } : options;
@@ -54,14 +55,16 @@ export async function startScriptedModel(
     },
   });
   defer(t, () => server.close());
-  return {
+  const view = (start: number): ScriptedModel => ({
     ...server,
     modelId: models[0] ?? scriptedModelId,
-    requests,
+    get requests() {
+      return requests.slice(start);
+    },
     waitForRequest(matches = () => true) {
       return new Promise(resolve => {
         const look = () => {
-          const found = requests.find(recorded => matches(recorded.request));
+          const found = requests.slice(start).find(recorded => matches(recorded.request));
           if (!found) return;
           waiting.delete(look);
           resolve(found);
@@ -70,7 +73,9 @@ export async function startScriptedModel(
         look();
       });
     },
-  };
+    fromHere: () => view(requests.length),
+  });
+  return view(0);
 }
 
 export type ScriptedReply = Step[] | Script;
