@@ -1,6 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { defer, tempFolder } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
 import { portalWithModel } from "../test/support/restSession.js";
 import { startScriptedModel } from "../test/support/scriptedModel.js";
@@ -8,6 +13,8 @@ import { absoluteRow, median, type Row, ratioRow } from "./row.js";
 import { inScope } from "./scope.js";
 
 const repetitions = 5;
+/** What a start leaves to be collected is gone by then. */
+const settleMs = 15_000;
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
@@ -30,14 +37,12 @@ async function firstSession() {
     const portal = await startPortal(scope, { model });
     const body = process.cwd();
     const start = () => portal.api(`copilot/session/start/${model.modelId}`, { body });
-    const untilSession = async () => {
-      const begun = performance.now();
-      await portal.restart();
-      await start();
-      return performance.now() - begun;
-    };
     await start();
-    return untilSession();
+    await portal.stop();
+    const begun = performance.now();
+    await portal.restart();
+    await start();
+    return performance.now() - begun;
   });
 }
 
@@ -72,6 +77,43 @@ async function idleMemory(): Promise<Row[]> {
   });
 }
 
+/** Both as they stand when nobody has asked them anything. */
+async function idleServer(): Promise<Row> {
+  return inScope(async scope => {
+    const portal = await startPortal(scope);
+    const opencode = await startOpencode(scope);
+    await delay(settleMs);
+    const measured = {
+      value: await residentMiB(portal.pid),
+      reference: await residentMiB(opencode),
+      unit: "MiB",
+    };
+    return ratioRow("idle memory of the server against opencode serve", measured, { atMost: 0.8 });
+  });
+}
+
+async function startOpencode(scope: TestContext): Promise<number> {
+  const home = await tempFolder(scope, "opencode");
+  const program = join(process.env.TEST_AGENTS ?? "", "node_modules", "opencode", "bin", "opencode");
+  const child = spawn(program, ["serve", "--port", "0"], {
+    cwd: home,
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      XDG_DATA_HOME: home,
+      XDG_CONFIG_HOME: home,
+      XDG_CACHE_HOME: home,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  defer(scope, async () => {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+  for await (const line of createInterface(child.stdout)) if (/listening/.test(line)) break;
+  return child.pid ?? 0;
+}
+
 export async function startRows(): Promise<Row[]> {
   const open = await repeat(() =>
     inScope(async scope => {
@@ -93,5 +135,6 @@ export async function startRows(): Promise<Row[]> {
       atMost: 1500,
     }),
     ...(await idleMemory()),
+    await idleServer(),
   ];
 }
