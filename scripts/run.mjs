@@ -1,4 +1,4 @@
-// npm run portal | mcp | test | check | bench | build: sets up what is missing, then does it.
+// npm run portal | mcp | acp | test | check | bench | build: sets up what is missing, then does it.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { chromium } from "./chromium.mjs";
@@ -62,6 +62,7 @@ const commands = {
     process.env.REPO_ROOT ||= process.env.INIT_CWD ?? process.cwd();
     return start("mcp.js");
   },
+  acp: () => start("acp.js"),
   test: () => {
     if (args.length === 0) check();
     test();

@@ -9,6 +9,7 @@ import { openBrowser } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
 import { readPolicy } from "./permissions/policy.js";
 import { createPortal } from "./portal.js";
+import { writeAddress } from "./portalAddress.js";
 import { PortalError } from "./portalError.js";
 import { readEntry } from "./readEntry.js";
 import { Shutdown } from "./shutdown.js";
@@ -49,6 +50,7 @@ async function start(): Promise<void> {
   });
 
   const url = urlOf(options.host, port);
+  writeAddress(options.dataDir, url);
   const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
   process.stdout.write(`${entrance}\n${url}/api/stop\n`);
   if (options.open) openBrowser(entrance, log);

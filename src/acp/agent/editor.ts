@@ -1,0 +1,17 @@
+import type { AgentContext, ClientCapabilities, SessionUpdate } from "@agentclientprotocol/sdk";
+
+/** The other end of the connection, as far as a session needs it. */
+export interface Editor {
+  readonly context: AgentContext;
+  readonly capabilities: ClientCapabilities;
+}
+
+/** Resolves when it is written out; an editor that is gone needs no updates. */
+export async function sendUpdates(
+  { context }: Editor,
+  sessionId: string,
+  updates: readonly SessionUpdate[],
+): Promise<void> {
+  for (const update of updates)
+    await context.notify("session/update", { sessionId, update }).catch(() => undefined);
+}

@@ -1,0 +1,56 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Portal } from "./portal.js";
+import { PortalGone, PortalRefusal } from "./rpcErrors.js";
+
+export type AnyResponse = Record<string, unknown>;
+
+export interface FeedEvent {
+  /** Where to go on behind it. */
+  id: string;
+  data: AnyResponse;
+}
+
+export interface FeedOptions {
+  /** The `id` of the last event that is known. */
+  after: string;
+  signal: AbortSignal;
+  /** Everything below the log too. */
+  all?: boolean;
+}
+
+/** A portal that is started again is back by then; its sessions and jobs go on. */
+const patienceMs = 10_000;
+const retryMs = 200;
+
+/**
+ * The events of a log, as many at a time as there are. A connection that is lost is taken up where it was, so nothing
+ * is missing and nothing comes twice. Ends when the log is closed; throws when it is not known or the portal is gone.
+ */
+export async function* follow(
+  portal: Portal,
+  path: string,
+  { after, signal, all = false }: FeedOptions,
+): AsyncGenerator<FeedEvent[]> {
+  let last = after;
+  let lostAtMs: number | undefined;
+  for (;;) {
+    const query = new URLSearchParams({ ...(all && { all: "1" }), ...(last !== "" && { after: last }) });
+    try {
+      for await (const records of portal.stream(`${path}?${query}`, signal)) {
+        lostAtMs = undefined;
+        const events = records.flatMap(record => (record.event === "closed" ? [] : [record]));
+        last = events.at(-1)?.id ?? last;
+        if (events.length > 0) yield events.map(({ id, data }) => ({ id, data: JSON.parse(data) }));
+        if (events.length < records.length) return;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof PortalRefusal && !error.isTemporary) throw error;
+    }
+    signal.throwIfAborted();
+    lostAtMs ??= performance.now();
+    if (portal.isDead || performance.now() - lostAtMs > patienceMs)
+      throw new PortalGone(`The portal at ${portal.url} does not answer any more.`);
+    await delay(retryMs, undefined, { signal });
+  }
+}

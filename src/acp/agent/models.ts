@@ -1,0 +1,72 @@
+import type { SessionConfigOption } from "@agentclientprotocol/sdk";
+import type { AnyResponse } from "./feed.js";
+import type { Portal } from "./portal.js";
+import { invalid, isSignInProblem, PortalRefusal } from "./rpcErrors.js";
+
+export interface Model {
+  id: string;
+  name: string;
+  backend: string;
+}
+
+export const modelOptionId = "model";
+/** An agent's own options are told from the portal's by this. */
+const agentPrefix = "agent/";
+
+interface Catalog {
+  models: Model[];
+  notices: { message: string }[];
+}
+
+/** The models that a session can be started on; agents only where this cannot lead back here. */
+export async function usableModels(portal: Portal, withAgents: boolean): Promise<Catalog> {
+  const { models, notices } = await portal.call<Catalog>("copilot/models");
+  return { models: models.filter(({ backend }) => withAgents || backend !== "acp"), notices };
+}
+
+/** The one that the user named, else the first. */
+export function chosenModel({ models, notices }: Catalog, wanted: string | undefined): Model {
+  const model = wanted === undefined ? models[0] : models.find(({ id }) => id === wanted);
+  if (model) return model;
+  const signIn = notices.find(({ message }) => isSignInProblem("", message));
+  // With models of another kind the user has just mistyped the name.
+  if (signIn && models.every(({ backend }) => backend === "demo"))
+    throw new PortalRefusal("AgentAuthenticationRequired", signIn.message);
+  const known = models.map(({ id }) => id).join(", ");
+  throw invalid(`There is no model ${JSON.stringify(wanted)}; there are: ${known}`);
+}
+
+export function modelOption(models: readonly Model[], currentValue: string): SessionConfigOption {
+  return {
+    type: "select",
+    id: modelOptionId,
+    name: "Model",
+    description: "Can be changed until the first prompt",
+    category: "model",
+    currentValue,
+    options: models.map(({ id, name }) => ({ value: id, name })),
+  };
+}
+
+/** The options of an agent behind the portal, as `onOptions` tells them. */
+export function agentOptions(response: AnyResponse): SessionConfigOption[] {
+  const options = Array.isArray(response.options) ? (response.options as AnyResponse[]) : [];
+  return options.flatMap((option): SessionConfigOption[] => {
+    const { id, name, description, category, type, value } = option;
+    const common = {
+      id: `${agentPrefix}${id}`,
+      name: String(name),
+      ...(typeof description === "string" && { description }),
+      ...(typeof category === "string" && { category }),
+    };
+    if (type === "boolean") return [{ ...common, type, currentValue: value === true }];
+    const choices = Array.isArray(option.choices) ? (option.choices as AnyResponse[]) : [];
+    const values = choices.map(choice => ({ value: String(choice.value), name: String(choice.name) }));
+    return type === "select" ? [{ ...common, type, currentValue: String(value), options: values }] : [];
+  });
+}
+
+/** The agent's own name of an option, undefined for one that is not an agent's. */
+export function agentOptionId(configId: string): string | undefined {
+  return configId.startsWith(agentPrefix) ? configId.slice(agentPrefix.length) : undefined;
+}

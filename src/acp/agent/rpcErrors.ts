@@ -1,0 +1,69 @@
+import { RequestError } from "@agentclientprotocol/sdk";
+
+/** The portal answered that it cannot or will not. */
+export class PortalRefusal extends Error {
+  readonly code: string;
+  /** The portal is just starting or stopping. */
+  readonly isTemporary: boolean;
+
+  constructor(code: string, message: string, status = 200) {
+    super(message);
+    this.code = code;
+    this.isTemporary = status >= 500;
+  }
+}
+
+/** Nobody answers, or not as a portal does. */
+export class PortalGone extends Error {}
+
+/** The agent said why a turn failed. */
+export class TurnFailed extends Error {}
+
+/** What the editor offers when nobody is signed in: it starts this program with `--login` in a terminal. */
+export const loginMethod = {
+  type: "terminal" as const,
+  id: "copilot-login",
+  name: "Sign in to GitHub Copilot",
+  description: "Runs `copilot login` in a terminal. `gh auth login` or GH_TOKEN do as well.",
+  args: ["--login"],
+};
+
+const internalError = -32603;
+const invalidParams = -32602;
+const authRequired = -32000;
+
+/** Errors of the portal that are about what the editor sent. */
+const badArguments = new Set([
+  "ModelIdNotFound",
+  "WorkingDirectoryNotAbsolutePath",
+  "WorkingDirectoryNotExists",
+  "WorkingDirectoryNotReadable",
+  "BodyTooLarge",
+  "BodyInvalid",
+  "InvalidValue",
+  "NotSupported",
+  "ArgumentInvalid",
+]);
+const signIn =
+  /not signed in|refused your sign-in|authentication required|not authenticated|authentication info|copilot login/i;
+
+export function isSignInProblem(code: string, message: string): boolean {
+  return code === "AgentAuthenticationRequired" || signIn.test(message);
+}
+
+/** An error of the caller, in one sentence. */
+export function invalid(message: string): RequestError {
+  return new RequestError(invalidParams, message);
+}
+
+/** What the editor is told of an error, whatever it was. */
+export function rpcError(error: unknown, sessionId?: string): RequestError {
+  if (error instanceof RequestError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof PortalRefusal ? error.code : "";
+  if (code === "SessionNotFound" && sessionId !== undefined) return RequestError.sessionNotFound(sessionId);
+  const isKnown = error instanceof PortalRefusal || error instanceof TurnFailed;
+  if (isKnown && isSignInProblem(code, message))
+    return new RequestError(authRequired, message, { authMethods: [loginMethod] });
+  return new RequestError(badArguments.has(code) ? invalidParams : internalError, message);
+}
