@@ -233,32 +233,4 @@ describe("a session over HTTP", () => {
     });
     assert.equal(unknown.status, 400);
   });
-
-  test("200 mixed calls of ten clients: no error, no answer for another, at most four agents", async t => {
-    const { connect, invoker } = await startHttp(t);
-    invoker.reply = async (agent, prompt) => {
-      await new Promise(resolve => setImmediate(resolve));
-      return { text: `${agent.name}: ${prompt}` };
-    };
-    const clients = await Promise.all(Array.from({ length: 10 }, () => connect()));
-    await Promise.all(
-      clients.map(async ({ client }, c) => {
-        for (let i = 0; i < 5; i++) {
-          const prompt = `Client ${c} call ${i}`;
-          const [run, listed, evaluated, chain] = await Promise.all([
-            callTool(client, "run_agent", { agentName: "test-generator", prompt }),
-            callTool(client, "list_agents"),
-            callTool(client, "evaluate_prompt", { prompt }),
-            callTool(client, "run_with_orchestrator", { prompt, agentChain: ["code-reviewer"] }),
-          ]);
-          assert.equal(run.data.output.text, `test-generator: ${prompt}`);
-          assert.equal(listed.data.count, 5);
-          assert.equal(evaluated.data.originalPrompt, prompt);
-          assert.equal(chain.data.finalOutput, `code-reviewer: ${prompt}`);
-        }
-      }),
-    );
-    assert.equal(invoker.calls.length, 100);
-    assert.ok(invoker.mostAtOnce <= 4);
-  });
 });

@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { send } from "./support/app.js";
 import { defer } from "./support/cleanup.js";
 import { portalWithEntry, task } from "./support/jobs.js";
-import { callTool, newClient } from "./support/orchestrator.js";
+import { assertFourTools, callTool, newClient } from "./support/orchestrator.js";
 import { agentRepo, referenceFiles } from "./support/orchestratorRepo.js";
 import { type Portal, runPortal, startPortal } from "./support/portal.js";
 import { barrier, byPrompt, fault, startScriptedModel } from "./support/scriptedModel.js";
@@ -32,7 +32,7 @@ describe("the portal answers MCP at /mcp", () => {
     const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), LOG_LEVEL: "not of the portal" };
     const portal = await startPortal(t, { model, env });
     const client = await connect(t, portal);
-    assert.equal((await client.listTools()).tools.length, 4);
+    await assertFourTools(client);
     const { data } = await callTool(client, "run_with_orchestrator", { prompt: "Write tests" });
     assert.deepEqual(data.selectedAgents, ["test-generator"]);
     assert.match(data.finalOutput, /^You said: Write tests/);

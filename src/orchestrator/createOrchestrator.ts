@@ -39,7 +39,14 @@ export interface CreateOptions {
 
 function sourceOf({ copilotClient, runtimes }: CreateOptions): RuntimeSource {
   if (runtimes) return runtimes;
-  if (copilotClient) return { use: async () => ({ client: copilotClient, attach: () => {} }) };
+  if (copilotClient) {
+    return {
+      async use() {
+        await copilotClient.start();
+        return { client: copilotClient, attach: () => {} };
+      },
+    };
+  }
   throw new Error("createOrchestrator needs runtimes, copilotClient or invoker.");
 }
 

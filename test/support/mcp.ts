@@ -10,7 +10,7 @@ import type { ScriptedModel } from "./scriptedModel.js";
 export const mcpProgram = join(packageRoot, "dist", "src", "mcp.js");
 
 /** A name of the family for which the runtime has `create`, `edit` and `grep`. */
-const mcpModelId = "claude-sonnet-4.6";
+export const mcpModelId = "claude-sonnet-4.6";
 
 export interface McpOptions {
   repoRoot: string;

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
@@ -96,6 +97,19 @@ export async function connectClient(t: TestContext, module: OrchestratorModule):
 
 export function newClient(): Client {
   return new Client({ name: "tests", version: "1.0.0" });
+}
+
+export async function assertFourTools(client: Client): Promise<void> {
+  const { tools } = await client.listTools();
+  const names = ["run_with_orchestrator", "list_agents", "run_agent", "evaluate_prompt"];
+  assert.deepEqual(
+    tools.map(tool => tool.name),
+    names,
+  );
+  for (const tool of tools) {
+    assert.ok(tool.description && tool.outputSchema, tool.name);
+    assert.equal(tool.inputSchema.additionalProperties, false);
+  }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what a tool gives back is looked at piece by piece

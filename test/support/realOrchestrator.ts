@@ -1,0 +1,57 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { pino } from "pino";
+import type { Clock } from "../../src/orchestrator/agentRunner.js";
+import { createOrchestrator } from "../../src/orchestrator/createOrchestrator.js";
+import { readOrchestratorConfig } from "../../src/orchestrator/orchestratorConfig.js";
+import { defer, tempFolder } from "./cleanup.js";
+import { mcpModelId } from "./mcp.js";
+import { connectClient } from "./orchestrator.js";
+import { agentRepo, referenceFiles } from "./orchestratorRepo.js";
+import { startRuntime } from "./runtime.js";
+import { type Script, startScriptedModel } from "./scriptedModel.js";
+
+export interface RealModuleOptions {
+  files?: Record<string, string>;
+  repoRoot?: string;
+  env?: Record<string, string>;
+  clock?: Clock;
+}
+
+/** One real Copilot runtime on a scripted model, for as many orchestrators as a test wants. */
+export async function startReal(t: TestContext, script: Script) {
+  const home = await tempFolder(t, "mcp-copilot");
+  const copilotClient = await startRuntime(t, { COPILOT_HOME: home });
+  const model = await startScriptedModel(t, script);
+  return {
+    model,
+    /** Sessions that the runtime keeps on disk. */
+    async sessionsOnDisk(): Promise<string[]> {
+      const folder = join(home, "session-state");
+      return existsSync(folder) ? readdir(folder) : [];
+    },
+    /** An orchestrator on that runtime, and a client of it. */
+    async open({ files = referenceFiles(), env, clock, ...given }: RealModuleOptions = {}) {
+      const repoRoot = given.repoRoot ?? (await agentRepo(t, files));
+      const config = readOrchestratorConfig({
+        REPO_ROOT: repoRoot,
+        COPILOT_PROVIDER_BASE_URL: model.baseUrl,
+        COPILOT_PROVIDER_API_KEY: model.apiKey,
+        COPILOT_MODEL: mcpModelId,
+        ...env,
+      });
+      const log = pino({ level: "silent" });
+      const module = createOrchestrator({ config, log, copilotClient, ...(clock && { clock }) });
+      defer(t, () => module.close());
+      return { module, repoRoot, client: await connectClient(t, module) };
+    },
+  };
+}
+
+/** Which of the agents of `referenceFiles` a request to the model was made for. */
+export function agentOf({ messages }: { messages: readonly { role: string; content: string }[] }): string {
+  const system = messages.find(({ role }) => role === "system")?.content ?? "";
+  return /You are ([a-z-]+)\./.exec(system)?.[1] ?? "nobody";
+}
