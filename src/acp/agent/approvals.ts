@@ -69,8 +69,8 @@ export class Approvals {
     this.#log = log;
   }
 
-  /** `portalSessionId` is the session that asks: a job has sessions of its own. */
-  receive(portalSessionId: string, responses: readonly AnyResponse[]): void {
+  /** Of the session itself, or of one that a job has started. */
+  receive(responses: readonly AnyResponse[]): void {
     for (const response of responses) {
       const requestId = String(response.requestId);
       switch (response.callback) {
@@ -79,7 +79,7 @@ export class Approvals {
           const isSettled = responses.some(
             other => String(other.callback).endsWith("Resolved") && other.requestId === requestId,
           );
-          if (!isSettled) void this.#ask(portalSessionId, requestId, response);
+          if (!isSettled && !this.#asked.has(requestId)) void this.#ask(requestId, response);
           break;
         }
         case "onPermissionResolved":
@@ -98,7 +98,7 @@ export class Approvals {
     this.#asked.delete(requestId);
   }
 
-  async #ask(portalSessionId: string, requestId: string, response: AnyResponse): Promise<void> {
+  async #ask(requestId: string, response: AnyResponse): Promise<void> {
     const isQuestion = response.callback === "onQuestion";
     const request = (isQuestion ? questionOf : requestOf)(this.#sessionId, response);
     // A question without choices is shown as text; it is answered on the website.
@@ -108,9 +108,8 @@ export class Approvals {
     try {
       const outcome = await this.#outcome(request, withdrawn.signal);
       if (!this.#asked.delete(requestId) || outcome === "gone") return;
-      const path = `copilot/session/${portalSessionId}/${isQuestion ? "question" : "permission"}`;
       const body = (isQuestion ? questionAnswer : permissionAnswer)(requestId, outcome);
-      if (body) await this.#portal.call(path, { body: JSON.stringify(body) });
+      if (body) await this.#portal.call("copilot/permission/answer", { body: JSON.stringify(body) });
     } catch (error) {
       this.#log.info({ error: String(error) }, "an answer came too late");
     }

@@ -282,10 +282,7 @@ export class EditorSession {
       batch = [];
       await this.#tell(this.#translator.translate(told));
     };
-    this.#approvals.receive(
-      this.#portalId,
-      events.map(({ data }) => data),
-    );
+    this.#approvals.receive(events.map(({ data }) => data));
     for (const { data } of events) {
       batch.push(data);
       const meaning = this.#requests.take(data);

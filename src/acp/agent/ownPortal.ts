@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../../log.js";
 import { stateFolder } from "../../options.js";
 import { readAddress } from "../../portalAddress.js";
-import { oneDeeper } from "./nesting.js";
+import { oneDeeper } from "../nesting.js";
 import { PortalGone } from "./rpcErrors.js";
 
 export interface OwnPortalOptions {

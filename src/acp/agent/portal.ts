@@ -144,7 +144,7 @@ export class Portal {
 
 function refusalOf(body: object, status = 401): PortalRefusal {
   const code = String(Reflect.get(body, "error"));
-  const message = String(Reflect.get(body, "message") ?? code);
+  const message: unknown = Reflect.get(body, "message");
   const hint = status === 401 ? " (give the portal's token with --token or PORTAL_TOKEN)" : "";
-  return new PortalRefusal(code, `${message}${hint}`, status);
+  return new PortalRefusal(code, typeof message === "string" ? `${message}${hint}` : undefined, status);
 }

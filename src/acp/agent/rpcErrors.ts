@@ -1,13 +1,23 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 
+/** The portal gives only the name of an error that scripts expect. */
+const sentences: Readonly<Record<string, string>> = {
+  WorkingDirectoryNotAbsolutePath: "cwd must be an absolute path",
+  WorkingDirectoryNotExists: "cwd must be a folder that exists",
+  ModelIdNotFound: "There is no such model any more",
+  TaskNotFound: "There is no such task.",
+  JobNotFound: "There is no such job.",
+  UserInputRequired: "It needs an input.",
+};
+
 /** The portal answered that it cannot or will not. */
 export class PortalRefusal extends Error {
   readonly code: string;
   /** The portal is just starting or stopping. */
   readonly isTemporary: boolean;
 
-  constructor(code: string, message: string, status = 200) {
-    super(message);
+  constructor(code: string, message: string | undefined, status = 200) {
+    super(message ?? sentences[code] ?? code);
     this.code = code;
     this.isTemporary = status >= 500;
   }

@@ -126,8 +126,9 @@ async function runJob({ name, input, place, turn, signal, portal, approvals, tel
   );
   const progress = new JobProgress(new Map(tasks.map(task => [task.workIdInJob, task.taskName])));
   for await (const events of follow(portal, `${path}/events`, { after: "", signal, all: true })) {
-    for (const { data } of events) if (data.source === "session") approvals.receive(String(data.id), [data]);
-    await tell(...progress.take(events.map(({ data }) => data)));
+    const responses = events.map(({ data }) => data);
+    approvals.receive(responses);
+    await tell(...progress.take(responses));
   }
   const link = `${portal.url}/jobTracking.html?jobName=${encodeURIComponent(name)}&jobId=${jobId}`;
   await tell(...progress.finish(), message(`Job ${name} ${progress.outcome}\n\n[What it did](${link})`));

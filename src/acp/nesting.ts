@@ -1,4 +1,4 @@
-import { StartError } from "../../startError.js";
+import { StartError } from "../startError.js";
 
 /** How many portals there are above this program: each one that starts an ACP agent adds one. */
 export const depthVariable = "COPILOT_PORTAL_ACP_DEPTH";
