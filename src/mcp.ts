@@ -3,9 +3,7 @@ import "./orchestrator/quietConsole.js";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { ownerMarker, sweepOrphans } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
-import { RuntimePool } from "./backends/runtime.js";
 import { keepAliveTimeoutMs } from "./listen.js";
 import { createLog, type Log } from "./log.js";
 import { createOrchestrator, type OrchestratorModule } from "./orchestrator/createOrchestrator.js";
@@ -48,14 +46,14 @@ async function serveHttp(module: OrchestratorModule, config: OrchestratorConfig,
 }
 
 async function serve(config: OrchestratorConfig, log: Log): Promise<void> {
-  const { module, stop } = await start(config, log);
+  const module = createOrchestrator({ config, log });
   let stopping = false;
   const end = (reason: string) => {
     if (stopping) return;
     stopping = true;
     log.info({ reason }, "stopping");
     setTimeout(() => process.exit(0), stopTimeoutMs).unref();
-    void stop().finally(() => process.exit(0));
+    void module.close().finally(() => process.exit(0));
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => end(signal));
   process.on("uncaughtException", error => log.error({ err: error }, "unexpected failure"));
@@ -67,22 +65,10 @@ async function serve(config: OrchestratorConfig, log: Log): Promise<void> {
   await module.serveStdio();
 }
 
-async function start(config: OrchestratorConfig, log: Log) {
-  const marker = await ownerMarker(`mcp:${config.repoRoot}`);
-  sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
-  const runtimes = new RuntimePool({ marker, log });
-  const module = createOrchestrator({ config, log, runtimes });
-  async function stop(): Promise<void> {
-    await module.close();
-    await runtimes.stop(1000);
-  }
-  return { module, stop };
-}
-
 async function health(config: OrchestratorConfig, log: Log): Promise<void> {
-  const { module, stop } = await start(config, log);
+  const module = createOrchestrator({ config, log });
   const available = await module.invoker.isAvailable();
-  await stop();
+  await module.close();
   process.stderr.write(available ? "ok\n" : "The Copilot runtime is not available\n");
   process.exit(available ? 0 : 1);
 }

@@ -107,9 +107,6 @@ describe("a chain of agents", () => {
     const unknown = await callTool(client, "run_with_orchestrator", { ...args, agentChain: ["A", "nobody"] });
     assert.equal(unknown.error.code, "AGENT_NOT_FOUND");
     assert.equal(invoker.calls.length, 3);
-    await assert.rejects(module.orchestrator.runWithExplicitChain("hello", []), {
-      code: "ORCHESTRATION_FAILED",
-    });
   });
 });
 

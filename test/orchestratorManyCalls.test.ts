@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LoggingMessageNotificationSchema, type Progress } from "@modelcontextprotocol/sdk/types.js";
 import { callTool, connectClient, startModule } from "./support/orchestrator.js";
-import { agentText } from "./support/orchestratorRepo.js";
 
 const three = "Review src/cart.ts for code quality, test coverage and documentation gaps";
 
@@ -85,18 +84,5 @@ describe("many at once", () => {
       invoker.calls.map(({ prompt }) => prompt),
       Array.from({ length: 36 }, (_, i) => `Number ${i}`),
     );
-  });
-
-  test("two repositories side by side know nothing of each other", async t => {
-    const one = await startModule(t, { files: { "a.md": agentText("name: one\ndescription: x") } });
-    const two = await startModule(t, { files: { "a.md": agentText("name: two\ndescription: x") } });
-    const names = async ({ module }: typeof one) =>
-      (await callTool(await connectClient(t, module), "list_agents")).data.agents.map(
-        (a: { name: string }) => a.name,
-      );
-    assert.deepEqual(await Promise.all([names(one), names(two)]), [["one"], ["two"]]);
-    await one.module.close();
-    await one.module.close();
-    assert.deepEqual(await names(two), ["two"]);
   });
 });

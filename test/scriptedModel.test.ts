@@ -253,9 +253,10 @@ test("a sub-agent, a finished background command and a compaction are told apart
 
 test("a reader that stops reading stops the model", async t => {
   const gate = barrier();
-  const { baseUrl, apiKey, requests } = await startScriptedModel(t, {
+  const model = await startScriptedModel(t, {
     script: () => [{ text: "x".repeat(64 * 1024 * 1024), chunkSize: 65_536 }, gate.step],
   });
+  const { baseUrl, apiKey } = model;
   const client = httpRequest(`${baseUrl}/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}` },
@@ -271,7 +272,7 @@ test("a reader that stops reading stops the model", async t => {
   const first = await Promise.race([gate.reached.then(() => "flooded"), Promise.resolve("waiting")]);
   assert.equal(first, "waiting");
   response.destroy();
-  assert.equal(await requests[0]?.end, "hungUp");
+  assert.equal(await model.requests[0]?.end, "hungUp");
 });
 
 test("it lists its models, and refuses a wrong key and an unknown path", async t => {

@@ -16,6 +16,7 @@ import { extractKeywords } from "./keywords.js";
 import { createMcpServer } from "./mcpServer.js";
 import { Orchestrator } from "./orchestrator.js";
 import type { OrchestratorConfig } from "./orchestratorConfig.js";
+import { type OwnRuntimes, ownRuntimes } from "./ownRuntimes.js";
 import { type McpTool, orchestratorTools, type RecordRun } from "./tools.js";
 
 export interface CreateOptions {
@@ -23,7 +24,7 @@ export interface CreateOptions {
   log: Log;
   /** A client of the host; it is never stopped from here. */
   copilotClient?: CopilotClient;
-  /** The host's runtimes, where they die and are replaced; one of these three is needed. */
+  /** The host's runtimes, where they die and are replaced. Without any of these three it has its own. */
   runtimes?: RuntimeSource;
   /** Runs agents instead of the Copilot runtime. */
   invoker?: Invoker;
@@ -37,38 +38,46 @@ export interface CreateOptions {
   moreTools?: () => readonly McpTool[];
 }
 
-function sourceOf({ copilotClient, runtimes }: CreateOptions): RuntimeSource {
-  if (runtimes) return runtimes;
-  if (copilotClient) {
-    return {
-      async use() {
-        await copilotClient.start();
-        return { client: copilotClient, attach: () => {} };
-      },
-    };
-  }
-  throw new Error("createOrchestrator needs runtimes, copilotClient or invoker.");
+/** Those of a host are never stopped from here. */
+function runtimesOf({ copilotClient, runtimes, config, log }: CreateOptions): OwnRuntimes {
+  const stop = async () => {};
+  if (runtimes) return { use: () => runtimes.use(), stop };
+  if (!copilotClient) return ownRuntimes(config.repoRoot, log);
+  return {
+    async use() {
+      await copilotClient.start();
+      return { client: copilotClient, attach: () => {} };
+    },
+    stop,
+  };
+}
+
+/** Who runs the agents, and how what they run on is ended. */
+function invokerOf(options: CreateOptions): { invoker: Invoker; close(): Promise<void> } {
+  const { config, log, permissionHandler } = options;
+  if (options.invoker) return { invoker: options.invoker, close: async () => {} };
+  const runtimes = runtimesOf(options);
+  const models = options.models ?? configuredModels(config, log);
+  const invoker = new CopilotInvoker({ config, log, runtimes, models, permissionHandler });
+  return {
+    invoker,
+    async close() {
+      await invoker.close();
+      await runtimes.stop();
+    },
+  };
 }
 
 /** The module's parts, put together for one repository. Two of them can live side by side. */
 export function createOrchestrator(options: CreateOptions) {
-  const { config, log, clock = systemClock, permissionHandler } = options;
+  const { config, log, clock = systemClock } = options;
   const folder = new AgentFolder({
     repoRoot: config.repoRoot,
     allowMcpServers: config.allowAgentMcpServers,
     log,
     nowMs: () => clock.monotonicMs(),
   });
-  const own = options.invoker
-    ? undefined
-    : new CopilotInvoker({
-        config,
-        log,
-        runtimes: sourceOf(options),
-        models: options.models ?? configuredModels(config, log),
-        permissionHandler,
-      });
-  const invoker: Invoker = options.invoker ?? (own as CopilotInvoker);
+  const { invoker, close: closeInvoker } = invokerOf(options);
   const runner = new AgentRunner(config, invoker, clock);
   const orchestrator = new Orchestrator({ config, runner, clock, agents: () => folder.current() });
   const tools = [
@@ -138,7 +147,7 @@ export function createOrchestrator(options: CreateOptions) {
         folder.close();
         await Promise.all(routers.map(router => router.close()));
         await Promise.all([...servers].map(server => server.close()));
-        await own?.close();
+        await closeInvoker();
       })();
       return closing;
     },

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepAliveTimeoutMs } from "../../listen.js";
 import type { Log } from "../../log.js";
 import { type ModelRequest, readModelRequest } from "./modelRequest.js";
 import { Reply } from "./reply.js";
@@ -38,7 +39,7 @@ const defaultPace: Pace = { chunkSize: 16, delayMs: 0 };
 
 /** An OpenAI-compatible model on a free loopback port whose replies come from a script. */
 export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedServer> {
-  const server = createServer((incoming, response) => {
+  const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (incoming, response) => {
     handle(options, incoming, response).catch(error => {
       options.log?.error({ err: error }, "The scripted model could not answer");
       // 400, because the runtime asks again and again after a 500.
