@@ -12,7 +12,7 @@ import { StartError } from "./startError.js";
 import { withTimeout } from "./withTimeout.js";
 
 /** Together less than the five seconds after which an editor ends its agents. */
-const closeTimeoutMs = 1200;
+const closeTimeoutMs = 2000;
 const exitTimeoutMs = 4500;
 
 async function serve(options: AgentOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { SessionConfigOption } from "@agentclientprotocol/sdk";
+import type { McpServer, SessionConfigOption } from "@agentclientprotocol/sdk";
 import { type AcpClient, rpcErrorOf, spawnAcp, startAcp, textOf, toolUpdates } from "./support/acpClient.js";
 import { portalWithModel } from "./support/restSession.js";
 import { barrier, byPrompt, fault, runShell, type Script } from "./support/scriptedModel.js";
@@ -149,6 +149,17 @@ test("An editor uses the models of a portal", async t => {
     const { request } = await model.waitForRequest(({ userText }) => userText.includes("Compare"));
     const said = "Compare \ufffd\n[a.ts](file:///src/a.ts)\nfile:///src/b.ts:\n```\nconst b = `1`;\n```";
     assert.ok(request.userText.includes(said), request.userText);
+  });
+
+  await t.test("MCP servers of the editor are not used, and the user is told so once", async t => {
+    const editor = await startAcp(t, { args, capabilities: { session: { notices: {} } } });
+    const mcpServers: McpServer[] = [{ name: "files", command: "files-server", args: [], env: [] }];
+    const { sessionId } = await editor.agent.request("session/new", { cwd: workingDirectory, mcpServers });
+    await editor.prompt(sessionId, "hello");
+    await editor.prompt(sessionId, "hello again");
+    const notices = editor.updates(sessionId).filter(({ sessionUpdate }) => sessionUpdate === "notice");
+    assert.equal(notices.length, 1);
+    assert.match(JSON.stringify(notices), /MCP servers of the editor are not used/);
   });
 
   await t.test("a failed turn is an error with the provider's words, and the session goes on", async t => {

@@ -208,6 +208,19 @@ test("The end of stdin stops the sessions of the connection, and no others", asy
   assert.deepEqual([await statusOf(sessionId), await statusOf(bystander.id)], ["Closed", "Idle"]);
 });
 
+test("A session that is just starting when the editor leaves does not stay", async t => {
+  const { portal, workingDirectory } = await portalWithModel(t, byPrompt({}));
+  const editor = await startAcp(t, { args: ["--server", portal.url] });
+  await editor.newSession(workingDirectory);
+  editor.newSession(workingDirectory).catch(() => undefined);
+  // Answered behind the request for the session, which is therefore under way.
+  await editor.agent.request("session/list", {});
+  editor.child.stdin?.end();
+  assert.equal(await editor.exited, 0);
+  const open = await portal.api<{ sessions: unknown[] }>("copilot/session/history?status=open");
+  assert.deepEqual(open.body.sessions, []);
+});
+
 test("The command line", async t => {
   await t.test("names what is wrong, and stdout stays empty", async t => {
     for (const [args, words] of [

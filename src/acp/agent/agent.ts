@@ -33,6 +33,7 @@ const mcpNotice =
 export class PortalAgent {
   readonly #options: PortalAgentOptions;
   readonly #sessions = new Map<string, EditorSession>();
+  readonly #starting = new Set<Promise<unknown>>();
   #capabilities: ClientCapabilities = {};
 
   constructor(options: PortalAgentOptions) {
@@ -43,11 +44,14 @@ export class PortalAgent {
     return this.#app().connect(stream);
   }
 
-  /** Ends every session of this connection. */
+  /** Ends every session of this connection, also those that are just starting. */
   async closeAll(): Promise<void> {
-    const sessions = [...this.#sessions.values()];
-    this.#sessions.clear();
-    await Promise.allSettled(sessions.map(session => session.close()));
+    const closeOpen = async () => {
+      const sessions = [...this.#sessions.values()];
+      this.#sessions.clear();
+      await Promise.allSettled(sessions.map(session => session.close()));
+    };
+    await Promise.all([closeOpen(), Promise.allSettled(this.#starting).then(closeOpen)]);
   }
 
   #app(): AgentApp {
@@ -66,7 +70,11 @@ export class PortalAgent {
         };
       })
       .onRequest("authenticate", () => ({}))
-      .onRequest("session/new", parseNewSession, ({ params, client }) => this.#newSession(params, client))
+      .onRequest("session/new", parseNewSession, ({ params, client }) => {
+        const starting = this.#newSession(params, client).finally(() => this.#starting.delete(starting));
+        this.#starting.add(starting);
+        return starting;
+      })
       .onRequest("session/prompt", ({ params, signal }) =>
         this.#session(params.sessionId).prompt(params.prompt, signal),
       )
