@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import { startAcp, textOf, toolUpdates } from "./support/acpClient.js";
+import { tempFolder } from "./support/cleanup.js";
+import { entryOf, task } from "./support/jobs.js";
 import { portalWithModel } from "./support/restSession.js";
 import { byPrompt, callTool, runShell } from "./support/scriptedModel.js";
 import type { AnyResponse } from "./support/sse.js";
@@ -41,10 +45,17 @@ test("The user at the editor decides what an agent may do", async t => {
       request => [{ text: `You chose: ${request.toolResults.at(-1)?.content}` }],
     ],
   });
+  const entry = entryOf({
+    models: { driving: "plain-model" },
+    tasks: { hello: { prompt: ["say hello"], model: { category: "driving" } } },
+    jobs: { hello: { work: task("hello") } },
+  });
+  const entryFile = join(await tempFolder(t), "entry.json");
+  await writeFile(entryFile, JSON.stringify(entry));
   const { portal, workingDirectory } = await portalWithModel(
     t,
     { script, models: ["plain-model"] },
-    { args: ["--permissions", "ask"] },
+    { args: ["--permissions", "ask", "--entry", entryFile] },
   );
   const args = ["--server", portal.url];
   const pending = async () =>
@@ -141,6 +152,24 @@ test("The user at the editor decides what an agent may do", async t => {
     await editor.prompt(sessionId, "ask me");
     assert.ok(questions.includes("Which colour?"), questions.join());
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /You chose: .*blue/);
+  });
+
+  await t.test("what a job wants to do is asked in the editor that has started it", async t => {
+    const asked: RequestPermissionRequest[] = [];
+    const editor = await startAcp(t, {
+      args,
+      onPermission(request) {
+        asked.push(request);
+        return select("allow_once");
+      },
+    });
+    const { sessionId } = await editor.newSession(workingDirectory);
+    assert.deepEqual(await editor.prompt(sessionId, "/job hello"), { stopReason: "end_turn" });
+    assert.deepEqual(
+      asked.map(request => [request.sessionId, request.toolCall.title]),
+      [[sessionId, "echo hello from the shell"]],
+    );
+    assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /Job hello succeeded/);
   });
 
   await t.test("the editor's own setting counts for its sessions", async t => {
