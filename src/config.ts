@@ -103,6 +103,8 @@ const configSchema = {
       },
       additionalProperties: false,
     },
+    // Checked agent by agent, because one that is wrong must not keep the portal from starting.
+    acpAgents: {},
   },
   additionalProperties: false,
 };
@@ -136,7 +138,8 @@ function explain({ keyword, instancePath, params, message }: ErrorObject): strin
   }
 }
 
-function problemsBySchema(schema: object, value: unknown): string[] {
+/** Every way in which a value does not fit a schema, each with its JSON path and without the value. */
+export function problemsBySchema(schema: object, value: unknown): string[] {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
   ajv.addFormat("http-url", isHttpUrl);
   const validate = ajv.compile(schema);
@@ -163,7 +166,8 @@ export function providerProblems(value: unknown): string[] {
   return problemsBySchema(providerSchema, value);
 }
 
-function parseJson(file: string): unknown {
+/** Throws a StartError that quotes nothing of the file. */
+export function parseJson(file: string): unknown {
   let content: string;
   try {
     content = readFileSync(file, "utf8");

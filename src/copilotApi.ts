@@ -72,6 +72,17 @@ export async function openSession(id: string): Promise<PortalSession> {
   return session;
 }
 
+/** A session that goes on with a conversation that the agent knows. */
+export async function loadSession(
+  modelId: string,
+  workingDirectory: string,
+  known: { agentSessionId: string; replay: boolean },
+): Promise<PortalSession> {
+  await checkWorkingDirectory(workingDirectory);
+  await sessions().registry.ready;
+  return sessions().registry.start(modelId, workingDirectory, undefined, undefined, known);
+}
+
 async function knownSession(id: string): Promise<SessionRecord> {
   await sessions().registry.ready;
   const record = await sessions().registry.find(id);
@@ -152,7 +163,16 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       answers: {
         json: either(
           object({ sessionId: text }),
-          domainError("ModelIdNotFound", "WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
+          domainError(
+            "ModelIdNotFound",
+            "WorkingDirectoryNotAbsolutePath",
+            "WorkingDirectoryNotExists",
+            "AgentNotAvailable",
+            "AgentStartTimeout",
+            "AgentProtocolMismatch",
+            "AgentAuthenticationRequired",
+            "AgentError",
+          ),
         ),
       },
       handler: ({ params, query, body }) => startFromBody(params.modelId, body, query.permissions),

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { agentSecrets, readAgentsFile } from "./acp/client/agentSettings.js";
 import { ownerMarker } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
 import { readConfig } from "./config.js";
@@ -27,7 +28,9 @@ async function start(): Promise<void> {
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
   const policy = readPolicy(config.permissions?.policy);
   const token = options.auth ? chosenToken(process.env) : undefined;
-  const log = createLog(options.logLevel, knownSecrets(config.providers, process.env, token));
+  const agents = readAgentsFile(options.configFile, process.env);
+  const secrets = [...knownSecrets(config.providers, process.env, token), ...agentSecrets(agents)];
+  const log = createLog(options.logLevel, secrets);
   const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
 

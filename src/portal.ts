@@ -1,5 +1,10 @@
 import { join } from "node:path";
 import type { Express } from "express";
+import { AcpAgents } from "./acp/client/acpAgents.js";
+import { AcpHost } from "./acp/client/acpHost.js";
+import { acpSessionRoutes } from "./acp/client/acpSessionRoutes.js";
+import { agentRoutes } from "./acp/client/agentRoutes.js";
+import { readAgentsFile } from "./acp/client/agentSettings.js";
 import { JobToolServer } from "./acp/jobTools/jobToolServer.js";
 import { healthOf } from "./api/health.js";
 import { modelRoutes } from "./api/modelRoutes.js";
@@ -70,7 +75,20 @@ export function createPortal(parts: PortalOptions): Portal {
   const demo = demoBackend(log);
   const github = gitHubBackend(async () => (await runtimes.use()).client);
   const own = providerBackends(config.providers, process.env);
-  const models = createCatalog({ backends: [github, ...own, ...(options.demo ? [demo] : [])], demo, log });
+  const secrets = knownSecrets(config.providers, process.env, token);
+  const { PORTAL_TOKEN: _, ...agentEnv } = process.env;
+  const acpAgents = new AcpAgents({
+    read: () => readAgentsFile(options.configFile, process.env),
+    env: agentEnv,
+    marker,
+    secrets,
+    log,
+  });
+  const models = createCatalog({
+    backends: [github, ...own, ...(options.demo ? [demo] : []), acpAgents.backend],
+    demo,
+    log,
+  });
 
   const logs = new LiveLogs(store, log);
   const records = new SessionRecords(store);
@@ -80,15 +98,15 @@ export function createPortal(parts: PortalOptions): Portal {
     catalog: models,
     runtimes,
     approvals,
-    secrets: knownSecrets(config.providers, process.env, token),
+    secrets,
     toolOutputDirectory: join(options.dataDir, "tool-output"),
     log,
   });
+  const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
+  const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
   const { permissions } = options;
-  const sessions = installSessions(
-    { records, catalog: models, hostOf: () => copilot, log, approvals, permissions },
-    logs,
-  );
+  const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
+  const sessions = installSessions({ records, catalog: models, hostOf, log, approvals, permissions }, logs);
 
   const engine = new JobEngine(
     { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
@@ -111,8 +129,6 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
-  const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
-
   const routes = [
     ...portalRoutes({
       stop: () => void shutdown.stop(0, true),
@@ -125,6 +141,8 @@ export function createPortal(parts: PortalOptions): Portal {
     ...jobRoutes({ logs, catalog: models }),
     ...agents.routes,
     ...jobTools.routes(),
+    ...agentRoutes({ agents: acpAgents, catalog: models }),
+    ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({
@@ -136,12 +154,13 @@ export function createPortal(parts: PortalOptions): Portal {
     allowedHosts: [...options.allowedHosts, ...hostsOf(options.host, port)],
     stopping: () => shutdown.stopping,
   });
+  const stopAgents = () => Promise.all([runtimes.stop(700), acpAgents.close({ exitMs: 700, killMs: 500 })]);
   // Together less than five seconds.
   const stages = [
     { name: "jobs", timeoutMs: 700, stop: () => engine.close({ pause: shutdown.byUser }) },
     { name: "agents", timeoutMs: 300, stop: () => agents.close() },
     { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
-    { name: "agent processes", timeoutMs: 1600, stop: () => runtimes.stop(700) },
+    { name: "agent processes", timeoutMs: 1600, stop: stopAgents },
     { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
     { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { packageRoot } from "../src/paths.js";
+import { fakeAgent } from "./support/acp.js";
 import {
   type DocumentedCall,
   documentedCalls,
@@ -64,6 +65,32 @@ function findOperation(
   return { path: found, operation };
 }
 
+/** An agent that knows one conversation. */
+async function configWithAgent(folder: string): Promise<string> {
+  const memory = join(folder, "memory");
+  await mkdir(memory);
+  await writeFile(join(memory, "747c0a52.json"), JSON.stringify({ prompts: ["Fix the build"] }));
+  const gemini = fakeAgent(
+    {
+      modes: { currentModeId: "default", availableModes: [{ id: "default" }, { id: "plan" }] },
+      configOptions: [
+        {
+          type: "select",
+          id: "model",
+          category: "model",
+          currentValue: "pro",
+          options: [{ value: "flash" }, { value: "pro" }],
+        },
+      ],
+    },
+    { title: "Gemini" },
+    memory,
+  );
+  const file = join(folder, "portal.config.json");
+  await writeFile(file, JSON.stringify({ acpAgents: { gemini } }));
+  return file;
+}
+
 describe("API.md", () => {
   test("tells the truth: every curl line works and answers as its example and its schema say", async t => {
     const text = await readFile(join(packageRoot, "API.md"), "utf8");
@@ -79,7 +106,10 @@ describe("API.md", () => {
         "Ask me": [[callTool("ask_user", { question: "Which colour?" })], [{ text: "Thank you." }]],
       }),
     );
-    const portal = await startPortal(t, { model, args: ["--test"] });
+    const portal = await startPortal(t, {
+      model,
+      args: ["--test", "--config", await configWithAgent(folder)],
+    });
     const { paths } = (await portal.api<{ paths: Paths }>("openapi.json")).body;
     const values = new Map<string, string>();
     const ajv = new Ajv2020();

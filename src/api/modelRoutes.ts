@@ -7,6 +7,7 @@ const model = object({
   name: text,
   multiplier: number,
   backend: oneOfTexts("github", "provider", "demo", "acp"),
+  "agent?": text,
 });
 const notice = object({ level: oneOfTexts("info", "warning", "error"), message: text });
 

@@ -75,7 +75,11 @@ export class RuntimePool {
     // One that is just starting and never answers is found by its marker below.
     await withTimeout(Promise.resolve(this.#current), timeoutMs, "").catch(() => {});
     await Promise.all([...this.#runtimes].map(runtime => runtime.stop(timeoutMs)));
-    const ended = await endOwnedProcesses(owner => owner.startsWith(`${this.#options.marker}/`));
+    // The agents that speak ACP have their own way to end.
+    const { marker } = this.#options;
+    const ended = await endOwnedProcesses(
+      owner => owner.startsWith(`${marker}/`) && !owner.startsWith(`${marker}/acp-`),
+    );
     if (ended.length > 0) this.#options.log.info({ pids: ended }, "Ended commands that agents left running");
   }
 

@@ -50,6 +50,7 @@ export class PortalSession implements ICopilotSession {
   readonly log: LiveLog;
   readonly #parts: SessionParts;
   #agent: AgentSession | undefined;
+  #attaching: Promise<AgentSession> | undefined;
   /** Requests run one after the other; each waits for the one before, whatever became of it. */
   #queue: Promise<unknown> = Promise.resolve();
   /** Requests that were accepted and have not come to their `onIdle`. */
@@ -133,9 +134,28 @@ export class PortalSession implements ICopilotSession {
   /** Has an agent session now, so that a first request need not wait and a wrong set-up shows at once. */
   async attach(
     conversation: OpenSession["conversation"],
-    options: Pick<OpenSession, "replay"> = {},
+    options: Pick<OpenSession, "load"> = {},
   ): Promise<AgentSession> {
     if (this.#agent && usable.includes(this.#agent.state)) return this.#agent;
+    this.#attaching ??= this.#open(conversation, options).finally(() => {
+      this.#attaching = undefined;
+    });
+    return this.#attaching;
+  }
+
+  /** Leaves the agent for good; what is running is ended first, and told why where the user did not ask for it. */
+  async stop(reason?: string): Promise<void> {
+    this.#stopped = true;
+    this.#stopReason = reason;
+    await this.#agent?.stop();
+    await this.#queue;
+    this.#parts.approvals.sessionEnded(this.id);
+  }
+
+  async #open(
+    conversation: OpenSession["conversation"],
+    options: Pick<OpenSession, "load">,
+  ): Promise<AgentSession> {
     const { id, modelId, backend, workingDirectory, settings, owner } = this.record;
     this.#agent = await this.#parts.hostOf(backend).open({
       sessionId: id,
@@ -148,17 +168,9 @@ export class PortalSession implements ICopilotSession {
       saveSettings: change => this.#saveSettings(change),
       owner,
       asker: this,
+      say: text => void this.query(text).catch(() => undefined),
     });
     return this.#agent;
-  }
-
-  /** Leaves the agent for good; what is running is ended first, and told why where the user did not ask for it. */
-  async stop(reason?: string): Promise<void> {
-    this.#stopped = true;
-    this.#stopReason = reason;
-    await this.#agent?.stop();
-    await this.#queue;
-    this.#parts.approvals.sessionEnded(this.id);
   }
 
   async #saveSettings(change: Partial<SessionSettings>): Promise<void> {
@@ -212,7 +224,22 @@ export class PortalSession implements ICopilotSession {
 
   /** `onIdle` is written by the turn itself, behind a possible `sessionError`, so that it is always the last. */
   #callbacks(): SessionCallbacks {
-    return { ...logCallbacks(response => void this.push(response)), onUsage: usage => this.#used(usage) };
+    const push = (response: LiveResponse) => void this.push(response);
+    return {
+      ...logCallbacks(push),
+      onUsage: usage => this.#used(usage),
+      onOther: response => {
+        push(response);
+        if ("callback" in response && response.callback === "onSessionInfo") this.#titled(response.title);
+      },
+    };
+  }
+
+  /** The agent's title is better than none. */
+  #titled(title: unknown): void {
+    if (this.record.title !== "" || typeof title !== "string") return;
+    this.record.title = titleOf(title);
+    void this.#parts.records.rename(this.id, this.record.title).catch(() => undefined);
   }
 
   #used(usage: TurnUsage): void {

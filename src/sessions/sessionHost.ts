@@ -9,8 +9,8 @@ export interface OpenSession {
   workingDirectory: string;
   /** `known`: go on with the conversation that the session already has. */
   conversation: "new" | "known";
-  /** Show a known conversation from its beginning: it was not held in this portal. */
-  replay?: boolean;
+  /** The user wants exactly this known conversation, and whether its past is to be shown. */
+  load?: { replay: boolean };
   callbacks: SessionCallbacks;
   /** As they are in the session's record. */
   settings: SessionSettings;
@@ -19,6 +19,8 @@ export interface OpenSession {
   owner: string | null;
   /** Who asks for permission. */
   asker: Asker;
+  /** Sends a request in the user's name, behind those that wait. */
+  say(text: string): void;
 }
 
 /** What can open agent sessions: the Copilot runtime, or the agents that speak ACP. */

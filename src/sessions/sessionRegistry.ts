@@ -38,16 +38,19 @@ export class SessionRegistry {
     return [...this.#sessions.values()];
   }
 
-  /** A caller that must find the session again after a death chooses its id. */
+  /** A caller that must find the session again after a death chooses its id. `known` is a conversation of the agent. */
   async start(
     modelId: string,
     workingDirectory: string,
     owned?: OwnedSession,
     permissions?: PermissionPolicy,
+    known?: { agentSessionId: string; replay: boolean },
   ): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
     if (!found)
       throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
+    if (known && found.model.backend !== "acp")
+      throw PortalError.domain("NotSupported", "Only ACP agents load conversations.");
     const { policyFor } = this.#parts.hostOf(found.model.backend);
     const policy = permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
     const now = new Date();
@@ -66,13 +69,18 @@ export class SessionRegistry {
       closedAt: null,
       usage: noUsage(),
       pendingRequests: 0,
-      settings: { permissions: policy },
+      settings: {
+        permissions: policy,
+        ...(known && { acp: { agentSessionId: known.agentSessionId } }),
+      },
     };
     const log = await this.#logs.openOrCreate("session", id);
     const session = new PortalSession(record, log, this.#parts);
+    const attach = () =>
+      known ? session.attach("known", { load: { replay: known.replay } }) : session.attach("new");
     try {
       // In this order, since the agent session may have settings to save.
-      await Promise.all([this.#parts.records.insert(record), session.attach("new")]);
+      await Promise.all([this.#parts.records.insert(record), attach()]);
     } catch (error) {
       // Nobody has its id, so nobody would ever close it.
       await this.#parts.records.setStatus(id, "closed");

@@ -1,0 +1,120 @@
+import { fieldsOf, listOf, textOf } from "./fields.js";
+
+/** A block or a result longer than this is cut: nobody reads it, and pages could not show it. */
+export const maxTextChars = 1_000_000;
+const truncated = "\n… truncated";
+
+export function cut(text: string): string {
+  return text.length > maxTextChars ? text.slice(0, maxTextChars) + truncated : text;
+}
+
+/** A content block of the protocol as text. */
+export function blockText(content: unknown): string {
+  const block = fieldsOf(content);
+  const name = textOf(block.title) ?? textOf(block.name);
+  switch (block.type) {
+    case "text":
+      return textOf(block.text) ?? "";
+    case "image":
+    case "audio":
+      return `[${block.type}: ${textOf(block.mimeType) ?? "unknown type"}]`;
+    case "resource_link":
+      return `[${name ?? textOf(block.uri) ?? "link"}](${textOf(block.uri) ?? ""})`;
+    case "resource": {
+      const { text, uri } = fieldsOf(block.resource);
+      return textOf(text) ?? `[resource: ${textOf(uri) ?? "without address"}]`;
+    }
+    default:
+      // A kind of a later version may still be text.
+      return textOf(block.text) ?? (textOf(block.type) ? `[${block.type}]` : "");
+  }
+}
+
+export interface Diff {
+  path: string;
+  oldText: string | null;
+  newText: string;
+}
+
+export function diffsOf(content: unknown): Diff[] {
+  return listOf(content)
+    .map(fieldsOf)
+    .filter(({ type }) => type === "diff")
+    .map(({ path, oldText, newText }) => ({
+      path: textOf(path) ?? "",
+      oldText: textOf(oldText) ?? null,
+      newText: textOf(newText) ?? "",
+    }));
+}
+
+/** The content of a tool call as text; terminals are looked up. */
+export function toolText(content: unknown, terminalText: (terminalId: string) => string): string {
+  const parts = listOf(content).map(item => {
+    const fields = fieldsOf(item);
+    if (fields.type === "diff") return diffsOf([item]).map(unifiedDiff).join("");
+    if (fields.type === "terminal") return terminalText(textOf(fields.terminalId) ?? "");
+    return blockText(fields.type === "content" ? fields.content : item);
+  });
+  return cut(parts.filter(part => part !== "").join("\n"));
+}
+
+const contextLines = 3;
+
+/** One hunk from the first to the last line that differs. */
+export function unifiedDiff({ path, oldText, newText }: Diff): string {
+  const before = linesOf(oldText ?? "");
+  const after = linesOf(newText);
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  const from = Math.max(0, head - contextLines);
+  const keep = Math.max(0, tail - contextLines);
+  const lines = [
+    ...before.slice(from, head).map(line => ` ${line}`),
+    ...before.slice(head, before.length - tail).map(line => `-${line}`),
+    ...after.slice(head, after.length - tail).map(line => `+${line}`),
+    ...before.slice(before.length - tail, before.length - keep).map(line => ` ${line}`),
+  ];
+  const range = (count: number) => `${count === 0 ? 0 : from + 1},${count}`;
+  const oldName = oldText === null || oldText === "" ? "/dev/null" : path;
+  const ranges = `-${range(before.length - keep - from)} +${range(after.length - keep - from)}`;
+  return `--- ${oldName}\n+++ ${path}\n@@ ${ranges} @@\n${lines.join("\n")}\n`;
+}
+
+function linesOf(text: string): string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+/** What is new in a text that replaces another: its rest, what a sliding window adds, or all of it. */
+export function deltaOf(before: string, after: string): string {
+  if (after === before) return "";
+  if (after.startsWith(before)) return after.slice(before.length);
+  const common = overlap(before, after);
+  if (common > 0) return after.slice(common);
+  return `${before.endsWith("\n") || before === "" ? "" : "\n"}…\n${after}`;
+}
+
+/** The length of the longest end of `before` that is a beginning of `after`, in linear time. */
+function overlap(before: string, after: string): number {
+  const length = Math.min(before.length, after.length);
+  const pattern = after.slice(0, length);
+  const failure = new Int32Array(length);
+  for (let i = 1, k = 0; i < length; i++) {
+    while (k > 0 && pattern[i] !== pattern[k]) k = failure[k - 1] ?? 0;
+    if (pattern[i] === pattern[k]) k++;
+    failure[i] = k;
+  }
+  let matched = 0;
+  for (const char of codeUnits(before.slice(before.length - length))) {
+    while (matched > 0 && (matched === length || char !== pattern[matched]))
+      matched = failure[matched - 1] ?? 0;
+    if (char === pattern[matched]) matched++;
+  }
+  return matched;
+}
+
+function* codeUnits(text: string): Generator<string> {
+  for (let i = 0; i < text.length; i++) yield text.charAt(i);
+}

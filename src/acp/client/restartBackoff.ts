@@ -1,0 +1,27 @@
+const waitsMs = [0, 1000, 2000, 5000, 10_000];
+const maxFailures = 5;
+const withinMs = 2 * 60_000;
+
+/** When an agent that fails again and again may be started again, and when it is given up. */
+export class RestartBackoff {
+  #failuresAtMs: number[] = [];
+
+  failed(nowMs: number): void {
+    this.#failuresAtMs = [...this.#failuresAtMs, nowMs].slice(-maxFailures);
+  }
+
+  /** A turn came to its end, or a person wants a new beginning. */
+  reset(): void {
+    this.#failuresAtMs = [];
+  }
+
+  /** Before the next start. */
+  get waitMs(): number {
+    return waitsMs[Math.min(this.#failuresAtMs.length, waitsMs.length) - 1] ?? 0;
+  }
+
+  isGivenUp(nowMs: number): boolean {
+    const [oldest] = this.#failuresAtMs;
+    return this.#failuresAtMs.length === maxFailures && oldest !== undefined && nowMs - oldest < withinMs;
+  }
+}

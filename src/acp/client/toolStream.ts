@@ -1,0 +1,257 @@
+import type { SessionCallbacks, ToolEndDetails, ToolStartDetails } from "../../copilotSession.js";
+import { BlockIds } from "../../sessions/blockIds.js";
+import { jobToolNames } from "../../sessions/jobTools.js";
+import { cut, deltaOf, diffsOf, maxTextChars, toolText, unifiedDiff } from "./contentText.js";
+import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields.js";
+
+interface Tool {
+  /** Its id in the portal; the agent may use its own id again. */
+  id: string;
+  ended: boolean;
+  content: unknown;
+  rawInput: Fields;
+  rawOutput: unknown;
+  kind: string | undefined;
+  /** The text of its content so far, and how much of it has been told. */
+  shown: string;
+  told: number;
+  /** The sub-agent whose calls are inside this one. */
+  subAgent: string | undefined;
+}
+
+/** Why tools end that the agent said nothing more about. */
+export type Unfinished = "cancelled" | "no_result" | "agent_exited";
+
+const unfinishedMessages: Readonly<Record<Unfinished, string>> = {
+  cancelled: "Cancelled",
+  no_result: "The agent did not report a result.",
+  agent_exited: "The agent exited before the tool had finished.",
+};
+
+const kinds = [
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "switch_mode",
+  "other",
+];
+const maxIdChars = 200;
+
+/** The portal's own tools have agent-specific prefixes: `portal-jobs-x`, `mcp__portal-jobs__x`. */
+export function jobToolIn(name: string): string | undefined {
+  if (!/portal[-_]jobs/i.test(name)) return undefined;
+  return jobToolNames.find(tool => new RegExp(`(?<![a-z])${tool}(?![a-z_])`).test(name));
+}
+
+export function toolNameOf({ name, title, kind }: Fields): string {
+  const shown = textOf(name) || textOf(title) || textOf(kind) || "tool";
+  return jobToolIn(shown) ?? shown;
+}
+
+export function kindOf(kind: unknown): string | undefined {
+  const text = textOf(kind);
+  return text === undefined ? undefined : kinds.includes(text) ? text : "other";
+}
+
+export function locationsOf(update: Fields): { path: string; line?: number }[] {
+  return listOf(update.locations).flatMap(location => {
+    const { path, line } = fieldsOf(location);
+    const number = numberOf(line);
+    return typeof path === "string" ? [{ path, ...(number !== undefined && { line: number }) }] : [];
+  });
+}
+
+function argumentsOf(update: Fields): string {
+  const { rawInput, title, kind } = update;
+  if (rawInput !== undefined && rawInput !== null) return cut(JSON.stringify(rawInput, undefined, 2));
+  const paths = locationsOf(update).map(({ path }) => path);
+  return JSON.stringify({ title, kind, ...(paths.length > 0 && { locations: paths }) }, undefined, 2);
+}
+
+/** A link that an agent gives itself, as far as any is known to. */
+function explicitParent({ parentToolCallId, _meta }: Fields): string | undefined {
+  const meta = fieldsOf(_meta);
+  return (
+    textOf(parentToolCallId) ??
+    textOf(meta.parentToolCallId) ??
+    textOf(fieldsOf(meta.claudeCode).parentToolUseId)
+  );
+}
+
+function subAgentOf({ _meta }: Fields): string | undefined {
+  return Object.values(fieldsOf(_meta))
+    .map(vendor => textOf(fieldsOf(vendor).agentId))
+    .find(id => id !== undefined);
+}
+
+/** Which tool calls run, what each has told, and what comes of it. */
+export class ToolStream {
+  readonly #callbacks: SessionCallbacks;
+  readonly #terminalText: (terminalId: string) => string;
+  readonly #ids: BlockIds;
+  /** By the agent's id: the latest call of that id. */
+  readonly #tools = new Map<string, Tool>();
+
+  /** `tag` tells the ids of this agent session from those that the conversation had before. */
+  constructor(callbacks: SessionCallbacks, terminalText: (terminalId: string) => string, tag: string) {
+    this.#callbacks = callbacks;
+    this.#terminalText = terminalText;
+    this.#ids = new BlockIds(tag);
+  }
+
+  /** The portal's id of the agent's call. */
+  idOf(agentId: string): string | undefined {
+    return this.#tools.get(agentId.slice(0, maxIdChars))?.id;
+  }
+
+  /** `tool_call`: a new call, unless one of this id runs. */
+  announce(update: Fields, beforeStart: () => void): void {
+    const agentId = this.#agentId(update);
+    if (agentId === undefined) return;
+    const known = this.#tools.get(agentId);
+    if (known && !known.ended) this.#progress(known, update);
+    else this.#progress(this.#start(agentId, update, beforeStart), update);
+  }
+
+  /** `tool_call_update`: of a call that nobody announced it is the announcement. */
+  update(update: Fields, beforeStart: () => void): void {
+    const agentId = this.#agentId(update);
+    if (agentId === undefined) return;
+    const known = this.#tools.get(agentId);
+    if (known?.ended) return;
+    this.#progress(known ?? this.#start(agentId, update, beforeStart), update);
+  }
+
+  /** Ends what the agent has left open. */
+  endAll(why: Unfinished): void {
+    for (const tool of this.#tools.values()) {
+      if (tool.ended) continue;
+      const error = { message: unfinishedMessages[why], code: why };
+      const result = tool.shown === "" ? undefined : { content: tool.shown };
+      this.#finish(tool, result, error, true);
+    }
+  }
+
+  #agentId({ toolCallId }: Fields): string | undefined {
+    const id = typeof toolCallId === "number" ? String(toolCallId) : textOf(toolCallId);
+    return id?.slice(0, maxIdChars);
+  }
+
+  #start(agentId: string, update: Fields, beforeStart: () => void): Tool {
+    beforeStart();
+    const tool: Tool = {
+      id: this.#ids.next(agentId),
+      ended: false,
+      content: undefined,
+      rawInput: fieldsOf(update.rawInput),
+      rawOutput: undefined,
+      kind: textOf(update.kind),
+      shown: "",
+      told: 0,
+      subAgent: undefined,
+    };
+    const locations = locationsOf(update);
+    const details: ToolStartDetails = given({
+      kind: kindOf(update.kind),
+      locations: locations.length > 0 ? locations : undefined,
+    });
+    this.#callbacks.onStartToolExecution(
+      tool.id,
+      this.#parentOf(update),
+      toolNameOf(update),
+      argumentsOf(update),
+      details,
+    );
+    this.#tools.set(agentId, tool);
+    return tool;
+  }
+
+  #parentOf(update: Fields): string | undefined {
+    const parent = explicitParent(update);
+    if (parent !== undefined) return this.#tools.get(parent)?.id;
+    const subAgent = subAgentOf(update);
+    if (subAgent === undefined) return undefined;
+    const running = [...this.#tools.values()].filter(tool => !tool.ended);
+    const paired = [...this.#tools.values()].find(tool => tool.subAgent === subAgent);
+    const found =
+      paired ??
+      running.find(
+        tool => tool.subAgent === undefined && ("agent_type" in tool.rawInput || tool.kind === "subagent"),
+      );
+    if (found) found.subAgent = subAgent;
+    return found?.id;
+  }
+
+  #progress(tool: Tool, update: Fields): void {
+    if (update.rawInput !== undefined) tool.rawInput = fieldsOf(update.rawInput);
+    if (update.rawOutput !== undefined) tool.rawOutput = update.rawOutput;
+    if (Array.isArray(update.content)) {
+      tool.content = update.content;
+      this.#tell(tool);
+    }
+    if (update.status === "completed") this.#complete(tool);
+    else if (update.status === "failed") this.#fail(tool);
+  }
+
+  #tell(tool: Tool): void {
+    const text = toolText(tool.content, this.#terminalText);
+    const delta = deltaOf(tool.shown, text);
+    tool.shown = text;
+    if (delta === "" || tool.told > maxTextChars) return;
+    tool.told += delta.length;
+    this.#callbacks.onToolExecution(tool.id, tool.told > maxTextChars ? cut(delta) : delta);
+  }
+
+  #complete(tool: Tool): void {
+    const output = fieldsOf(tool.rawOutput);
+    // A terminal may have written more since.
+    const rendered = toolText(tool.content, this.#terminalText);
+    const content = cut(rendered || textOf(output.content) || rawText(tool.rawOutput));
+    const detailed = cut(textOf(output.detailedContent) ?? diffsOf(tool.content).map(unifiedDiff).join(""));
+    const detailedContent = detailed !== "" && detailed !== content ? detailed : undefined;
+    this.#finish(tool, { content, ...given({ detailedContent }) }, undefined);
+  }
+
+  #fail(tool: Tool): void {
+    const output = fieldsOf(tool.rawOutput);
+    const rendered = toolText(tool.content, this.#terminalText);
+    const message = cut(textOf(output.message) || rendered || textOf(tool.rawOutput) || "The tool failed.");
+    this.#finish(tool, undefined, { message, ...given({ code: textOf(output.code) }) });
+  }
+
+  #finish(
+    tool: Tool,
+    result: { content: string; detailedContent?: string } | undefined,
+    error: { message: string; code?: string } | undefined,
+    interrupted?: true,
+  ): void {
+    const diffs = diffsOf(tool.content);
+    const small = JSON.stringify(diffs).length <= maxTextChars;
+    const details: ToolEndDetails = given({
+      diffs: diffs.length > 0 && small ? diffs : undefined,
+      exitCode: exitCodeOf(tool.rawOutput),
+    });
+    tool.ended = true;
+    this.#callbacks.onEndToolExecution(tool.id, result, error, interrupted, details);
+    // Only its id is needed any more, and those of sub-agents that may still call.
+    tool.content = tool.rawOutput = undefined;
+    tool.rawInput = {};
+    tool.shown = "";
+  }
+}
+
+function rawText(rawOutput: unknown): string {
+  if (rawOutput === undefined || rawOutput === null) return "";
+  return textOf(rawOutput) ?? JSON.stringify(rawOutput, undefined, 2);
+}
+
+function exitCodeOf(rawOutput: unknown): number | undefined {
+  const output = fieldsOf(rawOutput);
+  const shells = listOf(output.contents).map(item => numberOf(fieldsOf(item).exitCode));
+  return shells.find(code => code !== undefined) ?? numberOf(output.exitCode) ?? numberOf(output.exit_code);
+}

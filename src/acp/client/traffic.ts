@@ -1,0 +1,127 @@
+import { fieldsOf, textOf } from "./fields.js";
+import type { About, Direction } from "./rpcPeer.js";
+
+/** One message as it went over the wire, apart from what is secret in it. */
+export interface TrafficEntry {
+  at: string;
+  direction: Direction;
+  message: unknown;
+}
+
+interface Seen {
+  atMs: number;
+  direction: Direction;
+  line: string;
+}
+
+const maxMessages = 500;
+const maxMessageChars = 64 * 1024;
+const maxTotalChars = 4 * 1024 * 1024;
+const censor = "[redacted]";
+
+/** The latest messages of one session, of all the agent processes that it has had. */
+export class SessionTraffic {
+  #seen: Seen[] = [];
+  #chars = 0;
+  #dropped = 0;
+
+  /** How many older ones there were. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  add(...entries: readonly Seen[]): void {
+    for (const { line, ...entry } of entries) {
+      const kept = line.length > maxMessageChars ? stub(line) : line;
+      this.#seen.push({ ...entry, line: kept });
+      this.#chars += kept.length;
+    }
+    while (this.#seen.length > maxMessages || this.#chars > maxTotalChars) {
+      this.#chars -= this.#seen.shift()?.line.length ?? 0;
+      this.#dropped++;
+    }
+  }
+
+  /** Secrets are taken out when somebody looks, not while the agent works. */
+  entries(secrets: readonly string[]): TrafficEntry[] {
+    return this.#seen.map(({ atMs, direction, line }) => ({
+      at: new Date(atMs).toISOString(),
+      direction,
+      message: redacted(line, secrets),
+    }));
+  }
+}
+
+function stub(line: string): string {
+  const { method, id, params } = fieldsOf(JSON.parse(line));
+  const sessionId = fieldsOf(params).sessionId;
+  return JSON.stringify({ method, id, sessionId, tooLong: `${line.length} characters are not kept` });
+}
+
+/** Environments and headers whole, addresses of job tools, and every value that is known to be secret. */
+export function redacted(line: string, secrets: readonly string[]): unknown {
+  const hidden = secrets.filter(secret => secret.length > 3);
+  return JSON.parse(line, (key, value: unknown) => {
+    if (key === "env" || key === "headers") return hideValues(value);
+    if (typeof value !== "string") return value;
+    const text = value.replaceAll(/(\/api\/acp\/mcp\/)[\w-]+/g, `$1${censor}`);
+    return hidden.reduce((rest, secret) => rest.replaceAll(secret, censor), text);
+  });
+}
+
+function hideValues(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(item => ("value" in fieldsOf(item) ? { ...fieldsOf(item), value: censor } : item));
+  return Object.fromEntries(Object.keys(fieldsOf(value)).map(name => [name, censor]));
+}
+
+const maxGeneral = 50;
+const maxUnknownSessions = 20;
+
+/** Sorts the messages of a connection by session. What belongs to none is the beginning of each. */
+export class ConnectionTraffic {
+  readonly #handshake: Seen[] = [];
+  /** Calls that name no session: the answer to `session/new` does. */
+  #general: { id: unknown; seen: Seen }[] = [];
+  readonly #sessions = new Map<string, SessionTraffic>();
+  /** Sessions that nobody has adopted yet. */
+  readonly #early = new Map<string, Seen[]>();
+
+  record(direction: Direction, line: string, message: unknown, about: About): void {
+    const { id, method, params, result } = fieldsOf(message);
+    const seen = { atMs: Date.now(), direction, line };
+    if (method === "initialize" || about?.method === "initialize") {
+      this.#handshake.push(seen);
+      return;
+    }
+    const named = [params, about?.params, result].map(part => textOf(fieldsOf(part).sessionId)).find(Boolean);
+    if (named === undefined) {
+      this.#general.push({ id, seen });
+      if (this.#general.length > maxGeneral) this.#general.shift();
+      return;
+    }
+    const question =
+      about?.method === "session/new" ? this.#general.find(entry => entry.id === id) : undefined;
+    const entries = question ? [question.seen, seen] : [seen];
+    const known = this.#sessions.get(named);
+    if (known) known.add(...entries);
+    else this.#keepEarly(named, entries);
+  }
+
+  adopt(agentSessionId: string, traffic: SessionTraffic): void {
+    traffic.add(...this.#handshake, ...(this.#early.get(agentSessionId) ?? []));
+    this.#early.delete(agentSessionId);
+    this.#sessions.set(agentSessionId, traffic);
+  }
+
+  forget(agentSessionId: string): void {
+    this.#sessions.delete(agentSessionId);
+  }
+
+  #keepEarly(agentSessionId: string, entries: Seen[]): void {
+    const early = this.#early.get(agentSessionId) ?? [];
+    if (early.length < maxMessages) this.#early.set(agentSessionId, [...early, ...entries]);
+    const [oldest] = this.#early.keys();
+    if (this.#early.size > maxUnknownSessions && oldest !== undefined) this.#early.delete(oldest);
+  }
+}

@@ -1,0 +1,34 @@
+import { type Fields, textOf } from "./fields.js";
+import { errorCode, RpcError } from "./rpcPeer.js";
+import type { Unfinished } from "./toolStream.js";
+
+/** How a turn ended, and what the user is told about it. */
+export interface Ending {
+  /** What becomes of tools that the agent said nothing more about. */
+  unfinished: Unfinished;
+  stopReason?: string;
+  notice?: string;
+  error?: Error;
+  /** The agent itself is gone. */
+  died?: string;
+}
+
+const notices: Readonly<Record<string, string>> = {
+  max_tokens: "The answer was cut off: token limit reached.",
+  max_turn_requests: "The agent stopped: too many model requests in one turn.",
+  refusal: "The agent declined to continue.",
+};
+
+/** What the agent's answer to a prompt means. When the portal has cancelled, every answer means that. */
+export function endingOf(error: Error | undefined, result: Fields, cancelled: boolean): Ending {
+  const isCancelledError = error instanceof RpcError && error.code === errorCode.cancelled;
+  if (cancelled || isCancelledError || result.stopReason === "cancelled")
+    return { unfinished: "cancelled", stopReason: "cancelled" };
+  if (error) return { unfinished: "no_result", error };
+  const stopReason = textOf(result.stopReason);
+  if (stopReason === "end_turn") return { unfinished: "no_result", stopReason };
+  const notice =
+    notices[stopReason ?? ""] ??
+    `The agent stopped for a reason that is not known here: ${JSON.stringify(result.stopReason ?? null)}.`;
+  return { unfinished: "no_result", notice, ...(stopReason !== undefined && { stopReason }) };
+}

@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { delimiter, extname, isAbsolute, join } from "node:path";
+
+export interface ResolvedCommand {
+  program: string;
+  args: string[];
+  /** The arguments are quoted already. */
+  windowsVerbatimArguments: boolean;
+}
+
+/** What a shell would run on Windows for a bare name: the first of PATH with one of the usual extensions. */
+function findOnWindows(command: string, env: NodeJS.ProcessEnv): string {
+  const extensions = (env.PATHEXT ?? ".COM;.EXE;.BAT;.CMD").split(";");
+  const names = extname(command) === "" ? extensions.map(extension => command + extension) : [command];
+  const folders = /[\\/]/.test(command) || isAbsolute(command) ? [""] : (env.PATH ?? "").split(delimiter);
+  const candidates = folders.flatMap(folder => names.map(name => (folder ? join(folder, name) : name)));
+  return candidates.find(candidate => existsSync(candidate)) ?? command;
+}
+
+/** An argument as cmd.exe hands it on unchanged to the program that a script wrapper starts. */
+export function quoteForCmd(arg: string): string {
+  const quoted = `"${arg.replaceAll(/(\\*)"/g, '$1$1\\"').replace(/(\\*)$/, "$1$1")}"`;
+  // Twice: cmd.exe reads the line, and the wrapper's own line is read again.
+  return quoted.replaceAll(/[()%!^"<>&|;, ]/g, "^$&").replaceAll(/[()%!^"<>&|;, ]/g, "^$&");
+}
+
+/** A program and its arguments as `spawn` takes them without a shell; only Windows needs help to find scripts. */
+export function resolveCommand(
+  command: string,
+  args: readonly string[],
+  platform: NodeJS.Platform = process.platform,
+  env: NodeJS.ProcessEnv = process.env,
+): ResolvedCommand {
+  const found = platform === "win32" ? findOnWindows(command, env) : command;
+  if (platform !== "win32" || !/\.(cmd|bat)$/i.test(found))
+    return { program: found, args: [...args], windowsVerbatimArguments: false };
+  const line = [quoteForCmd(found), ...args.map(quoteForCmd)].join(" ");
+  const program = env.ComSpec ?? "cmd.exe";
+  return { program, args: ["/d", "/s", "/c", `"${line}"`], windowsVerbatimArguments: true };
+}

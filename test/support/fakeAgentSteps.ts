@@ -1,0 +1,52 @@
+/** What the fake agent does in a turn, one after the other. */
+export type Step =
+  | { message: string; messageId?: string }
+  | { thought: string }
+  | { update: Record<string, unknown> }
+  /** Exactly these characters on its output. */
+  | { raw: string }
+  /** The same in Base64, written apart from each other. */
+  | { bytes: string[] }
+  | { stderr: string }
+  /** A request to the portal; the answer is its next message. */
+  | { ask: string; params?: Record<string, unknown>; id?: unknown; withdraw?: boolean; forget?: boolean }
+  /** Lists the job tools, and calls one unless the name is empty. */
+  | { job: string; argument?: string }
+  /** Waits for a file in the working directory. */
+  | { until: string }
+  | { cancelled: true }
+  | { hang: true }
+  /** A message some time after, when the turn is over. */
+  | { later: string }
+  | { forgetSession: true }
+  | { exit: number }
+  | { kill: true }
+  | { error: { code: number; message: string; data?: unknown } }
+  | { stop: unknown };
+
+type Refusal = { code: number; message: string; data?: unknown } | "hang";
+
+/** How it is as a whole. */
+export interface FakeBehaviour {
+  name?: string;
+  protocolVersion?: unknown;
+  capabilities?: Record<string, unknown>;
+  authMethods?: Record<string, unknown>[];
+  banner?: string;
+  stderr?: string;
+  exitAtOnce?: number;
+  /** Neither the end of its input nor SIGTERM ends it. */
+  staysAlive?: boolean;
+  ignoreCancel?: boolean;
+  /** Sent before the answer to `session/new`. */
+  earlyUpdates?: Record<string, unknown>[];
+  modes?: Record<string, unknown>;
+  models?: Record<string, unknown>;
+  configOptions?: Record<string, unknown>[];
+  ignoresOptions?: boolean;
+  loadAnswersNull?: boolean;
+  /** By method, what is answered instead. */
+  refuse?: Record<string, Refusal>;
+  /** A file of recorded traffic that is played back. */
+  playback?: string;
+}
