@@ -202,8 +202,9 @@ export class AgentFolder {
 async function readWhole(path: string): Promise<Uint8Array> {
   const file: FileHandle = await open(path, "r");
   try {
-    const buffer = Buffer.alloc(maxFileBytes);
-    const { bytesRead } = await file.read(buffer, 0, maxFileBytes, 0);
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(Math.min(size, maxFileBytes));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();

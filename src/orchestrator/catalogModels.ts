@@ -22,6 +22,6 @@ export function catalogModels(catalog: ModelCatalog, model: string | undefined):
         notices.map(({ message }) => message).join(" "),
       );
     },
-    needsSignIn: async () => (await catalog.list()).models.length === 0,
+    needsSignIn: async () => (await catalog.list()).models.every(({ backend }) => backend === "acp"),
   };
 }
