@@ -15,6 +15,7 @@ const sentences = {
   TaskNotFound: "This task does not exist. Reload the page to see the tasks that do.",
   JobNotFound: "This job does not exist any more.",
   UserInputRequired: "This needs your input: write down what is to be done.",
+  RequestNotFound: "This has been settled already.",
   Unreachable: "The server cannot be reached.",
 };
 

@@ -1,18 +1,28 @@
 // What waits for the user, of every session and job, on every page: a count, and the cards to answer.
 import { api, messageOf, part } from "./api.js";
 import { element } from "./dom.js";
-import { notify, setWaiting } from "./pageState.js";
+import { bindNotifications, notify, setWaiting } from "./pageState.js";
 import { ANSWER_EVENT, failCard, permissionCard } from "./permissionCard.js";
 
 /** Often enough to be noticed at once by someone who waits, seldom enough to cost nothing. */
 const POLL_MS = 2000;
 
-/** Sessions by the requests that wait. @type {Map<string, string>} */
-const sessions = new Map();
 /** @type {Map<string, HTMLElement>} */
 const cards = new Map();
 
-const list = element("div", { className: "inbox-list", id: "inboxList" });
+const notifyBox = element("input", { type: "checkbox" });
+bindNotifications(notifyBox);
+const list = element(
+  "div",
+  { className: "inbox-list", id: "inboxList" },
+  element(
+    "div",
+    { className: "row inbox-where" },
+    element("label", { className: "row" }, notifyBox, "Notify me"),
+    element("span", { className: "spring" }),
+    element("a", { href: "/permissions.html" }, "Rules"),
+  ),
+);
 const count = element("button", {
   className: "inbox-count",
   type: "button",
@@ -34,11 +44,9 @@ document.body.append(inbox);
 
 /** @param {any} request */
 function entryOf(request) {
-  const link = element(
-    "a",
-    { href: `/index.html?session=${part(request.sessionId)}` },
-    request.sessionTitle || "Session",
-  );
+  const page = request.source === "run" ? "agents.html?run" : "index.html?session";
+  const href = `/${page}=${part(request.sessionId)}`;
+  const link = element("a", { href }, request.sessionTitle || "Session");
   const where = element("div", { className: "inbox-where" }, link, ` in ${request.workingDirectory}`);
   return element("div", { className: "inbox-entry" }, where, permissionCard(request));
 }
@@ -50,15 +58,13 @@ function show(requests) {
     if (!waiting.has(id)) {
       card.remove();
       cards.delete(id);
-      sessions.delete(id);
     }
   for (const request of requests) {
     if (cards.has(request.requestId)) continue;
     const entry = entryOf(request);
     cards.set(request.requestId, entry);
-    sessions.set(request.requestId, request.sessionId);
     list.append(entry);
-    notify(`${request.sessionTitle || "A session"} waits for you`);
+    notify(`${request.sessionTitle || "A session"} waits for you`, request.requestId);
   }
   inbox.hidden = cards.size === 0;
   count.textContent = cards.size === 1 ? "1 request waits for you" : `${cards.size} requests wait for you`;
@@ -77,15 +83,10 @@ async function poll() {
 }
 
 document.addEventListener(ANSWER_EVENT, async event => {
-  const { requestId, route, body } = /** @type {CustomEvent} */ (event).detail;
-  const card = /** @type {HTMLElement} */ (event.target);
   try {
-    if (!sessions.has(requestId)) await refresh();
-    const sessionId = sessions.get(requestId);
-    if (sessionId === undefined) throw new Error("This has been settled already.");
-    await api(`copilot/session/${part(sessionId)}/${route}`, JSON.stringify(body));
+    await api("copilot/permission/answer", JSON.stringify(/** @type {CustomEvent} */ (event).detail));
   } catch (error) {
-    failCard(card, messageOf(error));
+    failCard(/** @type {HTMLElement} */ (event.target), messageOf(error));
   }
   await refresh().catch(() => undefined);
 });

@@ -27,10 +27,10 @@ export function setPageState(title, state) {
   if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
-/** @param {string} text */
-export function notify(text) {
+/** What several tabs tell under one tag is shown once. @param {string} text @param {string} [tag] */
+export function notify(text, tag = location.href) {
   if (!wantsNotifications() || !document.hidden) return;
-  new Notification(NAME, { body: text, tag: location.href });
+  new Notification(NAME, { body: text, tag }).onclick = () => window.focus();
 }
 
 export function wantsNotifications() {

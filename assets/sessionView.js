@@ -25,6 +25,7 @@ export function openSessionView(sessionId, showOver) {
   const prompt = byId("prompt", HTMLTextAreaElement);
   const task = byId("task", HTMLSelectElement);
   const state = byId("sessionState", HTMLElement);
+  const policy = byId("policy", HTMLSelectElement);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
   let title = "";
   /** Requests that are not answered yet. */
@@ -57,6 +58,7 @@ export function openSessionView(sessionId, showOver) {
       ? "This session has ended. Reopen it to go on."
       : "What is to be done? Ctrl+Enter sends.";
     task.disabled = isClosed;
+    policy.disabled = isClosed;
     renderer.setAwaiting(isBusy && !isClosed);
     setPageState(title || "Session", isBusy && !isClosed ? "running" : "idle");
   }
@@ -180,6 +182,9 @@ export function openSessionView(sessionId, showOver) {
     event.preventDefault();
     sendRequest();
   });
+  policy.addEventListener("change", () =>
+    api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
+  );
   stopTurn.addEventListener("click", () =>
     withProgress(stopTurn, () => api(`${path}/cancel`, "")).catch(showError),
   );
@@ -206,6 +211,7 @@ export function openSessionView(sessionId, showOver) {
   async function loadSummary() {
     const summary = await api(path);
     showTitle(summary.title || title);
+    policy.value = summary.permissions;
     byId("sessionModel", HTMLElement).textContent =
       `${summary.modelName ?? summary.modelId} · ${summary.workingDirectory}`;
     showState();

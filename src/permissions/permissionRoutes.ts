@@ -152,8 +152,18 @@ export function permissionRoutes(approvals: Approvals): Route[] {
       path: "copilot/permission/rules",
       methods: ["GET"],
       summary: "All remembered rules, as a policy file that portal.config.json can name",
+      query: {
+        from: {
+          type: "string",
+          enum: ["store", "file"],
+          description: "Only those that were remembered, or only those of the policy file.",
+        },
+      },
       answers: { json: policyDocument },
-      handler: () => approvals.rules.all(),
+      handler: ({ query }) => {
+        if (query.from === "file") return approvals.rules.given;
+        return query.from === "store" ? approvals.rules.stored() : approvals.rules.all();
+      },
     }),
     defineRoute({
       path: "copilot/permission/rules/add",

@@ -41,15 +41,23 @@ export class RuleStore {
 
   /** Everything as a policy: what `portal.config.json` can name on another machine. */
   async all(): Promise<Policy> {
-    const rows = await this.#store.query<{ folder: string; rule: string }>(
-      "SELECT folder, rule FROM permission_rules ORDER BY folder, rule",
-    );
     const folders = new Map<string, Set<string>>();
-    const add = (folder: string, rule: string) =>
-      folders.set(folder, (folders.get(folder) ?? new Set()).add(rule));
-    for (const [folder, rules] of Object.entries(this.#policy.folders))
-      for (const rule of rules) add(folder, rule);
-    for (const { folder, rule } of rows) add(folder, rule);
+    for (const policy of [this.#policy, await this.stored()])
+      for (const [folder, rules] of Object.entries(policy.folders))
+        folders.set(folder, new Set([...(folders.get(folder) ?? []), ...rules]));
     return { folders: Object.fromEntries([...folders].map(([folder, rules]) => [folder, [...rules]])) };
+  }
+
+  /** Those that can be removed here. */
+  async stored(): Promise<Policy> {
+    const rows = await this.#store.query<{ folder: string; rules: string[] }>(
+      "SELECT folder, array_agg(rule ORDER BY rule) AS rules FROM permission_rules GROUP BY folder ORDER BY folder",
+    );
+    return { folders: Object.fromEntries(rows.map(({ folder, rules }) => [folder, rules])) };
+  }
+
+  /** Those of the policy file. */
+  get given(): Policy {
+    return this.#policy;
   }
 }

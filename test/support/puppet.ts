@@ -1,8 +1,9 @@
-import { callTool, fault, type ModelRequest, type Script, type Step } from "./scriptedModel.js";
+import { callTool, fault, type ModelRequest, runShell, type Script, type Step } from "./scriptedModel.js";
 
 /**
  * A model that does what the prompt says. A line of the prompt is one order:
  * - `@call TOOL ARGUMENT` calls a tool; `@call-from N TOOL ARGUMENT` only from the Nth time on
+ * - `@shell COMMAND` runs a command
  * - `@crash` fails the turn; `@crash-first N` only the first N times
  * - `@wait NAME` stops until the test releases that name
  * - `@false-until N` answers the condition with false, from the Nth time on with true
@@ -42,6 +43,8 @@ export function puppet(): Puppet {
     switch (order) {
       case "call":
         return [call(words)];
+      case "shell":
+        return [runShell(words.join(" "))];
       case "call-from":
         return time >= Number(words[0]) ? [call(words.slice(1))] : [];
       case "false-until":

@@ -1,0 +1,116 @@
+// The permissions page: the rules of every folder, and what they would say.
+import { api, messageOf, withProgress } from "./api.js";
+import { byId, element } from "./dom.js";
+import { bindNotifications } from "./pageState.js";
+
+const TEST_DELAY_MS = 150;
+const LEVELS = { allow: "good", reject: "error", ask: "warning" };
+const ANSWERS = { allow: "Allowed", reject: "Rejected", ask: "You would be asked" };
+
+const folder = byId("folder", HTMLInputElement);
+const kind = byId("kind", HTMLSelectElement);
+const what = byId("what", HTMLInputElement);
+const rule = byId("rule", HTMLInputElement);
+const verdict = byId("verdict", HTMLElement);
+const ruleError = byId("ruleError", HTMLElement);
+let asked = 0;
+let timer = 0;
+
+/** @param {string} path @param {Record<string, unknown>} body */
+const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(body));
+
+/** @param {string} name @param {string} text @param {boolean} isStored */
+function ruleItem(name, text, isStored) {
+  const item = element("li", {}, element("code", {}, text));
+  if (!isStored) item.append(element("span", { className: "muted" }, "from the policy file"));
+  else {
+    const remove = element("button", { type: "button", className: "small danger" }, "Remove");
+    remove.setAttribute("aria-label", `Remove ${text}`);
+    remove.addEventListener("click", () => change(remove, "remove", name, text));
+    item.append(remove);
+  }
+  return item;
+}
+
+async function showRules() {
+  const [file, stored] = await Promise.all(
+    ["file", "store"].map(from => api(`copilot/permission/rules?from=${from}`)),
+  );
+  const names = [...new Set([...Object.keys(file.folders), ...Object.keys(stored.folders)])].sort();
+  byId("folders", HTMLElement).replaceChildren(
+    ...names.filter(name => name !== "*").map(name => element("option", { value: name })),
+  );
+  const none = "There are no rules yet. They come with Always allow on a card, or from above.";
+  byId("list", HTMLElement).replaceChildren(
+    ...(names.length === 0 ? [element("p", { className: "notice" }, none)] : []),
+    ...names.flatMap(name => [
+      element("h3", {}, name === "*" ? "Every folder" : name),
+      element(
+        "ul",
+        {},
+        ...(file.folders[name] ?? []).map((/** @type {string} */ text) => ruleItem(name, text, false)),
+        ...(stored.folders[name] ?? []).map((/** @type {string} */ text) => ruleItem(name, text, true)),
+      ),
+    ]),
+  );
+}
+
+/** @param {HTMLElement} control @param {"add" | "remove"} action @param {string} name @param {string} text */
+async function change(control, action, name, text) {
+  ruleError.textContent = "";
+  try {
+    await withProgress(control, () => call(`rules/${action}`, { folder: name, rule: text }));
+    if (action === "add") rule.value = "";
+    await showRules();
+    await test();
+  } catch (error) {
+    ruleError.textContent = messageOf(error);
+  }
+}
+
+/** @param {keyof typeof LEVELS} level @param {string} text */
+function tell(level, text) {
+  verdict.hidden = false;
+  verdict.dataset.level = LEVELS[level];
+  verdict.textContent = text;
+}
+
+async function test() {
+  const mine = ++asked;
+  const text = what.value.trim();
+  verdict.hidden = text === "";
+  if (text === "") return;
+  const isFile = kind.value === "edits" || kind.value === "reads";
+  try {
+    const answer = await call("test", { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text });
+    // An older question may be answered later.
+    if (mine !== asked) return;
+    const decision = /** @type {keyof typeof LEVELS} */ (answer.decision);
+    tell(decision, [ANSWERS[decision], ...answer.rules, answer.why].join(" · "));
+  } catch (error) {
+    if (mine === asked) tell("reject", messageOf(error));
+  }
+}
+
+function testSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(test, TEST_DELAY_MS);
+}
+
+for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
+byId("test", HTMLFormElement).addEventListener("submit", event => {
+  event.preventDefault();
+  test();
+});
+byId("add", HTMLFormElement).addEventListener("submit", event => {
+  event.preventDefault();
+  change(rule, "add", folder.value.trim(), rule.value);
+});
+bindNotifications(byId("notify", HTMLInputElement));
+showRules().catch(error => tell("reject", messageOf(error)));
+api("config").then(
+  ({ repoRoot }) => {
+    folder.value ||= new URLSearchParams(location.search).get("folder") ?? repoRoot;
+  },
+  () => undefined,
+);
