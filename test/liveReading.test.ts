@@ -131,7 +131,7 @@ describe("A client that hangs up", () => {
     while (seen.length < texts.length) {
       const { responses, error } = await live.call(`session/${id}/live/token`);
       assert.ok(responses, error);
-      seen.push(...responses.map(({ message }) => message));
+      seen.push(...responses.map(({ title }) => title));
     }
     assert.ok(seen.every((text, i) => text === texts[i]));
   });
