@@ -6,6 +6,7 @@ import { acpSessionRoutes } from "./acp/client/acpSessionRoutes.js";
 import { agentRoutes } from "./acp/client/agentRoutes.js";
 import { readAgentsFile } from "./acp/client/agentSettings.js";
 import { JobToolServer } from "./acp/jobTools/jobToolServer.js";
+import { oneDeeper } from "./acp/nesting.js";
 import { healthOf } from "./api/health.js";
 import { modelRoutes } from "./api/modelRoutes.js";
 import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
@@ -79,7 +80,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const { PORTAL_TOKEN: _, ...agentEnv } = process.env;
   const acpAgents = new AcpAgents({
     read: () => readAgentsFile(options.configFile, process.env),
-    env: agentEnv,
+    env: { ...agentEnv, ...oneDeeper(process.env) },
     marker,
     secrets,
     log,

@@ -3,15 +3,23 @@ export class PortalError extends Error {
   override readonly name = "PortalError";
   readonly code: string;
   readonly status: number;
+  /** Whether the answer has the sentence beside the name. */
+  readonly explained: boolean;
 
-  private constructor(code: string, message: string, status: number, cause?: unknown) {
+  private constructor(code: string, message: string, status: number, cause?: unknown, explained = true) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;
+    this.explained = explained;
   }
 
   /** A result the source document knows by name: HTTP 200 with `{error}`. */
   static domain(code: string, message: string): PortalError {
+    return new PortalError(code, message, 200, undefined, false);
+  }
+
+  /** The same for what only the sentence tells: why an agent does not work and what to do about it. */
+  static explained(code: string, message: string): PortalError {
     return new PortalError(code, message, 200);
   }
 

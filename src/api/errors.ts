@@ -15,11 +15,11 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === "number" && status >= 400 && status < 500 ? status : undefined;
 }
 
-/** The source document knows domain errors by name alone; all others explain themselves. */
+/** The source document knows its domain errors by name alone; all others explain themselves. */
 export function errorAnswerOf(error: unknown, newId: () => string): ErrorAnswer {
   if (error instanceof PortalError) {
-    const { status, code, message } = error;
-    return { status, body: status === 200 ? { error: code } : { error: code, message } };
+    const { status, code, message, explained } = error;
+    return { status, body: explained ? { error: code, message } : { error: code } };
   }
   const status = statusOf(error);
   if (status !== undefined) {

@@ -2,7 +2,7 @@ import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
 /** Where a path leads, links followed, also when its last parts do not exist yet; undefined when that is unknown. */
-async function targetOf(path: string): Promise<string | undefined> {
+export async function targetOf(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
   } catch (error) {

@@ -37,6 +37,6 @@ function taskSession(session: PortalSession): TaskSession {
       await session.push(roundPrompt(round, prompt));
       await session.sendRequest(prompt);
     },
-    round: round => roundIn(log.responses(), round),
+    round: round => roundIn(log.responses(), round, record.backend === "acp" ? "arrivals" : "blocks"),
   };
 }

@@ -1,16 +1,20 @@
 import { expandPromptDynamic, type Model, type Prompt, type Task } from "../jobsDef.js";
 import { PortalError } from "../portalError.js";
-import { TaskMissions } from "./taskMissions.js";
+import { type MissionOutcome, TaskMissions } from "./taskMissions.js";
 import { retryPrompt } from "./taskPrompts.js";
 import { report } from "./taskReport.js";
 import type { TaskResult, TaskSetup, TaskSteps } from "./taskSteps.js";
-import { missingTools, type ReportedValues, type ToolCall, valuesAfter, verdictOf } from "./toolCalls.js";
+import { missingTools, type ReportedValues, valuesAfter, verdictOf } from "./toolCalls.js";
 
 /** What came of checking the criteria of one round. */
 type Check =
   | { kind: "passed" }
   | { kind: "failed"; missing: readonly string[] }
   | { kind: "crashed"; error: string };
+
+type Finished = Extract<MissionOutcome, { kind: "finished" }>;
+
+const notConnected = "The agent did not connect to the job tools";
 
 /** The model that runs a task's prompt: the caller's, else the task's own, else the driving one. */
 export function taskModelId(setup: Pick<TaskSetup, "entry" | "taskName" | "modelIdOverride">): string {
@@ -62,7 +66,9 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   function* ask(prefix: "AVAILABILITY" | "CRITERIA", prompt: Prompt): TaskSteps<Check> {
     const outcome = yield* round("driving", () => textOf(prompt));
     if (outcome.kind === "crashed") return outcome;
-    const { passed, reason } = verdictOf(outcome.toolCalls);
+    const verdict = verdictOf(outcome.toolCalls);
+    const { passed } = verdict;
+    const reason = !passed && outcome.jobToolsMissing ? notConnected : verdict.reason;
     yield* report(prefix, `${passed ? "Passed" : "Failed"}: condition: ${reason}\n\n${textOf(prompt)}`);
     return passed ? { kind: "passed" } : { kind: "failed", missing: [] };
   }
@@ -82,11 +88,13 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     return availability?.condition ? yield* ask("AVAILABILITY", availability.condition) : { kind: "passed" };
   }
 
-  function* checkCriteria(toolCalls: readonly ToolCall[]): TaskSteps<Check> {
+  function* checkCriteria({ toolCalls, jobToolsMissing }: Finished): TaskSteps<Check> {
     if (criteria?.toolExecuted) {
       const missing = missingTools(criteria.toolExecuted, toolCalls);
-      const reason =
-        missing.length > 0 ? `not called in the last round: ${missing.join(", ")}` : "all were called";
+      const notCalled = jobToolsMissing
+        ? notConnected
+        : `not called in the last round: ${missing.join(", ")}`;
+      const reason = missing.length > 0 ? notCalled : "all were called";
       yield* report(
         "CRITERIA",
         `${missing.length > 0 ? "Failed" : "Passed"}: toolExecuted ${quoted(criteria.toolExecuted)}: ${reason}`,
@@ -99,7 +107,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   /** One run of the prompt and its check. */
   function* attempt(prompt: () => string): TaskSteps<Check> {
     const outcome = yield* round("task", prompt);
-    return outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome.toolCalls);
+    return outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome);
   }
 
   function* retries(firstMissing: readonly string[]): TaskSteps<TaskResult> {

@@ -10,7 +10,7 @@ export type Role = "task" | "driving";
 
 /** What came of a prompt after all its tries. */
 export type MissionOutcome =
-  | { kind: "finished"; toolCalls: readonly ToolCall[] }
+  | { kind: "finished"; toolCalls: readonly ToolCall[]; jobToolsMissing?: true }
   | { kind: "crashed"; error: string };
 
 export interface TaskMissionsOptions {

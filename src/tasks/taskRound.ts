@@ -10,7 +10,12 @@ export interface RoundSoFar {
   /** The session became idle after it without an error. */
   finished: boolean;
   toolCalls: ToolCall[];
+  /** The agent had not even asked which job tools there are. */
+  jobToolsMissing?: true;
 }
+
+/** How the calls of job tools are in the log: as blocks, or, for agents that show them as they like, as they arrived. */
+export type CallsInLog = "blocks" | "arrivals";
 
 /** The response that begins a round in the session's log; its name tells it from the rounds of other tasks. */
 export function roundPrompt(round: string, prompt: string): LiveResponse {
@@ -18,7 +23,11 @@ export function roundPrompt(round: string, prompt: string): LiveResponse {
 }
 
 /** A round that was interrupted and sent again in the same conversation is one round: all its calls count. */
-export async function roundIn(responses: AsyncIterable<LiveResponse>, round: string): Promise<RoundSoFar> {
+export async function roundIn(
+  responses: AsyncIterable<LiveResponse>,
+  round: string,
+  calls: CallsInLog = "blocks",
+): Promise<RoundSoFar> {
   const soFar: RoundSoFar = { sent: false, finished: false, toolCalls: [] };
   const started = new Map<string, ToolCall>();
   let failed = false;
@@ -45,9 +54,16 @@ export async function roundIn(responses: AsyncIterable<LiveResponse>, round: str
       case "onEndToolExecution": {
         const call = started.get(id);
         started.delete(id);
-        if (call && !response.error && !response.interrupted) soFar.toolCalls.push(call);
+        if (call && !response.error && !response.interrupted && calls === "blocks")
+          soFar.toolCalls.push(call);
         break;
       }
+      case "onJobTool":
+        soFar.toolCalls.push({ name: String(response.name), argument: String(response.argument) });
+        break;
+      case "onJobToolsMissing":
+        soFar.jobToolsMissing = true;
+        break;
       case "onIdle":
         soFar.finished = !failed;
     }

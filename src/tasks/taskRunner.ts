@@ -35,6 +35,8 @@ const refusals = new Set([
   "WorkingDirectoryNotAbsolutePath",
   "WorkingDirectoryNotExists",
   "WorkingDirectoryNotReadable",
+  "AgentAuthenticationRequired",
+  "AgentProtocolMismatch",
 ]);
 
 /** Carries out what a task decides. What came of its sessions is remembered, so that a restart repeats nothing. */
@@ -123,8 +125,8 @@ export class TaskRunner {
     const before = this.#fresh.has(session) ? undefined : await agent.round(round);
     if (!before?.finished) await agent.send(round, before?.sent ? withCrashPrefix(prompt) : prompt);
     this.#fresh.add(session);
-    const { toolCalls } = await agent.round(round);
-    return { kind: "finished", toolCalls };
+    const { toolCalls, jobToolsMissing } = await agent.round(round);
+    return { kind: "finished", toolCalls, ...(jobToolsMissing && { jobToolsMissing }) };
   }
 
   async #take(session: number): Promise<TaskSession> {

@@ -24,7 +24,7 @@ export type TaskAction =
 export type TaskEvent =
   | { kind: "done" }
   /** The session is idle again after a round, with the job tools that were called in it. */
-  | { kind: "finished"; toolCalls: readonly ToolCall[] }
+  | { kind: "finished"; toolCalls: readonly ToolCall[]; jobToolsMissing?: true }
   | { kind: "crashed"; error: string }
   /** There is no such session to be had (unknown model, vanished directory): asking again is of no use. */
   | { kind: "refused"; error: string };

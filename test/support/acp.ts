@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { after } from "node:test";
 import { packageRoot } from "../../src/paths.js";
-import { tempFolder } from "./cleanup.js";
+import { type Scope, tempFolder } from "./cleanup.js";
 import type { FakeBehaviour, Step } from "./fakeAgentSteps.js";
 import { type Portal, type PortalOptions, startPortal } from "./portal.js";
 import { type RestSession, sessionById } from "./restSession.js";
@@ -56,7 +56,7 @@ export function fakeAgent(
 }
 
 /** A portal that has the fake agent, and a folder to work in. */
-export async function portalWithAgent(t: TestContext, options: AgentOptions = {}): Promise<PortalWithAgent> {
+export async function portalWithAgent(t: Scope, options: AgentOptions = {}): Promise<PortalWithAgent> {
   const folder = await tempFolder(t, "portal-acp");
   const memory = join(folder, "memory");
   const workingDirectory = await tempFolder(t, "portal-work");
@@ -89,6 +89,9 @@ export async function portalWithAgent(t: TestContext, options: AgentOptions = {}
     configure,
   };
 }
+
+/** One for all tests of a file, which leave it running. */
+export const sharedAgent = (options: AgentOptions = {}) => portalWithAgent({ after }, options);
 
 /** A prompt that the fake agent carries out. */
 export const steps = (...list: Step[]): string => JSON.stringify(list);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -52,6 +53,9 @@ const waiting = new Map<unknown, (answer: Json) => void>();
 let lastSession = 0;
 let lastRequest = 0;
 
+/** Stands before steps inside other text. */
+const marker = "Do this: ";
+
 class Failure extends Error {
   readonly error: Json;
   constructor(code: number, message: string, data?: unknown) {
@@ -100,11 +104,15 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
       write(Buffer.from(part, "base64"));
       await delay(20);
     }
+  if ("flood" in step) for (let i = 0; i < step.flood; i++) write("x".repeat(1024 * 1024));
+  if ("arguments" in step) update(id, chunk("message", process.argv.slice(2).join(" ")));
+  if ("environment" in step) update(id, chunk("message", String(process.env[step.environment])));
   if ("stderr" in step) process.stderr.write(`${step.stderr}\n`);
   if ("ask" in step) {
     const answering = ask(id, step.ask, step.params ?? {}, step.id);
     if (step.withdraw) send({ method: "$/cancel_request", params: { requestId: step.id } });
-    if (!step.forget) update(id, chunk("message", JSON.stringify(await answering)));
+    if (!step.forget)
+      update(id, chunk("message", JSON.stringify(await answering), { messageId: randomUUID() }));
   }
   if ("job" in step) await callJobTool(session, step.job, step.argument ?? "");
   if ("until" in step) while (!existsSync(join(session.cwd, step.until))) await delay(10);
@@ -113,6 +121,10 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
   if ("hang" in step) await new Promise(() => {});
   if ("later" in step) setTimeout(() => update(id, chunk("message", step.later)), 50);
   if ("forgetSession" in step) sessions.delete(id);
+  if ("onceThenFile" in step && !existsSync(join(session.cwd, step.onceThenFile))) {
+    writeFileSync(join(session.cwd, step.onceThenFile), "");
+    process.exit(9);
+  }
   if ("exit" in step) process.exit(step.exit);
   if ("kill" in step) process.kill(process.pid, "SIGKILL");
   if ("error" in step) throw new Failure(step.error.code, step.error.message, step.error.data);
@@ -127,8 +139,9 @@ async function prompt({ sessionId, prompt: blocks }: Params): Promise<Json> {
   session.cancelled = false;
   session.onCancel = [];
   remember(sessionId, session);
-  const start = text.indexOf("[");
-  const steps: Step[] = text.endsWith("]") && start >= 0 ? JSON.parse(text.slice(start)) : [];
+  const marked = text.lastIndexOf(marker);
+  const script = marked >= 0 ? text.slice(marked + marker.length) : text.slice(text.indexOf("["));
+  const steps: Step[] = text.endsWith("]") ? JSON.parse(script) : [];
   if (steps.length === 0) update(sessionId, chunk("message", `You said: ${text}`));
   const run = async (): Promise<Json> => {
     for (const step of steps) {

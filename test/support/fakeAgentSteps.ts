@@ -7,6 +7,12 @@ export type Step =
   | { raw: string }
   /** The same in Base64, written apart from each other. */
   | { bytes: string[] }
+  /** A line of so many MiB. */
+  | { flood: number }
+  /** Tells the arguments it was started with. */
+  | { arguments: true }
+  /** Tells the value of a variable. */
+  | { environment: string }
   | { stderr: string }
   /** A request to the portal; the answer is its next message. */
   | { ask: string; params?: Record<string, unknown>; id?: unknown; withdraw?: boolean; forget?: boolean }
@@ -19,6 +25,8 @@ export type Step =
   /** A message some time after, when the turn is over. */
   | { later: string }
   | { forgetSession: true }
+  /** Exits with 9 and leaves this file, unless it is there already. */
+  | { onceThenFile: string }
   | { exit: number }
   | { kill: true }
   | { error: { code: number; message: string; data?: unknown } }

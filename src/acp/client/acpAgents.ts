@@ -160,7 +160,7 @@ export class AcpAgents {
   #settings(id: string): AgentSettings {
     const settings = this.#read.agents.find(agent => agent.id === id);
     if (!settings) throw agentNotFound(id);
-    if (!settings.enabled) throw PortalError.domain("AgentNotAvailable", `${settings.title} is disabled.`);
+    if (!settings.enabled) throw PortalError.explained("AgentNotAvailable", `${settings.title} is disabled.`);
     return settings;
   }
 
@@ -180,5 +180,5 @@ function modelsOf({ id, title, models }: AgentSettings): BackendModel[] {
 }
 
 function agentNotFound(id: string): PortalError {
-  return PortalError.domain("AgentNotFound", `There is no agent ${JSON.stringify(id)}.`);
+  return PortalError.explained("AgentNotFound", `There is no agent ${JSON.stringify(id)}.`);
 }

@@ -1,6 +1,7 @@
 import type { Log } from "../../log.js";
 import type { Approvals } from "../../permissions/approvals.js";
 import { PortalError } from "../../portalError.js";
+import { safeCallbacks } from "../../sessions/safeCallbacks.js";
 import type { OpenSession, SessionHost } from "../../sessions/sessionHost.js";
 import type { JobToolServer } from "../jobTools/jobToolServer.js";
 import type { AcpAgents, AcpModel } from "./acpAgents.js";
@@ -78,7 +79,7 @@ export class AcpHost implements SessionHost {
       settings: connection.settings,
       workingDirectory,
       owner,
-      callbacks,
+      callbacks: safeCallbacks(callbacks, log),
       approvals,
       asker,
       jobTools: jobTools.open(id),
@@ -97,7 +98,7 @@ export class AcpHost implements SessionHost {
     const result = await connection.request("session/new", params);
     const agentSessionId = textOf(result.sessionId);
     if (agentSessionId === undefined)
-      throw PortalError.domain("AgentError", `${connection.settings.title} gave the session no id.`);
+      throw PortalError.explained("AgentError", `${connection.settings.title} gave the session no id.`);
     this.#join(session, connection, agentSessionId);
     await session.begin(result);
     await request.saveSettings({ acp: { agentSessionId } });
@@ -113,7 +114,7 @@ export class AcpHost implements SessionHost {
         : undefined;
     if (agentSessionId === undefined || method === undefined) {
       if (!request.load) return this.#startOver(session, connection, request);
-      throw PortalError.domain("NotSupported", `${connection.settings.title} cannot load sessions.`);
+      throw PortalError.explained("NotSupported", `${connection.settings.title} cannot load sessions.`);
     }
     this.#join(session, connection, agentSessionId);
     const params = {
@@ -140,7 +141,7 @@ export class AcpHost implements SessionHost {
     const key = keyOf(connection, agentSessionId);
     const user = this.#inUse.get(key);
     if (user !== undefined && user !== session.id)
-      throw PortalError.domain("AgentSessionInUse", `The session ${user} of the portal has it open.`);
+      throw PortalError.explained("AgentSessionInUse", `The session ${user} of the portal has it open.`);
     this.#inUse.delete(keyOf(connection, session.agentSessionId));
     this.#inUse.set(key, session.id);
     session.join(connection, agentSessionId);

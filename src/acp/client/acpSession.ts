@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AgentSession, SessionCallbacks, SessionState } from "../../copilotSession.js";
 import type { Log } from "../../log.js";
 import type { Approvals, Asker } from "../../permissions/approvals.js";
+import { errorText } from "../../sessions/errorText.js";
 import type { SessionControls } from "../../sessions/sessionControls.js";
 import { SessionCrashedError } from "../../sessions/sessionCrashedError.js";
 import { withTimeout } from "../../withTimeout.js";
@@ -11,6 +12,7 @@ import { callError, isUnknownSession } from "./agentErrors.js";
 import type { LinkEnd } from "./agentLink.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { AgentState } from "./agentState.js";
+import { ClientMethods } from "./clientMethods.js";
 import { type Fields, fieldsOf, textOf } from "./fields.js";
 import { isJobTool, outcomeOf, permissionRequestOf } from "./permissionRequest.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
@@ -67,6 +69,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
   readonly #options: AcpSessionOptions;
   readonly #state = new AgentState();
   readonly #mapper: UpdateMapper;
+  readonly #methods: ClientMethods;
   #connection: AgentConnection;
   #agentSessionId = "";
   #turn: Turn | undefined;
@@ -87,8 +90,13 @@ export class AcpSession implements AgentSession, ConnectedSession {
       idTag: `@${Date.now().toString(36)}`,
       errorTextIsFailure:
         errorTextIsFailure === "auto" ? connection.info.name === "Copilot" : errorTextIsFailure,
-      terminalText: () => "",
+      terminalText: id => this.#methods.terminalText(id),
       unknown: type => options.log.info({ sessionId: options.id, type }, "an update of an unknown type"),
+    });
+    this.#methods = new ClientMethods({
+      ...options,
+      env: connection.childEnv,
+      terminalChanged: id => this.#mapper.terminalChanged(id),
     });
     this.controls = sessionControls(this.#state, {
       connection: () => this.#connection,
@@ -218,7 +226,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
 
   async answer(method: string, params: Fields, signal: AbortSignal): Promise<unknown> {
     if (method === "session/request_permission") return this.#permission(params, signal);
-    throw new RpcError(errorCode.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
+    if (this.#endState) throw new RpcError(errorCode.notFound, "Session not found");
+    return this.#methods.answer(method, params);
   }
 
   #begin(timeoutMs: number): Turn {
@@ -297,7 +306,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
     if (ending.unfinished === "cancelled")
       return new SessionCrashedError("cancelled", "The turn was cancelled.");
     if (ending.error) return callError(ending.error, this.#connection.errorContext);
-    return failure === undefined ? undefined : new SessionCrashedError("turn-failed", failure);
+    if (failure === undefined) return undefined;
+    return new SessionCrashedError("turn-failed", errorText(failure, this.#connection.errorContext.secrets));
   }
 
   async #endEarly(turn: Turn, why: NonNullable<Turn["early"]>, timeoutMs: number): Promise<void> {
@@ -355,6 +365,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
   #end(state: "detached" | "stopped" | "crashed"): void {
     this.#endState = state;
     this.#options.jobTools.close();
+    this.#methods.end();
     this.#options.left(this);
     this.#resolveEnded();
   }

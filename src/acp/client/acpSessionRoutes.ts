@@ -31,7 +31,7 @@ const nothingKnown: Omit<SessionControlState, "agent"> = { options: [], modes: [
 async function controlsOf(session: PortalSession): Promise<SessionControls> {
   if (session.record.backend === "acp") await session.attach("known");
   if (session.controls) return session.controls;
-  throw PortalError.domain("NotSupported", "Only sessions on ACP agents have options and modes.");
+  throw PortalError.explained("NotSupported", "Only sessions on ACP agents have options and modes.");
 }
 
 /** What only sessions on ACP agents have. */
@@ -132,7 +132,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       handler: async ({ params, query, res }) => {
         const { record } = await openSession(params.id);
         if (record.backend !== "acp")
-          throw PortalError.domain("NotSupported", "Only sessions on ACP agents have traffic.");
+          throw PortalError.explained("NotSupported", "Only sessions on ACP agents have traffic.");
         const seen = host.traffic(params.id);
         const messages = seen?.entries(agents.secrets) ?? [];
         if (query.format !== "lines") return { messages, dropped: seen?.dropped ?? 0 };

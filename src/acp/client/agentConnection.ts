@@ -1,3 +1,4 @@
+import { ownerVariable } from "../../backends/orphans.js";
 import type { Log } from "../../log.js";
 import { packageVersion } from "../../paths.js";
 import { PortalError } from "../../portalError.js";
@@ -65,7 +66,7 @@ export class AgentConnection {
       await connection.stop({ exitMs: 0, killMs: 500 });
       if (!(error instanceof Error && error.message === "late")) throw error;
       const limit = `${settings.startupTimeoutMs / 1000} s`;
-      throw PortalError.domain("AgentStartTimeout", `${settings.title} was not ready within ${limit}.`);
+      throw PortalError.explained("AgentStartTimeout", `${settings.title} was not ready within ${limit}.`);
     }
   }
 
@@ -95,6 +96,11 @@ export class AgentConnection {
 
   get pid(): number | undefined {
     return this.#link.pid;
+  }
+
+  /** For what the portal runs for the agent: found and ended like the agent itself. */
+  get childEnv(): NodeJS.ProcessEnv {
+    return { ...this.#options.env, [ownerVariable]: this.#options.owner };
   }
 
   get sessionCount(): number {
@@ -184,7 +190,7 @@ export class AgentConnection {
     // When it leaves instead of answering, the reason why it left comes first.
     const answer = await Promise.race([gone, hello]);
     if (answer.protocolVersion !== protocolVersion)
-      throw PortalError.domain(
+      throw PortalError.explained(
         "AgentProtocolMismatch",
         `${settings.title} speaks version ${JSON.stringify(answer.protocolVersion)} of the protocol; the portal speaks ${protocolVersion}.`,
       );

@@ -59,26 +59,26 @@ export function isUnknownSession(error: unknown): boolean {
 export function callError(error: unknown, context: ErrorContext): Error {
   const { settings, secrets } = context;
   if (error instanceof NoAnswer)
-    return PortalError.domain(
+    return PortalError.explained(
       error.kind === "closed" ? "AgentNotAvailable" : "AgentError",
       `${settings.title} ${error.message}.`,
     );
   if (!(error instanceof RpcError)) return error instanceof Error ? error : new Error(String(error));
   const said = errorText(error.message, secrets);
   if (error.code === errorCode.authRequired)
-    return PortalError.domain(
+    return PortalError.explained(
       "AgentAuthenticationRequired",
       `${settings.title} is not signed in. ${errorText(signInInstruction(context), secrets)}`,
     );
   if (isUnknownSession(error))
-    return PortalError.domain(
+    return PortalError.explained(
       "AgentSessionNotFound",
       `${settings.title} does not know this session: ${said}`,
     );
   const { message, details } = fieldsOf(error.data);
   const more = textOf(error.data) ?? textOf(details) ?? textOf(message);
   const detail = more === undefined || said.includes(more) ? "" : `\n${errorText(more, secrets)}`;
-  return PortalError.domain("AgentError", `${settings.title}: ${said} (code ${error.code})${detail}`);
+  return PortalError.explained("AgentError", `${settings.title}: ${said} (code ${error.code})${detail}`);
 }
 
 /** The agent is not there: it could not be started, or it left. */
@@ -88,7 +88,7 @@ export function goneError(end: LinkEnd, stderr: readonly string[], settings: Age
   const summary = end.notFound
     ? `${title}: the program ${JSON.stringify(command)} ${end.reason}.${hint ? ` ${hint}` : ""}`
     : `${title} ${end.reason}.`;
-  return PortalError.domain("AgentNotAvailable", withDetails(summary, stderr));
+  return PortalError.explained("AgentNotAvailable", withDetails(summary, stderr));
 }
 
 /** A summary, then the last that the agent wrote to stderr. */

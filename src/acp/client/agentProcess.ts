@@ -105,7 +105,7 @@ export class AgentProcess {
     clearTimeout(this.#idleTimer);
     if (this.#state === "failed")
       return Promise.reject(
-        PortalError.domain(
+        PortalError.explained(
           "AgentNotAvailable",
           `It failed too often and is not started again before somebody restarts it. ${this.#lastError ?? ""}`,
         ),

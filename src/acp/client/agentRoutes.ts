@@ -130,7 +130,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       handler: ({ params, query: { cwd, cursor } }) =>
         agents.with(params.id, async connection => {
           if (!connection.has("sessionCapabilities", "list"))
-            throw PortalError.domain(
+            throw PortalError.explained(
               "NotSupported",
               `${connection.settings.title} does not list its sessions.`,
             );

@@ -78,7 +78,7 @@ function commandOf({ command, commands }: Fields, title: string): string {
 }
 
 /** `bash -lc SCRIPT` is the script; anything else is quoted, so that it is read as it runs. */
-function shellLine(words: readonly string[]): string {
+export function shellLine(words: readonly string[]): string {
   const [program = "", flag = "", script, ...rest] = words;
   if (/(^|\/)(ba|z|da)?sh$/.test(program) && /^-l?c$/.test(flag) && script !== undefined && rest.length === 0)
     return script;

@@ -13,8 +13,8 @@ export interface ControlsOptions {
   emit(response: LiveResponse): void;
 }
 
-const notSupported = (message: string) => PortalError.domain("NotSupported", message);
-const invalidValue = (message: string) => PortalError.domain("InvalidValue", message);
+const notSupported = (message: string) => PortalError.explained("NotSupported", message);
+const invalidValue = (message: string) => PortalError.explained("InvalidValue", message);
 
 /** What a user can set in a session. The shown value changes only when the agent says so. */
 export function sessionControls(state: AgentState, options: ControlsOptions): SessionControls {

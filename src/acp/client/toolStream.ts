@@ -127,6 +127,14 @@ export class ToolStream {
     this.#progress(known ?? this.#start(agentId, update, beforeStart), update);
   }
 
+  /** A terminal that tools show has written more. */
+  terminalChanged(terminalId: string): void {
+    for (const tool of this.#tools.values()) {
+      const shows = listOf(tool.content).some(item => fieldsOf(item).terminalId === terminalId);
+      if (shows && !tool.ended) this.#tell(tool);
+    }
+  }
+
   /** Ends what the agent has left open. */
   endAll(why: Unfinished): void {
     for (const tool of this.#tools.values()) {

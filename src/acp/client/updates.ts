@@ -84,6 +84,10 @@ export class UpdateMapper {
     return this.#tools.idOf(String(toolCall.toolCallId));
   }
 
+  terminalChanged(terminalId: string): void {
+    this.#tools.terminalChanged(terminalId);
+  }
+
   handle(update: Fields): void {
     const type = textOf(update.sessionUpdate);
     if (this.#handleState(type, update) || this.#phase === "hidden") return;

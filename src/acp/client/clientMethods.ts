@@ -1,0 +1,75 @@
+import type { Action } from "../../permissions/action.js";
+import type { Approvals, Asker } from "../../permissions/approvals.js";
+import type { AgentSettings } from "./agentSettings.js";
+import { readTextFile, writeTextFile } from "./clientFiles.js";
+import { ClientTerminals } from "./clientTerminals.js";
+import type { Fields } from "./fields.js";
+import { errorCode, RpcError } from "./rpcPeer.js";
+
+export interface ClientMethodsOptions {
+  settings: AgentSettings;
+  workingDirectory: string;
+  env: NodeJS.ProcessEnv;
+  approvals: Approvals;
+  asker: Asker;
+  /** Sends a request in the user's name. */
+  say(text: string): void;
+  /** A terminal has written more. */
+  terminalChanged(terminalId: string): void;
+}
+
+/** A command may write a thousand times a second. */
+const terminalIntervalMs = 100;
+
+/** The files and terminals that the portal offers to an agent, where its settings say so. */
+export class ClientMethods {
+  readonly #options: ClientMethodsOptions;
+  readonly #terminals: ClientTerminals;
+  /** Terminals whose output is about to be told. */
+  readonly #wrote = new Set<string>();
+
+  constructor(options: ClientMethodsOptions) {
+    this.#options = options;
+    this.#terminals = new ClientTerminals({
+      folder: options.workingDirectory,
+      env: options.env,
+      allow: action => this.#allow(action),
+      onOutput: id => this.#terminalWrote(id),
+    });
+  }
+
+  terminalText(terminalId: string): string {
+    return this.#terminals.textOf(terminalId);
+  }
+
+  async answer(method: string, params: Fields): Promise<object> {
+    const { settings, workingDirectory: folder } = this.#options;
+    if (settings.clientTerminal && method.startsWith("terminal/"))
+      return this.#terminals.answer(method, params);
+    if (settings.clientFs && method === "fs/read_text_file") return readTextFile(folder, params);
+    if (settings.clientFs && method === "fs/write_text_file")
+      return writeTextFile(folder, params, action => this.#allow(action));
+    throw new RpcError(errorCode.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
+  }
+
+  end(): void {
+    this.#terminals.endAll();
+  }
+
+  /** What the portal does itself for the agent needs the same permission. */
+  async #allow(action: Action): Promise<void> {
+    const { approvals, asker, say } = this.#options;
+    const { allowed, by, reason } = await approvals.permission(asker, action);
+    if (by === "user" && reason !== undefined) say(reason);
+    if (!allowed) throw new RpcError(errorCode.internal, "Rejected by the user");
+  }
+
+  #terminalWrote(terminalId: string): void {
+    if (this.#wrote.has(terminalId)) return;
+    this.#wrote.add(terminalId);
+    setTimeout(() => {
+      this.#wrote.delete(terminalId);
+      this.#options.terminalChanged(terminalId);
+    }, terminalIntervalMs).unref();
+  }
+}

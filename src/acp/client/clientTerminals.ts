@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import type { Action } from "../../permissions/action.js";
+import { confined } from "./confined.js";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.js";
+import { shellLine } from "./permissionRequest.js";
+import { errorCode, RpcError } from "./rpcPeer.js";
+import { TailBuffer } from "./tailBuffer.js";
+
+export interface ClientTerminalsOptions {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  /** Throws where the user, a rule or the policy rejects it. */
+  allow(action: Action): Promise<void>;
+  /** A terminal has written something. */
+  onOutput(terminalId: string): void;
+}
+
+interface ExitStatus {
+  exitCode: number | null;
+  signal: string | null;
+}
+
+interface Terminal {
+  child: ChildProcess;
+  output: TailBuffer;
+  exit: ExitStatus | undefined;
+  exited: Promise<ExitStatus>;
+}
+
+const maxOutputBytes = 1024 * 1024;
+const maxTerminals = 20;
+const killAfterMs = 2000;
+
+/** Commands that the portal runs for an agent: no shell, bounded output, ended with the session. */
+export class ClientTerminals {
+  readonly #options: ClientTerminalsOptions;
+  readonly #terminals = new Map<string, Terminal>();
+  /** What released terminals have written, as tool blocks show it; the latest last. */
+  readonly #released = new Map<string, string>();
+
+  constructor(options: ClientTerminalsOptions) {
+    this.#options = options;
+  }
+
+  textOf(terminalId: string): string {
+    return this.#terminals.get(terminalId)?.output.text() ?? this.#released.get(terminalId) ?? "";
+  }
+
+  async answer(method: string, params: Fields): Promise<object> {
+    if (method === "terminal/create") return this.#create(params);
+    const id = textOf(params.terminalId) ?? "";
+    const terminal = this.#terminals.get(id);
+    if (!terminal) throw new RpcError(errorCode.notFound, `Resource not found: terminal ${id.slice(0, 100)}`);
+    switch (method) {
+      case "terminal/output": {
+        const { output, exit } = terminal;
+        return { output: output.text(), truncated: output.truncated, ...(exit && { exitStatus: exit }) };
+      }
+      case "terminal/wait_for_exit":
+        return terminal.exited;
+      case "terminal/kill":
+        this.#kill(terminal);
+        return {};
+      case "terminal/release":
+        this.#release(id, terminal);
+        return {};
+      default:
+        throw new RpcError(errorCode.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
+    }
+  }
+
+  endAll(): void {
+    for (const [id, terminal] of this.#terminals) this.#release(id, terminal);
+  }
+
+  async #create(params: Fields): Promise<object> {
+    const command = textOf(params.command);
+    if (!command) throw new RpcError(errorCode.invalidParams, "command must be a string");
+    const args = listOf(params.args).map(String);
+    const { folder, allow } = this.#options;
+    await confined(folder, params.cwd ?? folder);
+    const line = shellLine([command, ...args]);
+    await allow({ kind: "execute", title: line, command: line });
+    if (this.#terminals.size >= maxTerminals)
+      throw new RpcError(errorCode.internal, `At most ${maxTerminals} terminals can be open`);
+    const cwd = await confined(folder, params.cwd ?? folder);
+    const id = randomUUID();
+    this.#terminals.set(id, this.#run(id, command, args, cwd, params));
+    return { terminalId: id };
+  }
+
+  #run(id: string, command: string, args: string[], cwd: string, params: Fields): Terminal {
+    const variables = listOf(params.env).map(item => [fieldsOf(item).name, fieldsOf(item).value]);
+    const limit = numberOf(params.outputByteLimit) ?? maxOutputBytes;
+    const output = new TailBuffer(Math.max(0, Math.min(limit, maxOutputBytes)));
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...this.#options.env, ...Object.fromEntries(variables) },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+    const keep = (chunk: Buffer) => {
+      output.push(chunk);
+      this.#options.onOutput(id);
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    const exited = new Promise<ExitStatus>(resolve => {
+      child.once("error", error => {
+        output.push(Buffer.from(`${error.message}\n`));
+        resolve({ exitCode: 127, signal: null });
+      });
+      child.once("close", (exitCode, signal) => resolve({ exitCode, signal }));
+      // A command in the background may keep the pipes open.
+      child.once("exit", (exitCode, signal) => setTimeout(() => resolve({ exitCode, signal }), 500).unref());
+    });
+    const terminal: Terminal = { child, output, exit: undefined, exited };
+    void exited.then(exit => {
+      terminal.exit = exit;
+      this.#options.onOutput(id);
+    });
+    return terminal;
+  }
+
+  #release(id: string, terminal: Terminal): void {
+    this.#kill(terminal);
+    this.#terminals.delete(id);
+    this.#released.set(id, terminal.output.text());
+    const [oldest] = this.#released.keys();
+    if (this.#released.size > maxTerminals && oldest !== undefined) this.#released.delete(oldest);
+  }
+
+  #kill({ child, exit }: Terminal): void {
+    if (exit || child.pid === undefined) return;
+    signalGroup(child, "SIGTERM");
+    setTimeout(() => signalGroup(child, "SIGKILL"), killAfterMs).unref();
+  }
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (process.platform === "win32" || child.pid === undefined) child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch {
+    // The whole group has ended by itself.
+  }
+}
