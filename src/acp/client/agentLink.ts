@@ -30,6 +30,8 @@ export interface LinkOptions {
   owner: string;
   /** What stderr may not show. */
   secrets: readonly string[];
+  /** Takes the latest lines of stderr, for people who look for a reason; it outlives an agent that cannot start. */
+  stderr: string[];
 }
 
 export interface StopTimes {
@@ -46,8 +48,7 @@ const retryMs = 250;
 
 /** The wire to one agent: its process with pipes, a socket, or a process with a socket. */
 export class AgentLink {
-  /** The latest lines, for people who look for a reason. */
-  readonly stderr: string[] = [];
+  readonly stderr: string[];
   /** Resolves when nothing can be sent or will come any more. */
   readonly ended: Promise<LinkEnd>;
   readonly address: string | undefined;
@@ -61,6 +62,7 @@ export class AgentLink {
 
   constructor(options: LinkOptions, port: number) {
     this.#options = options;
+    this.stderr = options.stderr;
     this.#port = port;
     const { transport, host } = options.settings;
     if (transport === "tcp") this.address = `${host}:${port}`;

@@ -10,7 +10,7 @@ export type AgentProcessState = "stopped" | "starting" | "ready" | "stopping" | 
 
 export interface AgentProcessOptions {
   /** As they are when it is started: a reload changes nothing for one that runs. */
-  connection(): ConnectionOptions;
+  connection(): Omit<ConnectionOptions, "stderr">;
   log: Log;
 }
 
@@ -23,7 +23,7 @@ export class AgentProcess {
   #ready: AgentConnection | undefined;
   #state: AgentProcessState = "stopped";
   #lastError: string | undefined;
-  #stderr: readonly string[] = [];
+  #stderr: string[] = [];
   /** Sessions that are just being opened. */
   #opening = 0;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -41,9 +41,9 @@ export class AgentProcess {
     return this.#lastError;
   }
 
-  /** Of the process that runs, else of the last one. */
+  /** Of the latest process, also of one that could not start. */
   get stderr(): readonly string[] {
-    return this.#ready?.stderr ?? this.#stderr;
+    return this.#stderr;
   }
 
   get connection(): AgentConnection | undefined {
@@ -119,7 +119,8 @@ export class AgentProcess {
     try {
       const { waitMs } = this.#backoff;
       if (waitMs > 0) await delay(waitMs);
-      const connection = await AgentConnection.open(this.#options.connection());
+      this.#stderr = [];
+      const connection = await AgentConnection.open({ ...this.#options.connection(), stderr: this.#stderr });
       this.#connections.add(connection);
       this.#ready = connection;
       this.#state = "ready";
@@ -135,7 +136,6 @@ export class AgentProcess {
 
   #ended(connection: AgentConnection, end: LinkEnd): void {
     this.#connections.delete(connection);
-    this.#stderr = [...connection.stderr];
     // It left by itself: whatever it started must not stay.
     void connection.stop({ exitMs: 0, killMs: 0 });
     if (this.#ready !== connection) return;
@@ -152,7 +152,6 @@ export class AgentProcess {
 
   #leave(state: AgentProcessState): void {
     clearTimeout(this.#idleTimer);
-    if (this.#ready) this.#stderr = this.#ready.stderr;
     this.#current = undefined;
     this.#ready = undefined;
     this.#state = state;
