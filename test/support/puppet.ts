@@ -36,7 +36,10 @@ export function puppet(): Puppet {
     return known;
   };
 
-  function stepsOf(line: string): Step[] {
+  function stepsOf(line: string, tools: readonly string[]): Step[] {
+    const call = ([tool = "", ...argument]: string[]): Step =>
+      // An agent may show a tool under the name of its server.
+      callTool(tools.find(name => name.endsWith(tool)) ?? tool, { argument: argument.join(" ") });
     const [order = "", ...words] = line.slice(1).split(" ");
     const time = (times.get(line) ?? 0) + 1;
     times.set(line, time);
@@ -67,7 +70,7 @@ export function puppet(): Puppet {
     if (request.reason !== "user") return [{ text: "Done." }];
     prompts.push(request.userText);
     const orders = request.userText.split("\n").filter(line => line.startsWith("@"));
-    const steps = orders.flatMap(stepsOf);
+    const steps = orders.flatMap(line => stepsOf(line, request.tools));
     // A failure is the whole reply, and what follows a tool call comes with the next request.
     const failure = steps.find(step => "http" in step);
     if (failure) return [failure];
@@ -80,10 +83,6 @@ export function puppet(): Puppet {
     arrived: name => gateOf(name).arrived,
     release: name => gateOf(name).release(),
   };
-}
-
-function call([tool = "", ...argument]: string[]): Step {
-  return callTool(tool, { argument: argument.join(" ") });
 }
 
 function newGate(): Gate {

@@ -18,7 +18,7 @@ export interface RestSession {
   call<T = AnyResponse>(path: string, init?: RequestInit): Promise<T>;
   query(prompt: string): Promise<void>;
   /** What is in the log behind `after`, and what comes. */
-  events(after?: number): AsyncGenerator<SseEvent<AnyResponse>>;
+  events(after?: number, signal?: AbortSignal): AsyncGenerator<SseEvent<AnyResponse>>;
   /** All responses up to the `idles`-th `onIdle`. */
   untilIdle(idles?: number): Promise<AnyResponse[]>;
   /** The first response, past or to come, with this callback. */
@@ -35,7 +35,8 @@ export interface PortalWithModel {
 
 export function sessionById(portal: Portal, id: string): RestSession {
   const path = `copilot/session/${id}`;
-  const events = (after = 0) => sseEvents(`${portal.url}/api/${path}/events?after=${after}`);
+  const events = (after = 0, signal?: AbortSignal) =>
+    sseEvents(`${portal.url}/api/${path}/events?after=${after}`, signal && { signal });
   return {
     id,
     async call<T>(part: string, init?: RequestInit) {

@@ -1,0 +1,47 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { tempFolder } from "./cleanup.js";
+import type { AgentSettings } from "./copilotCli.js";
+import { opencodeCommand } from "./testAgents.js";
+
+const config = {
+  model: "scripted/plain-model",
+  small_model: "scripted/plain-model",
+  enabled_providers: ["scripted"],
+  permission: { bash: "ask" },
+  share: "disabled",
+  provider: {
+    scripted: {
+      npm: "@ai-sdk/openai-compatible",
+      name: "Scripted",
+      // Its own way to read the environment that it inherits.
+      options: { baseURL: "{env:COPILOT_PROVIDER_BASE_URL}", apiKey: "{env:COPILOT_PROVIDER_API_KEY}" },
+      models: { "plain-model": { name: "Plain" } },
+    },
+  },
+};
+
+/** opencode in a home of its own, where it finds the portal's provider and downloads nothing. */
+export async function opencode(t: TestContext): Promise<AgentSettings> {
+  const home = await tempFolder(t, "portal-opencode");
+  const folder = join(home, ".config", "opencode");
+  await mkdir(join(folder, "node_modules"), { recursive: true });
+  await writeFile(join(folder, "opencode.json"), JSON.stringify(config));
+  // It installs a package for plugins in the background, unless this file says that it has it.
+  const packages = { "": { dependencies: { "@opencode-ai/plugin": "*" } } };
+  await writeFile(join(folder, "package-lock.json"), JSON.stringify({ packages }));
+  return {
+    title: "opencode",
+    command: opencodeCommand,
+    args: ["acp"],
+    policy: "ask",
+    env: {
+      HOME: home,
+      TMPDIR: home,
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    },
+  };
+}
