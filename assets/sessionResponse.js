@@ -108,7 +108,6 @@ export class SessionResponseRenderer {
     onPermissionResolved: data => this.#settle(data),
     onQuestion: data => this.#addCard(data),
     onQuestionResolved: data => this.#settle(data),
-    onIdle: () => this.#withdrawCards(),
     onNotice: data => this.#addNotice(String(data.severity ?? "info"), String(data.title ?? "")),
     onUsage: data => this.#addUsage(/** @type {import("./format.js").Usage} */ (data)),
   };
@@ -187,12 +186,6 @@ export class SessionResponseRenderer {
     if (card) settleCard(card, data);
     else if (data.by === "rule")
       this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
-  }
-
-  /** A request that outlived its turn was lost with the server. */
-  #withdrawCards() {
-    for (const card of this.#cards.values()) settleCard(card, { decision: "cancelled", by: "turn" });
-    this.#cards.clear();
   }
 
   /** @param {import("./format.js").Usage} usage */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseCommandLine, prefixOf } from "../src/permissions/commandLine.js";
 import { isInside } from "../src/permissions/insideFolder.js";
+import { readPolicy } from "../src/permissions/policy.js";
 import { decide, parseRule, rulesFor, ruleText } from "../src/permissions/rules.js";
 import { PortalError } from "../src/portalError.js";
 import { tempFolder } from "./support/cleanup.js";
@@ -127,6 +128,29 @@ describe("A rule is one line that people read", () => {
     });
 });
 
+describe("A policy file", () => {
+  test("that is no JSON, or not there, is refused by its name", async t => {
+    const file = join(await tempFolder(t), "policy.json");
+    const refused = (message: RegExp) => (error: Error) =>
+      message.test(error.message) && error.message.startsWith(file);
+    assert.throws(() => readPolicy(file), refused(/cannot be read \(ENOENT\)$/));
+    await writeFile(file, '{"folders": ');
+    assert.throws(() => readPolicy(file), refused(/is not valid JSON$/));
+    for (const content of ["[]", "null", "{}", '{"folders": []}']) {
+      await writeFile(file, content);
+      assert.throws(() => readPolicy(file), refused(/\$\.folders: must be an object/), content);
+    }
+  });
+
+  test("holds its rules as people write them, for folders as they are", async t => {
+    const file = join(await tempFolder(t), "policy.json");
+    const folders = { "*": ["reject  command rm"], "/a/../b": ["allow edits"] };
+    await writeFile(file, JSON.stringify({ $schema: "x", folders }));
+    assert.deepEqual(readPolicy(file), { folders: { "*": ["reject command rm"], "/b": ["allow edits"] } });
+    assert.deepEqual(readPolicy(undefined), { folders: {} });
+  });
+});
+
 describe("Rules decide", () => {
   const command = (text: string) => ({ kind: "execute", title: text, command: text }) as const;
   const decideBy = async (folder: string, text: string, ...rules: string[]) =>
@@ -226,6 +250,19 @@ describe("Rules decide", () => {
       (await decide({ kind: "read", title: "", paths: [".git/HEAD"] }, folder, rules)).decision,
       "allow",
     );
+    for (const [kind, path, decision] of [
+      ["search", "src", "allow"],
+      ["search", "..", "ask"],
+      ["move", "x", "allow"],
+      ["delete", "../x", "ask"],
+    ] as const)
+      assert.equal(
+        (await decide({ kind, title: "", paths: [path] }, folder, rules)).decision,
+        decision,
+        `${kind} ${path}`,
+      );
+    const outside = { kind: "read", title: "", paths: ["x"], outside: true } as const;
+    assert.equal((await decide(outside, folder, rules)).decision, "ask");
     assert.equal((await decide({ kind: "other", title: "", tool: "a/b" }, folder, rules)).decision, "allow");
     assert.equal((await decide({ kind: "other", title: "", tool: "a/bc" }, folder, rules)).decision, "ask");
     assert.equal(

@@ -287,6 +287,39 @@ describe("The user decides what an agent may do", () => {
     );
   });
 
+  test("what waited when the portal died is told as cancelled, once, and nothing waits after the restart", async t => {
+    const { portal, startSession } = await portalWithModel(t, { script, models });
+    const [asking, questioning] = await Promise.all([startSession("?permissions=ask"), startSession()]);
+    await asking.query("say hello");
+    await questioning.query("ask me");
+    const { requestId } = await asking.waitFor("onPermissionRequest");
+    const question = await questioning.waitFor("onQuestion");
+    await portal.kill("SIGKILL");
+    await portal.restart();
+    assert.deepEqual((await portal.api("copilot/permission/pending")).body, { requests: [] });
+    const after = sessionById(portal, asking.id);
+    const responses = await after.untilIdle();
+    assert.deepEqual(
+      resolutions(responses).map(({ requestId: id, decision, by }) => [id, decision, by]),
+      [[requestId, "cancelled", "restart"]],
+    );
+    assert.deepEqual(await answer(after, requestId, "allow_once"), { error: "RequestNotFound" });
+    const questions = await sessionById(portal, questioning.id).untilIdle();
+    assert.deepEqual(
+      questions
+        .filter(({ callback }) => callback === "onQuestionResolved")
+        .map(({ requestId: id, by }) => [id, by]),
+      [[question.requestId, "restart"]],
+    );
+
+    await after.query("say hello");
+    const again = await nth(after, "onPermissionRequest", 2);
+    await answer(after, again.requestId, "allow_once");
+    const all = await after.untilIdle(2);
+    assert.equal(resolutions(all).length, 2);
+    assert.match(toolEnds(all).at(-1) ?? "", /hello from the shell/);
+  });
+
   test("without a choice everything is allowed and nobody is asked", async t => {
     const { startSession } = await start(t);
     const session = await startSession();

@@ -1,4 +1,10 @@
-import { type BlockPart, type BlockType, blockPartOf, type LiveResponse } from "../liveResponse.js";
+import {
+  type BlockPart,
+  type BlockType,
+  blockIdNames,
+  blockPartOf,
+  type LiveResponse,
+} from "../liveResponse.js";
 import type { Entry } from "./entry.js";
 
 export interface Block {
@@ -12,7 +18,6 @@ export interface Block {
   endN?: number;
 }
 
-const idNames = { Reasoning: "reasoningId", Message: "messageId", ToolExecution: "toolCallId" } as const;
 const keyOf = (part: BlockPart) => `${part.blockType}/${part.blockId}`;
 
 /** A delta has nothing but its text, so that deltas can be joined and the rest be rebuilt from the Start. */
@@ -22,7 +27,7 @@ function deltaText(response: LiveResponse): string | undefined {
 }
 
 function newBlock(n: number, { blockType, blockId }: BlockPart): Block {
-  const head = JSON.stringify({ callback: `on${blockType}`, [idNames[blockType]]: blockId });
+  const head = JSON.stringify({ callback: `on${blockType}`, [blockIdNames[blockType]]: blockId });
   return { n, type: blockType, id: blockId, deltaHead: `${head.slice(0, -1)},"delta":` };
 }
 
@@ -111,8 +116,11 @@ export class OpenBlocks {
 
 /** How a block ends that nobody will go on with: with the text that had arrived. */
 export function interruptedEnd(block: Block, text: string): LiveResponse {
+  const id = { [blockIdNames[block.type]]: block.id };
+  if (block.type === "Permission")
+    return { callback: "onPermissionResolved", ...id, decision: "cancelled", by: "restart" };
+  if (block.type === "Question") return { callback: "onQuestionResolved", ...id, by: "restart" };
   const callback = `onEnd${block.type}`;
-  const id = { [idNames[block.type]]: block.id };
   if (block.type !== "ToolExecution") return { callback, ...id, completeContent: text, interrupted: true };
   const error = { message: "Interrupted before the tool had finished", code: "interrupted" };
   return { callback, ...id, result: { content: text }, error, interrupted: true };
