@@ -138,10 +138,11 @@ function explain({ keyword, instancePath, params, message }: ErrorObject): strin
   }
 }
 
+const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+ajv.addFormat("http-url", isHttpUrl);
+
 /** Every way in which a value does not fit a schema, each with its JSON path and without the value. */
 export function problemsBySchema(schema: object, value: unknown): string[] {
-  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
-  ajv.addFormat("http-url", isHttpUrl);
   const validate = ajv.compile(schema);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(explain);

@@ -135,6 +135,24 @@ describe("ACP agents and the end of the portal", () => {
     assert.deepEqual(await agentProcesses(memory), []);
   });
 
+  test("are ended and cancelled also while they start", async t => {
+    const { portal, tryStart, start } = await portalWithAgent(t, {
+      acpAgents: {
+        fake: fakeAgent({}, {}, "x"),
+        slow: fakeAgent({ refuse: { initialize: "hang" }, staysAlive: true }),
+      },
+    });
+    assert.ok(await start());
+    const starting = tryStart("acp:slow").catch(() => undefined);
+    const slow = async () =>
+      (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
+        ?.state;
+    while ((await slow()) !== "starting") await new Promise(setImmediate);
+    assert.equal((await portal.stop()).code, 0);
+    await starting;
+    assert.deepEqual(await portal.processes(), [], "they carry the portal's own environment");
+  });
+
   test("are ended by the next portal when theirs was killed, and the conversation goes on", async t => {
     const { portal, start, memory } = await portalWithAgent(t, {
       remembers: true,

@@ -92,6 +92,15 @@ describe("Starting a session on an ACP agent", () => {
     assert.equal((await bench.post("acp/agent/off/test")).error, "AgentNotAvailable");
   });
 
+  test("that somebody switched off is no model until it is switched on", async () => {
+    const toggle = (enabled: boolean) => bench.post("acp/agent/fine/enabled", { enabled });
+    assert.deepEqual(await toggle(false), {});
+    assert.equal((await bench.tryStart("acp:fine")).error, "ModelIdNotFound");
+    assert.deepEqual(await toggle(true), {});
+    assert.equal(typeof (await bench.tryStart("acp:fine")).sessionId, "string");
+    assert.equal((await bench.post("acp/agent/nobody/enabled", { enabled: true })).error, "AgentNotFound");
+  });
+
   test("in a folder that will not do starts nothing", async () => {
     const file = join(bench.workingDirectory, "file");
     await writeFile(file, "");

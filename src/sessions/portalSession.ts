@@ -58,6 +58,7 @@ export class PortalSession implements ICopilotSession {
   /** Requests are numbered, so that those up to one can be dropped. */
   #requests = 0;
   #dropUpTo = 0;
+  #running = 0;
   #stopped = false;
   #stopReason: string | undefined;
 
@@ -125,6 +126,11 @@ export class PortalSession implements ICopilotSession {
 
   /** Ends the running turn; the session and its waiting requests stay. False when no turn was running. */
   async cancel(): Promise<boolean> {
+    if (this.#attaching && this.#running > this.#dropUpTo) {
+      // The agent is just starting: the request never reaches it.
+      this.#dropUpTo = this.#running;
+      return true;
+    }
     if (this.#agent?.state !== "busy") return false;
     if (this.#agent.cancelDropsQueue) this.#dropUpTo = this.#requests;
     await this.#agent.cancel();
@@ -202,7 +208,9 @@ export class PortalSession implements ICopilotSession {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
+      this.#running = number;
       const agent = await this.attach("known");
+      if (number <= this.#dropUpTo) return;
       await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
@@ -214,6 +222,7 @@ export class PortalSession implements ICopilotSession {
       if (message !== undefined) await this.push({ sessionError: message });
       throw error;
     } finally {
+      this.#running = 0;
       this.#pending--;
       this.record.updatedAt = new Date();
       // Readers first: nobody waits for the record.

@@ -26,7 +26,7 @@ export interface SessionRecord {
 export interface SessionSettings {
   permissions?: PermissionPolicy;
   /** The conversation of an ACP agent, by the agent's own name for it. */
-  acp?: { agentSessionId: string };
+  acp?: { agentSessionId: string; agent?: string };
 }
 
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",

@@ -92,6 +92,19 @@ async function callJobTool(session: Session, name: string, argument: string): Pr
   if (name !== "") await post("tools/call", { name, arguments: { argument } });
 }
 
+async function useTerminal(
+  id: string,
+  { terminal, show, calls }: Extract<Step, { terminal: unknown }>,
+): Promise<void> {
+  const { terminalId } = await ask(id, "terminal/create", terminal, undefined);
+  const content = [{ type: "terminal", terminalId }];
+  if (show) update(id, { sessionUpdate: "tool_call", toolCallId: show, content });
+  for (const method of calls) {
+    const answer = await ask(id, method, { terminalId }, undefined);
+    if (!show) update(id, chunk("message", JSON.stringify(answer), { messageId: randomUUID() }));
+  }
+}
+
 /** The turn's end is what a step gives back, if it gives something back. */
 async function perform(id: string, session: Session, step: Step): Promise<Json | undefined> {
   if ("message" in step)
@@ -114,6 +127,7 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
     if (!step.forget)
       update(id, chunk("message", JSON.stringify(await answering), { messageId: randomUUID() }));
   }
+  if ("terminal" in step) await useTerminal(id, step);
   if ("job" in step) await callJobTool(session, step.job, step.argument ?? "");
   if ("until" in step) while (!existsSync(join(session.cwd, step.until))) await delay(10);
   if ("cancelled" in step && !session.cancelled)

@@ -16,6 +16,8 @@ export type Step =
   | { stderr: string }
   /** A request to the portal; the answer is its next message. */
   | { ask: string; params?: Record<string, unknown>; id?: unknown; withdraw?: boolean; forget?: boolean }
+  /** Creates a terminal, shows it in a tool's block, and calls these methods on it. */
+  | { terminal: Record<string, unknown>; show?: string; calls: string[] }
   /** Lists the job tools, and calls one unless the name is empty. */
   | { job: string; argument?: string }
   /** Waits for a file in the working directory. */

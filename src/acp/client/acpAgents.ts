@@ -90,6 +90,13 @@ export class AcpAgents {
     return process;
   }
 
+  /** Until the configuration is read again. What runs goes on. */
+  setEnabled(id: string, enabled: boolean): void {
+    if (!this.#read.agents.some(agent => agent.id === id)) throw agentNotFound(id);
+    const agents = this.#read.agents.map(agent => (agent.id === id ? { ...agent, enabled } : agent));
+    this.#read = { ...this.#read, agents };
+  }
+
   /** Running processes keep their settings until they stop. */
   reload(): { agents: number; problems: string[] } {
     try {
@@ -142,8 +149,8 @@ export class AcpAgents {
   }
 
   /** Where an agent that runs can do it; none is started for that. */
-  async deleteSession(sessionId: string): Promise<void> {
-    for (const { connection } of this.#processes.values())
+  async deleteSession(id: string, sessionId: string): Promise<void> {
+    for (const { connection } of this.#processesOf(id))
       if (connection?.has("sessionCapabilities", "delete"))
         await connection.requestRaw("session/delete", { sessionId }).catch(() => undefined);
   }

@@ -20,7 +20,7 @@ export interface AcpHostOptions {
 }
 
 const forgotten = "The agent restarted and does not remember this conversation.";
-const maxTraffics = 100;
+const maxTraffics = 50;
 
 /** Sessions on ACP agents, which keep their conversations themselves. */
 export class AcpHost implements SessionHost {
@@ -67,7 +67,7 @@ export class AcpHost implements SessionHost {
   /** What the agent keeps of the conversation is its own; it is deleted there where that is possible at once. */
   async delete(sessionId: string, { acp }: OpenSession["settings"]): Promise<void> {
     this.#traffics.delete(sessionId);
-    if (acp) await this.#options.agents.deleteSession(acp.agentSessionId);
+    if (acp?.agent) await this.#options.agents.deleteSession(acp.agent, acp.agentSessionId);
   }
 
   #session(connection: AgentConnection, target: AcpModel, request: OpenSession): AcpSession {
@@ -101,7 +101,7 @@ export class AcpHost implements SessionHost {
       throw PortalError.explained("AgentError", `${connection.settings.title} gave the session no id.`);
     this.#join(session, connection, agentSessionId);
     await session.begin(result);
-    await request.saveSettings({ acp: { agentSessionId } });
+    await request.saveSettings({ acp: { agentSessionId, agent: connection.settings.id } });
   }
 
   /** Goes on with a conversation, as far as the agent can. */

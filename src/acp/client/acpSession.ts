@@ -18,7 +18,7 @@ import { isJobTool, outcomeOf, permissionRequestOf } from "./permissionRequest.j
 import { errorCode, RpcError } from "./rpcPeer.js";
 import { sessionControls } from "./sessionControls.js";
 import type { SessionTraffic } from "./traffic.js";
-import { type Ending, endingOf } from "./turnEnding.js";
+import { cancelledEnding, type Ending, endingOf } from "./turnEnding.js";
 import { UpdateMapper } from "./updates.js";
 
 export interface AcpSessionOptions {
@@ -49,6 +49,8 @@ interface Turn {
   readonly id: string;
   /** Why the portal ends it. */
   early?: "cancelled" | "timeout" | "stopped";
+  /** Whether the agent knows of it. */
+  sent?: true;
   timers: NodeJS.Timeout[];
   readonly done: Promise<void>;
   finish(error?: Error): void;
@@ -249,12 +251,11 @@ export class AcpSession implements AgentSession, ConnectedSession {
     const { owner, jobTools } = this.#options;
     if (owner !== null && !this.#toolsListed)
       await withTimeout(jobTools.listed, toolsTimeoutMs, "").catch(() => {});
-    if (this.#turn !== turn) return;
-    if (turn.early) this.#finish(turn, { unfinished: "cancelled" });
-    else this.#prompt(turn, this.#preamble + message, true);
+    if (this.#turn === turn) this.#prompt(turn, this.#preamble + message, true);
   }
 
   #prompt(turn: Turn, text: string, mayRecover: boolean): void {
+    turn.sent = true;
     const params = { sessionId: this.#agentSessionId, prompt: [{ type: "text", text }] };
     this.#connection.prompt(params, (error, result) => {
       if (this.#turn !== turn) return;
@@ -269,7 +270,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
       await this.#options.recover(this);
       if (this.#turn !== turn) return;
       this.#mapper.beginTurn();
-      this.#prompt(turn, text, false);
+      if (turn.early) this.#finish(turn, cancelledEnding);
+      else this.#prompt(turn, text, false);
     } catch (error) {
       this.#finish(turn, { unfinished: "no_result", error: error as Error });
     }
@@ -313,6 +315,10 @@ export class AcpSession implements AgentSession, ConnectedSession {
   async #endEarly(turn: Turn, why: NonNullable<Turn["early"]>, timeoutMs: number): Promise<void> {
     const again = turn.early !== undefined;
     turn.early = why === "stopped" ? why : (turn.early ?? why);
+    if (!turn.sent) {
+      this.#finish(turn, cancelledEnding);
+      return;
+    }
     if (!again) {
       // In this order: an answer that comes first could be read as a denial.
       this.#connection.notify("session/cancel", { sessionId: this.#agentSessionId });
@@ -327,7 +333,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     if (this.#turn !== turn) return;
     this.#end(turn.early === "stopped" ? "stopped" : "crashed");
     this.#connection.forget(this.#agentSessionId);
-    this.#finish(turn, { unfinished: "cancelled", stopReason: "cancelled" });
+    this.#finish(turn, cancelledEnding);
     this.#options.retire(this.#connection);
   }
 

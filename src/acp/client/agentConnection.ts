@@ -31,6 +31,8 @@ export interface ConnectedSession {
 
 export interface ConnectionOptions extends LinkOptions {
   log: Log;
+  /** Fires when nobody wants it any more before it is ready. */
+  signal?: AbortSignal;
 }
 
 const protocolVersion = 1;
@@ -59,6 +61,8 @@ export class AgentConnection {
     const { settings } = options;
     const port = settings.transport === "tcp" ? await choosePort(settings) : 0;
     const connection = new AgentConnection(options, new AgentLink(options, port));
+    const giveUp = () => void connection.stop({ exitMs: 0, killMs: 500 });
+    options.signal?.addEventListener("abort", giveUp, { once: true });
     try {
       await withTimeout(connection.#shakeHands(), settings.startupTimeoutMs, "late");
       return connection;
@@ -67,6 +71,8 @@ export class AgentConnection {
       if (!(error instanceof Error && error.message === "late")) throw error;
       const limit = `${settings.startupTimeoutMs / 1000} s`;
       throw PortalError.explained("AgentStartTimeout", `${settings.title} was not ready within ${limit}.`);
+    } finally {
+      options.signal?.removeEventListener("abort", giveUp);
     }
   }
 

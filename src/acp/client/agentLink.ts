@@ -85,7 +85,7 @@ export class AgentLink {
       return;
     }
     if (command !== undefined && (await this.#answers())) {
-      this.#end({ reason: `${this.address} is in use by another program`, clean: false });
+      this.#end({ reason: `cannot use ${this.address}: another program has it`, clean: false });
       return;
     }
     if (command !== undefined) {
@@ -171,7 +171,7 @@ export class AgentLink {
         return;
       }
       if (performance.now() + retryMs > until) {
-        this.#end({ reason: `nobody answers at ${this.address}`, clean: false });
+        this.#end({ reason: `does not answer at ${this.address}`, clean: false });
         return;
       }
       await delay(retryMs);

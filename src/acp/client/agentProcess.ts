@@ -28,6 +28,8 @@ export class AgentProcess {
   #opening = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #closed = false;
+  /** Ends a start that is under way. */
+  #starting = new AbortController();
 
   constructor(options: AgentProcessOptions) {
     this.#options = options;
@@ -96,6 +98,10 @@ export class AgentProcess {
 
   async stop(times: StopTimes): Promise<void> {
     clearTimeout(this.#idleTimer);
+    if (this.#state === "starting") {
+      this.#starting.abort();
+      await this.#current?.catch(() => undefined);
+    }
     if (this.#ready) this.#leave("stopping");
     await Promise.all([...this.#connections].map(connection => connection.stop(times)));
     if (this.#state === "stopping") this.#state = "stopped";
@@ -116,11 +122,14 @@ export class AgentProcess {
 
   async #start(): Promise<AgentConnection> {
     this.#state = "starting";
+    this.#starting = new AbortController();
+    const { signal } = this.#starting;
     try {
       const { waitMs } = this.#backoff;
-      if (waitMs > 0) await delay(waitMs);
+      if (waitMs > 0) await delay(waitMs, undefined, { signal });
       this.#stderr = [];
-      const connection = await AgentConnection.open({ ...this.#options.connection(), stderr: this.#stderr });
+      const options = { ...this.#options.connection(), stderr: this.#stderr, signal };
+      const connection = await AgentConnection.open(options);
       this.#connections.add(connection);
       this.#ready = connection;
       this.#state = "ready";
@@ -129,6 +138,10 @@ export class AgentProcess {
       void connection.ended.then(end => this.#ended(connection, end));
       return connection;
     } catch (error) {
+      if (signal.aborted) {
+        this.#leave("stopped");
+        throw PortalError.explained("AgentNotAvailable", "The agent was stopped before it was ready.");
+      }
       this.#failed(error instanceof Error ? error.message : String(error));
       throw error;
     }

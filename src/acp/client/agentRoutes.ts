@@ -32,6 +32,7 @@ const agentErrors = [
   "AgentAuthenticationRequired",
   "AgentError",
 ];
+const enabledBody = object({ enabled: flag });
 const signInBody = object({ methodId: text });
 
 /** The agents themselves: what they are, whether they work, what they remember. */
@@ -94,6 +95,20 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       answers: { json: either(object({}), domainError("AgentNotFound", "AgentNotAvailable")) },
       handler: async ({ params }) => {
         await agents.restart(params.id);
+        return {};
+      },
+    }),
+    defineRoute({
+      path: "acp/agent/{id}/enabled",
+      methods: ["POST"],
+      summary: "Switch an agent on or off until the configuration is read again",
+      body: "text",
+      bodySchema: enabledBody,
+      answers: { json: either(object({}), domainError("AgentNotFound")) },
+      handler: ({ params, body }) => {
+        const { enabled } = jsonBody<{ enabled: boolean }>(body, enabledBody);
+        agents.setEnabled(params.id, enabled);
+        catalog.forget();
         return {};
       },
     }),

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parseJson, problemsBySchema } from "../../config.js";
 import { repoRoot } from "../../paths.js";
 import type { PermissionPolicy } from "../../permissions/approvals.js";
+import { duplicateAgents } from "./duplicateAgents.js";
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.js";
 
 /** One agent as the portal uses it: every field checked, every default filled in. */
@@ -167,7 +169,12 @@ function policyOf(value: unknown): PermissionPolicy | undefined {
 /** The agents of a config file; throws a StartError when it cannot be read at all. */
 export function readAgentsFile(file: string | undefined, env: NodeJS.ProcessEnv): AgentsRead {
   if (file === undefined) return readAgents(undefined, "", env);
-  return readAgents(fieldsOf(parseJson(file)).acpAgents, file, env);
+  const read = readAgents(fieldsOf(parseJson(file)).acpAgents, file, env);
+  const twice = duplicateAgents(readFileSync(file, "utf8"));
+  return {
+    ...read,
+    problems: [...twice.map(id => `acpAgents.${id}: is there twice; the last one counts`), ...read.problems],
+  };
 }
 
 /** The values of all environments: nothing that is shown or logged may quote them. */

@@ -15,8 +15,8 @@ interface Seen {
 }
 
 const maxMessages = 500;
-const maxMessageChars = 64 * 1024;
-const maxTotalChars = 4 * 1024 * 1024;
+const maxMessageChars = 32 * 1024;
+const maxTotalChars = 1024 * 1024;
 const censor = "[redacted]";
 
 /** The latest messages of one session, of all the agent processes that it has had. */

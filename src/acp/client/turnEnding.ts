@@ -13,6 +13,8 @@ export interface Ending {
   died?: string;
 }
 
+export const cancelledEnding: Ending = { unfinished: "cancelled", stopReason: "cancelled" };
+
 const notices: Readonly<Record<string, string>> = {
   max_tokens: "The answer was cut off: token limit reached.",
   max_turn_requests: "The agent stopped: too many model requests in one turn.",
@@ -22,8 +24,7 @@ const notices: Readonly<Record<string, string>> = {
 /** What the agent's answer to a prompt means. When the portal has cancelled, every answer means that. */
 export function endingOf(error: Error | undefined, result: Fields, cancelled: boolean): Ending {
   const isCancelledError = error instanceof RpcError && error.code === errorCode.cancelled;
-  if (cancelled || isCancelledError || result.stopReason === "cancelled")
-    return { unfinished: "cancelled", stopReason: "cancelled" };
+  if (cancelled || isCancelledError || result.stopReason === "cancelled") return cancelledEnding;
   if (error) return { unfinished: "no_result", error };
   const stopReason = textOf(result.stopReason);
   if (stopReason === "end_turn") return { unfinished: "no_result", stopReason };
