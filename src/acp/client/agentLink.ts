@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { connect, createServer, type Socket } from "node:net";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { endOwnedProcesses, ownerVariable } from "../../backends/orphans.js";
@@ -44,6 +43,7 @@ export interface StopTimes {
 const maxLineBytes = 32 * 1024 * 1024;
 const stderrLines = 200;
 const stderrLineChars = 2000;
+const maxStderrLineBytes = 256 * 1024;
 const retryMs = 250;
 
 /** The wire to one agent: its process with pipes, a socket, or a process with a socket. */
@@ -147,7 +147,13 @@ export class AgentLink {
     });
     child.stdin.on("error", () => {});
     child.stdout.on("error", () => {});
-    createInterface({ input: child.stderr }).on("line", line => this.#keep(line));
+    const stderr = new LineReader({
+      maxBytes: maxStderrLineBytes,
+      onLine: line => this.#keep(line),
+      // Nobody reads a line like that.
+      onTooLong: () => {},
+    });
+    child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk)).on("error", () => {});
     return child;
   }
 
@@ -210,7 +216,8 @@ export class AgentLink {
   }
 
   #keep(line: string): void {
-    const text = errorText(line, this.#options.secrets);
+    // Cut before it is searched for secrets, with room for one at the cut.
+    const text = errorText(line.slice(0, 2 * stderrLineChars), this.#options.secrets);
     this.stderr.push(text.slice(0, stderrLineChars));
     if (this.stderr.length > stderrLines) this.stderr.shift();
   }

@@ -31,6 +31,7 @@ export class LineReader {
     this.#bytes += part.length;
     if (this.#bytes > this.#maxBytes) {
       this.#parts = [];
+      this.#bytes = 0;
       this.#onTooLong();
       return false;
     }
