@@ -96,7 +96,7 @@ describe("The permissions of an ACP agent", () => {
     );
     const [first, second] = await cards(session, 2);
     await answer(session, { requestId: second?.requestId, optionId: "no" });
-    await session.waitFor("onEndMessage").catch(() => {});
+    await session.waitFor("onStartMessage");
     await answer(session, { requestId: first?.requestId, optionId: "always" });
     await session.call("cancel");
     const { messages } = await bench.portal

@@ -73,6 +73,22 @@ describe("An ACP agent over TCP", () => {
     assert.equal(second.exitCode ?? second.signalCode, null, "it is not ours to end");
   });
 
+  test("that a killed portal had started keeps running, and the next portal reports its address", async t => {
+    const port = await freePort();
+    const { portal, start, tryStart, memory } = await portalWithAgent(t, {
+      remembers: true,
+      settings: tcp({ port, args: [fakeAgentProgram, "--port", "{port}"] }),
+    });
+    await start();
+    const before = await processesWith("FAKE_AGENT_MEMORY", memory);
+    await portal.kill("SIGKILL");
+    await portal.restart();
+    const { error, message } = await tryStart();
+    assert.equal(error, "AgentNotAvailable");
+    assert.match(String(message), new RegExp(`127\\.0\\.0\\.1:${port}: another program has it`));
+    assert.deepEqual(await processesWith("FAKE_AGENT_MEMORY", memory), before, "nothing is killed");
+  });
+
   test("whose port is taken or silent is not available, with the address", async t => {
     const busy = await freePort();
     const silent = await freePort();
