@@ -94,7 +94,8 @@ describe("The permissions of an ACP agent", () => {
     await session.query(
       steps({ ...ask(), id: 7, forget: true }, { ...ask(other), id: 8 }, { until: "never" }),
     );
-    const [first, second] = await cards(session, 2);
+    const both = await cards(session, 2);
+    const [first, second] = ["run", "second"].map(title => both.find(card => card.title === title));
     await answer(session, { requestId: second?.requestId, optionId: "no" });
     await session.waitFor("onStartMessage");
     await answer(session, { requestId: first?.requestId, optionId: "always" });
@@ -136,7 +137,7 @@ describe("The permissions of an ACP agent", () => {
       resolved.map(({ by }) => by),
       ["turn", "withdrawn"],
     );
-    assert.deepEqual(outcomes(responses), [cancelled]);
+    assert.deepEqual(outcomes(responses).at(-1), cancelled);
     const hasty = await bench.start("acp:hasty");
     await hasty.query(steps(ask()));
     const late = await hasty.untilIdle();
