@@ -49,6 +49,7 @@ const script: Script = byPrompt({
       ? callTool("create", { path: join(request.workingDirectory ?? "", "note.txt"), file_text: "a note\n" })
       : { text: "done" },
   ],
+  "open the page": [[callTool("web_fetch", { url: "https://docs.example/a?b=c" })], [{ text: "done" }]],
   "ask me": [
     [callTool("ask_user", { question: "Which colour?", choices: ["red", "blue"], allow_freeform: false })],
     request => [{ text: `You chose: ${request.toolResults.at(-1)?.content}` }],
@@ -197,6 +198,24 @@ describe("The user decides what an agent may do", () => {
     await answer(session, again.requestId, "allow_always");
     await session.untilIdle(2);
     assert.equal(await readFile(join(workingDirectory, "note.txt"), "utf8"), "a note\n");
+  });
+
+  test("an address is shown whole, and no rule could decide about it", async t => {
+    const { startSession } = await start(t);
+    const session = await startSession("?permissions=ask");
+    await session.query("open the page");
+    const request = await session.waitFor("onPermissionRequest");
+    assert.equal(request.kind, "fetch");
+    assert.equal((request.detail as AnyResponse).url, "https://docs.example/a?b=c");
+    assert.deepEqual(
+      (request.options as AnyResponse[]).map(({ kind }) => kind),
+      ["allow_once", "reject_once"],
+    );
+    await answer(session, request.requestId, "reject_once");
+    assert.deepEqual(
+      resolutions(await session.untilIdle()).map(({ decision }) => decision),
+      ["rejected"],
+    );
   });
 
   test("a request ends with its turn, with its session, and when everything is allowed or denied", async t => {

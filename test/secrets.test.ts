@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { fakeAgent } from "./support/acp.js";
 import { tempFolder } from "./support/cleanup.js";
 import { runPortal, startPortal } from "./support/portal.js";
 import { byPrompt, fault, runShell, startScriptedModel } from "./support/scriptedModel.js";
@@ -14,6 +15,7 @@ const secrets = {
   header: "planted-header-value-0004",
   bearer: "planted-bearer-token-0005",
   portal: "planted-portal-token-0006",
+  agent: "planted-agent-variable-0007",
 };
 
 /** Where a text, or the files of a folder, have one of the planted secrets. */
@@ -34,7 +36,9 @@ async function leaksInFolder(folder: string): Promise<string[]> {
 
 describe("Secrets", () => {
   test("no key and no token is in a log line, an answer, an error, an export or the store", async t => {
-    const quoted = `wrong key ${Object.values(secrets).join(" ")}`;
+    // A provider can quote only what it can have been sent.
+    const { agent: _, ...sendable } = secrets;
+    const quoted = `wrong key ${Object.values(sendable).join(" ")}`;
     const script = byPrompt({
       fail: [[fault.http(401, {}, quoted)]],
       "look around": [[runShell("env; echo done")], [{ text: "I looked." }]],
@@ -54,7 +58,16 @@ describe("Secrets", () => {
       { name: "named", baseUrl, apiKeyEnv: "MY_PLANTED_KEY" },
       { name: "bearer", baseUrl: "http://127.0.0.1:9/v1", bearerToken: secrets.bearer },
     ];
-    await writeFile(config, JSON.stringify({ providers }));
+    const acpAgents = {
+      fake: fakeAgent(
+        {
+          stderr: `my key is ${secrets.agent}`,
+          refuse: { "session/prompt": { code: -32603, message: `not with ${secrets.agent}` } },
+        },
+        { env: { FAKE_KEY: secrets.agent } },
+      ),
+    };
+    await writeFile(config, JSON.stringify({ providers, acpAgents }));
     const portal = await startPortal(t, {
       args: ["--config", config, "--auth", "--log-level", "trace"],
       env: {
@@ -89,11 +102,19 @@ describe("Secrets", () => {
     for (const path of ["", "/export?format=json", "/export?format=markdown"])
       await call(`${session}${path}`);
     for (const path of ["copilot/session/history", "copilot/permission/rules"]) await call(path);
+
+    const agent = JSON.parse(await call("copilot/session/start/acp:fake", folder)) as { sessionId: string };
+    await call(`copilot/session/${agent.sessionId}/query`, "please");
+    const said = sseEvents(`${base}/api/copilot/session/${agent.sessionId}/events`, { headers });
+    answers.push(JSON.stringify(await collectUntil(said, ({ data }) => data.callback === "onIdle")));
+    for (const path of ["agents", `session/${agent.sessionId}/traffic`]) await call(`acp/${path}`);
+    for (const path of ["agent/fake/test", "reload"]) await call(`acp/${path}`, "");
     await fetch(`${base}/api/test`, { headers: { authorization: `Bearer ${secrets.portal}x` } });
     const { stderr } = await portal.kill("SIGTERM");
 
     assert.match(answers.join("\n"), /I looked\./, "the session worked");
     assert.match(answers.join("\n"), /sessionError/, "and failed");
+    assert.match(answers.join("\n"), /not with /, "as the agent did");
     assert.deepEqual(
       [
         ...answers.flatMap(answer => leaksIn(answer.slice(0, 60), answer)),
