@@ -11,12 +11,14 @@ import type { AnyResponse } from "./support/sse.js";
 
 const models = ["gpt-5.1-mini", "plain-model"];
 const gate = barrier();
+const websiteGate = barrier();
 const script: Script = byPrompt({
   "say hello": [
     [{ reasoning: "I should use the shell." }, runShell("echo hello from the shell")],
     [{ text: "The shell said hello." }],
   ],
   "fail please": [[fault.http(400, {}, "the scripted provider says no")]],
+  "wait for the website": [[websiteGate.step, { text: "it was the website" }]],
   "wait for me": [[{ text: "Half of it" }, gate.step, { text: ", and the rest." }]],
 });
 
@@ -141,13 +143,13 @@ test("An editor uses the models of a portal", async t => {
     await editor.agent.request("session/prompt", {
       sessionId,
       prompt: [
-        { type: "text", text: "Compare \ud800" },
+        { type: "text", text: "Compare \ud800\u0000\r\nthis:" },
         { type: "resource_link", name: "a.ts", uri: "file:///src/a.ts" },
         { type: "resource", resource: { uri: "file:///src/b.ts", text: "const b = `1`;" } },
       ],
     });
     const { request } = await model.waitForRequest(({ userText }) => userText.includes("Compare"));
-    const said = "Compare \ufffd\n[a.ts](file:///src/a.ts)\nfile:///src/b.ts:\n```\nconst b = `1`;\n```";
+    const said = "Compare \ufffd\ufffd\r\nthis:\n[a.ts](file:///src/a.ts)\nfile:///src/b.ts:\n```\nconst b = `1`;\n```";
     assert.ok(request.userText.includes(said), request.userText);
   });
 
@@ -182,12 +184,13 @@ test("An editor uses the models of a portal", async t => {
     gate.release();
     assert.deepEqual(await running, { stopReason: "end_turn" });
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /^Half of it, and the rest\./);
-    await editor.waitFor(
-      (update, id) =>
-        id === sessionId &&
-        update.sessionUpdate === "user_message_chunk" &&
-        textOf([update], "user_message_chunk") === "asked on the website",
-    );
+    await editor.waitFor(update => textOf([update], "user_message_chunk") === "asked on the website");
+
+    await portal.api(`copilot/session/${sessionId}/query`, { body: "wait for the website" });
+    await websiteGate.reached;
+    assert.equal((await rpcErrorOf(editor.prompt(sessionId, "and this?"))).code, -32602);
+    websiteGate.release();
+    await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("it was the website"));
   });
 
   await t.test("the model can be chosen until the first prompt", async t => {

@@ -109,7 +109,7 @@ export class EditorSession {
   }
 
   async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
-    if (this.#turn || this.#requests.isBusy) throw invalid("a prompt is already running");
+    if (this.#turn) throw alreadyRunning();
     const text = promptText(blocks);
     if (text === "") throw invalid("the prompt is empty");
     const turn = new Turn();
@@ -204,6 +204,7 @@ export class EditorSession {
     await this.#changing;
     const { portal, editor, log } = this.#parts;
     await portal.ready();
+    await this.#checkIdle();
     if (turn.isCancelled) return;
     if (!this.#prompted)
       await this.#tell(this.#options.notices.map(title => this.#translator.notice("warning", title, "")));
@@ -220,6 +221,14 @@ export class EditorSession {
       await this.#quiet();
     }
     await this.#tellTitle();
+  }
+
+  /** Someone may have asked something on the website. The log may lack an end where a portal died: it is asked. */
+  async #checkIdle(): Promise<void> {
+    if (!this.#requests.isBusy) return;
+    const { status } = await this.#parts.portal.call<{ status: string }>(this.#path);
+    if (status === "Busy") throw alreadyRunning();
+    this.#requests = new Requests();
   }
 
   async #query(turn: Turn, text: string): Promise<void> {
@@ -327,6 +336,10 @@ export class EditorSession {
         return [];
     }
   }
+}
+
+function alreadyRunning(): Error {
+  return invalid("a prompt is already running");
 }
 
 function commandsOf(response: AnyResponse): AvailableCommand[] {

@@ -26,6 +26,6 @@ function blockText(block: ContentBlock): string {
 export function promptText(blocks: readonly ContentBlock[]): string {
   const isSaid = blocks.some(({ type }) => type !== "image" && type !== "audio");
   const text = isSaid ? blocks.map(blockText).join("\n").trim() : "";
-  // Half of a surrogate pair cannot be sent as UTF-8: the portal would log another text than this one.
-  return Buffer.from(text, "utf8").toString("utf8");
+  // Half of a surrogate pair cannot be sent as UTF-8, and a null character not be stored.
+  return Buffer.from(text, "utf8").toString("utf8").replaceAll("\0", "\ufffd");
 }
