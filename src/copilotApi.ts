@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { rememberServers } from "./acp/editorServers.js";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { sendExport } from "./api/sendExport.js";
@@ -81,6 +83,20 @@ export async function loadSession(
   await checkWorkingDirectory(workingDirectory);
   await sessions().registry.ready;
   return sessions().registry.start(modelId, workingDirectory, undefined, undefined, known);
+}
+
+/** A session with the MCP servers that an editor brings for it. */
+export async function startWithServers(
+  modelId: string,
+  workingDirectory: string,
+  permissions: PermissionPolicy | undefined,
+  mcpServers: readonly object[],
+): Promise<PortalSession> {
+  await checkWorkingDirectory(workingDirectory);
+  await sessions().registry.ready;
+  const id = randomUUID();
+  rememberServers(id, mcpServers);
+  return sessions().registry.start(modelId, workingDirectory, undefined, permissions, undefined, id);
 }
 
 async function knownSession(id: string): Promise<SessionRecord> {

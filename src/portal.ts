@@ -5,6 +5,7 @@ import { AcpHost } from "./acp/client/acpHost.js";
 import { acpSessionRoutes } from "./acp/client/acpSessionRoutes.js";
 import { agentRoutes } from "./acp/client/agentRoutes.js";
 import { readAgentsFile } from "./acp/client/agentSettings.js";
+import { editorRoutes } from "./acp/editorRoutes.js";
 import { JobToolServer } from "./acp/jobTools/jobToolServer.js";
 import { oneDeeper } from "./acp/nesting.js";
 import { healthOf } from "./api/health.js";
@@ -144,6 +145,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...jobTools.routes(),
     ...agentRoutes({ agents: acpAgents, catalog: models }),
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
+    ...editorRoutes(),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({

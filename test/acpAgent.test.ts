@@ -149,7 +149,8 @@ test("An editor uses the models of a portal", async t => {
       ],
     });
     const { request } = await model.waitForRequest(({ userText }) => userText.includes("Compare"));
-    const said = "Compare \ufffd\ufffd\r\nthis:\n[a.ts](file:///src/a.ts)\nfile:///src/b.ts:\n```\nconst b = `1`;\n```";
+    const said =
+      "Compare \ufffd\ufffd\r\nthis:\n[a.ts](file:///src/a.ts)\nfile:///src/b.ts:\n```\nconst b = `1`;\n```";
     assert.ok(request.userText.includes(said), request.userText);
   });
 

@@ -45,6 +45,7 @@ export class SessionRegistry {
     owned?: OwnedSession,
     permissions?: PermissionPolicy,
     known?: { agentSessionId: string; replay: boolean },
+    id: string = owned?.id ?? randomUUID(),
   ): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
     if (!found)
@@ -54,7 +55,6 @@ export class SessionRegistry {
     const { policyFor } = this.#parts.hostOf(found.model.backend);
     const policy = permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
     const now = new Date();
-    const id = owned?.id ?? randomUUID();
     const record: SessionRecord = {
       id,
       modelId,

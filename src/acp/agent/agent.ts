@@ -11,10 +11,11 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { Log } from "../../log.js";
 import { packageVersion } from "../../paths.js";
-import { EditorSession, startPortalSession } from "./editorSession.js";
+import { EditorSession } from "./editorSession.js";
 import { chosenModel, usableModels } from "./models.js";
 import type { Portal } from "./portal.js";
 import { invalid, loginMethod, rpcError } from "./rpcErrors.js";
+import { startPortalSession } from "./startPortalSession.js";
 
 export interface PortalAgentOptions {
   portal: Portal;
@@ -25,9 +26,6 @@ export interface PortalAgentOptions {
   /** Whether models may be other agents behind the portal. */
   withAgents: boolean;
 }
-
-const mcpNotice =
-  "The MCP servers of the editor are not used: agents of the portal have those that are set up for them.";
 
 /** The portal as an ACP agent, for one connection: what the editor may ask, and the sessions that it has opened. */
 export class PortalAgent {
@@ -111,11 +109,9 @@ export class PortalAgent {
       await portal.ready();
       const catalog = await usableModels(portal, withAgents);
       const { models } = catalog;
-      const model = chosenModel(catalog, wanted).id;
-      const id = await startPortalSession(portal, { cwd, model, permissions });
-      const notices = mcpServers.length > 0 ? [mcpNotice] : [];
+      const options = { cwd, models, model: chosenModel(catalog, wanted), permissions, mcpServers };
+      const id = await startPortalSession(portal, options);
       const editor = { context, capabilities: this.#capabilities };
-      const options = { cwd, models, model, permissions, notices };
       const session = new EditorSession(id, options, { portal, editor, log });
       this.#sessions.set(id, session);
       // The editor knows the session when it has this answer.

@@ -1,6 +1,7 @@
 import type {
   AvailableCommand,
   ContentBlock,
+  McpServer,
   PromptResponse,
   SessionConfigOption,
   SessionInfo,
@@ -17,6 +18,7 @@ import type { Portal } from "./portal.js";
 import { promptText } from "./promptText.js";
 import { Requests } from "./requests.js";
 import { invalid, PortalRefusal, rpcError, TurnFailed } from "./rpcErrors.js";
+import { startPortalSession } from "./startPortalSession.js";
 import { message, Translator, userMessage } from "./translator.js";
 import { Turn } from "./turn.js";
 import { runCommand } from "./works.js";
@@ -30,31 +32,17 @@ export interface EditorSessionParts {
 export interface EditorSessionOptions {
   cwd: string;
   models: readonly Model[];
-  model: string;
-  /** For sessions on other models too. */
+  model: Model;
   permissions: string | undefined;
-  /** What the user should know, told with the first prompt. */
-  notices: readonly string[];
+  /** Of the editor. */
+  mcpServers: readonly McpServer[];
 }
 
-/** Opening one may start the runtime or an agent. */
-const startTimeoutMs = 120_000;
+const serversNotUsed =
+  "The MCP servers of the editor are not used: only ACP agents behind the portal take them, and this model is none.";
 const stopReasons: readonly StopReason[] = ["max_tokens", "max_turn_requests", "refusal"];
 /** The last updates of a task's session may come a little behind its result. */
 const quietTimeoutMs = 2000;
-
-/** Starts a session on the portal and gives its id. */
-export async function startPortalSession(
-  portal: Portal,
-  { cwd, model, permissions }: Pick<EditorSessionOptions, "cwd" | "model" | "permissions">,
-): Promise<string> {
-  // The portal would take its own folder for an empty one.
-  if (cwd.trim() === "") throw invalid("cwd is empty; it must be an absolute path");
-  const query = permissions === undefined ? "" : `?permissions=${permissions}`;
-  const path = `copilot/session/start/${encodeURIComponent(model)}${query}`;
-  const options = { body: cwd, timeoutMs: startTimeoutMs };
-  return (await portal.call<{ sessionId: string }>(path, options)).sessionId;
-}
 
 /** A session of the portal as an editor sees it: it follows the session's log and tells the editor of it. */
 export class EditorSession {
@@ -62,7 +50,7 @@ export class EditorSession {
   readonly #options: EditorSessionOptions;
   readonly #parts: EditorSessionParts;
   readonly #approvals: Approvals;
-  #model: string;
+  #model: Model;
   #portalId: string;
   #translator: Translator;
   #requests = new Requests();
@@ -100,7 +88,7 @@ export class EditorSession {
   }
 
   get configOptions(): SessionConfigOption[] {
-    return [modelOption(this.#options.models, this.#model), ...this.#agentOptions];
+    return [modelOption(this.#options.models, this.#model.id), ...this.#agentOptions];
   }
 
   async sendCommands(): Promise<void> {
@@ -176,14 +164,14 @@ export class EditorSession {
     await sendUpdates(this.#parts.editor, this.id, updates);
   }
 
-  async #changeModel(model: string): Promise<void> {
-    const { cwd, models, permissions } = this.#options;
-    if (!models.some(({ id }) => id === model)) throw invalid(`There is no model ${JSON.stringify(model)}`);
+  async #changeModel(modelId: string): Promise<void> {
+    const model = this.#options.models.find(({ id }) => id === modelId);
+    if (!model) throw invalid(`There is no model ${JSON.stringify(modelId)}`);
     if (model === this.#model) return;
     if (this.#prompted || this.#turn)
       throw invalid("The model can be changed only before the first prompt; start a new session for another");
     const { portal, log } = this.#parts;
-    const portalId = await startPortalSession(portal, { cwd, model, permissions });
+    const portalId = await startPortalSession(portal, { ...this.#options, model });
     const unused = this.#path;
     this.#stopFollowing.abort();
     await this.#following;
@@ -206,8 +194,9 @@ export class EditorSession {
     await portal.ready();
     await this.#checkIdle();
     if (turn.isCancelled) return;
-    if (!this.#prompted)
-      await this.#tell(this.#options.notices.map(title => this.#translator.notice("warning", title, "")));
+    const isIgnored = this.#options.mcpServers.length > 0 && this.#model.backend !== "acp";
+    if (!this.#prompted && isIgnored)
+      await this.#tell([this.#translator.notice("warning", serversNotUsed, "")]);
     this.#prompted = true;
     this.#updatedAt = new Date().toISOString();
     this.#follow();

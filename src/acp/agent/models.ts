@@ -30,10 +30,10 @@ export function chosenModel({ models, notices }: Catalog, wanted: string | undef
   if (model) return model;
   const signIn = notices.find(({ message }) => isSignInProblem("", message));
   // With models of another kind the user has just mistyped the name.
-  if (signIn && models.every(({ backend }) => backend === "demo"))
+  if (signIn && !wanted?.startsWith("acp:") && models.every(({ backend }) => backend === "demo"))
     throw new PortalRefusal("AgentAuthenticationRequired", signIn.message);
-  const known = models.map(({ id }) => id).join(", ");
-  throw invalid(`There is no model ${JSON.stringify(wanted)}; there are: ${known}`);
+  const known = models.map(({ id }) => id).join(", ") || "none";
+  throw invalid(`There is no model${wanted ? ` ${JSON.stringify(wanted)}` : ""}; there are: ${known}`);
 }
 
 export function modelOption(models: readonly Model[], currentValue: string): SessionConfigOption {

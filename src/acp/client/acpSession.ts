@@ -6,6 +6,7 @@ import { errorText } from "../../sessions/errorText.js";
 import type { SessionControls } from "../../sessions/sessionControls.js";
 import { SessionCrashedError } from "../../sessions/sessionCrashedError.js";
 import { withTimeout } from "../../withTimeout.js";
+import { editorServers } from "../editorServers.js";
 import type { JobToolAccess } from "../jobTools/jobToolServer.js";
 import type { AgentConnection, ConnectedSession } from "./agentConnection.js";
 import { callError, isUnknownSession } from "./agentErrors.js";
@@ -133,11 +134,12 @@ export class AcpSession implements AgentSession, ConnectedSession {
     return this.#endState ?? (this.#turn ? "busy" : "idle");
   }
 
-  /** What is given to the agent with the session: the servers of the settings, and the job tools. */
+  /** What is given to the agent with the session: the servers of the settings and of the editor, and the job tools. */
   get mcpServers(): object[] {
     const { settings, jobTools } = this.#options;
     const isHttp = this.#connection.has("mcpCapabilities", "http");
-    return [...settings.mcpServers, isHttp ? jobTools.mcpServer : jobTools.stdioServer];
+    const brought = editorServers(this.id, kind => this.#connection.has("mcpCapabilities", kind));
+    return [...settings.mcpServers, ...brought, isHttp ? jobTools.mcpServer : jobTools.stdioServer];
   }
 
   /** The agent knows it under this id from now on. */

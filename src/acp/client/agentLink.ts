@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { endOwnedProcesses, ownerVariable } from "../../backends/orphans.js";
 import { errorText } from "../../sessions/errorText.js";
 import { withTimeout } from "../../withTimeout.js";
+import { depthVariable } from "../nesting.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { LineReader } from "./lines.js";
 import { resolveCommand } from "./windowsCommand.js";
@@ -131,6 +132,8 @@ export class AgentLink {
       env: {
         ...(inheritEnv ? env : {}),
         ...settings.env,
+        // Also where it inherits nothing: a portal must not be its own agent for ever.
+        [depthVariable]: env[depthVariable],
         [ownerVariable]: marked ? owner : undefined,
       },
       // A group of its own, so that all of it can be ended.

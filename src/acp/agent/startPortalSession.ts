@@ -1,0 +1,24 @@
+import type { EditorSessionOptions } from "./editorSession.js";
+import type { Portal } from "./portal.js";
+import { invalid } from "./rpcErrors.js";
+
+/** Opening one may start the runtime or an agent. */
+const startTimeoutMs = 120_000;
+
+type Start = Pick<EditorSessionOptions, "cwd" | "model" | "permissions" | "mcpServers">;
+
+/** Starts a session on the portal and gives its id. */
+export async function startPortalSession(
+  portal: Portal,
+  { cwd, model, permissions, mcpServers }: Start,
+): Promise<string> {
+  // The portal would take its own folder for an empty one.
+  if (cwd.trim() === "") throw invalid("cwd is empty; it must be an absolute path");
+  const id = encodeURIComponent(model.id);
+  const query = permissions === undefined ? "" : `?permissions=${permissions}`;
+  const withServers = model.backend === "acp" && mcpServers.length > 0;
+  const [path, body] = withServers
+    ? [`acp/session/start/${id}`, JSON.stringify({ cwd, permissions, mcpServers })]
+    : [`copilot/session/start/${id}${query}`, cwd];
+  return (await portal.call<{ sessionId: string }>(path, { body, timeoutMs: startTimeoutMs })).sessionId;
+}
