@@ -38,9 +38,9 @@ function longestFirst(files) {
 
 /** `npm test` runs everything; `npm test -- live` runs the test files whose path contains "live". */
 function test() {
-  const files = filesEndingWith(join(root, "dist", "test"), ".test.js").filter(
-    file => args.length === 0 || args.some(part => file.slice(root.length).includes(part)),
-  );
+  const files = ["src", "test"]
+    .flatMap(folder => filesEndingWith(join(root, "dist", folder), ".test.js"))
+    .filter(file => args.length === 0 || args.some(part => file.slice(root.length).includes(part)));
   if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
   // Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores.
   const flags = ["--test", "--enable-source-maps", "--test-concurrency=4", "--test-reporter=spec"];

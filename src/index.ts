@@ -3,7 +3,7 @@ import { agentSecrets, readAgentsFile } from "./acp/client/agentSettings.js";
 import { ownerMarker } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
 import { readConfig } from "./config.js";
-import { chosenToken } from "./guard/token.js";
+import { chosenToken } from "./guard/token/token.js";
 import { listen, urlOf } from "./listen.js";
 import { createLog } from "./log.js";
 import { openBrowser } from "./openBrowser.js";

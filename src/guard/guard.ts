@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
-import { securityHeaders } from "./headers.js";
-import { hostGuard } from "./host.js";
-import { originGuard } from "./origin.js";
-import { tokenGuard } from "./token.js";
+import { securityHeaders } from "./headers/headers.js";
+import { hostGuard } from "./host/host.js";
+import { originGuard } from "./origin/origin.js";
+import { tokenGuard } from "./token/token.js";
 
 export interface GuardOptions {
   /** The port that is open. */

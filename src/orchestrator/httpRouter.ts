@@ -4,7 +4,7 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { readTextBody } from "../api/body.js";
-import { isSameSecret } from "../guard/token.js";
+import { isSameSecret } from "../guard/token/token.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { RecentEvents } from "./eventStore.js";

@@ -1,10 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
-import { PortalError } from "../portalError.js";
-import { StartError } from "../startError.js";
+import { PortalError } from "../../portalError.js";
+import { StartError } from "../../startError.js";
+import { isSameOrigin, sourceOf } from "../origin/origin.js";
 import { Attempts } from "./attempts.js";
-import { isSameOrigin, sourceOf } from "./origin.js";
 
 export interface TokenGuardOptions {
   token: string;
