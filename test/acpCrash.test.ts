@@ -119,6 +119,20 @@ describe("An ACP agent that dies", () => {
   });
 });
 
+describe("An ACP agent that is slow to come back", () => {
+  test("keeps nobody waiting who cancels or stops", async t => {
+    const { start, configure, post } = await portalWithAgent(t);
+    const [first, second] = [await start(), await start()];
+    await configure({ fake: fakeAgent({ refuse: { initialize: "hang" } }) });
+    await post("acp/reload");
+    await post("acp/agent/fake/restart");
+    for (const session of [first, second]) await session.query("are you there?");
+    while (!(await first.call("cancel")).canceled) await new Promise(setImmediate);
+    assert.deepEqual(callbacksOf(await first.untilIdle()), ["onUserRequest", "onIdle"]);
+    assert.deepEqual(await second.call("stop"), { result: "Closed" });
+  });
+});
+
 describe("ACP agents and the end of the portal", () => {
   test("leave nothing running, also agents that do not want to go", async t => {
     const { portal, start, memory } = await portalWithAgent(t, {

@@ -58,7 +58,8 @@ export class PortalSession implements ICopilotSession {
   /** Requests are numbered, so that those up to one can be dropped. */
   #requests = 0;
   #dropUpTo = 0;
-  #running = 0;
+  /** Makes a request that waits for its agent wait no longer. */
+  #leaveStart: (() => void) | undefined;
   #stopped = false;
   #stopReason: string | undefined;
 
@@ -126,9 +127,9 @@ export class PortalSession implements ICopilotSession {
 
   /** Ends the running turn; the session and its waiting requests stay. False when no turn was running. */
   async cancel(): Promise<boolean> {
-    if (this.#attaching && this.#running > this.#dropUpTo) {
-      // The agent is just starting: the request never reaches it.
-      this.#dropUpTo = this.#running;
+    // The agent is just starting: the request never reaches it.
+    if (this.#attaching && this.#leaveStart) {
+      this.#leaveStart();
       return true;
     }
     if (this.#agent?.state !== "busy") return false;
@@ -153,9 +154,18 @@ export class PortalSession implements ICopilotSession {
   async stop(reason?: string): Promise<void> {
     this.#stopped = true;
     this.#stopReason = reason;
+    this.#leaveStart?.();
+    // Nobody waits for an agent that is just starting, and nobody needs it.
+    void this.#attaching?.then(agent => agent.stop()).catch(() => undefined);
     await this.#agent?.stop();
     await this.#queue;
     this.#parts.approvals.sessionEnded(this.id);
+  }
+
+  #leftStart(): Promise<undefined> {
+    return new Promise(resolve => {
+      this.#leaveStart = () => resolve(undefined);
+    });
   }
 
   async #open(
@@ -208,9 +218,10 @@ export class PortalSession implements ICopilotSession {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
-      this.#running = number;
-      const agent = await this.attach("known");
-      if (number <= this.#dropUpTo) return;
+      const agent = await Promise.race([this.attach("known"), this.#leftStart()]);
+      if (this.#stopped) throw new Error("The session was stopped before this request could run.");
+      if (!agent) return;
+      this.#leaveStart = undefined;
       await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
@@ -222,7 +233,7 @@ export class PortalSession implements ICopilotSession {
       if (message !== undefined) await this.push({ sessionError: message });
       throw error;
     } finally {
-      this.#running = 0;
+      this.#leaveStart = undefined;
       this.#pending--;
       this.record.updatedAt = new Date();
       // Readers first: nobody waits for the record.
