@@ -42,11 +42,10 @@ function test() {
     .flatMap(folder => filesEndingWith(join(root, "dist", folder), ".test.js"))
     .filter(file => args.length === 0 || args.some(part => file.slice(root.length).includes(part)));
   if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
-  // Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores.
-  const flags = ["--test", "--enable-source-maps", "--test-concurrency=4", "--test-reporter=spec"];
   const agents = files.some(file => /acp/i.test(file.slice(root.length))) && { TEST_AGENTS: testAgents() };
   const env = { ...process.env, CHROMIUM: chromium(), ...agents };
-  run(node, [...flags, ...longestFirst(files)], "The tests", { stdio: "inherit", env });
+  const runner = ["--enable-source-maps", join(root, "scripts", "runTests.mjs")];
+  run(node, [...runner, ...longestFirst(files)], "The tests", { stdio: "inherit", env });
 }
 
 /** In this process, so that signals and streams are its own. */
