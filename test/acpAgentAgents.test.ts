@@ -69,7 +69,10 @@ test("An editor uses an ACP agent through the portal", async t => {
       [ofKind(updates, "usage_update")[0]?.used, ofKind(updates, "usage_update")[0]?.size],
       [5, 100],
     );
-    assert.equal(ofKind(updates, "session_info_update")[0]?.title, "A title of the agent");
+    assert.deepEqual(
+      ofKind(updates, "session_info_update").map(({ title }) => title),
+      ["A title of the agent"],
+    );
     const commands = ofKind(updates, "available_commands_update").at(-1)?.availableCommands as AnyResponse[];
     assert.deepEqual(
       commands.map(({ name }) => name),

@@ -57,6 +57,8 @@ export class EditorSession {
   #turn: Turn | undefined;
   #prompted = false;
   #title = "";
+  /** The agent gave it: the portal's own, made of the first prompt, is not as good. */
+  #hasOwnTitle = false;
   #updatedAt = new Date().toISOString();
   #commands: AvailableCommand[] = [];
   #agentOptions: SessionConfigOption[] = [];
@@ -182,6 +184,7 @@ export class EditorSession {
     this.#translator = this.#newTranslator();
     this.#commands = [];
     this.#agentOptions = [];
+    this.#hasOwnTitle = false;
     this.#follow();
     await portal
       .call(`${unused}/delete`, { body: "" })
@@ -241,6 +244,7 @@ export class EditorSession {
   }
 
   async #tellTitle(): Promise<void> {
+    if (this.#hasOwnTitle) return;
     const known = await this.#parts.portal.call<{ title: string }>(this.#path).catch(() => undefined);
     if (!known || known.title === this.#title) return;
     this.#title = known.title;
@@ -314,6 +318,12 @@ export class EditorSession {
       case "onOptions":
         this.#agentOptions = agentOptions(response);
         return [{ sessionUpdate: "config_option_update", configOptions: this.configOptions }];
+      case "onSessionInfo":
+        if (typeof response.title === "string") {
+          this.#title = response.title;
+          this.#hasOwnTitle = true;
+        }
+        return [];
       case "onTurnResult":
         if (this.#turn && this.#requests.isOurTurn)
           this.#turn.stopReason = stopReasons.find(known => known === response.stopReason) ?? "end_turn";

@@ -129,7 +129,9 @@ export class Translator {
       case "onUsage":
         return usageOf(response);
       case "onSessionInfo":
-        return [{ sessionUpdate: "session_info_update", title: text(response.title) }];
+        // Without a title it tells only when something happened.
+        if (typeof response.title !== "string") return [];
+        return [{ sessionUpdate: "session_info_update", title: response.title }];
       case "onNotice":
         return [this.notice(response.severity, text(response.title), text(response.text))];
       default:
