@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { portalWithAgent, steps } from "./support/acp.js";
+import { fakeAgent, portalWithAgent, steps } from "./support/acp.js";
 import { callbacksOf, messagesOf } from "./support/restSession.js";
 
 describe("a session on an ACP agent", () => {
@@ -67,5 +67,38 @@ describe("a session on an ACP agent", () => {
       ],
     );
     assert.deepEqual(messagesOf(responses), ["Hello world", "Done"]);
+  });
+
+  test("has the job tools at an address of its own, which leads nowhere when it has ended", async t => {
+    const own = { name: "own", command: "x", args: [], env: [] };
+    const { start } = await portalWithAgent(t, {
+      acpAgents: {
+        fake: fakeAgent({}, { mcpServers: [own] }),
+        stdio: fakeAgent({ capabilities: {} }),
+      },
+    });
+    const servers = async (modelId?: string) => {
+      const session = await start(modelId);
+      await session.query(steps({ mcp: true }));
+      const [told] = messagesOf(await session.untilIdle());
+      return {
+        session,
+        given: JSON.parse(String(told)) as { name: string; url: string; command?: string }[],
+      };
+    };
+    const { session, given } = await servers();
+    assert.deepEqual(
+      given.map(({ name }) => name),
+      ["own", "portal-jobs"],
+    );
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const list = () => fetch(given[1]?.url ?? "", { method: "POST", body: JSON.stringify(call) });
+    assert.equal((await list()).status, 200);
+    const other = await servers();
+    assert.notEqual(other.given[1]?.url, given[1]?.url);
+    await session.call("stop");
+    assert.equal((await list()).status, 404);
+    const stdio = await servers("acp:stdio");
+    assert.equal(stdio.given[0]?.command, process.execPath, "an agent without HTTP gets the bridge");
   });
 });

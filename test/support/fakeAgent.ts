@@ -128,6 +128,7 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
       update(id, chunk("message", JSON.stringify(await answering), { messageId: randomUUID() }));
   }
   if ("terminal" in step) await useTerminal(id, step);
+  if ("mcp" in step) update(id, chunk("message", JSON.stringify(session.mcpServers)));
   if ("job" in step) await callJobTool(session, step.job, step.argument ?? "");
   if ("until" in step) while (!existsSync(join(session.cwd, step.until))) await delay(10);
   if ("cancelled" in step && !session.cancelled)

@@ -20,6 +20,8 @@ export type Step =
   | { terminal: Record<string, unknown>; show?: string; calls: string[] }
   /** Lists the job tools, and calls one unless the name is empty. */
   | { job: string; argument?: string }
+  /** Tells the MCP servers that it was given. */
+  | { mcp: true }
   /** Waits for a file in the working directory. */
   | { until: string }
   | { cancelled: true }

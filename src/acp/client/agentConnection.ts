@@ -100,10 +100,6 @@ export class AgentConnection {
     return this.#link.stderr;
   }
 
-  get pid(): number | undefined {
-    return this.#link.pid;
-  }
-
   /** For what the portal runs for the agent: found and ended like the agent itself. */
   get childEnv(): NodeJS.ProcessEnv {
     return { ...this.#options.env, [ownerVariable]: this.#options.owner };
@@ -145,10 +141,6 @@ export class AgentConnection {
 
   notify(method: string, params: object): void {
     this.#peer.notify(method, params);
-  }
-
-  isOpen(agentSessionId: string): boolean {
-    return this.#sessions.has(agentSessionId);
   }
 
   /** From now on the session gets what the agent sends about it, first what came already. */

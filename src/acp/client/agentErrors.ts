@@ -25,7 +25,7 @@ const installHints: Readonly<Record<string, string>> = {
 const programOf = (command = "") => (command.split(/[\\/]/).at(-1) ?? "").replace(/\.\w+$/, "");
 
 /** How the user signs in: in the words of the settings, else as the agent advertises it. */
-export function signInInstruction({ settings, authMethods }: ErrorContext): string {
+function signInInstruction({ settings, authMethods }: ErrorContext): string {
   if (settings.loginHint !== undefined) return settings.loginHint;
   const methods = authMethods.map(fieldsOf);
   const terminal = methods.find(({ type }) => type === "terminal");
@@ -92,6 +92,6 @@ export function goneError(end: LinkEnd, stderr: readonly string[], settings: Age
 }
 
 /** A summary, then the last that the agent wrote to stderr. */
-export function withDetails(summary: string, stderr: readonly string[]): string {
+function withDetails(summary: string, stderr: readonly string[]): string {
   return [summary, ...stderr.filter(line => line.trim() !== "").slice(-5)].join("\n");
 }

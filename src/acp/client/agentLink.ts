@@ -72,10 +72,6 @@ export class AgentLink {
     });
   }
 
-  get pid(): number | undefined {
-    return this.#child?.pid;
-  }
-
   /** Resolves when messages can be sent; `ended` says why it never comes to that. */
   async open(): Promise<void> {
     const { transport, command } = this.#options.settings;

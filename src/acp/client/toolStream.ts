@@ -43,7 +43,7 @@ const kinds = [
 const maxIdChars = 200;
 
 /** The portal's own tools have agent-specific prefixes: `portal-jobs-x`, `mcp__portal-jobs__x`. */
-export function jobToolIn(name: string): string | undefined {
+function jobToolIn(name: string): string | undefined {
   if (!/portal[-_]jobs/i.test(name)) return undefined;
   return jobToolNames.find(tool => new RegExp(`(?<![a-z])${tool}(?![a-z_])`).test(name));
 }
