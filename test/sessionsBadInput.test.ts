@@ -104,6 +104,20 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     }
   });
 
+  it("a NUL character is no harm: the agent gets it, and the title shows that something was there", async t => {
+    const { portal, startSession, model } = await portalOf(t);
+    const session = await startSession();
+    await session.query("one\0two");
+    const responses = await session.untilIdle();
+    assert.equal(responses[0]?.prompt, "one\0two");
+    assert.equal(model.requests[0]?.request.userText, "one\0two");
+    assert.equal((await session.call("")).title, "one\0two");
+    await session.call("rename", { body: "nul\0name" });
+    const path = "copilot/session/history?search=nul%00name";
+    const { status, body } = await portal.api<{ sessions: { sessionId: string }[] }>(path);
+    assert.deepEqual([status, body.sessions.map(({ sessionId }) => sessionId)], [200, [session.id]]);
+  });
+
   it("a request of a megabyte with every kind of character comes through whole", async t => {
     const { startSession, model } = await portalOf(t, byPrompt({ end: [{ text: "Got it." }] }));
     const session = await startSession();

@@ -134,7 +134,7 @@ class EmbeddedStore implements Store {
 
   #queryOf(client: pg.Pool | pg.PoolClient): Query {
     return async <Row extends object>(text: string, values?: unknown[]) => {
-      const result = await this.#understood(() => client.query<Row>(text, values));
+      const result = await this.#understood(() => client.query<Row>(text, values?.map(storable)));
       // Several statements in one text give several results, which nobody asks for.
       return result.rows ?? [];
     };
@@ -242,4 +242,9 @@ function clientOf(engine: () => Engine | undefined): typeof pg.Client {
       process.nextTick(callback, storeUnavailable("it is being opened again"));
     }
   };
+}
+
+/** PostgreSQL has no place for the character NUL in a text. */
+function storable(value: unknown): unknown {
+  return typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value;
 }
