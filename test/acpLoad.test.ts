@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fakeAgent, portalWithAgent, steps } from "./support/acp.js";
 import { callbacksOf, messagesOf, sessionById } from "./support/restSession.js";
@@ -65,6 +65,34 @@ describe("A conversation of an ACP agent", () => {
     const responses = await session.untilIdle(2);
     assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
     assert.ok(!callbacksOf(responses).includes("onNotice"));
+  });
+
+  test("goes on without its past where the agent can only resume it, and is deleted with the session", async t => {
+    const { portal, start, memory } = await portalWithAgent(t, {
+      remembers: true,
+      behaviour: { capabilities: { sessionCapabilities: { resume: {}, delete: {} } } },
+    });
+    const session = await start();
+    await session.query("before");
+    await session.untilIdle();
+    await portal.restart();
+    await session.query("after");
+    const responses = await session.untilIdle(2);
+    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
+    assert.ok(!callbacksOf(responses).includes("onNotice"));
+    assert.equal((await readdir(memory)).length, 1);
+    await session.call("delete", { method: "POST" });
+    assert.deepEqual(await readdir(memory), []);
+  });
+
+  test("a tool that is told after the turn is ended with the session", async t => {
+    const { start } = await portalWithAgent(t);
+    const session = await start();
+    await session.query(steps({ later: "late", toolCallId: "t" }));
+    await session.waitFor("onStartToolExecution");
+    await session.call("stop");
+    const end = await session.waitFor("onEndToolExecution");
+    assert.deepEqual([end.interrupted, (end.error as { code: string }).code], [true, "cancelled"]);
   });
 
   test("cannot be loaded or listed where the agent does not say that it can", async t => {

@@ -80,6 +80,9 @@ describe("Updates for a session that is not known yet", () => {
     assert.deepEqual([odd.length, odd[0], odd.at(-1)], [250, 101, 599]);
     assert.deepEqual(held.take("odd"), []);
     held.forget("even");
-    assert.deepEqual(held.take("even"), []);
+    held.hold("even", 601);
+    assert.deepEqual(held.take("even"), [], "what comes of a session that is over is dropped");
+    held.hold("even", 602);
+    assert.deepEqual(held.take("even"), [602], "until it is known again");
   });
 });

@@ -124,10 +124,11 @@ describe("What an ACP agent tells of a session", () => {
   test("as a notice is one, whatever its severity is called", () => {
     const { seen, send } = mapping();
     send(
-      { sessionUpdate: "notice", severity: "warning", title: "Careful", text: "because" },
+      { sessionUpdate: "notice", severity: "warning", title: "Careful", description: "because" },
       { sessionUpdate: "notice", severity: "catastrophe", message: "Hm" },
       { sessionUpdate: "compaction_update", status: "in_progress" },
       { sessionUpdate: "compaction_update", status: "completed" },
+      { sessionUpdate: "compaction_update", status: "cancelled" },
       { sessionUpdate: "compaction_summary_chunk", content: { type: "text", text: "s" } },
     );
     assert.deepEqual(
@@ -137,6 +138,7 @@ describe("What an ACP agent tells of a session", () => {
         ["info", "Hm", undefined],
         ["info", "Conversation is being summarised", undefined],
         ["info", "Conversation was summarised", undefined],
+        ["info", "Conversation was not summarised", undefined],
       ],
     );
   });

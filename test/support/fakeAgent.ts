@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -134,7 +134,17 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
   if ("cancelled" in step && !session.cancelled)
     await new Promise<void>(resolve => session.onCancel.push(resolve));
   if ("hang" in step) await new Promise(() => {});
-  if ("later" in step) setTimeout(() => update(id, chunk("message", step.later)), 50);
+  if ("later" in step)
+    setTimeout(
+      () =>
+        update(
+          id,
+          step.toolCallId
+            ? { sessionUpdate: "tool_call", toolCallId: step.toolCallId, title: step.later }
+            : chunk("message", step.later),
+        ),
+      50,
+    );
   if ("forgetSession" in step) sessions.delete(id);
   if ("onceThenFile" in step && !existsSync(join(session.cwd, step.onceThenFile))) {
     writeFileSync(join(session.cwd, step.onceThenFile), "");
@@ -178,12 +188,12 @@ function opened(session: Session, id: string): Json {
   return { ...(modes && { modes }), ...(configOptions && { configOptions }), ...(models && { models }) };
 }
 
-function load({ sessionId, cwd, mcpServers }: Params): Json | null {
+function load({ sessionId, cwd, mcpServers }: Params, replay: boolean): Json | null {
   if (sessions.has(sessionId)) throw new Failure(-32602, `Session ${sessionId} is already loaded`);
   if (!existsSync(fileOf(sessionId)))
     throw new Failure(-32002, `Resource not found: session ${sessionId}`, { sessionId });
   const { prompts } = JSON.parse(readFileSync(fileOf(sessionId), "utf8")) as { prompts: string[] };
-  for (const text of prompts) {
+  for (const text of replay ? prompts : []) {
     update(sessionId, { sessionUpdate: "user_message_chunk", content: { type: "text", text } });
     update(sessionId, {
       sessionUpdate: "tool_call",
@@ -230,13 +240,16 @@ async function answer(method: string, params: Params): Promise<Json | null> {
     }
     case "session/load":
     case "session/resume":
-      return load(params);
+      return load(params, method === "session/load");
     case "session/prompt":
       return prompt(params);
     case "session/list":
       return { sessions: [...sessions].map(([sessionId, { cwd }]) => ({ sessionId, cwd, title: "t" })) };
     case "session/close":
       if (!sessions.delete(params.sessionId)) throw new Failure(-32002, "Session not found");
+      return {};
+    case "session/delete":
+      rmSync(fileOf(params.sessionId));
       return {};
     case "session/set_config_option":
       return setOption(params);

@@ -26,8 +26,8 @@ export type Step =
   | { until: string }
   | { cancelled: true }
   | { hang: true }
-  /** A message some time after, when the turn is over. */
-  | { later: string }
+  /** A message, or a tool call of this name, some time after, when the turn is over. */
+  | { later: string; toolCallId?: string }
   | { forgetSession: true }
   /** Exits with 9 and leaves this file, unless it is there already. */
   | { onceThenFile: string }

@@ -372,6 +372,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
 
   #end(state: "detached" | "stopped" | "crashed"): void {
     this.#endState = state;
+    // What was told outside of a turn has nothing else to end it.
+    if (!this.#turn) this.#mapper.endTurn(state === "crashed" ? "agent_exited" : "cancelled");
     this.#options.jobTools.close();
     this.#methods.end();
     this.#options.left(this);

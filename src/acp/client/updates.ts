@@ -22,6 +22,12 @@ type Phase = "outside" | "turn" | "replay" | "hidden";
 
 const levels: readonly NoticeLevel[] = ["info", "warning", "error"];
 
+const compactionStates: Readonly<Record<string, string>> = {
+  completed: "was",
+  failed: "could not be",
+  cancelled: "was not",
+};
+
 /** Turns what an agent sends about a session into callbacks. It calls nobody else, and nothing it gets can stop it. */
 export class UpdateMapper {
   readonly #callbacks: SessionCallbacks;
@@ -154,18 +160,18 @@ export class UpdateMapper {
     else this.#text.add(kind, text, textOf(messageId));
   }
 
-  #notice({ severity, title, message, text }: Fields): void {
+  #notice({ severity, title, description, message, text }: Fields): void {
     const level = levels.find(known => known === severity) ?? "info";
-    const line = textOf(title) ?? textOf(message) ?? textOf(text) ?? "";
-    const more = textOf(text) ?? textOf(message);
+    const more = textOf(description) ?? textOf(text) ?? textOf(message);
+    const line = textOf(title) ?? more ?? "";
     if (line !== "") this.#callbacks.onNotice?.(level, line, more === line ? undefined : more);
   }
 
   /** Told once when it begins and once when it has ended; the summary itself is the agent's own. */
   #compaction(type: string, { status }: Fields): void {
     if (type === "compaction_summary_chunk") return;
-    const done = status === "completed" || status === "done" || status === "failed";
-    this.#callbacks.onNotice?.("info", `Conversation ${done ? "was" : "is being"} summarised`);
+    const state = compactionStates[textOf(status) ?? ""] ?? "is being";
+    this.#callbacks.onNotice?.("info", `Conversation ${state} summarised`);
   }
 
   #unknown(type: string): void {
