@@ -1,6 +1,6 @@
 // The latest runs, those of this page and those of MCP clients.
 import { api, part } from "./api.js";
-import { element } from "./dom.js";
+import { element, muted } from "./dom.js";
 import { formatTime } from "./format.js";
 
 const REFRESH_MS = 5_000;
@@ -12,9 +12,9 @@ function item({ runId, prompt, agents, status, startTime }, current) {
   const link = element(
     "a",
     { href: `/agents.html?run=${part(runId)}`, title: prompt.slice(0, 1000) },
-    element("b", {}, prompt.trim().split("\n", 1)[0]),
+    element("b", "one-line", prompt.trim().split("\n", 1)[0]),
     element("span", { className: "status", "data-status": status }, status),
-    element("span", { className: "muted" }, about),
+    muted(about),
   );
   if (runId === current) link.setAttribute("aria-current", "page");
   return element("li", {}, link);

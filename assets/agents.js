@@ -1,7 +1,7 @@
 // The agents page: who there is, how clear a prompt is, who would run, and the run itself.
 import { showRuns } from "./agentRuns.js";
-import { api, messageOf, part, withProgress } from "./api.js";
-import { byId, element } from "./dom.js";
+import { api, errorAt, part, withProgress } from "./api.js";
+import { button, byId, element, muted, notice, onSubmit, showStatus } from "./dom.js";
 import { notify, setPageState } from "./pageState.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
@@ -10,34 +10,28 @@ import { readEvents } from "./stream.js";
 const RUN_PART_PX = 760;
 const EVALUATE_DELAY_MS = 200;
 
-const list = byId("list", HTMLElement);
+const list = byId("list");
 const prompt = byId("prompt", HTMLTextAreaElement);
 const run = byId("run", HTMLButtonElement);
 const stop = byId("stop", HTMLButtonElement);
-const evaluation = byId("evaluation", HTMLElement);
-const status = byId("status", HTMLElement);
+const evaluation = byId("evaluation");
+const status = byId("status");
 /** The agents that are pressed, in that order. @type {string[]} */
 let chain = [];
 /** @type {string | undefined} */
 let runId;
 let isRunning = false;
 let asked = 0;
-const refreshRuns = showRuns(byId("runs", HTMLElement), () => runId);
-
-/** @param {unknown} [error] */
-function showError(error) {
-  byId("error", HTMLElement).textContent = error === undefined ? "" : messageOf(error);
-}
+const showError = errorAt("error");
+const refreshRuns = showRuns(byId("runs"), () => runId);
 
 /** @param {"" | "Running" | "Succeeded" | "Failed" | "Canceled"} state */
 function showState(state) {
   isRunning = state === "Running";
-  status.textContent = state;
-  status.dataset.status = state;
+  showStatus(status, state);
   stop.hidden = !isRunning;
   showRunButton();
-  const pageStates = /** @type {const} */ ({ Running: "running", Succeeded: "succeeded", Failed: "failed" });
-  setPageState("Agents", pageStates[/** @type {"Running"} */ (state)] ?? "idle");
+  setPageState("Agents", state);
   refreshRuns();
 }
 
@@ -47,11 +41,10 @@ function showRunButton() {
 }
 
 function showChain() {
-  for (const button of list.querySelectorAll("button")) {
-    const name = button.dataset.agent ?? "";
-    const at = chain.indexOf(name);
-    button.setAttribute("aria-pressed", String(at >= 0));
-    const mark = button.querySelector("[data-order]");
+  for (const one of list.querySelectorAll("button")) {
+    const at = chain.indexOf(one.dataset.agent ?? "");
+    one.ariaPressed = String(at >= 0);
+    const mark = one.querySelector("[data-order]");
     if (mark) mark.textContent = at >= 0 ? `${at + 1}. ` : "";
   }
   showRunButton();
@@ -59,34 +52,29 @@ function showChain() {
 
 /** @param {{name: string, description: string, keywords: string[], path: string, autoSelect: boolean}} agent */
 function agentItem({ name, description, keywords, path, autoSelect }) {
-  const button = element(
-    "button",
-    { type: "button", "data-agent": name, "aria-pressed": "false", title: path },
-    element("b", {}, element("span", { "data-order": "" }), name),
-    element("span", {}, description),
-    element(
-      "span",
-      { className: "muted" },
-      [...keywords, ...(autoSelect ? [] : ["only by name"])].join(" · "),
-    ),
-  );
-  button.addEventListener("click", () => {
+  const toggle = () => {
     chain = chain.includes(name) ? chain.filter(other => other !== name) : [...chain, name];
     showChain();
-  });
-  return element("li", {}, button);
+  };
+  const made = button("", toggle, { className: "", "data-agent": name, title: path });
+  made.append(
+    element("b", {}, element("span", { "data-order": "" }), name),
+    element("span", {}, description),
+    muted([...keywords, ...(autoSelect ? [] : ["only by name"])].join(" · ")),
+  );
+  return element("li", {}, made);
 }
 
 async function loadAgents() {
   const { repoRoot, agents, problems } = await api("copilot/agent");
-  byId("repoRoot", HTMLElement).textContent = repoRoot;
+  byId("repoRoot").textContent = repoRoot;
   list.replaceChildren(...agents.map(agentItem));
   const empty =
     "There are no agents yet. Agent files are Markdown files in .github/agents/ of the repository.";
-  byId("problems", HTMLElement).replaceChildren(
-    ...(agents.length === 0 ? [element("p", { className: "notice" }, empty)] : []),
+  byId("problems").replaceChildren(
+    ...(agents.length === 0 ? [notice(empty)] : []),
     ...problems.map((/** @type {{file: string, code: string, message: string}} */ { file, code, message }) =>
-      element("p", { className: "notice", "data-level": "warning" }, `${file}: ${message} (${code})`),
+      notice(`${file}: ${message} (${code})`, "warning"),
     ),
   );
   const names = new Set(agents.map((/** @type {{name: string}} */ agent) => agent.name));
@@ -96,36 +84,21 @@ async function loadAgents() {
 
 /** @param {any} result */
 function showEvaluation(result) {
-  const percent = Math.round(result.confidence * 100);
-  const verdict = `${result.isClear ? "Clear" : "Unclear"}, confidence ${percent} %`;
-  const issues = result.issues.length > 0 ? `: ${result.issues.join(", ")}` : "";
+  const { issues, suggestions = "", refinedPrompt, originalPrompt } = result;
   const selected = /** @type {string[]} */ (result.selectedAgents);
-  evaluation.replaceChildren(
-    element("b", {}, verdict + issues),
-    ...(result.suggestions ? [element("span", { className: "muted" }, result.suggestions)] : []),
-    element(
-      "span",
-      {},
-      selected.length > 0 ? `Would run: ${selected.join(" → ")}` : "No agent would be chosen.",
-    ),
-    element(
-      "ul",
-      { className: "muted" },
-      ...result.selectionRationale.map((/** @type {string} */ why) => element("li", {}, why)),
-    ),
-    ...(result.refinedPrompt === result.originalPrompt.trim()
-      ? []
-      : [
-          element(
-            "details",
-            {},
-            element("summary", {}, "What the agents would be asked"),
-            element("pre", {}, result.refinedPrompt),
-          ),
-        ]),
+  const verdict = `${result.isClear ? "Clear" : "Unclear"}, confidence ${Math.round(result.confidence * 100)} %`;
+  evaluation.hidden = false;
+  byId("verdict").textContent = [verdict, issues.join(", ")].filter(Boolean).join(": ");
+  byId("suggestions").textContent = suggestions;
+  byId("wouldRun").textContent =
+    selected.length > 0 ? `Would run: ${selected.join(" → ")}` : "No agent would be chosen.";
+  byId("rationale").replaceChildren(
+    ...result.selectionRationale.map((/** @type {string} */ why) => element("li", {}, why)),
   );
-  for (const button of list.querySelectorAll("button"))
-    button.toggleAttribute("data-selected", selected.includes(button.dataset.agent ?? ""));
+  byId("refined").hidden = refinedPrompt === originalPrompt.trim();
+  byId("refinedPrompt").textContent = refinedPrompt;
+  for (const one of list.querySelectorAll("button"))
+    one.toggleAttribute("data-selected", selected.includes(one.dataset.agent ?? ""));
 }
 
 async function evaluate() {
@@ -133,7 +106,7 @@ async function evaluate() {
   const mine = asked;
   const text = prompt.value;
   if (text.trim() === "") {
-    evaluation.replaceChildren();
+    evaluation.hidden = true;
     return;
   }
   try {
@@ -148,8 +121,8 @@ async function evaluate() {
 /** @param {string} id */
 function follow(id) {
   runId = id;
-  const place = element("div", { id: "responses" });
-  byId("responses", HTMLElement).replaceWith(place);
+  const place = element("div", { id: "responses", className: "rest" });
+  byId("responses").replaceWith(place);
   const renderer = new SessionResponseRenderer(place);
   const tell = (/** @type {string} */ severity, /** @type {string} */ title) =>
     renderer.processCallback({ callback: "onNotice", severity, title });
@@ -215,22 +188,14 @@ prompt.addEventListener("input", () => {
   showRunButton();
   timer = setTimeout(evaluate, EVALUATE_DELAY_MS);
 });
-prompt.addEventListener("keydown", event => {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-  event.preventDefault();
-  start();
-});
-byId("form", HTMLFormElement).addEventListener("submit", event => {
-  event.preventDefault();
-  start();
-});
+onSubmit("form", start, prompt);
 stop.addEventListener("click", () => {
   if (runId) withProgress(stop, () => api(`copilot/run/${part(runId ?? "")}/stop`, "")).catch(showError);
 });
 // Agent files are edited elsewhere: who comes back to the page sees them as they are.
 addEventListener("focus", () => loadAgents().catch(showError));
 
-makeSplitter(byId("bar", HTMLElement), /** @type {HTMLElement} */ (document.querySelector(".agents-right")), {
+makeSplitter(byId("bar"), /** @type {HTMLElement} */ (document.querySelector(".side-part")), {
   direction: "horizontal",
   initialPx: RUN_PART_PX,
   minPx: 260,

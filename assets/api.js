@@ -1,5 +1,6 @@
 // The one way to call the portal.
 import { connection } from "./connection.js";
+import { byId } from "./dom.js";
 
 /** Calls that take longer than this get a progress indication. */
 export const PROGRESS_DELAY_MS = 300;
@@ -29,6 +30,12 @@ export class ApiError extends Error {
 
 /** @param {unknown} error */
 export const messageOf = error => (error instanceof Error ? error.message : String(error));
+
+/** What shows an error at this place, or that there is none. @param {string} id @returns {(error?: unknown) => void} */
+export const errorAt = id => error => {
+  const textContent = error === undefined ? "" : messageOf(error);
+  Object.assign(byId(id), { textContent, hidden: textContent === "" });
+};
 
 /**
  * Calls `/api/PATH`, with a body as a POST; throws an ApiError for every answer that is an error.

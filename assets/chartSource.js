@@ -23,14 +23,7 @@ function quote(text) {
 }
 
 /** @type {Record<string, string>} */
-const smallShapes = {
-  ParBegin: "fork",
-  ParEnd: "fork",
-  AltEnd: "fork",
-  CondBegin: "fork",
-  CondEnd: "diam",
-  LoopEnd: "sm-circ",
-};
+const smallShapes = { CondEnd: "diam", LoopEnd: "sm-circ" };
 
 /** @param {ChartNode} node */
 function nodeSource({ id, hint, label = "" }) {

@@ -13,7 +13,7 @@ class Connection extends EventTarget {
   #banner = element(
     "div",
     { className: "banner", role: "status" },
-    element("span", { className: "spinner" }),
+    element("span", "spinner"),
     "The server cannot be reached. Nothing is lost; trying again …",
   );
 

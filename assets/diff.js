@@ -54,6 +54,22 @@ export function diffLines(before, after) {
   ];
 }
 
+/** What a reader needs to see around a change. */
+const CONTEXT_LINES = 3;
+
+/** Leaves out what is the same far from any change. @param {DiffLine[]} lines @returns {DiffLine[]} */
+export function withoutSame(lines) {
+  const isNear = lines.map(() => false);
+  for (const [index, { kind }] of lines.entries())
+    if (kind !== "same") isNear.fill(true, Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1);
+  return lines.flatMap((line, index) => {
+    if (isNear[index]) return [line];
+    if (index > 0 && !isNear[index - 1]) return [];
+    const left = isNear.indexOf(true, index);
+    return [{ kind: "hunk", text: `… ${(left < 0 ? lines.length : left) - index} lines` }];
+  });
+}
+
 /** @param {string} text */
 export const isUnifiedDiff = text => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
 

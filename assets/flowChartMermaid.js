@@ -1,6 +1,6 @@
 // The flow chart of a job: laid out by Mermaid, coloured by flowChartMermaid.css, zoomed and dragged by hand.
 import { chartSource, kindOf, workIdOf } from "./chartSource.js";
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 
 /** @typedef {import("./chartSource.js").ChartGraph} ChartGraph */
 /** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled"} WorkStatus */
@@ -67,7 +67,7 @@ export class FlowChart extends EventTarget {
     role: "group",
     "aria-label": "Flow chart",
   });
-  #tools = element("div", { className: "flow-chart-tools" });
+  #tools = element("div", "flow-chart-tools");
   #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
   /** @type {SVGSVGElement | undefined} */
   #svg;
@@ -83,10 +83,12 @@ export class FlowChart extends EventTarget {
   constructor(div) {
     super();
     div.classList.add("flow-chart");
-    this.#addButton("−", "Zoom out", () => this.zoomTo(this.#zoom - ZOOM_STEP));
-    this.#tools.append(this.#zoomLabel);
-    this.#addButton("+", "Zoom in", () => this.zoomTo(this.#zoom + ZOOM_STEP));
-    this.#addButton("Fit", "Fit the chart into the window", () => this.fit());
+    this.#tools.append(
+      button("−", () => this.zoomTo(this.#zoom - ZOOM_STEP), { title: "Zoom out", ariaLabel: "Zoom out" }),
+      this.#zoomLabel,
+      button("+", () => this.zoomTo(this.#zoom + ZOOM_STEP), { title: "Zoom in", ariaLabel: "Zoom in" }),
+      button("Fit", () => this.fit(), { title: "Fit the chart into the window" }),
+    );
     div.append(this.#view, this.#tools);
     this.#listenToWheel();
     this.#listenToPointers();
@@ -111,7 +113,7 @@ export class FlowChart extends EventTarget {
 
   /** @param {ChartGraph} graph */
   async show(graph) {
-    const room = element("div", { className: "flow-chart-room" });
+    const room = element("div", "flow-chart-room");
     this.#view.replaceChildren(room);
     const svg = await layOut(graph, room).finally(() => room.remove());
     const { width, height } = svg.viewBox.baseVal;
@@ -203,17 +205,6 @@ export class FlowChart extends EventTarget {
     const node = target instanceof Element ? target.closest("[data-work-id]") : null;
     this.selected = node instanceof SVGElement ? Number(node.dataset.workId) : undefined;
     this.dispatchEvent(new CustomEvent("select", { detail: this.#selected }));
-  }
-
-  /** @param {string} text @param {string} title @param {() => void} action */
-  #addButton(text, title, action) {
-    const button = element(
-      "button",
-      { className: "small", type: "button", title, "aria-label": title },
-      text,
-    );
-    button.addEventListener("click", action);
-    this.#tools.append(button);
   }
 
   #listenToWheel() {

@@ -1,66 +1,45 @@
 // What runs and what ran lately: jobs and sessions in one list, newest first.
-import { api, messageOf, part } from "./api.js";
+import { api, errorAt, part } from "./api.js";
 import { ask, askText } from "./dialog.js";
-import { byId, element } from "./dom.js";
+import { button, byId, element } from "./dom.js";
 import { formatDuration, formatTime, formatUsage } from "./format.js";
 
 const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
 const REFRESH_MS = 10_000;
 
-/**
- * @typedef {object} HistoryItem
- * @property {"Job" | "Session" | "Run"} kind
- * @property {string} id
- * @property {string} name
- * @property {string} status
- * @property {string} startTime
- * @property {string | undefined} endTime
- * @property {string[]} about
- * @property {string} address
- */
+/** @typedef {{kind: string, id: string, name: string, status: string, startTime: string, endTime?: string, about: string[], address: string}} HistoryItem */
 
 /** @param {any} session @returns {HistoryItem} */
-function sessionItem(session) {
-  return {
-    kind: "Session",
-    id: session.sessionId,
-    name: session.title || "(nothing asked yet)",
-    status: session.status,
-    startTime: session.startTime,
-    endTime: session.endTime ?? session.lastTime,
-    about: [session.modelName ?? session.modelId, session.workingDirectory, formatUsage(session.usage)],
-    address: `/index.html?session=${part(session.sessionId)}`,
-  };
-}
+const sessionItem = session => ({
+  ...session,
+  kind: "Session",
+  id: session.sessionId,
+  name: session.title || "(nothing asked yet)",
+  endTime: session.endTime ?? session.lastTime,
+  about: [session.modelName ?? session.modelId, session.workingDirectory, formatUsage(session.usage)],
+  address: `/index.html?session=${part(session.sessionId)}`,
+});
 
 /** @param {any} job @returns {HistoryItem} */
-function jobItem(job) {
-  return {
-    kind: "Job",
-    id: job.jobId,
-    name: job.jobName,
-    status: job.status,
-    startTime: job.startTime,
-    endTime: job.endTime,
-    about: [job.workingDirectory ?? "", formatUsage(job.usage)],
-    address: `/jobTracking.html?jobName=${part(job.jobName)}&jobId=${part(job.jobId)}`,
-  };
-}
+const jobItem = job => ({
+  ...job,
+  kind: "Job",
+  id: job.jobId,
+  name: job.jobName,
+  about: [job.workingDirectory ?? "", formatUsage(job.usage)],
+  address: `/jobTracking.html?jobName=${part(job.jobName)}&jobId=${part(job.jobId)}`,
+});
 
 /** @param {any} run @returns {HistoryItem} */
-function runItem(run) {
-  return {
-    kind: "Run",
-    id: run.runId,
-    name: run.prompt.trim().split("\n", 1)[0] ?? "",
-    status: run.status,
-    startTime: run.startTime,
-    endTime: run.endTime,
-    about: [run.agents.join(", "), run.repoRoot],
-    address: `/agents.html?run=${part(run.runId)}`,
-  };
-}
+const runItem = run => ({
+  ...run,
+  kind: "Run",
+  id: run.runId,
+  name: run.prompt.trim().split("\n", 1)[0] ?? "",
+  about: [run.agents.join(", "), run.repoRoot],
+  address: `/agents.html?run=${part(run.runId)}`,
+});
 
 /** One kind, page by page. A kind that cannot be listed leaves the others alone. */
 class Pages {
@@ -119,10 +98,10 @@ const isRunning = status => status === "Running" || status === "Busy";
 /** What else can be done. @param {HistoryItem} item @param {() => void} refresh */
 function menu({ kind, id, name, status }, refresh) {
   const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
-  const items = element("div", { className: "menu-items card" });
+  const items = element("div", "menu-items card");
   const details = element(
     "details",
-    { className: "menu" },
+    "menu",
     element("summary", { title: "More", "aria-label": `More about ${name}` }, "⋯"),
     items,
   );
@@ -130,9 +109,7 @@ function menu({ kind, id, name, status }, refresh) {
     details.open = false;
   });
   const add = (/** @type {string} */ label, /** @type {() => Promise<unknown>} */ action) => {
-    const button = element("button", { className: "quiet small", type: "button" }, label);
-    button.addEventListener("click", () => action().then(refresh, error => showProblem(messageOf(error))));
-    items.append(button);
+    items.append(button(label, () => action().then(refresh, showProblem), { className: "quiet small" }));
   };
   if (kind === "Job") {
     if (status === "Paused") add("Continue", () => api(`${path}/continue`, ""));
@@ -176,35 +153,30 @@ function row(item, refresh) {
   ].filter(text => text !== "");
   return element(
     "li",
-    { className: "history-item" },
+    "history-item",
     element(
       "div",
-      { className: "history-name" },
-      element("span", { className: "history-kind" }, kind),
-      element("b", { title: name }, name),
+      "history-name",
+      element("span", "history-kind", kind),
+      element("b", { className: "one-line", title: name }, name),
       element("span", { className: "status", "data-status": status }, status),
     ),
-    element("div", { className: "history-details muted" }, ...details.map(text => element("span", {}, text))),
+    element("div", "history-details muted", ...details.map(text => element("span", {}, text))),
     element(
       "div",
-      { className: "history-actions" },
+      "history-actions",
       element("a", { className: "button small", href: address, "aria-label": `View ${name}` }, "View"),
       menu(item, refresh),
     ),
   );
 }
 
-/** @param {string} text */
-function showProblem(text) {
-  const empty = byId("historyEmpty", HTMLElement);
-  empty.textContent = text;
-  empty.hidden = text === "";
-}
+const showProblem = errorAt("historyEmpty");
 
 export function showHistory() {
   const search = byId("historySearch", HTMLInputElement);
   const more = byId("historyMore", HTMLButtonElement);
-  const place = byId("historyList", HTMLElement);
+  const place = byId("historyList");
   /** @type {HistoryItem[]} */
   let shown = [];
   /** @type {Pages[]} */

@@ -17,9 +17,9 @@ const list = element(
   { className: "inbox-list", id: "inboxList" },
   element(
     "div",
-    { className: "row inbox-where" },
-    element("label", { className: "row" }, notifyBox, "Notify me"),
-    element("span", { className: "spring" }),
+    "row inbox-where",
+    element("label", "row", notifyBox, "Notify me"),
+    element("span", "spring"),
     element("a", { href: "/permissions.html" }, "Rules"),
   ),
 );
@@ -47,8 +47,8 @@ function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
   const link = element("a", { href }, request.sessionTitle || "Session");
-  const where = element("div", { className: "inbox-where" }, link, ` in ${request.workingDirectory}`);
-  return element("div", { className: "inbox-entry" }, where, permissionCard(request));
+  const where = element("div", "inbox-where", link, ` in ${request.workingDirectory}`);
+  return element("div", "inbox-entry", where, permissionCard(request));
 }
 
 /** @param {any[]} requests */

@@ -1,11 +1,11 @@
 // The start page: a form that starts a session, what ran lately, and the session itself.
 import { ApiError, api, messageOf, part, withProgress } from "./api.js";
-import { byId, element } from "./dom.js";
+import { button, byId, element, notice, onSubmit, optionsOf } from "./dom.js";
 import { showHistory } from "./history.js";
 import { setPageState } from "./pageState.js";
 import { openSessionView } from "./sessionView.js";
 
-/** @typedef {{id: string, name: string, multiplier: number}} Model */
+/** @typedef {{id: string, name: string, multiplier: number, backend?: string}} Model */
 
 const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
@@ -24,9 +24,9 @@ function showPart(name) {
 
 /** Says that there is nothing more to do here. @param {string} title @param {string} text */
 function showOver(title, text) {
-  byId("overTitle", HTMLElement).textContent = title;
-  byId("overText", HTMLElement).textContent = text;
-  setPageState(title, "idle");
+  byId("overTitle").textContent = title;
+  byId("overText").textContent = text;
+  setPageState(title);
   showPart("over");
 }
 
@@ -40,32 +40,56 @@ function showSession(sessionId) {
 function showStartError(error) {
   const code = error instanceof ApiError ? error.code : "";
   const place =
-    code === "ModelIdNotFound" ? "model" : code.startsWith("WorkingDirectory") ? "workingDirectory" : "start";
+    code === "ModelIdNotFound" || code.startsWith("Agent")
+      ? "model"
+      : code.startsWith("WorkingDirectory")
+        ? "workingDirectory"
+        : "start";
   for (const name of ["model", "workingDirectory", "start"]) {
     const isPlace = error !== undefined && name === place;
     byId(`${name}Error`, HTMLElement).textContent = isPlace ? messageOf(error) : "";
     if (name !== "start") byId(name, HTMLElement).setAttribute("aria-invalid", String(isPlace));
   }
   if (error !== undefined && place !== "start") byId(place, HTMLElement).focus();
+  if (code.startsWith("Agent")) offerAgain(restartAgent);
 }
+
+/** What to do about the model's error. @param {() => unknown} action */
+function offerAgain(action) {
+  byId("modelError").append(" ", button("Try again", action));
+}
+
+/** An agent that was installed or signed in meanwhile notices it when it starts anew. */
+async function restartAgent() {
+  const [, agent = ""] = model.value.split(":");
+  await api(`acp/agent/${part(agent)}/restart`, "").catch(() => undefined);
+  await start();
+}
+
+/** @param {Model} [one] */
+const isAgent = one => one?.backend === "acp";
 
 function showModelHint() {
   const chosen = models.find(one => one.id === model.value);
-  const cost = chosen?.multiplier ? `${chosen.multiplier} × premium request` : "no premium request";
-  byId("modelHint", HTMLElement).textContent = chosen ? `${chosen.id} · ${cost}` : "";
+  const cost = isAgent(chosen)
+    ? "an agent program"
+    : chosen?.multiplier
+      ? `${chosen.multiplier} × premium request`
+      : "no premium request";
+  byId("modelHint").textContent = chosen ? `${chosen.id} · ${cost}` : "";
 }
 
 async function loadModels() {
   const answer = await api("copilot/models");
   models = answer.models;
-  models.sort((a, b) => a.name.localeCompare(b.name));
+  models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
   const notices = /** @type {{level: string, message: string}[]} */ (answer.notices ?? []);
-  byId("modelNotices", HTMLElement).replaceChildren(
-    ...notices.map(({ level, message }) =>
-      element("div", { className: "notice", "data-level": level }, message),
+  byId("modelNotices").replaceChildren(...notices.map(({ level, message }) => notice(message, level)));
+  model.replaceChildren(
+    ...optionsOf(
+      models.map(one => ({ value: one.id, name: one.name, group: isAgent(one) ? "Agents (ACP)" : "" })),
     ),
   );
-  model.replaceChildren(...models.map(({ id, name }) => element("option", { value: id }, name)));
   const wanted = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)].find(id =>
     models.some(one => one.id === id),
   );
@@ -107,10 +131,7 @@ async function start() {
 
 async function showStart() {
   showPart("start");
-  byId("startForm", HTMLFormElement).addEventListener("submit", event => {
-    event.preventDefault();
-    start();
-  });
+  onSubmit("startForm", start);
   byId("jobs", HTMLButtonElement).addEventListener("click", () => {
     location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
   });
@@ -123,10 +144,8 @@ async function showStart() {
 /** @param {unknown} error */
 function showLoadError(error) {
   if (models.length === 0) model.replaceChildren(element("option", {}, "No models"));
-  byId("modelError", HTMLElement).textContent = messageOf(error);
-  const again = element("button", { className: "small", type: "button" }, "Try again");
-  again.addEventListener("click", () => location.reload());
-  byId("modelError", HTMLElement).append(" ", again);
+  byId("modelError").textContent = messageOf(error);
+  offerAgain(() => location.reload());
 }
 
 const sessionId = query.get("session");

@@ -1,15 +1,14 @@
 // What the right part tells of a job when no task is selected: its definition, its plan, or what came of it.
-import { element } from "./dom.js";
+import { element, notice } from "./dom.js";
 import { formatCount, formatDuration, formatUsage } from "./format.js";
-import { highlight } from "./markdown.js";
+import { Usage } from "./jobState.js";
+import { codeBox } from "./markdown.js";
 
 /** @param {string} title @param {unknown} value */
-function json(title, value) {
-  const code = element("code", {}, JSON.stringify(value, undefined, 2));
-  highlight(code, "json").catch(() => undefined);
-  const box = element("div", { className: "code-box" }, element("pre", { tabIndex: 0 }, code));
-  return element("section", {}, element("h3", {}, title), box);
-}
+const json = (title, value) => section(title, codeBox(JSON.stringify(value, undefined, 2), "json"));
+
+/** @param {string} title @param {(Node | string)[]} parts */
+const section = (title, ...parts) => element("section", "stack", element("h3", {}, title), ...parts);
 
 /** @param {string[]} head @param {string[][]} rows */
 function table(head, rows) {
@@ -44,23 +43,21 @@ function planned({ tasks, withoutCrashes, unbounded, missing }) {
     String(task.withoutCrashes.attempts),
     task.unbounded ? "as often as its loop goes round" : task.always ? "always" : "if its condition says so",
   ]);
-  return element(
-    "section",
-    {},
-    element("h3", {}, "Plan"),
+  return section(
+    "Plan",
     element(
       "p",
       {},
       `At most ${most}${unbounded ? "; each loop is counted once" : ""}. Nothing runs in a preview.`,
     ),
-    ...missing.map(({ message }) => element("p", { className: "notice", "data-level": "warning" }, message)),
+    ...missing.map(({ message }) => notice(message, "warning")),
     table(["Task", "Model", "Premium", "Attempts", "Runs"], rows),
   );
 }
 
 /** @param {unknown} job @param {unknown} chart @param {Plan} [plan] */
 export function jobDefinition(job, chart, plan) {
-  const about = element("div", { className: "tracking-about" });
+  const about = element("div", "tracking-about");
   if (plan) about.append(planned(plan));
   about.append(json("Definition", job), json("Chart", chart));
   return about;
@@ -72,40 +69,28 @@ export function jobDefinition(job, chart, plan) {
  */
 export function jobSummary(state, labelOf) {
   const durationMs = (state.endTime ?? Date.now()) - (state.startTime ?? Date.now());
-  const sum = { inputTokens: 0, outputTokens: 0, premiumRequests: 0, cost: 0 };
-  for (const run of state.allRuns) {
-    sum.inputTokens += run.inputTokens;
-    sum.outputTokens += run.outputTokens;
-    sum.premiumRequests += run.premiumRequests;
-    sum.cost += run.cost;
-  }
+  const sum = new Usage();
+  for (const run of state.allRuns) sum.add(run.usage);
   const rows = state.allRuns.map(run => [
     labelOf(run.workId),
     run.status,
     String(run.attempt),
     formatDuration((run.endTime ?? Date.now()) - run.startTime),
-    formatCount(run.inputTokens + run.outputTokens),
-    run.premiumRequests ? formatCount(run.premiumRequests) : "–",
+    formatCount(run.usage.inputTokens + run.usage.outputTokens),
+    run.usage.premiumRequests ? formatCount(run.usage.premiumRequests) : "–",
   ]);
   const files = [...state.changedFiles].sort();
-  const about = element("div", { className: "tracking-about" });
+  const about = element("div", "tracking-about");
   const figures = [formatDuration(durationMs), formatUsage(sum)].filter(text => text !== "").join(" · ");
   about.append(element("p", {}, `${state.status} after ${figures}`));
-  if (state.error) about.append(element("div", { className: "notice", "data-level": "error" }, state.error));
+  if (state.error) about.append(notice(state.error, "error"));
   about.append(
-    element(
-      "section",
-      {},
-      element("h3", {}, "Tasks"),
-      table(["Task", "Status", "Attempts", "Duration", "Tokens", "Premium requests"], rows),
-    ),
-    element(
-      "section",
-      {},
-      element("h3", {}, "Changed files"),
+    section("Tasks", table(["Task", "Status", "Attempts", "Duration", "Tokens", "Premium requests"], rows)),
+    section(
+      "Changed files",
       files.length > 0
         ? element("ul", {}, ...files.map(file => element("li", {}, element("code", {}, file))))
-        : element("p", { className: "muted" }, "No file was written by an editing tool."),
+        : element("p", "muted", "No file was written by an editing tool."),
     ),
   );
   return about;

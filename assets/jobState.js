@@ -1,4 +1,5 @@
 // What is known of a running job, made from the events of its log and of all logs below it. No DOM, no network.
+import { parseArguments } from "./toolCall.js";
 
 /** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled" | "Paused"} Status */
 /** @typedef {{source: "job" | "task" | "session", id: string, callback?: string, [argument: string]: any}} JobEvent */
@@ -85,6 +86,19 @@ export class TabLog {
   }
 }
 
+export class Usage {
+  inputTokens = 0;
+  outputTokens = 0;
+  premiumRequests = 0;
+  cost = 0;
+
+  /** @param {Record<string, any>} more */
+  add(more) {
+    for (const name of /** @type {(keyof Usage)[]} */ (Object.keys(this)))
+      Object.assign(this, { [name]: this[name] + (more[name] ?? 0) });
+  }
+}
+
 /** One run of a task of the job. */
 export class Run {
   /** @type {Status} */
@@ -95,10 +109,7 @@ export class Run {
   /** How many attempts there may be, as far as it is known. @type {number | undefined} */
   attempts;
   verdict = "";
-  inputTokens = 0;
-  outputTokens = 0;
-  premiumRequests = 0;
-  cost = 0;
+  usage = new Usage();
   driving = new TabLog("Driving");
   /** @type {TabLog[]} */
   sessions = [];
@@ -166,17 +177,15 @@ export class JobState extends EventTarget {
   #applyJob(event, time) {
     this.startTime ??= time;
     if (event.jobError) this.error = String(event.jobError);
-    if (event.callback === "workWaiting") this.#addRun(event, "Waiting", time);
-    else if (event.callback === "workStarted") this.#startWork(event, time);
-    else if (event.callback === "workStopped")
-      this.#stopWork(Number(event.workId), event.succeeded === true, time);
-    else if (event.callback === "jobSucceeded") this.#end("Succeeded", time);
-    else if (event.callback === "jobFailed") this.#end("Failed", time);
-    else if (event.callback === "jobCanceled") this.#end("Canceled", time);
-    else if (event.callback === "jobPaused") this.setStatus("Paused");
-    else if (event.callback === "jobContinued") this.setStatus("Running");
-    else if (event.callback === "onNotice") this.#notice(String(event.title));
-    else if (event.jobError) this.#end("Failed", time);
+    const { callback = "" } = event;
+    const end = /^job(Succeeded|Failed|Canceled)$/.exec(callback)?.[1] ?? (event.jobError && "Failed");
+    if (callback === "workWaiting") this.#addRun(event, "Waiting", time);
+    else if (callback === "workStarted") this.#startWork(event, time);
+    else if (callback === "workStopped") this.#stopWork(Number(event.workId), event.succeeded === true, time);
+    else if (callback === "jobPaused") this.setStatus("Paused");
+    else if (callback === "jobContinued") this.setStatus("Running");
+    else if (callback === "onNotice") this.#notice(String(event.title));
+    else if (end) this.#end(end, time);
   }
 
   /** @param {string} message */
@@ -271,27 +280,19 @@ export class JobState extends EventTarget {
     if (isDriving)
       for (const name of idNames) if (name in response) response[name] = `${id}/${response[name]}`;
     tab.add(response, id);
-    if (response.callback === "onUsage") this.#addUsage(run, response);
+    if (response.callback === "onUsage" && response.used === undefined) run.usage.add(response);
     if (response.callback === "onStartToolExecution") this.#noteFile(response);
   }
 
-  /** @param {Run} run @param {SessionResponse} usage */
-  #addUsage(run, usage) {
-    run.inputTokens += usage.inputTokens ?? 0;
-    run.outputTokens += usage.outputTokens ?? 0;
-    run.premiumRequests += usage.premiumRequests ?? 0;
-    run.cost += usage.cost ?? 0;
-  }
-
   /** @param {SessionResponse} call */
-  #noteFile({ toolName, toolArguments }) {
-    if (toolName !== "edit" && toolName !== "create") return;
-    try {
-      const { path } = JSON.parse(String(toolArguments));
-      if (typeof path === "string") this.changedFiles.add(path);
-    } catch {
-      // Arguments that are no JSON name no file.
-    }
+  #noteFile({ toolName, toolArguments, kind, locations = [] }) {
+    const isEdit = toolName === "edit" || toolName === "create";
+    const files = /^(edit|delete|move)$/.test(kind)
+      ? locations
+      : isEdit
+        ? [parseArguments(toolArguments)]
+        : [];
+    for (const { path } of files) if (typeof path === "string") this.changedFiles.add(path);
   }
 
   /** @param {string} key @param {JobEvent} event */

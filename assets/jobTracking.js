@@ -1,8 +1,8 @@
 // A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
-import { ApiError, api, messageOf, part, withProgress } from "./api.js";
+import { ApiError, api, errorAt, part, withProgress } from "./api.js";
 import { kindOf, workIdOf } from "./chartSource.js";
 import { ask } from "./dialog.js";
-import { byId, element } from "./dom.js";
+import { button, byId, element, notice, showStatus } from "./dom.js";
 import { FlowChart } from "./flowChartMermaid.js";
 import { formatDuration } from "./format.js";
 import { nextFrame } from "./frame.js";
@@ -20,26 +20,19 @@ import { Timeline } from "./timeline.js";
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
 
-/** @type {Map<string, import("./pageState.js").PageState>} */
-const pageStates = new Map([
-  ["Running", "running"],
-  ["Succeeded", "succeeded"],
-  ["Failed", "failed"],
-]);
-
 const query = new URLSearchParams(location.search);
 const jobName = query.get("jobName") ?? "";
 const jobId = query.get("jobId");
 const jobPath = `copilot/job/${part(jobId ?? "")}`;
 
-const tracking = byId("tracking", HTMLElement);
-const panel = byId("panel", HTMLElement);
-const tabList = byId("tabs", HTMLElement);
+const tracking = byId("tracking");
+const panel = byId("panel");
+const tabList = byId("tabs");
 const stopJob = byId("stopJob", HTMLButtonElement);
 const continueJob = byId("continueJob", HTMLButtonElement);
-const timelineDiv = byId("timeline", HTMLElement);
+const timelineDiv = byId("timeline");
 const state = new JobState();
-const chart = new FlowChart(byId("chart", HTMLElement));
+const chart = new FlowChart(byId("chart"));
 const timeline = new Timeline(timelineDiv, labelOf);
 /** @type {{job: unknown, chart: import("./chartSource.js").ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
@@ -63,26 +56,17 @@ function labelOf(workId) {
   return labels.get(workId) ?? `Task ${workId}`;
 }
 
-/** @param {string} text */
-function showProblem(text) {
-  const problem = byId("problem", HTMLElement);
-  problem.textContent = text;
-  problem.hidden = text === "";
-}
+const showProblem = errorAt("problem");
 
 function showJob() {
   if (isGone) return;
   const status = jobId ? state.status : "Preview";
-  const label = byId("label", HTMLElement);
-  label.textContent = `JOB: ${status.toUpperCase()}`;
-  label.dataset.status = status;
+  showStatus(byId("label"), `JOB: ${status.toUpperCase()}`, status);
   stopJob.hidden = !jobId;
   stopJob.disabled = state.isOver;
   continueJob.hidden = status !== "Paused";
-  byId("notices", HTMLElement).replaceChildren(
-    ...state.notices.map(text => element("p", { className: "notice", "data-level": "warning" }, text)),
-  );
-  setPageState(`${jobName} ${status.toLowerCase()}`, pageStates.get(status) ?? "idle");
+  byId("notices").replaceChildren(...state.notices.map(text => notice(text, "warning")));
+  setPageState(`${jobName} ${status.toLowerCase()}`, status);
   if (selected === undefined) showAbout();
 }
 
@@ -100,22 +84,14 @@ function detailOf(run) {
 /** @param {Run} run */
 function showRun(run) {
   const status = run.status === "Paused" ? "Waiting" : run.status;
-  chart.setState(run.workId, {
-    status,
-    detail: detailOf(run),
-    tip: run.verdict,
-  });
+  chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
   if (run.workId !== selected) return;
-  const shownStatus = byId("rightStatus", HTMLElement);
-  shownStatus.textContent = run.status;
-  shownStatus.dataset.status = run.status;
+  showStatus(byId("rightStatus"), run.status);
 }
 
 function tick() {
   if (state.startTime !== undefined && jobId)
-    byId("elapsed", HTMLElement).textContent = formatDuration(
-      (state.endTime ?? Date.now()) - state.startTime,
-    );
+    byId("elapsed").textContent = formatDuration((state.endTime ?? Date.now()) - state.startTime);
   for (const run of state.runs.values()) if (!run.isOver) showRun(run);
   if (!timelineDiv.hidden) timeline.show(state.allRuns);
 }
@@ -123,17 +99,16 @@ function tick() {
 /** @param {unknown} error */
 function showGone(error) {
   isGone = true;
-  byId("label", HTMLElement).textContent = "JOB: NOT FOUND";
-  byId("label", HTMLElement).dataset.status = "";
+  showStatus(byId("label"), "JOB: NOT FOUND", "");
   stopJob.disabled = true;
   panel.replaceChildren();
-  showProblem(messageOf(error));
+  showProblem(error);
 }
 
 function showAbout() {
   stopShowing();
-  byId("rightTitle", HTMLElement).textContent = state.isOver ? "Summary" : jobName;
-  byId("rightStatus", HTMLElement).textContent = "";
+  byId("rightTitle").textContent = state.isOver ? "Summary" : jobName;
+  byId("rightStatus").textContent = "";
   tabList.hidden = true;
   panel.replaceChildren(
     state.isOver ? jobSummary(state, labelOf) : jobDefinition(definition.job, definition.chart, plan),
@@ -178,23 +153,17 @@ function showTabs(run) {
   tabList.hidden = false;
   const buttons = run.tabs.map(tab => {
     const isShown = shown?.tab === tab;
-    const button = element(
-      "button",
-      {
-        type: "button",
-        role: "tab",
-        "aria-selected": String(isShown),
-        "aria-controls": isShown ? "tabPanel" : undefined,
-        tabIndex: isShown ? 0 : -1,
-      },
-      tab.name,
-    );
-    button.addEventListener("click", () => showTab(run, tab));
-    return button;
+    return button(tab.name, () => showTab(run, tab), {
+      className: "",
+      role: "tab",
+      "aria-selected": isShown,
+      "aria-controls": isShown ? "tabPanel" : undefined,
+      tabIndex: isShown ? 0 : -1,
+    });
   });
   const hadFocus = tabList.contains(document.activeElement);
   tabList.replaceChildren(...buttons);
-  if (hadFocus) buttons.find(button => button.tabIndex === 0)?.focus();
+  if (hadFocus) buttons.find(one => one.tabIndex === 0)?.focus();
 }
 
 /** @param {number | undefined} workId */
@@ -211,7 +180,7 @@ function select(workId) {
 /** The newest run of the selected task; an earlier one is dropped from view. */
 function showSelected() {
   if (selected === undefined) return;
-  byId("rightTitle", HTMLElement).textContent = labelOf(selected);
+  byId("rightTitle").textContent = labelOf(selected);
   const run = state.runs.get(selected);
   if (run) {
     if (shown?.run === run) showTabs(run);
@@ -221,21 +190,19 @@ function showSelected() {
   }
   stopShowing();
   tabList.hidden = true;
-  byId("rightStatus", HTMLElement).textContent = "";
+  byId("rightStatus").textContent = "";
   const text = jobId
     ? "This task has not started yet. Its sessions appear here when it does."
     : "A preview runs nothing. Start the job to see sessions here.";
-  panel.replaceChildren(
-    element("div", { className: "tracking-about" }, element("p", { className: "muted" }, text)),
-  );
+  panel.replaceChildren(element("div", "tracking-about", element("p", "muted", text)));
 }
 
 /** @param {"chart" | "timeline"} view */
 function showView(view) {
-  byId("chart", HTMLElement).hidden = view !== "chart";
+  byId("chart").hidden = view !== "chart";
   timelineDiv.hidden = view !== "timeline";
-  byId("showChart", HTMLElement).setAttribute("aria-pressed", String(view === "chart"));
-  byId("showTimeline", HTMLElement).setAttribute("aria-pressed", String(view === "timeline"));
+  byId("showChart").setAttribute("aria-pressed", String(view === "chart"));
+  byId("showTimeline").setAttribute("aria-pressed", String(view === "timeline"));
   if (view === "timeline") timeline.show(state.allRuns);
 }
 
@@ -272,11 +239,11 @@ function follow() {
     if (state.isOver) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
   });
   state.addEventListener("work", event => {
-    const run = state.runs.get(/** @type {CustomEvent<number>} */ (event).detail);
+    const run = state.runs.get(/** @type {any} */ (event).detail);
     if (run) showRun(run);
   });
   state.addEventListener("tabs", event => {
-    if (/** @type {CustomEvent<number>} */ (event).detail === selected) showSelected();
+    if (/** @type {any} */ (event).detail === selected) showSelected();
   });
   setInterval(tick, TICK_MS);
   readEvents({
@@ -292,26 +259,20 @@ function follow() {
 
 function listen() {
   for (const source of [chart, timeline])
-    source.addEventListener("select", event =>
-      select(/** @type {CustomEvent<number | undefined>} */ (event).detail),
-    );
+    source.addEventListener("select", event => select(/** @type {any} */ (event).detail));
   stopJob.addEventListener("click", async () => {
     if (!(await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))) return;
-    await withProgress(stopJob, () => api(`${jobPath}/stop`, "")).catch(error =>
-      showProblem(messageOf(error)),
-    );
+    await withProgress(stopJob, () => api(`${jobPath}/stop`, "")).catch(showProblem);
   });
   continueJob.addEventListener("click", () =>
-    withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(error =>
-      showProblem(messageOf(error)),
-    ),
+    withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(showProblem),
   );
-  byId("showChart", HTMLElement).addEventListener("click", () => showView("chart"));
-  byId("showTimeline", HTMLElement).addEventListener("click", () => showView("timeline"));
-  byId("showDetails", HTMLElement).addEventListener("click", () => {
+  byId("showChart").addEventListener("click", () => showView("chart"));
+  byId("showTimeline").addEventListener("click", () => showView("timeline"));
+  byId("showDetails").addEventListener("click", () => {
     tracking.dataset.part = "right";
   });
-  byId("back", HTMLElement).addEventListener("click", () => {
+  byId("back").addEventListener("click", () => {
     tracking.dataset.part = "left";
   });
   tabList.addEventListener("keydown", event => {
@@ -326,8 +287,8 @@ function listen() {
 
 if (jobName === "") location.replace("/index.html");
 else {
-  byId("jobName", HTMLElement).textContent = jobName;
-  makeSplitter(byId("bar", HTMLElement), byId("right", HTMLElement), {
+  byId("jobName").textContent = jobName;
+  makeSplitter(byId("bar"), byId("right"), {
     direction: "horizontal",
     initialPx: RIGHT_PART_PX,
     minPx: 320,
@@ -335,5 +296,5 @@ else {
   });
   listen();
   if (jobId) follow();
-  withProgress(byId("label", HTMLElement), showChart).then(showJob, showGone);
+  withProgress(byId("label"), showChart).then(showJob, showGone);
 }

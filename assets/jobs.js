@@ -1,7 +1,7 @@
 // The jobs page: a grid of jobs, and what the chosen one is to be told.
-import { api, messageOf, part, withProgress } from "./api.js";
+import { api, errorAt, messageOf, part, withProgress } from "./api.js";
 import { ask } from "./dialog.js";
-import { byId, element } from "./dom.js";
+import { button, byId, element, onSubmit } from "./dom.js";
 import { makeSplitter } from "./splitter.js";
 
 /** @typedef {{name: string, jobName: string}} GridCell */
@@ -19,21 +19,19 @@ let jobs = {};
 /** The button that is pressed. @type {HTMLButtonElement | undefined} */
 let chosen;
 
-/** @param {unknown} [error] */
-function showError(error) {
-  byId("startError", HTMLElement).textContent = error === undefined ? "" : messageOf(error);
-}
+const showError = errorAt("startError");
+const showProblem = errorAt("problem");
 
 const chosenJob = () => chosen?.dataset.job;
 
-/** @param {HTMLButtonElement | undefined} button */
-function choose(button) {
+/** @param {HTMLButtonElement | undefined} wanted */
+function choose(wanted) {
   chosen?.setAttribute("aria-pressed", "false");
-  chosen = button;
+  chosen = wanted;
   chosen?.setAttribute("aria-pressed", "true");
   const jobName = chosenJob();
   const needsInput = jobName !== undefined && jobs[jobName]?.requireUserInput === true;
-  startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${button?.textContent}`;
+  startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${wanted?.textContent}`;
   startJob.disabled = jobName === undefined;
   preview.disabled = jobName === undefined;
   input.disabled = !needsInput;
@@ -47,13 +45,10 @@ function choose(button) {
 
 /** @param {GridCell} cell */
 function jobButton({ name, jobName }) {
-  const button = element(
-    "button",
-    { type: "button", "data-job": jobName, "aria-pressed": "false", title: jobName },
-    name,
-  );
-  button.addEventListener("click", () => choose(chosen === button ? undefined : button));
-  return button;
+  const toggle = () => choose(chosen === made ? undefined : made);
+  const properties = { className: "", "data-job": jobName, "aria-pressed": "false", title: jobName };
+  const made = button(name, toggle, properties);
+  return made;
 }
 
 /** @param {GridRow[]} grid */
@@ -73,16 +68,9 @@ function showGrid(grid) {
   byId("grid", HTMLTableElement).replaceChildren(element("tbody", {}, ...rows));
 }
 
-/** @param {string} text */
-function showProblem(text) {
-  const problem = byId("problem", HTMLElement);
-  problem.textContent = text;
-  problem.hidden = false;
-}
-
 async function load() {
   try {
-    const answer = await withProgress(byId("title", HTMLElement), () => api("copilot/job"));
+    const answer = await withProgress(byId("title"), () => api("copilot/job"));
     jobs = answer.jobs;
     showGrid(answer.grid);
     if (answer.grid.length === 0)
@@ -123,17 +111,14 @@ async function stop() {
 
 if (!workingDirectory) location.replace("/index.html");
 else {
-  byId("directory", HTMLElement).textContent = workingDirectory;
-  makeSplitter(byId("bar", HTMLElement), byId("start", HTMLElement), {
+  byId("directory").textContent = workingDirectory;
+  makeSplitter(byId("bar"), byId("start"), {
     direction: "horizontal",
     initialPx: INPUT_PART_PX,
     minPx: 260,
     name: "Width of the input part",
   });
-  byId("start", HTMLFormElement).addEventListener("submit", event => {
-    event.preventDefault();
-    start();
-  });
+  onSubmit("start", start);
   preview.addEventListener("click", () => {
     window.open(
       `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`,

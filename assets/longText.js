@@ -1,5 +1,5 @@
 // Long content is shown piece by piece: the first at once, the others when the reader asks for them.
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 import { formatSize } from "./format.js";
 import { nextFrame } from "./frame.js";
 
@@ -24,9 +24,12 @@ export function endOfPiece(text, from, size = PIECE_CHARS) {
  */
 export function showPieces(container, text, end, show) {
   let from = 0;
-  const more = element("button", { className: "small", type: "button" });
-  const all = element("button", { className: "small", type: "button", textContent: "Show all" });
-  const buttons = element("div", { className: "more row" }, more, all);
+  const more = button("", showNext);
+  const all = button("Show all", () => {
+    buttons.inert = true;
+    showRest();
+  });
+  const buttons = element("div", "more row", more, all);
 
   function showNext() {
     const to = end(text, from);
@@ -44,17 +47,12 @@ export function showPieces(container, text, end, show) {
     showNext();
     if (from < text.length) nextFrame(showRest);
   }
-  more.addEventListener("click", showNext);
-  all.addEventListener("click", () => {
-    buttons.inert = true;
-    showRest();
-  });
   showNext();
 }
 
 /** Plain text in a `pre`, however long it is. @param {string} text @param {string} className */
 export function plainText(text, className) {
   const container = element("div", { className });
-  showPieces(container, text, endOfPiece, piece => element("pre", { className: "piece" }, piece));
+  showPieces(container, text, endOfPiece, piece => element("pre", "piece", piece));
   return container;
 }

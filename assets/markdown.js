@@ -34,41 +34,20 @@ const languages = new Set(
     "python r ruby rust scala scss shell sql swift typescript vbnet vim wasm xml yaml"
   ).split(" "),
 );
-/** @type {Record<string, string>} */
-const aliases = {
-  "c++": "cpp",
-  "c#": "csharp",
-  cjs: "javascript",
-  console: "shell",
-  cs: "csharp",
-  docker: "dockerfile",
-  h: "c",
-  hpp: "cpp",
-  html: "xml",
-  js: "javascript",
-  jsonc: "json",
-  jsx: "javascript",
-  kt: "kotlin",
-  md: "markdown",
-  mjs: "javascript",
-  ps1: "powershell",
-  py: "python",
-  rb: "ruby",
-  rs: "rust",
-  sh: "bash",
-  svg: "xml",
-  toml: "ini",
-  ts: "typescript",
-  tsx: "typescript",
-  yml: "yaml",
-  zsh: "bash",
-};
+const aliases = new Map(
+  (
+    "c++:cpp c#:csharp cjs:javascript console:shell cs:csharp docker:dockerfile h:c hpp:cpp html:xml js:javascript jsonc:json jsx:javascript kt:kotlin md:markdown mjs:javascript ps1:powershell " +
+    "py:python rb:ruby rs:rust sh:bash svg:xml toml:ini ts:typescript tsx:typescript yml:yaml zsh:bash"
+  )
+    .split(" ")
+    .map(pair => /** @type {[string, string]} */ (pair.split(":"))),
+);
 
 /** The highlighter's name of a language or file ending, if it has one. @param {string} name */
 function languageOf(name) {
   const lower = name.toLowerCase();
-  const language = Object.hasOwn(aliases, lower) ? aliases[lower] : lower;
-  return language && languages.has(language) ? language : undefined;
+  const language = aliases.get(lower) ?? lower;
+  return languages.has(language) ? language : undefined;
 }
 
 /** @typedef {{parse: (piece: string) => Iterable<DocumentFragment>, clean: (html: string) => DocumentFragment}} Libraries */
@@ -136,8 +115,8 @@ function mendLinks(fragment) {
 }
 
 /** @param {() => string} getText */
-export function copyButton(getText) {
-  const button = element("button", { className: "copy small", type: "button", textContent: "Copy" });
+export function copyButton(getText, label = "Copy") {
+  const button = element("button", { className: "copy small", type: "button" }, label);
   button.addEventListener("click", async () => {
     const done = await navigator.clipboard.writeText(getText()).then(
       () => "Copied",
@@ -145,7 +124,7 @@ export function copyButton(getText) {
     );
     button.textContent = done;
     setTimeout(() => {
-      button.textContent = "Copy";
+      button.textContent = label;
     }, 1500);
   });
   return button;
@@ -167,12 +146,19 @@ export async function highlight(code, languageName) {
   );
 }
 
+/** @param {string} text @param {string} language */
+export function codeBox(text, language) {
+  const code = element("code", {}, text);
+  highlight(code, language).catch(() => undefined);
+  return element("div", "code-box", element("pre", { tabIndex: 0 }, code));
+}
+
 /** @param {DocumentFragment} fragment */
 function dressCode(fragment) {
   for (const pre of fragment.querySelectorAll("pre")) {
     const code = pre.querySelector("code") ?? pre;
     const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
-    const box = element("div", { className: "code-box" });
+    const box = element("div", "code-box");
     pre.tabIndex = 0;
     pre.replaceWith(box);
     box.append(
@@ -185,7 +171,7 @@ function dressCode(fragment) {
 
 /** @param {string} piece */
 function renderPiece(piece) {
-  const container = element("div", { className: "piece" }, element("pre", { className: "unparsed" }, piece));
+  const container = element("div", "piece", element("pre", "unparsed", piece));
   getLibraries().then(
     ({ parse }) => {
       const fragments = parse(piece)[Symbol.iterator]();
@@ -239,7 +225,7 @@ export function endOfMarkdownPiece(text, from, startsFenced, size = PIECE_CHARS)
 
 /** The text as Markdown; plain until the libraries are there, and if they do not come. @param {string} text */
 export function markdown(text) {
-  const container = element("div", { className: "markdown" });
+  const container = element("div", "markdown");
   let fence = "";
   showPieces(
     container,

@@ -1,5 +1,5 @@
 // One block of a conversation: a title line, and below it what was said, thought or done.
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 import { nextFrame } from "./frame.js";
 import { plainText } from "./longText.js";
 import { looksLikeMarkdown, markdown } from "./markdown.js";
@@ -19,18 +19,18 @@ const template = element("template");
 template.content.append(
   element(
     "div",
-    { className: "message-block" },
+    "message-block",
     element(
       "div",
-      { className: "message-block-header" },
+      "message-block-header",
       element(
         "button",
         { className: "message-block-toggle", type: "button", disabled: true },
-        element("span", { className: "message-block-title" }),
-        element("span", { className: "message-block-note" }),
+        element("span", "message-block-title one-line"),
+        element("span", "message-block-note"),
       ),
     ),
-    element("div", { className: "message-block-body" }),
+    element("div", "message-block-body"),
   ),
 );
 
@@ -179,7 +179,7 @@ export class MessageBlock {
 
   /** Puts another block below this one, as a part of it. @param {MessageBlock} block */
   nest(block) {
-    this.#children ??= this.#div.appendChild(element("div", { className: "message-block-children" }));
+    this.#children ??= this.#div.appendChild(element("div", "message-block-children"));
     this.#children.append(block.divElement);
   }
 
@@ -206,8 +206,7 @@ export class MessageBlock {
   #renderTail() {
     if (this.#isCompleted) return;
     const shown =
-      this.#body.firstElementChild ??
-      this.#body.appendChild(element("pre", { className: "message-block-tail" }));
+      this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
     shown.textContent = this.#tail;
   }
 
@@ -217,17 +216,14 @@ export class MessageBlock {
   }
 
   #addViewButton() {
-    const button = element("button", { className: "message-block-view", type: "button" });
-    const showLabel = () => {
-      button.textContent = this.#isMarkdown ? "View Raw Data" : "View Markdown";
-    };
-    button.addEventListener("click", () => {
+    const label = () => (this.#isMarkdown ? "View Raw Data" : "View Markdown");
+    const toggle = () => {
       this.#isMarkdown = !this.#isMarkdown;
-      showLabel();
+      made.textContent = label();
       this.expanded = true;
-    });
-    showLabel();
-    this.#toggle.after(button);
+    };
+    const made = button(label(), toggle, { className: "message-block-view" });
+    this.#toggle.after(made);
   }
 }
 

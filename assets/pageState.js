@@ -1,7 +1,5 @@
 // What a tab tells about itself while nobody looks at it: title, icon, and a notification for those who want one.
 
-/** @typedef {"idle" | "running" | "succeeded" | "failed"} PageState */
-
 const NAME = "Copilot Portal";
 const WISH = "notifications";
 
@@ -18,9 +16,12 @@ export function setWaiting(count) {
 /** @param {string} title */
 const withCount = title => (waiting > 0 ? `(${waiting}) ${title}` : title);
 
-/** @param {string} title @param {PageState} state */
-export function setPageState(title, state) {
-  const sign = { idle: "", running: "▶ ", succeeded: "✓ ", failed: "✗ " }[state];
+const signs = new Map(Object.entries({ running: "▶ ", succeeded: "✓ ", failed: "✗ " }));
+
+/** @param {string} title @param {string} [status] */
+export function setPageState(title, status = "") {
+  const sign = signs.get(status.toLowerCase()) ?? "";
+  const state = sign === "" ? "idle" : status.toLowerCase();
   document.title = withCount(title === "" ? NAME : `${sign}${title} · ${NAME}`);
   const icon = document.querySelector("link[rel=icon]");
   const address = `/favicon-${state}.svg`;

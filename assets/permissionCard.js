@@ -1,6 +1,7 @@
 // A card for what an agent asks of its user: a permission or a question. Pure rendering: the answer is an event.
 import { isUnifiedDiff, parseUnifiedDiff } from "./diff.js";
-import { element } from "./dom.js";
+import { difference } from "./diffView.js";
+import { button, element, muted, optionsOf } from "./dom.js";
 
 /** What it bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
 export const ANSWER_EVENT = "permission-answer";
@@ -36,34 +37,21 @@ const outcomes = {
 
 /** @param {string} diff */
 function changes(diff) {
-  const lines = isUnifiedDiff(diff)
-    ? parseUnifiedDiff(diff)
-    : diff.split("\n").map(text => ({ kind: "same", text }));
-  const rows = lines.slice(0, MAX_DIFF_LINES).map(({ kind, text }) => {
-    const sign = kind === "added" ? "+" : kind === "removed" ? "-" : "";
-    return element("div", { className: `diff-line ${kind}` }, `${sign}${text}`);
-  });
-  if (lines.length > rows.length)
-    rows.push(element("div", { className: "diff-line hunk" }, `… ${lines.length - rows.length} more lines`));
-  return element(
-    "div",
-    { className: "diff-lines", role: "group", tabIndex: 0, "aria-label": "Changes" },
-    ...rows,
-  );
+  const plain = () => diff.split("\n").map(text => ({ kind: /** @type {const} */ ("same"), text }));
+  return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
 }
 
 /** @param {SessionResponse} request */
 function details({ title, detail = {} }) {
   const { command, paths = [], diff, url, tool, arguments: args, intention, outside } = detail;
   const what = command ?? url ?? (paths.length > 0 ? paths.join("\n") : (tool ?? title));
-  const code = (/** @type {unknown} */ text) =>
-    element("pre", { className: "permission-command" }, String(text));
+  const code = (/** @type {unknown} */ text) => element("pre", "permission-command", String(text));
   /** @type {HTMLElement[]} */
   const parts = [code(what)];
   if (args !== undefined) parts.push(code(JSON.stringify(args, undefined, 2)));
   if (diff) parts.push(changes(String(diff)));
   if (outside) parts.push(element("p", {}, "It reaches outside the working directory."));
-  if (intention) parts.push(element("p", { className: "muted" }, `The agent says: ${intention}`));
+  if (intention) parts.push(muted(`The agent says: ${intention}`));
   return parts;
 }
 
@@ -78,7 +66,7 @@ export function permissionCard(request) {
     : `The agent wants to ${kinds[String(request.kind)] ?? "do something"}`;
   const card = element("section", {
     role: "group",
-    className: "permission-card",
+    className: "permission-card stack",
     "data-request": request.requestId,
     "data-state": "open",
     "aria-label": heading,
@@ -96,41 +84,31 @@ export function permissionCard(request) {
   return card;
 }
 
-/** @param {string} label @param {() => void} onClick @param {string} [className] */
-function button(label, onClick, className = "") {
-  const made = element("button", { type: "button", className: `small ${className}` }, label);
-  made.addEventListener("click", onClick);
-  return made;
-}
-
 /** What may be made a rule, by its exact words. @param {SessionResponse} request */
 function rememberChoice({ remember, options = [] }) {
   const rules = (remember?.allow ?? []).join("; ").replaceAll("allow ", "");
   if (rules === "") return undefined;
-  const choice = element("select", { "aria-label": "Remember" });
-  choice.append(element("option", { value: "" }, "Only this time"));
-  choice.append(element("option", { value: "session" }, `For this session: ${rules}`));
+  const choices = [
+    { value: "", name: "Only this time" },
+    { value: "session", name: `For this session: ${rules}` },
+    { value: "folder", name: `For this folder: ${rules}` },
+  ];
   // A button that does it says so itself.
-  if (!options.some((/** @type {any} */ option) => option.rules))
-    choice.append(element("option", { value: "folder" }, `For this folder: ${rules}`));
-  return choice;
+  if (options.some((/** @type {any} */ option) => option.rules)) choices.pop();
+  return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
 }
 
 /** @param {SessionResponse} request @param {Answer} answer */
 function permission(request, answer) {
-  const row = element("div", { className: "permission-row" });
+  const row = element("div", "permission-row");
   const choice = rememberChoice(request);
   const remember = () => (choice?.value ? { remember: choice.value } : {});
   for (const { optionId, kind, name, rules } of request.options ?? []) {
     const isKnown = /^(allow|reject)_(once|always)$/.test(kind);
-    const className = kind === "allow_once" ? "primary" : /^reject/.test(kind) ? "danger" : "";
-    const made = button(
-      String(name),
-      () => answer({ optionId, ...(isKnown && !rules && remember()) }),
-      className,
-    );
-    if (rules) made.title = `Remembers for this folder: ${rules.join("; ")}`;
-    row.append(made);
+    const look = kind === "allow_once" ? "primary" : /^reject/.test(kind) ? "danger" : "";
+    const decide = () => answer({ optionId, ...(isKnown && !rules && remember()) });
+    const title = rules ? `Remembers for this folder: ${rules.join("; ")}` : "";
+    row.append(button(String(name), decide, { className: `small ${look}`, title }));
   }
   if (choice) row.append(choice);
   const always = (request.options ?? []).find((/** @type {any} */ option) => option.rules);
@@ -139,26 +117,23 @@ function permission(request, answer) {
     request.expiresAt &&
       `Unanswered, it is rejected at ${new Date(String(request.expiresAt)).toLocaleTimeString()}`,
   ].filter(Boolean);
-  const instead = element("input", {
-    placeholder: "What to do instead",
-    "aria-label": "What to do instead",
-    maxLength: 2000,
-  });
+  const placeholder = "What to do instead";
+  const instead = element("input", { placeholder, "aria-label": placeholder, maxLength: 2000 });
   const deny = () => answer({ deny: true, instead: instead.value, ...remember() });
   return [
     ...details(request),
     row,
-    element("div", { className: "permission-row" }, instead, button("Reject and say", deny)),
-    element("p", { className: "muted permission-note" }, notes.join(" · ")),
+    element("div", "permission-row", instead, button("Reject and say", deny)),
+    element("p", "muted permission-note", notes.join(" · ")),
   ];
 }
 
 /** @param {SessionResponse} request @param {Answer} answer */
 function question(request, answer) {
-  const row = element("div", { className: "permission-row" });
+  const row = element("div", "permission-row");
   for (const choice of request.choices ?? [])
     row.append(button(String(choice), () => answer({ answer: String(choice) })));
-  const asked = element("p", { className: "permission-question" }, String(request.question ?? ""));
+  const asked = element("p", "permission-question", String(request.question ?? ""));
   if (!request.allowFreeform) return [asked, row];
   const own = element("input", { placeholder: "Your answer", "aria-label": "Your answer" });
   const sendOwn = () => own.value.trim() !== "" && answer({ answer: own.value });
@@ -166,7 +141,7 @@ function question(request, answer) {
   return [
     asked,
     row,
-    element("div", { className: "permission-row" }, own, button("Answer", sendOwn, "primary")),
+    element("div", "permission-row", own, button("Answer", sendOwn, { className: "small primary" })),
   ];
 }
 
@@ -176,13 +151,11 @@ export function settleCard(card, { decision, by, answer, reason, rules }) {
   for (const control of card.querySelectorAll(".permission-row, .permission-note")) control.remove();
   const how = decision ? `${decision} ${outcomes[String(by)] ?? ""}` : (answer ?? "not answered");
   const why = [how, reason, rules?.join("; ")].filter(text => text).join(" · ");
-  const outcome = card.querySelector(".permission-outcome");
-  if (outcome) outcome.textContent = why;
+  card.querySelector(".permission-outcome")?.replaceChildren(why);
 }
 
 /** An answer that the portal did not take. @param {HTMLElement} card @param {string} message */
 export function failCard(card, message) {
   for (const control of card.querySelectorAll("button")) control.disabled = false;
-  const outcome = card.querySelector(".permission-outcome");
-  if (outcome) outcome.textContent = message;
+  card.querySelector(".permission-outcome")?.replaceChildren(message);
 }

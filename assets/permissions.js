@@ -1,6 +1,6 @@
 // The permissions page: the rules of every folder, and what they would say.
-import { api, messageOf, withProgress } from "./api.js";
-import { byId, element } from "./dom.js";
+import { api, errorAt, messageOf, withProgress } from "./api.js";
+import { button, byId, element, muted, notice, onSubmit } from "./dom.js";
 import { bindNotifications } from "./pageState.js";
 
 const TEST_DELAY_MS = 150;
@@ -11,8 +11,8 @@ const folder = byId("folder", HTMLInputElement);
 const kind = byId("kind", HTMLSelectElement);
 const what = byId("what", HTMLInputElement);
 const rule = byId("rule", HTMLInputElement);
-const verdict = byId("verdict", HTMLElement);
-const ruleError = byId("ruleError", HTMLElement);
+const verdict = byId("verdict");
+const showError = errorAt("ruleError");
 let asked = 0;
 let timer = 0;
 
@@ -22,13 +22,9 @@ const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(bo
 /** @param {string} name @param {string} text @param {boolean} isStored */
 function ruleItem(name, text, isStored) {
   const item = element("li", {}, element("code", {}, text));
-  if (!isStored) item.append(element("span", { className: "muted" }, "from the policy file"));
-  else {
-    const remove = element("button", { type: "button", className: "small danger" }, "Remove");
-    remove.setAttribute("aria-label", `Remove ${text}`);
-    remove.addEventListener("click", () => change(remove, "remove", name, text));
-    item.append(remove);
-  }
+  const properties = { className: "small danger", "aria-label": `Remove ${text}` };
+  const remove = button("Remove", () => change(remove, "remove", name, text), properties);
+  item.append(isStored ? remove : muted("from the policy file"));
   return item;
 }
 
@@ -37,17 +33,17 @@ async function showRules() {
     ["file", "store"].map(from => api(`copilot/permission/rules?from=${from}`)),
   );
   const names = [...new Set([...Object.keys(file.folders), ...Object.keys(stored.folders)])].sort();
-  byId("folders", HTMLElement).replaceChildren(
+  byId("folders").replaceChildren(
     ...names.filter(name => name !== "*").map(name => element("option", { value: name })),
   );
   const none = "There are no rules yet. They come with Always allow on a card, or from above.";
-  byId("list", HTMLElement).replaceChildren(
-    ...(names.length === 0 ? [element("p", { className: "notice" }, none)] : []),
+  byId("list").replaceChildren(
+    ...(names.length === 0 ? [notice(none)] : []),
     ...names.flatMap(name => [
       element("h3", {}, name === "*" ? "Every folder" : name),
       element(
         "ul",
-        {},
+        "plain-list",
         ...(file.folders[name] ?? []).map((/** @type {string} */ text) => ruleItem(name, text, false)),
         ...(stored.folders[name] ?? []).map((/** @type {string} */ text) => ruleItem(name, text, true)),
       ),
@@ -57,14 +53,14 @@ async function showRules() {
 
 /** @param {HTMLElement} control @param {"add" | "remove"} action @param {string} name @param {string} text */
 async function change(control, action, name, text) {
-  ruleError.textContent = "";
+  showError();
   try {
     await withProgress(control, () => call(`rules/${action}`, { folder: name, rule: text }));
     if (action === "add") rule.value = "";
     await showRules();
     await test();
   } catch (error) {
-    ruleError.textContent = messageOf(error);
+    showError(error);
   }
 }
 
@@ -98,14 +94,8 @@ function testSoon() {
 }
 
 for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
-byId("test", HTMLFormElement).addEventListener("submit", event => {
-  event.preventDefault();
-  test();
-});
-byId("add", HTMLFormElement).addEventListener("submit", event => {
-  event.preventDefault();
-  change(rule, "add", folder.value.trim(), rule.value);
-});
+onSubmit("test", test);
+onSubmit("add", () => change(rule, "add", folder.value.trim(), rule.value));
 bindNotifications(byId("notify", HTMLInputElement));
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(

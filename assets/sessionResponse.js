@@ -1,5 +1,5 @@
 // Renders the responses of a session, one after the other. Pure rendering: no network.
-import { element } from "./dom.js";
+import { button, element, notice } from "./dom.js";
 import { formatDuration, formatUsage } from "./format.js";
 import { MessageBlock } from "./messageBlock.js";
 import { permissionCard, settleCard } from "./permissionCard.js";
@@ -11,22 +11,22 @@ const GROUP_SIZE = 25;
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
 
+/** @typedef {import("./messageBlock.js").BlockType} BlockType */
 /**
  * A response of a live log (src/liveResponse.ts).
  * @typedef {{callback?: string, sessionError?: string, [argument: string]: any}} SessionResponse
  */
-/** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown}} RunningTool */
+/** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown, kind?: string, locations?: any[]}} RunningTool */
 
 export class SessionResponseRenderer {
   #div;
-  #content = element("div", { className: "session-response-content" });
-  #end = element("div", { className: "session-response-end" });
+  #content = element("div", "session-response-content");
+  #end = element("div", "session-response-end");
   #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
-  #latest = element(
-    "button",
-    { className: "session-response-latest small", type: "button" },
-    "Jump to the latest ↓",
-  );
+  #latest = button("Jump to the latest ↓", () => this.scrollToBottom(), {
+    className: "session-response-latest small",
+    hidden: true,
+  });
   /** Blocks by `blockType-blockId`. @type {Map<string, MessageBlock>} */
   #blocks = new Map();
   /** @type {Map<string, RunningTool>} */
@@ -42,14 +42,10 @@ export class SessionResponseRenderer {
   constructor(div) {
     this.#div = div;
     div.classList.add("session-response");
-    div.tabIndex = 0;
-    div.setAttribute("role", "log");
-    div.setAttribute("aria-label", "Session responses");
+    Object.assign(div, { tabIndex: 0, role: "log", ariaLabel: "Session responses" });
     this.#awaiting.hidden = true;
-    this.#awaiting.append(element("span", { className: "spinner" }), "Awaits responses ...");
+    this.#awaiting.append(element("span", "spinner"), "Awaits responses ...");
     this.#end.append(this.#awaiting);
-    this.#latest.hidden = true;
-    this.#latest.addEventListener("click", () => this.scrollToBottom());
     this.#content.append(this.#end);
     div.append(this.#content, this.#latest);
     div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
@@ -108,11 +104,22 @@ export class SessionResponseRenderer {
     onPermissionResolved: data => this.#settle(data),
     onQuestion: data => this.#addCard(data),
     onQuestionResolved: data => this.#settle(data),
-    onNotice: data => this.#addNotice(String(data.severity ?? "info"), String(data.title ?? "")),
-    onUsage: data => this.#addUsage(/** @type {import("./format.js").Usage} */ (data)),
+    onUserMessage: data => this.addUserMessage(String(data.text ?? ""), "earlier"),
+    onReplay: data => {
+      if (!data.active) this.#addRemark("So far the earlier conversation, as the agent remembers it");
+    },
+    onTurnResult: data => {
+      if (data.stopReason === "cancelled") this.#addRemark("The turn was cancelled");
+    },
+    onNotice: ({ severity = "info", title, text }) =>
+      this.#addNotice(String(severity), [title, text].filter(Boolean).join("\n")),
+    onUsage: data => {
+      // How full the agent's memory is belongs to the page, not to the conversation.
+      if (data.used === undefined) this.#addRemark(formatUsage(/** @type {any} */ (data)));
+    },
   };
 
-  /** @param {import("./messageBlock.js").BlockType} blockType @param {unknown} id @param {MessageBlock} [parent] */
+  /** @param {BlockType} blockType @param {unknown} id @param {MessageBlock} [parent] */
   #start(blockType, id, parent) {
     const block = new MessageBlock(blockType);
     this.#blocks.set(`${blockType}-${id}`, block);
@@ -121,12 +128,12 @@ export class SessionResponseRenderer {
     return block;
   }
 
-  /** @param {import("./messageBlock.js").BlockType} blockType @param {unknown} id @param {unknown} delta */
+  /** @param {BlockType} blockType @param {unknown} id @param {unknown} delta */
   #append(blockType, id, delta) {
     this.#blocks.get(`${blockType}-${id}`)?.appendData(String(delta ?? ""));
   }
 
-  /** @param {import("./messageBlock.js").BlockType} blockType @param {unknown} id @param {SessionResponse} data */
+  /** @param {BlockType} blockType @param {unknown} id @param {SessionResponse} data */
   #complete(blockType, id, data) {
     const block = this.#blocks.get(`${blockType}-${id}`);
     if (!block) return;
@@ -139,37 +146,40 @@ export class SessionResponseRenderer {
   }
 
   /** @param {SessionResponse} data */
-  #startTool({ toolCallId, parentToolCallId, toolName = "tool", toolArguments }) {
+  #startTool({ toolCallId, parentToolCallId, toolName = "tool", toolArguments, kind, locations }) {
     const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
     block.title = toolTitle(String(toolName), toolArguments);
     this.#tools.set(String(toolCallId), {
       block,
       toolName: String(toolName),
       toolArguments,
+      kind,
+      locations,
     });
   }
 
   /** @param {SessionResponse} data */
-  #endTool({ toolCallId, result, error, interrupted, durationMs }) {
+  #endTool({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) {
     const tool = this.#tools.get(String(toolCallId));
     if (!tool) return;
     this.#tools.delete(String(toolCallId));
-    const { block, toolName, toolArguments } = tool;
-    const exitCode = isShell(toolName) ? readShellOutput(result?.content ?? "").exitCode : undefined;
+    const { block, ...call } = tool;
+    const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
     const notes = [
-      exitCode ? `exit code ${exitCode}` : "",
+      call.kind && call.kind !== "other" ? call.kind.replace("_", " ") : "",
+      code ? `exit code ${code}` : "",
       interrupted ? "interrupted" : "",
       formatDuration(durationMs),
     ];
     block.note = notes.filter(note => note !== "").join(" · ");
-    block.outcome = interrupted ? "interrupted" : error || exitCode ? "failed" : "succeeded";
+    block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
     block.complete();
-    block.view = () => toolView({ toolName, toolArguments, output: block.text, result, error });
+    block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
   }
 
   /** @param {string} level @param {string} message */
   #addNotice(level, message) {
-    this.#place(element("div", { className: "notice", "data-level": level }, message));
+    this.#place(notice(message, level));
   }
 
   /** @param {SessionResponse} data */
@@ -188,16 +198,15 @@ export class SessionResponseRenderer {
       this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
   }
 
-  /** @param {import("./format.js").Usage} usage */
-  #addUsage(usage) {
-    const text = formatUsage(usage);
-    if (text !== "") this.#place(element("div", { className: "session-response-usage" }, text));
+  /** @param {string} text */
+  #addRemark(text) {
+    if (text !== "") this.#place(element("div", "session-response-remark", text));
   }
 
   /** @param {HTMLElement} item */
   #place(item) {
     if (!this.#group || this.#group.childElementCount >= GROUP_SIZE) {
-      this.#group = element("div", { className: "session-response-group" });
+      this.#group = element("div", "session-response-group stack");
       this.#end.before(this.#group);
     }
     this.#group.append(item);

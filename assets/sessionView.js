@@ -1,7 +1,8 @@
 // A session: what it answers above, what is asked of it below.
-import { api, messageOf, part, withProgress } from "./api.js";
+import { agentControls } from "./agentControls.js";
+import { api, errorAt, part, withProgress } from "./api.js";
 import { ask } from "./dialog.js";
-import { byId, element } from "./dom.js";
+import { byId, element, onSubmit } from "./dom.js";
 import { notify, setPageState } from "./pageState.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
@@ -24,8 +25,10 @@ export function openSessionView(sessionId, showOver) {
   const close = byId("closeSession", HTMLButtonElement);
   const prompt = byId("prompt", HTMLTextAreaElement);
   const task = byId("task", HTMLSelectElement);
-  const state = byId("sessionState", HTMLElement);
+  const state = byId("sessionState");
   const policy = byId("policy", HTMLSelectElement);
+  const showError = errorAt("requestError");
+  const showAgent = agentControls(sessionId);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
   let title = "";
   /** Requests that are not answered yet. */
@@ -37,7 +40,7 @@ export function openSessionView(sessionId, showOver) {
   const wordlessTasks = new Set();
   let stopReading = () => {};
 
-  makeSplitter(byId("requestBar", HTMLElement), byId("request", HTMLElement), {
+  makeSplitter(byId("requestBar"), byId("request"), {
     direction: "vertical",
     initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
     name: "Height of the request part",
@@ -47,7 +50,8 @@ export function openSessionView(sessionId, showOver) {
     const isBusy = pending > 0 || runsTask;
     const status = isClosed ? "Closed" : isBusy ? "Busy" : "Idle";
     state.dataset.status = status;
-    state.textContent = status;
+    state.textContent = isBusy && !isClosed && pending > 1 ? `Busy, ${pending - 1} waiting` : status;
+    byId("agentOptions", HTMLFieldSetElement).disabled = isClosed;
     send.disabled = isBusy || isSending || isClosed;
     send.hidden = isClosed;
     reopen.hidden = !isClosed;
@@ -60,23 +64,19 @@ export function openSessionView(sessionId, showOver) {
     task.disabled = isClosed;
     policy.disabled = isClosed;
     renderer.setAwaiting(isBusy && !isClosed);
-    setPageState(title || "Session", isBusy && !isClosed ? "running" : "idle");
+    setPageState(title || "Session", isBusy && !isClosed ? "running" : "");
   }
 
   /** @param {string} text */
   function showTitle(text) {
     title = text;
-    byId("sessionTitle", HTMLElement).textContent = text || "Session";
-  }
-
-  /** @param {unknown} [error] */
-  function showError(error) {
-    byId("requestError", HTMLElement).textContent = error === undefined ? "" : messageOf(error);
+    byId("sessionTitle").textContent = text || "Session";
   }
 
   /** @param {any} response */
   function onResponse(response) {
     const callback = renderer.processCallback(response);
+    showAgent(response);
     if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") {
       pending += 1;
       if (title === "")
@@ -85,6 +85,8 @@ export function openSessionView(sessionId, showOver) {
             .trim()
             .split("\n", 1)[0] ?? "",
         );
+    } else if (callback === "onSessionInfo") {
+      if (response.title) showTitle(String(response.title));
     } else if (callback === "onIdle") {
       pending = Math.max(0, pending - 1);
       if (pending === 0) notify(`${title || "Session"}: the agent is done`);
@@ -173,15 +175,7 @@ export function openSessionView(sessionId, showOver) {
     showOver(what, "This tab may be closed.");
   }
 
-  byId("request", HTMLFormElement).addEventListener("submit", event => {
-    event.preventDefault();
-    sendRequest();
-  });
-  prompt.addEventListener("keydown", event => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    sendRequest();
-  });
+  onSubmit("request", sendRequest, prompt);
   policy.addEventListener("change", () =>
     api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
   );
@@ -212,7 +206,8 @@ export function openSessionView(sessionId, showOver) {
     const summary = await api(path);
     showTitle(summary.title || title);
     policy.value = summary.permissions;
-    byId("sessionModel", HTMLElement).textContent =
+    byId("agentBar").hidden = !summary.modelId.startsWith("acp:");
+    byId("sessionModel").textContent =
       `${summary.modelName ?? summary.modelId} · ${summary.workingDirectory}`;
     showState();
   }

@@ -18,16 +18,18 @@ export function makeSplitter(bar, part, { direction, initialPx, minPx = 120, nam
     const maxPx = Math.max(minPx, room() - minPx);
     sizePx = Math.round(Math.min(maxPx, Math.max(minPx, wantedPx)));
     part.style.setProperty("--part-size", `${sizePx}px`);
-    bar.setAttribute("aria-valuenow", String(sizePx));
-    bar.setAttribute("aria-valuemax", String(maxPx));
+    Object.assign(bar, { ariaValueNow: sizePx, ariaValueMax: maxPx });
   }
 
   bar.classList.add("splitter");
-  bar.tabIndex = 0;
-  bar.setAttribute("role", "separator");
-  bar.setAttribute("aria-label", name);
-  bar.setAttribute("aria-orientation", isVertical ? "horizontal" : "vertical");
-  bar.setAttribute("aria-valuemin", String(minPx));
+  const ariaOrientation = isVertical ? "horizontal" : "vertical";
+  Object.assign(bar, {
+    tabIndex: 0,
+    role: "separator",
+    ariaLabel: name,
+    ariaOrientation,
+    ariaValueMin: minPx,
+  });
   setSize(initialPx);
   // A window that becomes small and large again gets back what was wished.
   let wishedPx = initialPx;

@@ -48,7 +48,7 @@ export class Timeline extends EventTarget {
   /** @param {Run[]} runs */
   show(runs) {
     if (runs.length === 0) {
-      this.#div.replaceChildren(element("p", { className: "muted" }, "No task has started yet."));
+      this.#div.replaceChildren(element("p", "muted", "No task has started yet."));
       return;
     }
     const now = Date.now();
@@ -92,11 +92,11 @@ export class Timeline extends EventTarget {
         "data-slowest": isSlowest ? "" : undefined,
         "aria-pressed": String(run.workId === this.selected),
       },
-      element("span", { className: "timeline-name", title: name }, name),
-      element("span", { className: "timeline-track" }, bar),
+      element("span", { className: "one-line", title: name }, name),
+      element("span", "timeline-track", bar),
       element(
         "span",
-        { className: "timeline-time" },
+        "timeline-time",
         `${formatDuration(durationMs)}${attempts}${isSlowest ? " · slowest" : ""}`,
       ),
     );

@@ -27,18 +27,8 @@ export function parseArguments(toolArguments) {
 export const asText = value =>
   typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
 
-const shellTools = new Set([
-  "bash",
-  "powershell",
-  "shell",
-  "local_shell",
-  "read_bash",
-  "write_bash",
-  "stop_bash",
-]);
-
 /** @param {string} toolName */
-export const isShell = toolName => shellTools.has(toolName);
+export const isShell = toolName => /^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
 
 /** The argument that says most about a call, by tool; other tools: their first argument that is a text. */
 const tellingArguments = new Map(
@@ -70,7 +60,8 @@ export function summarise(toolName, values) {
 /** `bash: npm test`. @param {string} toolName @param {unknown} toolArguments */
 export function toolTitle(toolName, toolArguments) {
   const summary = summarise(toolName, parseArguments(toolArguments));
-  return summary === "" ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
+  // Some agents name a call after what it does.
+  return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
 
 const exitPattern = /\n?<(?:shellId: \S+ )?(?:completed|exited) with exit code (-?\d+)>\s*$/;

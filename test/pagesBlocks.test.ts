@@ -217,7 +217,7 @@ describe("the conversation", () => {
       "The runtime died",
     ]);
     assert.equal(
-      await page.locator(".session-response-usage").textContent(),
+      await page.locator(".session-response-remark").textContent(),
       "12,345 tokens in, 67 out · 1 premium request",
     );
   });

@@ -266,7 +266,7 @@ describe("a job on its chart", () => {
     const { page } = await openTracking(t, "looping");
     await labelled(page, "SUCCEEDED");
     await page.getByRole("button", { name: "Time line" }).click();
-    assert.deepEqual(await page.locator(".timeline-name").allTextContents(), ["plain", "checked"]);
+    assert.deepEqual(await page.locator(".timeline .one-line").allTextContents(), ["plain", "checked"]);
     await page.locator(".timeline-row").first().click();
     await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
     await page.getByRole("button", { name: "Chart" }).click();

@@ -39,7 +39,7 @@ interface RunLike {
   attempts?: number;
   verdict: string;
   tabs: Tab[];
-  inputTokens: number;
+  usage: { inputTokens: number };
 }
 interface JobStateLike {
   status: string;
@@ -205,7 +205,7 @@ describe("the state of a job", () => {
     state.apply(job("workStarted", { workId: 0, taskId: "t" }));
     state.apply(job("jobCanceled"));
     assert.deepEqual(
-      [state.status, state.runs.get(0)?.status, state.runs.get(0)?.inputTokens],
+      [state.status, state.runs.get(0)?.status, state.runs.get(0)?.usage.inputTokens],
       ["Canceled", "Canceled", 5],
     );
     assert.deepEqual([...state.changedFiles], ["/x"]);

@@ -91,7 +91,7 @@ describe("the start page", () => {
 
   it("shows what the model list says is missing", async t => {
     const { page } = await openStart(t);
-    await page.locator(".start-notices .notice", { hasText: "GitHub" }).waitFor();
+    await page.locator("#modelNotices .notice", { hasText: "GitHub" }).waitFor();
   });
 
   it("opens the jobs for the working directory", async t => {
