@@ -52,6 +52,23 @@ describe("A conversation of an ACP agent", () => {
     assert.ok(!callbacksOf(again).includes("onNotice"), "a session that is opened again is remembered");
   });
 
+  test("is loaded again when the agent broke off a turn by itself, before the next one", async t => {
+    const { portal, start } = await portalWithAgent(t, { remembers: true });
+    const session = await start();
+    await session.query(steps({ message: "half a" }, { stop: "cancelled" }));
+    await session.query("and the other half?");
+    assert.deepEqual(messagesOf(await session.untilIdle(2)), ["half a", "You said: and the other half?"]);
+    const { body } = await portal.api<{ messages: { message: { method?: string } }[] }>(
+      `acp/session/${session.id}/traffic`,
+    );
+    const methods = body.messages.map(({ message }) => message.method);
+    assert.deepEqual(
+      methods.filter(method => /^session\/(prompt|load|close)$/.test(method ?? "")),
+      // It has it open still, and says so.
+      ["session/prompt", "session/load", "session/close", "session/load", "session/prompt"],
+    );
+  });
+
   test("goes on after a restart of the portal, whatever the agent answers to a load", async t => {
     const { portal, start } = await portalWithAgent(t, {
       remembers: true,

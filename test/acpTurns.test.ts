@@ -41,6 +41,7 @@ describe("A turn of an ACP agent", () => {
         "The agent declined to continue.",
         'The agent stopped for a reason that is not known here: "sunset".',
         "The agent stopped for a reason that is not known here: null.",
+        "The agent broke off the turn by itself.",
       ],
     );
     assert.deepEqual(errorsOf(responses), []);

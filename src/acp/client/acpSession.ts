@@ -81,6 +81,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
   /** Put before the first prompt. */
   #preamble = "";
   #toolsListed = false;
+  /** Whether the agent is to load the conversation again first: Copilot never answers in one that it broke off. */
+  #loadFirst = false;
 
   constructor(connection: AgentConnection, options: AcpSessionOptions) {
     this.#connection = connection;
@@ -253,7 +255,9 @@ export class AcpSession implements AgentSession, ConnectedSession {
     const { owner, jobTools } = this.#options;
     if (owner !== null && !this.#toolsListed)
       await withTimeout(jobTools.listed, toolsTimeoutMs, "").catch(() => {});
-    if (this.#turn === turn) this.#prompt(turn, this.#preamble + message, true);
+    if (this.#turn !== turn) return;
+    if (this.#loadFirst) await this.#recover(turn, this.#preamble + message);
+    else this.#prompt(turn, this.#preamble + message, true);
   }
 
   #prompt(turn: Turn, text: string, mayRecover: boolean): void {
@@ -270,6 +274,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
   async #recover(turn: Turn, text: string): Promise<void> {
     try {
       await this.#options.recover(this);
+      this.#loadFirst = false;
       if (this.#turn !== turn) return;
       this.#mapper.beginTurn();
       if (turn.early) this.#finish(turn, cancelledEnding);
@@ -286,6 +291,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     for (const timer of turn.timers) clearTimeout(timer);
     const { callbacks, approvals, id } = this.#options;
     const failure = ending.error || ending.died ? undefined : this.#mapper.failure;
+    if (ending.brokenOff) this.#loadFirst = this.#connection.has("loadSession");
     this.#mapper.endTurn(ending.unfinished);
     approvals.turnEnded(id);
     if (ending.stopReason !== undefined)
@@ -307,6 +313,9 @@ export class AcpSession implements AgentSession, ConnectedSession {
       return new SessionCrashedError("timeout", `${title} took too long; the turn was cancelled.`);
     if (turn.early === "stopped") return new SessionCrashedError("stopped", "The session was stopped.");
     if (ending.died !== undefined) return new SessionCrashedError("runtime-died", ending.died);
+    // Nobody sees the notice of a task's session: there it is a failure, and tried again.
+    if (ending.brokenOff && this.#options.owner !== null)
+      return new SessionCrashedError("turn-failed", `${title} broke off the turn by itself.`);
     if (ending.unfinished === "cancelled")
       return new SessionCrashedError("cancelled", "The turn was cancelled.");
     if (ending.error) return callError(ending.error, this.#connection.errorContext);

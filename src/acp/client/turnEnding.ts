@@ -11,9 +11,16 @@ export interface Ending {
   error?: Error;
   /** The agent itself is gone. */
   died?: string;
+  /** The agent says that the turn was cancelled, and nobody did: it lost the thread. */
+  brokenOff?: true;
 }
 
 export const cancelledEnding: Ending = { unfinished: "cancelled", stopReason: "cancelled" };
+const brokenOffEnding: Ending = {
+  ...cancelledEnding,
+  notice: "The agent broke off the turn by itself.",
+  brokenOff: true,
+};
 
 const notices: Readonly<Record<string, string>> = {
   max_tokens: "The answer was cut off: token limit reached.",
@@ -24,7 +31,8 @@ const notices: Readonly<Record<string, string>> = {
 /** What the agent's answer to a prompt means. When the portal has cancelled, every answer means that. */
 export function endingOf(error: Error | undefined, result: Fields, cancelled: boolean): Ending {
   const isCancelledError = error instanceof RpcError && error.code === errorCode.cancelled;
-  if (cancelled || isCancelledError || result.stopReason === "cancelled") return cancelledEnding;
+  if (cancelled) return cancelledEnding;
+  if (isCancelledError || result.stopReason === "cancelled") return brokenOffEnding;
   if (error) return { unfinished: "no_result", error };
   const stopReason = textOf(result.stopReason);
   if (stopReason === "end_turn") return { unfinished: "no_result", stopReason };
