@@ -60,9 +60,10 @@ function mainPart(call, values) {
     return element(
       "div",
       {},
-      ...call.diffs.map(({ path, oldText, newText }) =>
-        element("div", {}, fileName(path), difference(withoutSame(diffLines(oldText ?? "", newText)))),
-      ),
+      ...call.diffs.map(({ path, oldText, newText }) => {
+        const [before = "", after = ""] = [oldText ?? "", newText].map(text => text.replace(/\n$/, ""));
+        return element("div", {}, fileName(path), difference(withoutSame(diffLines(before, after))));
+      }),
     );
   if (typeof values.old_str === "string" || typeof values.new_str === "string")
     return difference(diffLines(asText(values.old_str), asText(values.new_str)));
