@@ -12,6 +12,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   sessions: async () => (await import("./sessions.js")).sessionRows(),
   pages: async () => (await import("./pagesFrames.js")).frameRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
+  acp: async () => (await import("./acp.js")).acpRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
 };
 
