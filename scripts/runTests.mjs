@@ -3,7 +3,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
 /** A file that takes longer hangs; the longest takes two minutes on a quiet machine. */
-const timeout = 10 * 60_000;
+const timeout = 14 * 60_000;
 /** Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores. */
 const concurrency = 4;
 

@@ -33,6 +33,71 @@ function makeProject(folder) {
   return folder;
 }
 
+/** The agent of the tests: it does what its prompt says. */
+function writeConfig(home) {
+  const choice = (value, name) => ({ value, name });
+  const behaviour = {
+    name: "Example",
+    configOptions: [
+      {
+        type: "select",
+        id: "mode",
+        name: "Mode",
+        category: "mode",
+        currentValue: "code",
+        options: [choice("code", "Code"), choice("plan", "Plan")],
+      },
+      { type: "boolean", id: "web", name: "Search the web", currentValue: true },
+    ],
+  };
+  const example = {
+    title: "Example agent",
+    command: process.execPath,
+    args: [join(root, "dist", "test", "support", "fakeAgent.js")],
+    env: { FAKE_AGENT: JSON.stringify(behaviour) },
+  };
+  const missing = { title: "Not installed", command: "no-such-agent" };
+  const file = join(home, "portal.config.json");
+  writeFileSync(file, JSON.stringify({ acpAgents: { example, missing } }));
+  return file;
+}
+
+const acpTurn = folder => [
+  { update: { sessionUpdate: "session_info_update", title: "A kinder greeting" } },
+  { thought: "A plan first, then the change." },
+  {
+    update: {
+      sessionUpdate: "plan",
+      entries: [
+        { content: "Look at greet.js", status: "completed", priority: "high" },
+        { content: "Greet politely", status: "in_progress", priority: "medium" },
+        { content: "Run the tests", status: "pending", priority: "low" },
+      ],
+    },
+  },
+  { update: { sessionUpdate: "usage_update", used: 23_400, size: 128_000 } },
+  {
+    update: {
+      sessionUpdate: "tool_call",
+      toolCallId: "edit",
+      title: "Edit greet.js",
+      kind: "edit",
+      status: "completed",
+      locations: [{ path: join(folder, "greet.js"), line: 1 }],
+      rawInput: { path: "greet.js" },
+      content: [
+        {
+          type: "diff",
+          path: join(folder, "greet.js"),
+          oldText: 'export const greet = name => "Hello, " + name;\n',
+          newText: 'export const greet = name => "Good morning, " + name + "!";\n',
+        },
+      ],
+    },
+  },
+  { message: "It says **Good morning** now." },
+];
+
 async function startPortal(home) {
   const args = [
     join(root, "dist", "src", "index.js"),
@@ -41,6 +106,8 @@ async function startPortal(home) {
     "--data-dir",
     join(home, "data"),
     "--demo",
+    "--config",
+    writeConfig(home),
   ];
   const env = { ...process.env, COPILOT_HOME: join(home, "copilot"), GH_CONFIG_DIR: join(home, "gh") };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "ignore"] });
@@ -67,17 +134,24 @@ async function prepare(url, work) {
   const closed = await start();
   await say(closed, "Read README.md");
   await call(url, `copilot/session/${closed}/stop`, "");
+  const acp = (await call(url, "copilot/session/start/acp%3Aexample", work)).sessionId;
+  await say(acp, JSON.stringify(acpTurn(work)));
+  await call(url, "acp/agent/missing/test", "");
+  const asking = (await call(url, "copilot/session/start/demo?permissions=ask", work)).sessionId;
+  await call(url, `copilot/session/${asking}/query`, "Show me the files here and run a command");
+  for (const rule of ["allow command npm test", "reject command git push", "allow edits"])
+    await call(url, "copilot/permission/rules/add", JSON.stringify({ folder: work, rule }));
   const { chart } = await call(url, "copilot/job");
   const [name] = Object.keys(chart).sort((a, b) => chart[b].nodes.length - chart[a].nodes.length);
   const path = `copilot/job/start/${encodeURIComponent(name)}`;
   const startJob = async () => (await call(url, path, `${work}\nAdd a greeting`)).jobId;
-  return { session, closed, name, startJob, ended: await startJob() };
+  return { session, closed, acp, asking, name, startJob, ended: await startJob() };
 }
 
 const ready = (page, selector) => page.locator(selector).first().waitFor();
 
 /** What is to be seen, and how to get there. */
-function scenes({ session, closed, name, startJob, ended }, work) {
+function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
   const tracking = `/jobTracking.html?jobName=${encodeURIComponent(name)}`;
   const running = async () => `${tracking}&jobId=${await startJob()}`;
   return {
@@ -105,6 +179,22 @@ function scenes({ session, closed, name, startJob, ended }, work) {
         await ready(page, ".markdown");
         await page.locator("[data-type=Tool] .message-block-toggle").first().click();
         await page.locator("[data-type=Tool]").first().scrollIntoViewIfNeeded();
+      },
+    ],
+    "session-acp": [
+      `/index.html?session=${acp}`,
+      async page => {
+        await ready(page, ".markdown");
+        await page.locator("[data-type=Tool] .message-block-toggle").first().click();
+      },
+    ],
+    "session-asks": [`/index.html?session=${asking}`, page => ready(page, ".permission-card")],
+    permissions: ["/permissions.html", page => page.getByText("allow command npm test").first().waitFor()],
+    agents: [
+      "/agents.html",
+      async page => {
+        await page.getByText("Example agent").first().click();
+        await page.getByText("Not installed").first().click();
       },
     ],
     "session-closed": [`/index.html?session=${closed}`, page => ready(page, "#reopen:visible")],

@@ -19,7 +19,7 @@ export interface FeedOptions {
 }
 
 /** A portal that is started again is back by then; its sessions and jobs go on. */
-const patienceMs = 10_000;
+const patienceMs = 30_000;
 const retryMs = 200;
 
 /**
