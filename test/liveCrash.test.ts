@@ -11,7 +11,7 @@ import { silent, storedEntries } from "./support/live.js";
 import { randomFrom } from "./support/randomLog.js";
 
 const writer = fileURLToPath(new URL("./support/liveWriter.js", import.meta.url));
-const kills = 6;
+const kills = 12;
 
 interface Said {
   /** What readers saw under a number, per log. */

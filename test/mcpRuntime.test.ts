@@ -86,7 +86,7 @@ describe("a provider that never answers", () => {
     });
     const tookMs = performance.now() - startedAtMs;
     assert.equal(error.code, "EXECUTION_TIMEOUT");
-    assert.ok(tookMs > 4900, `${tookMs} ms`);
+    assert.ok(tookMs > 4900 && tookMs < 7000, `${tookMs} ms`);
     assert.equal(await model.requests[1]?.end, "hungUp");
     assert.deepEqual(await sessionsOnDisk(home), []);
   });
