@@ -13,6 +13,7 @@ import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
 import { PortalSession, type SessionParts } from "./sessions/portalSession.js";
 import type { SessionRecord } from "./sessions/sessionRecord.js";
 import { SessionRegistry, sessionNotFound } from "./sessions/sessionRegistry.js";
+import { startAnswer } from "./sessions/startAnswer.js";
 import { checkWorkingDirectory } from "./sessions/workingDirectory.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
 
@@ -176,21 +177,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
             "Whether the agent may do everything or asks first; absent means as --permissions says.",
         },
       },
-      answers: {
-        json: either(
-          object({ sessionId: text }),
-          domainError(
-            "ModelIdNotFound",
-            "WorkingDirectoryNotAbsolutePath",
-            "WorkingDirectoryNotExists",
-            "AgentNotAvailable",
-            "AgentStartTimeout",
-            "AgentProtocolMismatch",
-            "AgentAuthenticationRequired",
-            "AgentError",
-          ),
-        ),
-      },
+      answers: { json: startAnswer },
       handler: ({ params, query, body }) => startFromBody(params.modelId, body, query.permissions),
     }),
     defineRoute({

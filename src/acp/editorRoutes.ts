@@ -1,8 +1,9 @@
 import { jsonBody } from "../api/jsonBody.js";
 import { defineRoute, type Route } from "../api/route.js";
-import { domainError, either, list, object, oneOfTexts, text } from "../api/schemas.js";
+import { list, object, oneOfTexts, text } from "../api/schemas.js";
 import { startWithServers } from "../copilotApi.js";
 import { type PermissionPolicy, permissionPolicies } from "../permissions/approvals.js";
+import { startAnswer } from "../sessions/startAnswer.js";
 
 const startBody = object({
   cwd: text,
@@ -25,21 +26,7 @@ export function editorRoutes(): Route[] {
       summary: "Start a session on an ACP agent with MCP servers of one's own",
       body: "text",
       bodySchema: startBody,
-      answers: {
-        json: either(
-          object({ sessionId: text }),
-          domainError(
-            "ModelIdNotFound",
-            "WorkingDirectoryNotAbsolutePath",
-            "WorkingDirectoryNotExists",
-            "AgentNotAvailable",
-            "AgentStartTimeout",
-            "AgentProtocolMismatch",
-            "AgentAuthenticationRequired",
-            "AgentError",
-          ),
-        ),
-      },
+      answers: { json: startAnswer },
       handler: async ({ params, body }) => {
         const { cwd, permissions, mcpServers } = jsonBody<StartBody>(body, startBody);
         return { sessionId: (await startWithServers(params.modelId, cwd, permissions, mcpServers)).id };

@@ -1,18 +1,6 @@
 import { isAbsolute } from "node:path";
 import type { ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
-
-const kinds: readonly string[] = [
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "switch_mode",
-  "other",
-] satisfies ToolKind[];
+import { toolKinds } from "../toolKinds.js";
 
 /** The tools of the Copilot runtime, which does not say what kind they are of. */
 const kindsByName: Readonly<Record<string, ToolKind>> = {
@@ -35,7 +23,7 @@ const kindsByName: Readonly<Record<string, ToolKind>> = {
 };
 
 export function toolKind(name: string, given: unknown): ToolKind {
-  if (typeof given === "string" && kinds.includes(given)) return given as ToolKind;
+  if (typeof given === "string" && toolKinds.includes(given)) return given as ToolKind;
   return Object.hasOwn(kindsByName, name) ? (kindsByName[name] ?? "other") : "other";
 }
 

@@ -1,6 +1,7 @@
 import type { SessionCallbacks, ToolEndDetails, ToolStartDetails } from "../../copilotSession.js";
 import { BlockIds } from "../../sessions/blockIds.js";
 import { jobToolNames } from "../../sessions/jobTools.js";
+import { toolKinds } from "../toolKinds.js";
 import { cut, deltaOf, diffsOf, maxTextChars, toolText, unifiedDiff } from "./contentText.js";
 import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields.js";
 
@@ -28,18 +29,6 @@ const unfinishedMessages: Readonly<Record<Unfinished, string>> = {
   agent_exited: "The agent exited before the tool had finished.",
 };
 
-const kinds = [
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "switch_mode",
-  "other",
-];
 const maxIdChars = 200;
 
 /** The portal's own tools have agent-specific prefixes: `portal-jobs-x`, `mcp__portal-jobs__x`. */
@@ -55,7 +44,7 @@ export function toolNameOf({ name, title, kind }: Fields): string {
 
 export function kindOf(kind: unknown): string | undefined {
   const text = textOf(kind);
-  return text === undefined ? undefined : kinds.includes(text) ? text : "other";
+  return text === undefined ? undefined : toolKinds.includes(text) ? text : "other";
 }
 
 export function locationsOf(update: Fields): { path: string; line?: number }[] {
