@@ -1,17 +1,16 @@
-import { realpath } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
-import { join, sep } from "node:path";
 import compression from "compression";
 import express, { type RequestHandler, Router } from "express";
+import { targetInside } from "./base/inside.js";
 
 /** Where a path of a URL leads inside a folder, links followed; undefined when that is outside it, or nowhere. */
 export async function fileInside(folder: string, urlPath: string): Promise<string | undefined> {
   try {
     const names = decodeURIComponent(urlPath).split("/").filter(Boolean);
     if (names.some(name => name.startsWith(".") || /[\\:\0]/.test(name))) return undefined;
-    const root = await realpath(folder);
-    const file = await realpath(join(root, ...names));
-    return file.startsWith(root + sep) ? file : undefined;
+    const file = await targetInside(folder, names.join("/"));
+    return file !== undefined && (await stat(file)).isFile() ? file : undefined;
   } catch {
     return undefined;
   }

@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseCommandLine, prefixOf } from "../src/permissions/commandLine.js";
-import { isInside } from "../src/permissions/insideFolder.js";
+import { isInside } from "../src/base/inside.js";
 import { readPolicy } from "../src/permissions/policy.js";
 import { decide, parseRule, rulesFor, ruleText } from "../src/permissions/rules.js";
 import { PortalError } from "../src/portalError.js";

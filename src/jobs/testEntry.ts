@@ -1,5 +1,6 @@
-import { readFile, realpath } from "node:fs/promises";
-import { isAbsolute, relative } from "node:path";
+import { readFile } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { targetInside } from "../base/inside.js";
 import { type Entry, validateEntry } from "../jobsDef.js";
 
 export type InstallAnswer = {
@@ -18,11 +19,8 @@ export async function installEntryFile(
   let text: string;
   try {
     if (!isAbsolute(path)) throw new Error(`${JSON.stringify(path)} is not an absolute path`);
-    const file = await realpath(path);
-    const inside = relative(await realpath(folder), file);
-    if (inside === "" || inside.startsWith("..") || isAbsolute(inside)) {
-      throw new Error(`${path} is not in the folder ${folder}`);
-    }
+    const file = await targetInside(folder, path);
+    if (file === undefined) throw new Error(`${path} is not in the folder ${folder}`);
     text = await readFile(file, "utf8");
   } catch (error) {
     return { result: "InvalidatePath", error: messageOf(error) };

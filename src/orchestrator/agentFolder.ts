@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
+import { isInside } from "../base/inside.js";
 import type { Log } from "../log.js";
 import { type Agent, type ParsedFile, type Problem, type ProblemCode, parseAgentFile } from "./agentFile.js";
 import { AgentRegistry } from "./registry.js";
@@ -216,11 +217,11 @@ async function inspect(root: string, name: string, isLink: boolean): Promise<Can
   const path = join(root, name);
   try {
     const real = isLink ? await realpath(path) : path;
+    const isOutside = isLink && !(await isInside(root, name));
     const info = await stat(real);
     if (!info.isFile()) return undefined;
     const signature = `${real}:${info.size}:${info.mtimeMs}`;
-    const inside = real.startsWith(root + sep);
-    const problem: Candidate["problem"] = !inside
+    const problem: Candidate["problem"] = isOutside
       ? ["outside-folder", "It is a link to a file outside the folder."]
       : info.size > maxFileBytes
         ? ["file-too-large", `It has ${info.size} bytes; at most ${maxFileBytes} are read.`]

@@ -1,5 +1,4 @@
-import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { isInside } from "../base/inside.js";
 import type { Grant } from "./agentTools.js";
 import type { PermissionMode } from "./orchestratorConfig.js";
 
@@ -22,25 +21,8 @@ export type Decision = { allowed: true } | { allowed: false; reason: string };
 const yes: Decision = { allowed: true };
 const no = (reason: string): Decision => ({ allowed: false, reason });
 
-/** Where a path really leads; of a file that is still to be made, where its folder does. */
-async function realPathOf(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    const parent = dirname(path);
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || parent === path) throw error;
-    return join(await realPathOf(parent), path.slice(parent.length));
-  }
-}
-
-async function isInside(repoRoot: string, path: unknown): Promise<boolean> {
-  if (typeof path !== "string" || path === "") return false;
-  try {
-    const real = await realPathOf(isAbsolute(path) ? path : resolve(repoRoot, path));
-    return real === repoRoot || real.startsWith(repoRoot + sep);
-  } catch {
-    return false;
-  }
+function isInRepository(repoRoot: string, path: unknown): Promise<boolean> {
+  return typeof path === "string" && path !== "" ? isInside(repoRoot, path) : Promise.resolve(false);
 }
 
 const grantKinds: readonly string[] = ["write", "shell", "url", "mcp"] satisfies Grant[];
@@ -53,12 +35,14 @@ export async function decide(
   const { kind } = question;
   if (mode === "all") return yes;
   if (kind === "read")
-    return (await isInside(repoRoot, question.path)) ? yes : no("Only files of the repository may be read.");
+    return (await isInRepository(repoRoot, question.path))
+      ? yes
+      : no("Only files of the repository may be read.");
   if (mode === "read-only") return no("Agents may only read here.");
   if (!grantKinds.includes(kind) || !grants.has(kind as Grant))
     return no(`The agent's file does not list a tool that needs ${kind}.`);
   if (kind !== "write") return yes;
-  return (await isInside(repoRoot, question.fileName))
+  return (await isInRepository(repoRoot, question.fileName))
     ? yes
     : no("Only files of the repository may be changed.");
 }

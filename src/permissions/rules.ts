@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
+import { firstOutside } from "../base/inside.js";
 import { PortalError } from "../portalError.js";
 import type { Action } from "./action.js";
 import { parseCommandLine, prefixOf } from "./commandLine.js";
-import { firstOutside } from "./insideFolder.js";
 
 export type Effect = "allow" | "reject";
 

@@ -1,12 +1,12 @@
 import { isAbsolute } from "node:path";
-import { isInside, targetOf } from "../../permissions/insideFolder.js";
+import { targetInside } from "../../base/inside.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 
 /** The real path of what an agent names, if it is the folder or below; links are followed first. */
 export async function confined(folder: string, path: unknown): Promise<string> {
   if (typeof path !== "string" || !isAbsolute(path))
     throw new RpcError(errorCode.invalidParams, "path must be an absolute path");
-  const target = (await isInside(folder, path)) ? await targetOf(path) : undefined;
+  const target = await targetInside(folder, path);
   if (target !== undefined) return target;
-  throw new RpcError(errorCode.invalidParams, `${path} is outside the working directory`);
+  throw new RpcError(errorCode.invalidParams, `${path.slice(0, 200)} is outside the working directory`);
 }
