@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { parseCommandLine, prefixOf } from "../src/permissions/commandLine.js";
 import { isInside } from "../src/base/inside.js";
+import { parseCommandLine } from "../src/permissions/commandLine.js";
+import { coverageOf } from "../src/permissions/coverage.js";
 import { readPolicy } from "../src/permissions/policy.js";
 import { decide, parseRule, rulesFor, ruleText } from "../src/permissions/rules.js";
 import { PortalError } from "../src/portalError.js";
@@ -13,82 +14,40 @@ describe("A command line is read strictly", () => {
   const read: Record<string, string[][]> = {
     "git status": [["git", "status"]],
     "  npm   run\tbuild ": [["npm", "run", "build"]],
-    "a && b || c; d | e & f\ng": [["a"], ["b"], ["c"], ["d"], ["e"], ["f"], ["g"]],
+    "a && b || c; d | e\ng\n\n h;": [["a"], ["b"], ["c"], ["d"], ["e"], ["g"], ["h"]],
+    "a |\n b &&\n c": [["a"], ["b"], ["c"]],
     "grep 'a && b; $(c)' x": [["grep", "a && b; $(c)", "x"]],
     'git commit -m "one; two | three"': [["git", "commit", "-m", "one; two | three"]],
-    "a'b'\"c\"d ''": [["abcd", ""]],
-    "echo a#b": [["echo", "a#b"]],
+    "rg --glob='*.ts' '' x": [["rg", "--glob=*.ts", "", "x"]],
+    "echo 'größer ≥ 3'": [["echo", "größer ≥ 3"]],
     "find . -name '*.ts'": [["find", ".", "-name", "*.ts"]],
-    "cd sub && ls": [["cd", "sub"], ["ls"]],
+    "npm test 2>&1 | tail -5": [
+      ["npm", "test"],
+      ["tail", "-5"],
+    ],
+    "ls x 2>/dev/null > /dev/null": [["ls", "x"]],
   };
-  for (const [line, commands] of Object.entries(read)) {
-    test(`reads ${JSON.stringify(line)}`, () => assert.deepEqual(parseCommandLine(line), { commands }));
+  for (const [line, words] of Object.entries(read)) {
+    test(`reads ${JSON.stringify(line)}`, () =>
+      assert.deepEqual(
+        parseCommandLine(line).commands?.map(command => command.words),
+        words,
+      ));
   }
 
-  const hostile = [
-    "",
-    " ; ; ",
-    "git status > /etc/passwd",
-    "git status >> x",
-    "cat < secret",
-    "cat << EOF",
-    "git status $(rm -rf x)",
-    "git status `rm -rf x`",
-    'git status "$(rm -rf x)"',
-    'git status "`rm -rf x`"',
-    "diff <(a) b",
-    "git $X",
-    `git\${IFS}push`,
-    'git "$X"',
-    "X=1 git status",
-    "GIT_PAGER=evil git log",
-    "sudo git status",
-    "SUDO git status",
-    "env git status",
-    "git ls-files | xargs rm",
-    "eval git status",
-    "sh -c 'rm -rf x'",
-    "bash script",
-    "git status; exec rm x",
-    "timeout 5 rm x",
-    "for f in x; do rm $f; done",
-    "if true; then rm x; fi",
-    "(rm x)",
-    "{ rm x; }",
-    "git status 'unfinished",
-    'git status "unfinished',
-    "git status # '\nrm -rf x # '",
-    "# '\nrm -rf x # '",
-    'git log "\\"; rm x; echo "\\""',
-    "git sta\\tus",
-    "git status \\\nrm",
-    'echo "a!b"',
-    "*/evil x",
-    "~/evil x",
-    "[ -f x ]",
-    "find . -delete",
-    "find . -exec rm {} +",
-    "find . -fprintf out x",
-    "pushd a",
-    "git status\u0000rm",
-    "git status\u001b[A",
-    "f() rm",
-  ];
-  for (const line of hostile) {
-    test(`leaves ${JSON.stringify(line)} to the user`, () => {
-      const { commands, problem } = parseCommandLine(line);
-      assert.equal(commands, undefined);
-      assert.match(problem ?? "", /^It has .*\.$/s);
-    });
-  }
-
-  test("remembers the program, with the subcommand where a program is many", () => {
-    assert.deepEqual(prefixOf(["ls", "-l"]), ["ls"]);
-    assert.deepEqual(prefixOf(["./build.sh", "x"]), ["./build.sh"]);
-    assert.deepEqual(prefixOf(["git", "push", "--force"]), ["git", "push"]);
-    assert.equal(prefixOf(["git"]), undefined);
-    assert.equal(prefixOf(["git", "-c", "core.pager=evil"]), undefined);
-    assert.equal(prefixOf(["npx", "--yes", "evil"]), undefined);
+  test("knows which command reads what another one writes", () => {
+    const { commands } = parseCommandLine("a | b && c |\n d; e || f");
+    assert.deepEqual(
+      commands?.map(({ words, isPiped }) => [words[0], isPiped]),
+      [
+        ["a", false],
+        ["b", true],
+        ["c", false],
+        ["d", true],
+        ["e", false],
+        ["f", false],
+      ],
+    );
   });
 });
 
@@ -100,6 +59,11 @@ describe("A rule is one line that people read", () => {
     "reject reads",
     "allow tool github/search",
     "allow command echo 'a b'",
+    "allow command npm run build",
+    "allow command git commit -m 'say \"hello\"'",
+    'allow command git commit -m "it\'s done"',
+    "reject command sudo",
+    "reject command git push --force",
   ])
     test(`"${text}" is read and written the same`, () => assert.equal(ruleText(parseRule(text)), text));
 
@@ -117,6 +81,10 @@ describe("A rule is one line that people read", () => {
     "allow tool",
     "allow tool a b",
     'allow command "it\'s"',
+    "allow command export A=1",
+    "allow command A=1 ls",
+    "allow command ls *",
+    `allow command ls ${"x".repeat(1000)}`,
     "__proto__ constructor toString",
   ])
     test(`"${text}" is refused by name`, () => {
@@ -160,6 +128,7 @@ describe("Rules decide", () => {
     const folder = await tempFolder(t);
     const git = "allow command git status";
     assert.equal((await decideBy(folder, "git status -s", git)).decision, "allow");
+    assert.equal((await decideBy(folder, "git --no-pager status -s", git)).decision, "allow");
     assert.equal((await decideBy(folder, "git statusx", git)).decision, "ask");
     assert.equal((await decideBy(folder, "git", git)).decision, "ask");
     assert.equal((await decideBy(folder, "git -c a=b status", git)).decision, "ask");
@@ -169,15 +138,45 @@ describe("Rules decide", () => {
       rules: [git, "allow command wc"],
       why: "Rules allow it.",
     });
-    const rejected = await decideBy(
-      folder,
-      "git push --force",
-      "allow command git push",
-      "reject command git push --force",
-    );
+    const push = ["allow command git push --force", "reject command git push --force"];
+    const rejected = await decideBy(folder, "git push --force", ...push);
     assert.deepEqual([rejected.decision, rejected.rules], ["reject", ["reject command git push --force"]]);
     assert.equal((await decideBy(folder, "rm x; echo $HOME", "reject command rm")).decision, "ask");
     assert.equal((await decideBy(folder, "git status")).decision, "ask", "no rules are built in");
+  });
+
+  test("a rejecting rule holds for what no rule may allow: outside, under a full path, behind sudo's back", async t => {
+    const folder = await tempFolder(t);
+    for (const [line, rule] of [
+      ["rm /etc/passwd", "reject command rm"],
+      ["/bin/rm x", "reject command rm"],
+      ["ls && sudo ls", "reject command sudo"],
+      ["echo x | python3", "reject command python3"],
+      ["git --no-pager push origin", "reject command git push"],
+    ] as const)
+      assert.equal((await decideBy(folder, line, rule)).decision, "reject", line);
+    const edit = { kind: "edit", title: "", paths: ["/etc/passwd"] } as const;
+    assert.equal((await decide(edit, folder, [parseRule("reject edits")])).decision, "reject");
+  });
+
+  test("of a program that is not known to be harmless a rule covers its exact words only", async t => {
+    const folder = await tempFolder(t);
+    const rule = "allow command npm test";
+    for (const line of ["npm test", "npm  'test'", "npm test 2>&1 | tail -20", `cd ${folder} && npm test`])
+      assert.equal((await decideBy(folder, line, rule, "allow command tail")).decision, "allow", line);
+    for (const line of ["npm test -- --watch", "npm", "npm tests", "npm test x", "echo y | npm test"])
+      assert.equal((await decideBy(folder, line, rule, "allow command echo")).decision, "ask", line);
+  });
+
+  test("a line is allowed in the folder itself, not where the agent says that it runs", async t => {
+    const folder = await tempFolder(t);
+    await mkdir(join(folder, "sub"));
+    const rules = [parseRule("allow command ls")];
+    const inDirectory = async (directory: string) =>
+      (await decide({ ...command("ls"), directory }, folder, rules)).decision;
+    assert.equal(await inDirectory(folder), "allow");
+    assert.equal(await inDirectory(join(folder, "sub")), "ask");
+    assert.equal(await inDirectory("/"), "ask");
   });
 
   test("nothing that reaches outside the folder is decided by a rule, however it is written", async t => {
@@ -211,7 +210,6 @@ describe("Rules decide", () => {
       "cat sub/link",
       "cat --file=/etc/passwd",
       "cat -C/etc",
-      "cat host:/etc/passwd",
       "cat '../secret'",
       "cat ~/secret",
       "cd",
@@ -223,17 +221,8 @@ describe("Rules decide", () => {
       "cd .. && cat secret",
       "cd sub | cat ../secret",
     ])
-      assert.equal(
-        (await decideBy(folder, text, "allow command cat", "allow command cd")).decision,
-        "ask",
-        text,
-      );
-    const allowed = await decideBy(
-      folder,
-      "cd sub && cat x ./y https://a.example/..",
-      "allow command cat",
-      "allow command cd",
-    );
+      assert.equal((await decideBy(folder, text, "allow command cat")).decision, "ask", text);
+    const allowed = await decideBy(folder, `cd ${folder}; cat x ./y`, "allow command cat");
     assert.equal(allowed.decision, "allow", allowed.why);
   });
 
@@ -273,16 +262,57 @@ describe("Rules decide", () => {
 
   test('"always" names exactly what it would remember, and nothing where no rule may decide', async t => {
     const folder = await tempFolder(t);
-    assert.deepEqual(await rulesFor(command("git status -s | wc"), folder, "allow"), [
-      "allow command git status",
-      "allow command wc",
-    ]);
-    for (const text of ["sudo ls", "git", "cat /etc/passwd", "ls > x"])
+    for (const [line, rules] of [
+      ["git status -s | wc", ["allow command git status", "allow command wc"]],
+      ["git --no-pager log -5 2>&1", ["allow command git log"]],
+      ["git commit -m 'one two'", ["allow command git commit -m 'one two'"]],
+      ["npm ci && npm test", ["allow command npm ci", "allow command npm test"]],
+      ["sort -o out in", ["allow command sort -o out in"]],
+      [`cd ${folder} && ls src`, ["allow command ls"]],
+      ["./build.sh x", ["allow command ./build.sh x"]],
+      ["curl -sS https://a.example/x", ["allow command curl -sS https://a.example/x"]],
+    ] as const)
+      assert.deepEqual(await rulesFor(command(line), folder, "allow"), rules, line);
+    for (const text of [
+      "sudo ls",
+      "cat /etc/passwd",
+      "ls > x",
+      "cd sub",
+      "ls; cd",
+      "curl file:///etc/passwd",
+    ])
       assert.deepEqual(await rulesFor(command(text), folder, "allow"), [], text);
+    assert.deepEqual(await rulesFor(command(`node ${"x".repeat(1000)}`), folder, "allow"), []);
+    assert.deepEqual(await rulesFor(command("git push --force x"), folder, "reject"), [
+      "reject command git push",
+    ]);
     assert.deepEqual(await rulesFor({ kind: "edit", title: "", paths: ["x"] }, folder, "reject"), [
       "reject edits",
     ]);
     assert.deepEqual(await rulesFor({ kind: "edit", title: "", paths: ["/x"] }, folder, "allow"), []);
     assert.deepEqual(await rulesFor({ kind: "fetch", title: "", url: "https://a" }, folder, "allow"), []);
   });
+});
+
+describe("What a rule would cover is said in words before it is made", () => {
+  for (const [rule, words] of [
+    [
+      "allow command git status",
+      "Every `git status` on files inside this folder, with options that are known to be harmless",
+    ],
+    [
+      "allow command head -n",
+      "Every `head -n` on files inside this folder, with options that are known to be harmless",
+    ],
+    ["allow command npm test", "Exactly `npm test`, word for word, and nothing else"],
+    ["allow command sort -o 'a b' c", "Exactly `sort -o 'a b' c`, word for word, and nothing else"],
+    ["reject command rm", "Every command that begins with `rm`"],
+    [
+      "allow edits",
+      "Every change to a file inside this folder, except in .git and in files that something runs by itself",
+    ],
+    ["reject reads", "Every look at a file"],
+    ["allow tool github/search", "Every use of the tool `github/search`, whatever it is asked to do"],
+  ] as const)
+    test(rule, () => assert.equal(coverageOf(parseRule(rule)), words));
 });

@@ -7,6 +7,8 @@ export interface Action {
   /** Why, in the agent's own words: nothing to rely on. */
   readonly intention?: string;
   readonly command?: string;
+  /** Where the command runs, if the agent says so. Rules are about the session's folder. */
+  readonly directory?: string;
   /** The files it touches, as the agent names them. */
   readonly paths?: readonly string[];
   readonly diff?: string;

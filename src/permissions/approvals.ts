@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { PortalError } from "../portalError.js";
 import type { Action } from "./action.js";
+import { coverageOf } from "./coverage.js";
 import type { RuleStore } from "./ruleStore.js";
 import { decide, type Effect, parseRule, type Rule, rulesFor } from "./rules.js";
 import {
@@ -202,7 +203,9 @@ export class Approvals {
   ): Promise<Settled> {
     const { toolCallId, title, kind, ...detail } = action;
     const options = offer?.options ?? ownOptions(remember.allow, remember.reject);
-    const request = { toolCallId, title, kind, detail, why, options, remember };
+    const inWords = (rules: readonly string[]) => rules.map(parseRule).map(coverageOf);
+    const covers = { allow: inWords(remember.allow), reject: inWords(remember.reject) };
+    const request = { toolCallId, title, kind, detail, why, options, remember, covers };
     const settled = await this.#waiting.wait(
       asker,
       { callback: "onPermissionRequest", ...request },

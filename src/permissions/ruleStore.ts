@@ -1,7 +1,21 @@
 import { resolve } from "node:path";
+import { PortalError } from "../portalError.js";
 import type { Store } from "../store/store.js";
 import { everyFolder, type Policy } from "./policy.js";
 import { parseRule, type Rule, ruleText } from "./rules.js";
+
+/** The store's index takes no longer ones, together with a rule. */
+const maxFolderBytes = 1500;
+
+/** A rule of an earlier version that is none any more decides nothing: the lines that it was about are asked about. */
+function readRule(text: string): Rule[] {
+  try {
+    return [parseRule(text)];
+  } catch (error) {
+    if (error instanceof PortalError) return [];
+    throw error;
+  }
+}
 
 /** What users decided once: rules per folder, from the store and from the policy file. */
 export class RuleStore {
@@ -16,11 +30,13 @@ export class RuleStore {
   /** All rules that hold in a folder. */
   async rulesOf(folder: string): Promise<Rule[]> {
     const { folders } = await this.all();
-    return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).map(parseRule);
+    return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).flatMap(readRule);
   }
 
   /** Adding a rule that is there changes nothing. */
   async add(folder: string, rules: readonly string[]): Promise<void> {
+    if (Buffer.byteLength(resolve(folder)) > maxFolderBytes)
+      throw PortalError.malformed("RuleInvalid", `The folder's path has more than ${maxFolderBytes} bytes.`);
     await this.#store.transaction(async query => {
       for (const rule of rules)
         await query(
@@ -34,7 +50,7 @@ export class RuleStore {
   async remove(folder: string, rule: string): Promise<boolean> {
     const removed = await this.#store.query(
       "DELETE FROM permission_rules WHERE folder = $1 AND rule = $2 RETURNING rule",
-      [resolve(folder), ruleText(parseRule(rule))],
+      [resolve(folder), readRule(rule).map(ruleText)[0] ?? rule],
     );
     return removed.length > 0;
   }

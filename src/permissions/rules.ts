@@ -1,8 +1,11 @@
-import { resolve } from "node:path";
-import { firstOutside } from "../base/inside.js";
+import { realpath } from "node:fs/promises";
+import { firstOutside, targetInside } from "../base/inside.js";
 import { PortalError } from "../portalError.js";
 import type { Action } from "./action.js";
-import { parseCommandLine, prefixOf } from "./commandLine.js";
+import { parseCommandLine, quoteWord } from "./commandLine.js";
+import { judgeLine, type Part, rememberedStarts } from "./commandRules.js";
+import { editProblem } from "./guardedEdits.js";
+import { programProblem } from "./unfitPrograms.js";
 
 export type Effect = "allow" | "reject";
 
@@ -14,6 +17,9 @@ export interface Rule {
   readonly words: readonly string[];
 }
 
+/** The store's index takes no longer ones. */
+export const maxRuleBytes = 1000;
+
 const forms = "allow or reject, then: command WORDS, edits, reads, or tool NAME";
 
 function invalid(text: string, why: string): PortalError {
@@ -22,6 +28,7 @@ function invalid(text: string, why: string): PortalError {
 
 /** Throws `RuleInvalid`, which names the rule and what is wrong with it. */
 export function parseRule(text: string): Rule {
+  if (Buffer.byteLength(text) > maxRuleBytes) throw invalid(text, `a rule has at most ${maxRuleBytes} bytes`);
   const [, effect = "", about = "", rest = ""] = /^(\S+)\s+(\S+)(?:\s+(\S.*))?$/.exec(text.trim()) ?? [];
   if (effect !== "allow" && effect !== "reject") throw invalid(text, `a rule is ${forms}`);
   switch (about) {
@@ -35,20 +42,19 @@ export function parseRule(text: string): Rule {
     case "command": {
       const { commands, problem } = parseCommandLine(rest);
       if (!commands) throw invalid(text, problem);
-      const [words, more] = commands;
-      if (!words || more) throw invalid(text, "a rule is about one command");
-      if (words.some(word => /['"]/.test(word))) throw invalid(text, "its words have no quotes inside");
-      return { effect, about, words };
+      const [command, more] = commands;
+      if (!command || more) throw invalid(text, "a rule is about one command");
+      const unfit = effect === "allow" ? programProblem(command.words[0] ?? "") : undefined;
+      if (unfit !== undefined) throw invalid(text, unfit);
+      return { effect, about, words: command.words };
     }
     default:
       throw invalid(text, `a rule is ${forms}`);
   }
 }
 
-const plain = /^[^\s'"#;&|<>(){}$`\\]+$/;
-
 export function ruleText({ effect, about, words }: Rule): string {
-  const quoted = words.map(word => (about === "tool" || plain.test(word) ? word : `'${word}'`));
+  const quoted = words.map(word => (about === "tool" ? word : (quoteWord(word) ?? "")));
   return [effect, about, ...quoted].join(" ");
 }
 
@@ -62,45 +68,18 @@ export interface Verdict {
 
 const ask = (why: string): Verdict => ({ decision: "ask", rules: [], why });
 
-/** More words than anyone writes. */
-const maxWords = 500;
+/** More than an agent names in one request. */
+const maxPaths = 200;
+const maxPathChars = 20_000;
 
-/** The words of a command that may be paths, and those that are hidden in options: `--out=/etc/x`, `-C/etc`. */
-function pathsIn(command: readonly string[]): string[] {
-  return command.flatMap(word => {
-    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word)) return [];
-    const pieces = word.split(/[=:,]/).flatMap(piece => [piece, piece.replace(/^-+[A-Za-z]*/, "")]);
-    return [word, ...pieces].filter(piece => piece !== "" && !piece.startsWith("-"));
-  });
-}
-
-/** Every path that a line may mean. After `cd` a path counts from both folders: in a pipe `cd` changes nothing. */
-function pathsFrom(folder: string, commands: readonly (readonly string[])[]): string[] {
-  const bases = [folder];
-  return commands.flatMap(command => {
-    const paths = pathsIn(command);
-    const found = bases.flatMap(base =>
-      paths.map(path => (path.startsWith("~") ? path : resolve(base, path))),
-    );
-    if (command[0] !== "cd") return found;
-    const [, target, more] = command;
-    // `cd`, `cd -` and their like lead anywhere.
-    if (target === undefined || more !== undefined || target.startsWith("-")) return ["~"];
-    bases.push(...bases.map(base => resolve(base, target)));
-    return found;
-  });
-}
-
-function startsWith(words: readonly string[], start: readonly string[]): boolean {
-  return start.length <= words.length && start.every((word, index) => word === words[index]);
-}
-
-/** Every part has to be allowed by some rule, and none may be rejected. */
-function judge(parts: readonly { label: string; matching: readonly Rule[] }[]): Verdict {
+/** No part may be rejected, nothing may speak against it, and each part has to be allowed by some rule. */
+async function judge(parts: readonly Part[], problem: () => Promise<string | undefined>): Promise<Verdict> {
   const all = parts.flatMap(({ matching }) => matching);
   const rejecting = all.filter(({ effect }) => effect === "reject");
   if (rejecting.length > 0)
     return { decision: "reject", rules: texts(rejecting), why: "A rule rejects it; rejecting rules win." };
+  const why = await problem();
+  if (why !== undefined) return ask(why);
   const open = parts.find(({ matching }) => matching.length === 0);
   if (open) return ask(`No rule is about ${open.label}.`);
   return { decision: "allow", rules: texts(all), why: "Rules allow it." };
@@ -110,23 +89,36 @@ function texts(rules: readonly Rule[]): string[] {
   return [...new Set(rules.map(ruleText))];
 }
 
-async function judgeCommand(command: string, folder: string, rules: readonly Rule[]): Promise<Verdict> {
-  const { commands, problem } = parseCommandLine(command);
-  if (!commands) return ask(`Rules decide about plain commands only. ${problem}`);
-  if (commands.flat().length > maxWords) return ask("It is too long for a rule.");
-  const outside = await firstOutside(folder, pathsFrom(folder, commands));
-  if (outside !== undefined) return ask(`It reaches outside the folder: ${outside}`);
-  const about = rules.filter(rule => rule.about === "command");
-  return judge(
-    commands.map(words => ({
-      label: `the command ${words.slice(0, 2).join(" ")}`,
-      matching: about.filter(rule => startsWith(words, rule.words)),
-    })),
-  );
+async function outsideProblem(folder: string, paths: readonly string[]): Promise<string | undefined> {
+  const outside = await firstOutside(folder, paths);
+  return outside === undefined ? undefined : `It reaches outside the folder: ${outside}`;
 }
 
-/** Git runs what stands in its own folder: an edit there is more than an edit. */
-const insideGit = (path: string) => /(^|[\\/])\.git([\\/]|$)/i.test(path);
+async function judgeCommand(
+  command: string,
+  { directory, paths = [] }: Action,
+  folder: string,
+  rules: readonly Rule[],
+): Promise<Verdict> {
+  const { parts, problem } = await judgeLine(command, folder, rules);
+  return judge(parts, async () => {
+    if (problem !== undefined) return problem;
+    const real = await realpath(folder).catch(() => undefined);
+    if (directory !== undefined && (await targetInside(folder, directory)) !== real)
+      return `It runs in another folder: ${directory}`;
+    return outsideProblem(folder, paths);
+  });
+}
+
+/** An edit of what something else runs or obeys is more than an edit. */
+async function guardedProblem(folder: string, paths: readonly string[]): Promise<string | undefined> {
+  const targets = await Promise.all(paths.map(path => targetInside(folder, path)));
+  if (targets.some(target => target === undefined)) return "It cannot be seen where it leads.";
+  return editProblem(
+    await realpath(folder),
+    targets.filter(target => target !== undefined),
+  );
+}
 
 async function judgeFiles(
   about: "edits" | "reads",
@@ -134,26 +126,27 @@ async function judgeFiles(
   folder: string,
   rules: readonly Rule[],
 ): Promise<Verdict> {
-  if (paths.length === 0) return ask("It names no file.");
-  const outside = await firstOutside(folder, paths);
-  if (outside !== undefined) return ask(`It reaches outside the folder: ${outside}`);
-  if (about === "edits" && paths.some(insideGit)) return ask("It edits the repository's own .git folder.");
-  return judge([{ label: about, matching: rules.filter(rule => rule.about === about) }]);
+  const matching = rules.filter(rule => rule.about === about);
+  return judge([{ label: about, matching }], async () => {
+    if (paths.length === 0) return "It names no file.";
+    const outside = await outsideProblem(folder, paths);
+    return outside ?? (about === "edits" ? guardedProblem(folder, paths) : undefined);
+  });
 }
 
 export async function decide(action: Action, folder: string, rules: readonly Rule[]): Promise<Verdict> {
   const { kind, command, paths = [], tool } = action;
   if (action.unclear !== undefined) return ask(action.unclear);
   if (action.outside) return ask("It reaches outside the folder, as the agent says.");
-  const outside = kind === "execute" ? await firstOutside(folder, paths) : undefined;
-  if (outside !== undefined) return ask(`It reaches outside the folder: ${outside}`);
-  if (kind === "execute" && command !== undefined) return judgeCommand(command, folder, rules);
+  if (paths.length > maxPaths || paths.reduce((sum, path) => sum + path.length, 0) > maxPathChars)
+    return ask("It names more files than a rule looks at.");
+  if (kind === "execute" && command !== undefined) return judgeCommand(command, action, folder, rules);
   if (kind === "edit" || kind === "delete" || kind === "move")
     return judgeFiles("edits", paths, folder, rules);
   if (kind === "read" || kind === "search") return judgeFiles("reads", paths, folder, rules);
   if (kind === "other" && tool !== undefined) {
     const matching = rules.filter(rule => rule.about === "tool" && rule.words[0] === tool);
-    return judge([{ label: `the tool ${tool}`, matching }]);
+    return judge([{ label: `the tool ${tool}`, matching }], async () => undefined);
   }
   return ask("Rules are about commands, edits, reads and tools.");
 }
@@ -161,19 +154,17 @@ export async function decide(action: Action, folder: string, rules: readonly Rul
 /** The rules that "always" would remember for this action; none when no rule could ever decide about it. */
 export async function rulesFor(action: Action, folder: string, effect: Effect): Promise<string[]> {
   const wanted = wantedRules(action, effect);
-  const verdict = await decide(action, folder, wanted);
-  return verdict.decision === effect ? texts(wanted) : [];
+  if (texts(wanted).some(text => Buffer.byteLength(text) > maxRuleBytes)) return [];
+  const { decision } = await decide(action, folder, wanted);
+  return decision === effect ? texts(wanted) : [];
 }
 
 function wantedRules({ kind, command, tool }: Action, effect: Effect): Rule[] {
-  if (kind === "execute") {
-    const prefixes = parseCommandLine(command ?? "").commands?.map(prefixOf) ?? [];
-    if (prefixes.some(prefix => prefix === undefined)) return [];
-    return prefixes.map(words => ({ effect, about: "command", words: words ?? [] }));
-  }
+  if (kind === "execute")
+    return rememberedStarts(command ?? "", effect).map(words => ({ effect, about: "command", words }));
   if (kind === "edit" || kind === "delete" || kind === "move") return [{ effect, about: "edits", words: [] }];
   if (kind === "read" || kind === "search") return [{ effect, about: "reads", words: [] }];
-  return kind === "other" && tool !== undefined && !/\s/.test(tool)
+  return kind === "other" && tool !== undefined && /^[!-~]+$/.test(tool)
     ? [{ effect, about: "tool", words: [tool] }]
     : [];
 }

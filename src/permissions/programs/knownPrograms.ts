@@ -1,0 +1,34 @@
+import { fileTools, quietTools } from "./fileTools.js";
+import { gitTools } from "./gitTools.js";
+import { type Program, type Use, useOf } from "./program.js";
+import { searchTools } from "./searchTools.js";
+
+const programs: ReadonlyMap<string, Program> = new Map([
+  ...Object.entries(fileTools),
+  ...Object.entries(quietTools),
+  ...Object.entries(searchTools),
+  ...Object.entries(gitTools).map(([name, program]) => [`git ${name}`, program] as const),
+]);
+
+/** The longest name in the table: `git stash list`. */
+const maxNameWords = 3;
+
+/** The beginning of a command by which the table knows it: `ls`, `git status`. */
+export function knownName(words: readonly string[]): readonly string[] | undefined {
+  // What the table says is true of these programs on Linux and macOS.
+  if (process.platform === "win32") return undefined;
+  for (let length = Math.min(maxNameWords, words.length); length > 0; length--) {
+    const name = words.slice(0, length);
+    if (programs.has(name.join(" "))) return name;
+  }
+  return undefined;
+}
+
+/** What a command touches when it is harmless; undefined when it is not known to be. */
+export function harmlessUse(words: readonly string[]): Use | undefined {
+  const name = knownName(words);
+  const program = name && programs.get(name.join(" "));
+  if (!name || !program) return undefined;
+  const use = useOf(program, words.slice(name.length));
+  return "unknown" in use ? undefined : use;
+}
