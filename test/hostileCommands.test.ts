@@ -246,6 +246,7 @@ describe("However long the input, the answer is there at once", () => {
     ["line breaks", run("\n".repeat(big))],
     ["a long path within bounds", run(`cat ${"a/".repeat(4900)}b`)],
     ["paths that go up and down", run(`cat ${"sub/../".repeat(500)}x`)],
+    ["as many of them as are looked at", run(`cat ${"sub/../".repeat(140)}x`)],
     ["as many words as there may be", run(`python3 ${"a,b=c:d ".repeat(490)}`)],
     [
       "as many different words",
@@ -259,7 +260,7 @@ describe("However long the input, the answer is there at once", () => {
   for (const [name, action] of inputs)
     test(name, async () => {
       const took: number[] = [];
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 5; round++) {
         const start = performance.now();
         await decide(action, folder, rules);
         await rulesFor(action, folder, "allow");

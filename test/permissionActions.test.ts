@@ -10,19 +10,61 @@ describe("What the Copilot runtime asks for becomes an action that cards and rul
     const action = of({
       kind: "shell",
       toolCallId: "1",
-      fullCommandText: "cat a > b",
-      intention: "Copy",
+      fullCommandText: "cat a b",
+      intention: "Show",
       possiblePaths: ["a", "b"],
+      resolvedPaths: { a: "/w/a", b: "/etc/b" },
+      resolvedWorkingDirectory: "/w",
     });
     assert.deepEqual(action, {
       kind: "execute",
-      title: "cat a > b",
-      command: "cat a > b",
-      paths: ["a", "b"],
+      title: "cat a b",
+      command: "cat a b",
+      directory: "/w",
+      paths: ["a", "b", "/w/a", "/etc/b"],
       toolCallId: "1",
-      intention: "Copy",
+      intention: "Show",
     });
   });
+
+  const shell = { kind: "shell", fullCommandText: "ls", possiblePaths: [], hasWriteFileRedirection: false };
+  const everything = {
+    ...shell,
+    canOfferSessionApproval: true,
+    commands: [{ identifier: "ls", readOnly: true }],
+    commandSegments: [{ identifier: "ls", fullCommandText: "ls" }],
+    possibleUrls: [],
+    requestSandboxBypass: false,
+  };
+  test("what the runtime says today leaves the decision to rules", () => {
+    for (const request of [
+      everything,
+      { kind: "write", fileName: "a", diff: "", canOfferSessionApproval: true, newFileContents: "x" },
+      { kind: "read", path: "a" },
+      { kind: "mcp", serverName: "a", toolName: "b", toolTitle: "", readOnly: true, args: {} },
+    ])
+      assert.equal(of(request).unclear, undefined, request.kind);
+  });
+
+  for (const [why, request] of [
+    ["a field that nobody knows", { ...shell, environment: { PATH: "." } }],
+    ["a warning", { ...shell, warning: "This deletes everything" }],
+    ["a redirect that we did not see", { ...shell, hasWriteFileRedirection: true }],
+    ["a way out of the sandbox", { ...shell, requestSandboxBypass: true }],
+    ["half a way out of it", { ...shell, requestSandboxPermissive: true }],
+    ["somebody who wants a person to decide", { ...shell, managedApprovalRequired: true }],
+    ["a command that is not in its text", { ...shell, commands: [{ identifier: "rm", readOnly: false }] }],
+    [
+      "a part that is not in it",
+      { ...shell, commandSegments: [{ identifier: "rm", fullCommandText: "rm x" }] },
+    ],
+    ["an address that is not in it", { ...shell, possibleUrls: [{ url: "https://a.example" }] }],
+    ["an edit with more than an edit", { kind: "write", fileName: "a", diff: "", moveTo: "b" }],
+    ["an edit out of the sandbox", { kind: "write", fileName: "a", diff: "", requestSandboxBypass: true }],
+    ["a read with more than a read", { kind: "read", path: "a", recursive: true }],
+    ["a tool with more than arguments", { kind: "mcp", serverName: "a", toolName: "b", elevated: true }],
+  ] as const)
+    test(`no rule decides about ${why}`, () => assert.match(of(request).unclear ?? "", /\w/));
 
   test("a file, and where it really is, so that a link out of the folder is seen", () => {
     const write = of({ kind: "write", fileName: "link", resolvedPath: "/etc/x", diff: "+a", intention: "" });

@@ -156,6 +156,10 @@ describe("What is remembered is the portal's own", () => {
       allow: ["allow command ls"],
       reject: ["reject command ls"],
     });
+    assert.deepEqual(waiting.request?.covers, {
+      allow: ["Every `ls` on files inside this folder, with options that are known to be harmless"],
+      reject: ["Every command that begins with `ls`"],
+    });
     const alike = approvals.permission(asker, run("ls sub"), everything);
     while (approvals.list(asker.id).length < 2) await new Promise(setImmediate);
     const { requestId } = waiting;
@@ -217,6 +221,33 @@ describe("What is remembered is the portal's own", () => {
     );
     approvals.turnEnded(asker.id);
     await strange.decision;
+  });
+});
+
+describe("Rules of an earlier version", () => {
+  test("that are none any more decide nothing, disturb nobody, and can be removed", async t => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    const old = "allow command cat *";
+    await store.query("INSERT INTO permission_rules (folder, rule) VALUES ($1, $2)", [folder, old]);
+    t.after(() => store.query("DELETE FROM permission_rules"));
+    assert.deepEqual((await approvals.rules.all()).folders[folder], [old]);
+    const { decision, request } = await ask(approvals, asker, run("cat x"));
+    assert.ok(request, "the user is asked");
+    approvals.turnEnded(asker.id);
+    await decision;
+    assert.equal(await approvals.rules.remove(folder, old), true);
+  });
+
+  test("a rule or a folder that is too long for the store is refused by name", async () => {
+    const { rules } = newApprovals();
+    await assert.rejects(rules.add(folder, [`allow command ${"x".repeat(5000)}`]), refused("RuleInvalid"));
+    await assert.rejects(rules.add(`/${"x".repeat(5000)}`, ["allow edits"]), refused("RuleInvalid"));
+    const long = Array.from({ length: 900 }, (_, index) => String.fromCharCode(33 + ((index * 7919) % 90)));
+    const tool = `allow tool ${long.join("").replaceAll(/[^!-~]/g, "x")}`;
+    const path = `/${Array.from({ length: 1490 }, (_, index) => "abcdefghij"[(index * index) % 10]).join("")}`;
+    await rules.add(path, [tool]);
+    assert.equal(await rules.remove(path, tool), true, "the longest ones fit");
   });
 });
 

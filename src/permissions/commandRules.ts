@@ -10,8 +10,9 @@ import type { Use } from "./programs/program.js";
 import type { Effect, Rule } from "./rules.js";
 import { programProblem } from "./unfitPrograms.js";
 
-/** More places than a line that people read names. */
+/** More places, and more folders on the way to them, than a line that people read names. */
 const maxPlaces = 200;
+const maxNames = 300;
 
 /** One command of a line, and the rules that are about it. */
 export interface Part {
@@ -87,6 +88,7 @@ async function isFolder(path: string): Promise<boolean> {
 class LineCheck {
   readonly #folder: string;
   readonly #places = new Set<string>();
+  #names = 0;
   #isGitChecked = false;
   /** A command that may do anything stands before. */
   #isStale = false;
@@ -138,7 +140,9 @@ class LineCheck {
 
   async #outside(places: readonly string[]): Promise<string | undefined> {
     const fresh = [...new Set(places)].filter(place => !this.#places.has(place));
-    if (this.#places.size + fresh.length > maxPlaces) return `It names more than ${maxPlaces} places.`;
+    this.#names += fresh.reduce((sum, place) => sum + place.split("/").length, 0);
+    if (this.#places.size + fresh.length > maxPlaces || this.#names > maxNames)
+      return "It names more places than a rule looks at.";
     const outside = await firstOutside(this.#folder, fresh);
     for (const place of fresh) this.#places.add(place);
     return outside === undefined ? undefined : `It reaches outside the folder: ${outside}`;

@@ -69,8 +69,8 @@ export interface Verdict {
 const ask = (why: string): Verdict => ({ decision: "ask", rules: [], why });
 
 /** More than an agent names in one request. */
-const maxPaths = 200;
-const maxPathChars = 20_000;
+const maxPaths = 100;
+const maxPathNames = 1000;
 
 /** No part may be rejected, nothing may speak against it, and each part has to be allowed by some rule. */
 async function judge(parts: readonly Part[], problem: () => Promise<string | undefined>): Promise<Verdict> {
@@ -138,7 +138,7 @@ export async function decide(action: Action, folder: string, rules: readonly Rul
   const { kind, command, paths = [], tool } = action;
   if (action.unclear !== undefined) return ask(action.unclear);
   if (action.outside) return ask("It reaches outside the folder, as the agent says.");
-  if (paths.length > maxPaths || paths.reduce((sum, path) => sum + path.length, 0) > maxPathChars)
+  if (paths.length > maxPaths || paths.join("/").split("/", maxPathNames + 1).length > maxPathNames)
     return ask("It names more files than a rule looks at.");
   if (kind === "execute" && command !== undefined) return judgeCommand(command, action, folder, rules);
   if (kind === "edit" || kind === "delete" || kind === "move")
