@@ -12,7 +12,7 @@ import { programProblem } from "./unfitPrograms.js";
 
 /** More places, and more folders on the way to them, than a line that people read names. */
 const maxPlaces = 200;
-const maxNames = 300;
+const maxNames = 150;
 
 /** One command of a line, and the rules that are about it. */
 export interface Part {

@@ -34,6 +34,9 @@ function unclearOf(request: PermissionRequest): string | undefined {
   return request.kind === "shell" ? unclearShell(request) : undefined;
 }
 
+/** The runtime may write a part with other blanks and quotes. */
+const bare = (text: string) => text.replace(/[\s'"\\]+/g, "");
+
 function unclearShell(request: Shell): string | undefined {
   const { fullCommandText: line, commands = [], commandSegments = [], possibleUrls = [] } = request;
   if (request.warning) return `It comes with a warning: ${request.warning.slice(0, 200)}`;
@@ -43,7 +46,8 @@ function unclearShell(request: Shell): string | undefined {
     ...commandSegments.map(({ fullCommandText }) => fullCommandText),
     ...possibleUrls.map(({ url }) => url),
   ];
-  const other = parts.find(part => !line.includes(part));
+  const text = bare(line);
+  const other = parts.find(part => !text.includes(bare(part)));
   return other === undefined ? undefined : `It says more than its command: ${other.slice(0, 200)}`;
 }
 

@@ -19,7 +19,7 @@ export function knownName(words: readonly string[]): readonly string[] | undefin
   if (process.platform === "win32") return undefined;
   for (let length = Math.min(maxNameWords, words.length); length > 0; length--) {
     const name = words.slice(0, length);
-    if (programs.has(name.join(" "))) return name;
+    if (programs.has(name.join(" ")) && !name.some(word => word.includes(" "))) return name;
   }
   return undefined;
 }
