@@ -63,6 +63,8 @@ describe("A rule is one line that people read", () => {
     "allow command git commit -m 'say \"hello\"'",
     'allow command git commit -m "it\'s done"',
     "reject command sudo",
+    `allow startup .github/hooks/a.json ${"0".repeat(64)}`,
+    `reject startup 'a b/ü.json' ${"f".repeat(64)}`,
     "reject command git push --force",
   ])
     test(`"${text}" is read and written the same`, () => assert.equal(ruleText(parseRule(text)), text));
@@ -81,6 +83,8 @@ describe("A rule is one line that people read", () => {
     "allow tool",
     "allow tool a b",
     'allow command "it\'s"',
+    "allow startup x",
+    "allow startup x 123",
     "allow command export A=1",
     "allow command A=1 ls",
     "allow command ls *",
@@ -312,6 +316,10 @@ describe("What a rule would cover is said in words before it is made", () => {
       "Every change to a file inside this folder, except in .git and in files that something runs by itself",
     ],
     ["reject reads", "Every look at a file"],
+    [
+      `allow startup .mcp.json ${"0".repeat(64)}`,
+      "What .mcp.json runs by itself, as long as its content stays the same",
+    ],
     ["allow tool github/search", "Every use of the tool `github/search`, whatever it is asked to do"],
   ] as const)
     test(rule, () => assert.equal(coverageOf(parseRule(rule)), words));

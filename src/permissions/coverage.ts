@@ -19,5 +19,7 @@ export function coverageOf({ effect, about, words }: Rule): string {
       return effect === "reject" ? "Every look at a file" : "Every look at a file inside this folder";
     case "tool":
       return `Every use of the tool ${named}, whatever it is asked to do`;
+    case "startup":
+      return `What ${words[0]} runs by itself, as long as its content stays the same`;
   }
 }

@@ -4,7 +4,7 @@
  */
 export const startupFilePatterns: readonly RegExp[] = [
   // The Copilot runtime and Copilot CLI.
-  /(^|\/)\.github\/(hooks|copilot|mcp|extensions|agents|plugins)(\/|\.json$|$)/i,
+  /(^|\/)\.github\/(hooks|copilot|lsp|mcp|extensions|agents|skills|plugins?)(\/|\.json$|$)/i,
   /(^|\/)\.copilot(\/|$)/i,
   // Other agents: their settings name hooks, programs and MCP servers.
   /(^|\/)\.(claude|gemini|codex|cursor|opencode|qwen|kiro|windsurf|continue|agents)(\/|$)/i,
