@@ -14,6 +14,8 @@ export interface Action {
   /** `server/tool` for a tool of an MCP server. */
   readonly tool?: string;
   readonly arguments?: unknown;
+  /** Why no rule may decide, in one sentence: the request says more, or less, than what a rule is about. */
+  readonly unclear?: string;
   /** The agent itself says that it leaves the folder: no rule decides. */
   readonly outside?: true;
 }

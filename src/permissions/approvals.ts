@@ -167,7 +167,9 @@ export class Approvals {
   async #decide(asker: Asker, action: Action, offer: Offer | undefined): Promise<Settled> {
     if (asker.permissions === "allow-all") return allowed;
     if (asker.permissions === "deny") return this.#tell(asker, action, denied);
-    const readKey = action.kind === "read" && action.toolCallId ? JSON.stringify(action) : undefined;
+    // An ACP agent brings its options; its requests are asked about one by one.
+    const isTwice = offer === undefined && action.kind === "read" && action.toolCallId !== undefined;
+    const readKey = isTwice ? JSON.stringify(action) : undefined;
     if (readKey !== undefined && this.#allowedReads.get(asker.id)?.delete(readKey)) return allowed;
     const folder = asker.record.workingDirectory;
     const lookup = { askerId: asker.id, over: false };

@@ -143,6 +143,7 @@ async function judgeFiles(
 
 export async function decide(action: Action, folder: string, rules: readonly Rule[]): Promise<Verdict> {
   const { kind, command, paths = [], tool } = action;
+  if (action.unclear !== undefined) return ask(action.unclear);
   if (action.outside) return ask("It reaches outside the folder, as the agent says.");
   const outside = kind === "execute" ? await firstOutside(folder, paths) : undefined;
   if (outside !== undefined) return ask(`It reaches outside the folder: ${outside}`);
