@@ -46,7 +46,8 @@ export class ClientMethods {
     const { settings, workingDirectory: folder } = this.#options;
     if (settings.clientTerminal && method.startsWith("terminal/"))
       return this.#terminals.answer(method, params);
-    if (settings.clientFs && method === "fs/read_text_file") return readTextFile(folder, params);
+    if (settings.clientFs && method === "fs/read_text_file")
+      return readTextFile(folder, params, action => this.#allow(action));
     if (settings.clientFs && method === "fs/write_text_file")
       return writeTextFile(folder, params, action => this.#allow(action));
     throw new RpcError(errorCode.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
