@@ -1,4 +1,4 @@
-import { type Diff, diffsOf, maxDiffChars } from "./contentText.js";
+import { diffsOf, maxDiffChars } from "./contentText.js";
 import { type Fields, fieldsOf, listOf } from "./fields.js";
 
 /** Everything that a tool call says it would run or touch. */
@@ -38,58 +38,82 @@ const newTexts = names(
 );
 const diffFields = names("diff patch patchtext");
 
+const contentTypes = ["content", "diff", "terminal"];
 const maxPaths = 200;
-
-class Unclear extends Error {}
-
-function textsOf(name: string, value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  if (Array.isArray(value) && value.every(item => typeof item === "string")) return value;
-  throw new Unclear(`Its ${name} is not text.`);
-}
 
 const isPlain = (value: unknown) =>
   typeof value !== "object" || (Array.isArray(value) && value.every(item => typeof item === "number"));
+
+/** A list may be longer than a call can have arguments. */
+function addAll(list: string[], items: readonly string[]): void {
+  for (const item of items) list.push(item);
+}
 
 /** The files that a difference or a patch names in its own lines. */
 function pathsInDiff(diff: string): string[] {
   const headers = /^(?:\+\+\+|---|rename (?:from|to)|copy (?:from|to)|\*\*\* (?:\w+ File|Move to):) ?(.*)$/gm;
   return [...diff.matchAll(headers)]
     .map(([, path = ""]) => path.replace(/\t.*$/, "").trim().replace(/^"|"$/g, ""))
-    .filter(path => path !== "" && path !== "/dev/null")
-    .map(path => path.replace(/^[ab]\/(?=.)/, ""));
+    .map(path => path.replace(/^[ab]\/(?=.)/, ""))
+    .filter(path => path !== "" && path !== "/dev/null" && path !== "dev/null");
 }
 
 /** A pattern that names files could lead out as a path does. */
 const leadsOut = (pattern: string) =>
   /^[/~\\]|^[a-z]:|(^|[\\/{,])\.\.([\\/},]|$)|^[a-z][a-z0-9+.-]+:\/\//i.test(pattern);
 
-/** Reads the fields of one call; unknown ones are a problem, since nobody knows what they do. */
-class Reader {
+const notKnown = (name: string) =>
+  `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`;
+
+/** Reads the fields of one call to the end; the first that cannot be understood is its problem. */
+class Reader implements CallReading {
   readonly commands: string[] = [];
   readonly paths: string[] = [];
   readonly folders: string[] = [];
+  problem: string | undefined;
   readonly #kind: JudgedKind;
+  readonly #inDiffs: string[] = [];
 
   constructor(kind: JudgedKind) {
     this.#kind = kind;
   }
 
-  input(input: Fields): void {
-    for (const [name, value] of Object.entries(input))
-      if (value !== null && value !== undefined && !this.#isRead(name, value))
-        throw new Unclear(
-          `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`,
-        );
-  }
-
-  diffs(diffs: readonly Diff[]): void {
-    if (diffs.length > 0 && !this.#isEdit) throw new Unclear("It changes files, and does not say so.");
-    this.paths.push(...diffs.map(({ path }) => path));
+  call(call: Fields): void {
+    const { rawInput, content, locations } = call;
+    for (const [name, value] of Object.entries(call))
+      if (value !== undefined && !callFields.has(plainName(name))) this.#doubt(notKnown(name));
+    if (rawInput !== undefined && rawInput !== null && fieldsOf(rawInput) !== rawInput)
+      this.#doubt("Its input is not an object.");
+    this.#input(fieldsOf(rawInput));
+    this.#content(content);
+    this.#locations(locations);
+    // Behind `a/` and `b/` a whole path has lost its beginning.
+    const named = new Set(this.paths.flatMap(path => [path, path.replace(/^\//, "")]));
+    addAll(
+      this.paths,
+      this.#inDiffs.filter(path => !named.has(path)),
+    );
+    this.#checkPaths();
   }
 
   get #isEdit(): boolean {
     return ["edit", "delete", "move"].includes(this.#kind);
+  }
+
+  #doubt(problem: string): void {
+    this.problem ??= problem;
+  }
+
+  #texts(name: string, value: unknown): string[] {
+    if (typeof value === "string") return [value];
+    if (Array.isArray(value) && value.every(item => typeof item === "string")) return value;
+    this.#doubt(`Its ${name.slice(0, 100)} is not text.`);
+    return [];
+  }
+
+  #input(input: Fields): void {
+    for (const [name, value] of Object.entries(input))
+      if (value !== null && value !== undefined && !this.#isRead(name, value)) this.#doubt(notKnown(name));
   }
 
   #isRead(name: string, value: unknown): boolean {
@@ -97,12 +121,12 @@ class Reader {
     if (words.has(field)) return typeof value === "string";
     if (settings.has(field)) return isPlain(value);
     if (workingFolders.has(field)) {
-      this.folders.push(...textsOf(name, value));
+      addAll(this.folders, this.#texts(name, value));
       return true;
     }
     if (this.#kind === "execute") return this.#isCommand(field, name, value);
     if (pathFields.has(field)) {
-      this.paths.push(...textsOf(name, value));
+      addAll(this.paths, this.#texts(name, value));
       return true;
     }
     return this.#isEdit ? this.#isNewText(field, name, value) : this.#isSearch(field, name, value);
@@ -111,28 +135,29 @@ class Reader {
   #isCommand(field: string, name: string, value: unknown): boolean {
     if (field === "mode") return value === "sync" || value === "async";
     if (field === "command" || field === "cmd") {
-      this.commands.push(typeof value === "string" ? value : shellLine(textsOf(name, value)));
+      const line = typeof value === "string" ? value : shellLine(this.#texts(name, value));
+      if (line !== "") this.commands.push(line);
       return true;
     }
     if (field !== "commands") return false;
-    const lines = textsOf(name, value);
+    const lines = this.#texts(name, value);
     // Each of them is a line of its own; what is open at the end of one must not reach into the next.
     if (lines.length > 1 && lines.some(line => /['"\\\n\r]/.test(line)))
-      throw new Unclear("It has several commands, which are not plain.");
-    this.commands.push(...lines);
+      this.#doubt("It has several commands, which are not plain.");
+    addAll(this.commands, lines);
     return true;
   }
 
   #isNewText(field: string, name: string, value: unknown): boolean {
     if (newTexts.has(field)) return isPlain(value);
     if (field === "edits") {
-      for (const edit of listOf(value)) this.input(fieldsOf(edit));
+      for (const edit of listOf(value)) this.#input(fieldsOf(edit));
       return Array.isArray(value);
     }
     if (!diffFields.has(field)) return false;
-    for (const diff of textsOf(name, value)) {
-      if (diff.length > maxDiffChars) throw new Unclear("Its difference is too long to be shown.");
-      this.paths.push(...pathsInDiff(diff));
+    for (const diff of this.#texts(name, value)) {
+      if (diff.length > maxDiffChars) this.#doubt("Its difference is too long to be shown.");
+      else addAll(this.#inDiffs, pathsInDiff(diff));
     }
     return true;
   }
@@ -140,18 +165,43 @@ class Reader {
   #isSearch(field: string, name: string, value: unknown): boolean {
     if (ranges.has(field) || searchSettings.has(field)) return isPlain(value);
     if (!patterns.has(field)) return false;
-    if (textsOf(name, value).some(leadsOut)) throw new Unclear("Its pattern may lead out of the folder.");
+    if (this.#texts(name, value).some(leadsOut)) this.#doubt("Its pattern may lead out of the folder.");
     return true;
   }
-}
 
-function checkPaths(paths: readonly string[]): void {
-  if (paths.length > maxPaths) throw new Unclear("It names too many files for a rule.");
-  for (const path of paths) {
-    if (path === "") throw new Unclear("It names a file without a name.");
-    if (/%[0-9a-f]{2}/i.test(path)) throw new Unclear("It names a file in the form of an address.");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-    if (/[\u0000-\u001f\u007f]/.test(path)) throw new Unclear("It names a file with control characters.");
+  #content(content: unknown): void {
+    if (content !== undefined && content !== null && !Array.isArray(content))
+      this.#doubt("Its content is not a list.");
+    const types = listOf(content).map(item => fieldsOf(item).type);
+    if (types.some(type => !contentTypes.some(known => known === type)))
+      this.#doubt("Its content is of a kind that nobody here knows.");
+    const diffs = diffsOf(content);
+    if (diffs.length > 0 && !this.#isEdit) this.#doubt("It changes files, and does not say so.");
+    addAll(
+      this.paths,
+      diffs.map(({ path }) => path),
+    );
+  }
+
+  #locations(locations: unknown): void {
+    if (locations !== undefined && locations !== null && !Array.isArray(locations))
+      this.#doubt("Its locations are not a list.");
+    for (const location of listOf(locations)) {
+      const { path } = fieldsOf(location);
+      if (typeof path === "string") this.paths.push(path);
+      else this.#doubt("One of its locations has no path.");
+    }
+  }
+
+  #checkPaths(): void {
+    if (this.paths.length > maxPaths) this.#doubt("It names too many files for a rule.");
+    this.paths.splice(maxPaths);
+    for (const path of this.paths) {
+      if (path === "") this.#doubt("It names a file without a name.");
+      if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in the form of an address.");
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      if (/[\u0000-\u001f\u007f]/.test(path)) this.#doubt("It names a file with control characters.");
+    }
   }
 }
 
@@ -166,48 +216,9 @@ export function shellLine(argv: readonly string[]): string {
     .join(" ");
 }
 
-function pathsOfLocations(locations: unknown): string[] {
-  if (locations === undefined || locations === null) return [];
-  if (!Array.isArray(locations)) throw new Unclear("Its locations are not a list.");
-  return locations.map(location => {
-    const { path } = fieldsOf(location);
-    if (typeof path !== "string") throw new Unclear("One of its locations has no path.");
-    return path;
-  });
-}
-
-function checkContent(content: unknown): void {
-  const known = ["content", "diff", "terminal"];
-  if (content !== undefined && content !== null && !Array.isArray(content))
-    throw new Unclear("Its content is not a list.");
-  for (const item of listOf(content)) {
-    const { type } = fieldsOf(item);
-    if (!known.some(name => name === type))
-      throw new Unclear("Its content is of a kind that nobody here knows.");
-  }
-}
-
 /** What a call of this kind would do, by everything that it says. */
 export function readCall(call: Fields, kind: JudgedKind): CallReading {
   const reader = new Reader(kind);
-  try {
-    for (const [name, value] of Object.entries(call))
-      if (value !== undefined && !callFields.has(plainName(name)))
-        throw new Unclear(
-          `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`,
-        );
-    const { rawInput, content, locations } = call;
-    if (rawInput !== undefined && rawInput !== null && fieldsOf(rawInput) !== rawInput)
-      throw new Unclear("Its input is not an object.");
-    reader.input(fieldsOf(rawInput));
-    checkContent(content);
-    reader.diffs(diffsOf(content));
-    reader.paths.push(...pathsOfLocations(locations));
-    checkPaths(reader.paths);
-    return reader;
-  } catch (error) {
-    if (!(error instanceof Unclear)) throw error;
-    const { commands, paths, folders } = reader;
-    return { commands, paths, folders, problem: error.message };
-  }
+  reader.call(call);
+  return reader;
 }
