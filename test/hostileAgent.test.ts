@@ -5,7 +5,6 @@ import { after, describe, test } from "node:test";
 import { fakeAgent, sharedAgent, steps } from "./support/acp.js";
 import { tempFolder } from "./support/cleanup.js";
 import type { Step } from "./support/fakeAgentSteps.js";
-import { essence, harmlessCalls } from "./support/hostileMessages.js";
 import { loopReport, monitored } from "./support/loopMonitor.js";
 import { messagesOf, type RestSession } from "./support/restSession.js";
 import type { AnyResponse } from "./support/sse.js";
@@ -228,7 +227,7 @@ describe("Files and commands of the portal", () => {
       body: steps({ ask: "fs/read_text_file", params: { path: join(other, "a.txt") } }),
     });
     const pending = async () =>
-      (await bench.portal.api<{ requests: AnyResponse[] }>("copilot/permission/pending?wait=1")).body
+      (await bench.portal.api<{ requests: AnyResponse[] }>("copilot/permission/pending?wait=true")).body
         .requests;
     let [card] = (await pending()).filter(request => request.sessionId === sessionId);
     while (!card) [card] = (await pending()).filter(request => request.sessionId === sessionId);
@@ -392,15 +391,10 @@ describe("A portal outlives an agent", () => {
     await checkAlive(`2,000 random messages (FUZZ_SEED=${seed})`);
     await session.query(steps({ strays: true }));
     const told = messagesOf(await session.untilIdle(2)).at(-1);
-    const { allowed: found, answers } = JSON.parse(String(told)) as { allowed: string[]; answers: number };
-    console.log(`${answers} requests were answered, ${found.length} allowed by rules`);
-    assert.ok(answers > 200, `only ${answers} requests were answered`);
-    const harmless = new Set(harmlessCalls.map(call => essence(call as Record<string, unknown>)));
-    assert.deepEqual(
-      found.filter(call => !harmless.has(call)),
-      [],
-      `FUZZ_SEED=${seed}`,
-    );
+    const { harmless, harmful, answers } = JSON.parse(String(told)) as Record<string, unknown>;
+    console.log(`${answers} requests were answered, ${harmless} allowed by rules`);
+    assert.ok(Number(answers) > 200 && Number(harmless) > 20, String(told));
+    assert.deepEqual(harmful, [], `FUZZ_SEED=${seed}`);
     await assert.rejects(stat(inside("fuzzed")));
   });
 });

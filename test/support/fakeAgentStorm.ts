@@ -6,20 +6,21 @@ type Json = Record<string, unknown>;
 /** What the portal answered to requests that the agent did not wait for. */
 export class Strays {
   readonly #answers = new Map<string, Json>();
-  readonly #asked = new Map<string, string>();
+  readonly #harmful = new Map<string, string>();
 
   take({ id, result, error }: { id?: unknown; result?: Json; error?: Json }): void {
     this.#answers.set(String(id), result ?? { error });
   }
 
-  asked(id: string, essence: string): void {
-    this.#asked.set(id, essence);
+  asked(id: string, isHarmless: boolean, line: string): void {
+    if (!isHarmless) this.#harmful.set(id, line);
   }
 
-  /** Which requests for permission were allowed, and how many requests got an answer at all. */
-  report(): { allowed: string[]; answers: number } {
+  /** What was allowed: how much that is harmless, and the lines of what is not; and how many answers there were. */
+  report(): { harmless: number; harmful: string[]; answers: number } {
     const allowed = [...this.#answers].filter(([, answer]) => /"(yes|always)"/.test(JSON.stringify(answer)));
-    return { allowed: allowed.map(([id]) => this.#asked.get(id) ?? id), answers: this.#answers.size };
+    const harmful = allowed.flatMap(([id]) => this.#harmful.get(id)?.slice(0, 2000) ?? []);
+    return { harmless: allowed.length - harmful.length, harmful, answers: this.#answers.size };
   }
 }
 
@@ -30,7 +31,7 @@ export function* hostileLines(step: HostileStep, sessionId: string, strays: Stra
       yield `${JSON.stringify({ jsonrpc: "2.0", ...stormMessage(step.storm, sessionId, i) })}\n`;
   else if ("fuzz" in step)
     for (const { line, asked } of fuzzedMessages(step.fuzz, step.count, sessionId)) {
-      if (asked) strays.asked(asked.id, asked.essence);
+      if (asked) strays.asked(asked.id, asked.isHarmless, line);
       yield `${line}\n`;
     }
   else

@@ -91,9 +91,30 @@ export const harmlessCalls: readonly Json[] = [
   { kind: "read", rawInput: { path: "a.txt" } },
 ];
 
-/** One line for each of its fields that matter. */
-export const essence = ({ kind, rawInput, content, locations, name }: Json): string =>
-  JSON.stringify([kind, rawInput, content, locations, name]);
+const isFile = (text: unknown) => typeof text === "string" && text !== "" && !/^[/~]|\.\.\//.test(text);
+const isText = (text: unknown) => typeof text !== "object";
+const fileFields: Record<string, (value: unknown) => boolean> = {
+  path: value => (Array.isArray(value) ? value.every(isFile) : isFile(value)),
+  new_path: value => (Array.isArray(value) ? value.every(isFile) : isFile(value)),
+  destination: value => (Array.isArray(value) ? value.every(isFile) : isFile(value)),
+};
+const editFields = { ...fileFields, content: isText, diff: (value: unknown) => typeof value === "string" };
+const isNothing = (value: unknown) => value === null || value === undefined || JSON.stringify(value) === "[]";
+
+/** Whether a call that was changed at random is still one that the rules of the test may allow. */
+export function isHarmless({ kind, rawInput, content, locations, name }: Json): boolean {
+  if (!isNothing(content) || !isNothing(locations) || typeof (name ?? "") !== "string") return false;
+  if (typeof rawInput !== "object" || rawInput === null || Array.isArray(rawInput)) return false;
+  const given = Object.entries(rawInput).filter(
+    ([field, value]) => value !== null && !(field === "cwd" && (value === "" || isNothing(value))),
+  );
+  if (kind === "execute") {
+    const [[field, command] = [], more] = given;
+    return field === "command" && more === undefined && (command === "ls" || command === "cat a.txt");
+  }
+  const known = kind === "edit" ? editFields : kind === "read" ? fileFields : {};
+  return given.length > 0 && given.every(([field, value]) => Reflect.get(known, field)?.(value));
+}
 
 function shapes(random: Random, sessionId: string, id: unknown): Json {
   const text = { type: "text", text: pick(random, ["x", "", "\u202e\0\ud800", "y".repeat(5000)]) };
@@ -207,8 +228,8 @@ function lineOf(message: Json): string {
 
 export interface Fuzzed {
   line: string;
-  /** Of a request for permission: under which id, and what matters of it as it was sent. */
-  asked?: { id: string; essence: string };
+  /** Of a request for permission: under which id, and whether a rule may allow it as it was sent. */
+  asked?: { id: string; isHarmless: boolean };
 }
 
 /** Messages of valid shapes, most of them changed at random. */
@@ -221,10 +242,10 @@ export function* fuzzedMessages(seed: number, count: number, sessionId: string):
     const params = message.params as { toolCall?: Json } | undefined;
     const line = random() < 0.02 ? lineOf(message).slice(0, Math.floor(random() * 200)) : lineOf(message);
     const isAsked = message.method === "session/request_permission" && message.id === id;
-    const call = typeof params?.toolCall === "object" && params.toolCall !== null ? params.toolCall : {};
-    const rest = Object.keys(params ?? {}).filter(
-      name => !["sessionId", "toolCall", "options"].includes(name),
-    );
-    yield isAsked ? { line, asked: { id, essence: essence(call) + rest.join() } } : { line };
+    const known = ["sessionId", "toolCall", "options"];
+    const isKnown = Object.keys(params ?? {}).every(name => known.includes(name));
+    const call = params?.toolCall;
+    const isCall = typeof call === "object" && call !== null;
+    yield isAsked ? { line, asked: { id, isHarmless: isKnown && isCall && isHarmless(call) } } : { line };
   }
 }

@@ -18,7 +18,7 @@ export interface AgentPermissionsOptions {
 }
 
 /** Nobody reads more cards. */
-const maxWaiting = 50;
+export const maxWaiting = 50;
 
 /** What an agent asks its user, answered by the job tools, by policy, by rules, or by the user. */
 export class AgentPermissions {

@@ -82,6 +82,8 @@ class Reader implements CallReading {
     const { rawInput, content, locations } = call;
     for (const [name, value] of Object.entries(call))
       if (value !== undefined && !callFields.has(plainName(name))) this.#doubt(notKnown(name));
+    if ([call.name, call.title, call.status].some(text => typeof (text ?? "") !== "string"))
+      this.#doubt("Its name, title or status is not text.");
     if (rawInput !== undefined && rawInput !== null && fieldsOf(rawInput) !== rawInput)
       this.#doubt("Its input is not an object.");
     this.#input(fieldsOf(rawInput));
