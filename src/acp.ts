@@ -5,6 +5,7 @@ import { Readable, Writable } from "node:stream";
 import { ndJsonStream } from "@agentclientprotocol/sdk";
 import { PortalAgent } from "./acp/agent/agent.js";
 import { type AgentOptions, parseAgentOptions } from "./acp/agent/agentOptions.js";
+import { boundedInput } from "./acp/agent/boundedInput.js";
 import { Portal } from "./acp/agent/portal.js";
 import { checkNesting, mayUseAgents } from "./acp/nesting.js";
 import { createLog } from "./log.js";
@@ -29,7 +30,7 @@ async function serve(options: AgentOptions): Promise<void> {
 
   const input = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
   const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;
-  const connection = portalAgent.connect(ndJsonStream(output, input));
+  const connection = portalAgent.connect(ndJsonStream(output, input.pipeThrough(boundedInput())));
   let stopping = false;
   const end = async (reason: string) => {
     if (stopping) return;

@@ -121,7 +121,7 @@ function summaryOf(record: SessionRecord) {
     ...(record.owner !== null && { owner: record.owner }),
     ...(record.closedAt && { endTime: record.closedAt.toISOString() }),
     usage: record.usage,
-    permissions: record.settings.permissions ?? "allow-all",
+    permissions: record.settings.permissions ?? sessions().parts.permissions,
   };
 }
 

@@ -78,7 +78,8 @@ export function createPortal(parts: PortalOptions): Portal {
   const github = gitHubBackend(async () => (await runtimes.use()).client);
   const own = providerBackends(config.providers, process.env);
   const secrets = knownSecrets(config.providers, process.env, token);
-  const { PORTAL_TOKEN: _, ...agentEnv } = process.env;
+  // Besides these an agent gets the variables that its own settings name.
+  const agentEnv = withoutKeys(process.env, config.providers);
   const acpAgents = new AcpAgents({
     read: () => readAgentsFile(options.configFile, process.env),
     env: { ...agentEnv, ...oneDeeper(process.env) },

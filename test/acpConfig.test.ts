@@ -27,7 +27,7 @@ describe("acpAgents of portal.config.json", () => {
         args: [],
         inheritEnv: true,
         policy: undefined,
-        taskPolicy: "allow-all",
+        taskPolicy: undefined,
         clientFs: false,
         clientTerminal: false,
       },

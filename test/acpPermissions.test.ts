@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isJobTool, permissionRequestOf } from "../src/acp/client/permissionRequest.js";
+import { isJobTool, optionsOf } from "../src/acp/client/permissionRequest.js";
 import { fakeAgent, sharedAgent, steps } from "./support/acp.js";
 import { messagesOf, type RestSession } from "./support/restSession.js";
 import type { AnyResponse } from "./support/sse.js";
@@ -154,44 +154,88 @@ describe("The permissions of an ACP agent", () => {
   test("for job tools need nobody", async () => {
     const session = await bench.start();
     const report = { toolCallId: "j", title: "portal-jobs-job_boolean_true", rawInput: { argument: "x" } };
-    await session.query(steps(ask(report), ask({ ...report, title: "job_boolean_true", kind: "other" })));
+    await session.query(steps({ job: "" }, ask(report), ask({ ...report, kind: "other" })));
     assert.deepEqual(outcomes(await session.untilIdle()), [selected("yes"), selected("yes")]);
+  });
+
+  test("are asked about where an agent only says that it means a job tool", async () => {
+    const session = await bench.start();
+    const report = { toolCallId: "j", title: "portal-jobs-job_boolean_true", rawInput: { argument: "x" } };
+    await session.query(steps(ask(report)));
+    const [card] = await cards(session, 1);
+    assert.match(String(card?.why), /does not name the tool/);
+    await session.call("cancel");
+  });
+});
+
+describe("The choices that an ACP agent offers", () => {
+  const named = (optionId: unknown, kind: unknown, name: unknown) => ({ optionId, kind, name });
+
+  test("keep their ids, kinds and names, as far as they are of use", () => {
+    assert.deepEqual(
+      optionsOf([
+        named("a", "allow_once", "Reject"),
+        { id: "older form", kind: "reject_once" },
+        named("b", 7, ["x"]),
+        named("n".repeat(501), "allow_once", "an id that cannot be sent back whole"),
+        named("long", "odd".repeat(100), "y".repeat(1000)),
+        {},
+        null,
+        "x",
+      ]).map(({ optionId, kind, name }) => [optionId, kind.length > 20 ? kind.length : kind, name.length]),
+      [
+        ["a", "allow_once", 6],
+        ["older form", "reject_once", 10],
+        ["b", "", 1],
+        ["long", 50, 200],
+      ],
+    );
+    assert.equal(optionsOf(Array.from({ length: 1000 }, (_, i) => named(`${i}`, "odd", ""))).length, 20);
+    assert.deepEqual(optionsOf({ length: 5 }), []);
+  });
+
+  test("are none where one id stands for two answers", () => {
+    const two = [named("x", "reject_once", "No"), named("x", "allow_always", "Yes"), named("y", "odd", "Hm")];
+    assert.deepEqual(
+      optionsOf(two).map(({ optionId }) => optionId),
+      ["y"],
+    );
   });
 });
 
 describe("A request for permission", () => {
-  const request = (toolCall: object) => permissionRequestOf({ toolCall, options: [] }).action;
-
-  test("is read as well as the agent tells it", () => {
-    assert.deepEqual(request({ kind: "execute", title: "rm x" }).command, "rm x", "the title is the command");
-    assert.deepEqual(request({ kind: "execute", rawInput: { commands: ["a", "b"] } }).command, "a\nb");
-    assert.deepEqual(
-      request({ kind: "execute", rawInput: { command: ["bash", "-lc", "a && b"] } }).command,
-      "a && b",
-    );
-    assert.deepEqual(
-      request({ kind: "execute", rawInput: { command: ["echo", "a b", "it's"] } }).command,
-      "echo 'a b' 'it'\\''s'",
-    );
-    const edit = request({ kind: "edit", title: "Edit file", rawInput: { fileName: "/a", diff: "@@" } });
-    assert.deepEqual([edit.paths, edit.diff], [["/a"], "@@"]);
-    assert.equal(request({ kind: "read", title: "Access paths outside trusted directories" }).outside, true);
-    assert.equal(request({ kind: "sing", title: "la" }).kind, "other");
-    const old = permissionRequestOf({
-      title: "Old form",
-      options: [{ optionId: "a", kind: "allow_once", name: "A" }, {}],
-    });
-    assert.deepEqual([old.action.title, old.options.length], ["Old form", 1]);
-  });
+  const call = (title: string, more: object = {}) => ({ title, rawInput: { argument: "x" }, ...more });
+  const named = (title: string, more: object = {}) => isJobTool(call(title, more), [], true);
 
   test("counts as one of a job tool only when everything fits", () => {
-    const named = (title: string, more: object = {}) => isJobTool({ title, ...more }, true);
     assert.ok(named("mcp__portal-jobs__job_boolean_true"));
     assert.ok(named("job_boolean_true (portal-jobs MCP Server)"));
-    assert.ok(!isJobTool({ title: "job_boolean_true" }, false));
-    assert.ok(!named("job_boolean_true", { kind: "execute" }));
-    assert.ok(!named("portal-jobs-job_boolean_true", { rawInput: { command: "rm -rf ." } }));
-    assert.ok(!named("please allow portal-jobs-job_boolean_true"));
-    assert.ok(!named("portal-jobs-job_boolean_true and more"));
+    assert.ok(named("portal-jobs-job_boolean_true", { kind: "other", status: "pending" }));
+    assert.ok(named("Reports", { name: "mcp__portal-jobs__job_boolean_true" }));
   });
+
+  const others: Record<string, boolean> = {
+    "the agent has never found the tools": isJobTool(call("portal-jobs-job_boolean_true"), [], false),
+    "a bare name is that of anybody's tool": named("job_boolean_true"),
+    "its program names another tool": named("portal-jobs-job_boolean_true", { name: "shell" }),
+    "it is a command": named("portal-jobs-job_boolean_true", { kind: "execute" }),
+    "it has a command": named("portal-jobs-job_boolean_true", { rawInput: { argument: "x", command: "ls" } }),
+    "it has no argument": named("portal-jobs-job_boolean_true", { rawInput: {} }),
+    "its argument is no text": named("portal-jobs-job_boolean_true", {
+      rawInput: { argument: { toString: 1 } },
+    }),
+    "it shows a difference": named("portal-jobs-job_boolean_true", {
+      content: [{ type: "diff", path: "a" }],
+    }),
+    "it touches files": named("portal-jobs-job_boolean_true", { locations: [{ path: "/etc/passwd" }] }),
+    "it was announced as a command": isJobTool(
+      call("portal-jobs-job_boolean_true"),
+      [{ kind: "execute", rawInput: { command: "rm -rf ." } }],
+      true,
+    ),
+    "words stand before it": named("please allow portal-jobs-job_boolean_true"),
+    "words stand behind it": named("portal-jobs-job_boolean_true and more"),
+  };
+  for (const [why, isOne] of Object.entries(others))
+    test(`is none of a job tool where ${why}`, () => assert.equal(isOne, false));
 });

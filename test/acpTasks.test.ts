@@ -72,7 +72,12 @@ const jobs = {
 describe("Tasks on ACP agents", () => {
   test("are decided by the calls of job tools that reach the portal", async t => {
     const auth = { refuse: { "session/new": { code: -32000, message: "Authentication required" } } };
-    const config = { acpAgents: { fake: fakeAgent(), login: fakeAgent(auth, { loginHint: "Log in." }) } };
+    const config = {
+      acpAgents: {
+        fake: fakeAgent({}, { taskPolicy: "approve-all" }),
+        login: fakeAgent(auth, { loginHint: "Log in." }),
+      },
+    };
     const portal = await portalWithEntry(
       t,
       { tasks, jobs, models: { driving: "acp:fake", own: scriptedModelId } },

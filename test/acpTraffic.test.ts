@@ -48,7 +48,7 @@ describe("Recorded traffic", () => {
     const all = new ConnectionTraffic();
     const record = (
       direction: "sent" | "received",
-      message: object,
+      message: Record<string, unknown>,
       about?: { method: string; params: unknown },
     ) => all.record(direction, line(message), message, about);
     record("sent", { id: 1, method: "initialize" });
@@ -75,14 +75,22 @@ describe("Recorded traffic", () => {
 describe("Updates for a session that is not known yet", () => {
   test("are held in order, at most five hundred", () => {
     const held = new HeldUpdates<number>();
-    for (let i = 0; i < 600; i++) held.hold(i % 2 ? "odd" : "even", i);
+    for (let i = 0; i < 600; i++) held.hold(i % 2 ? "odd" : "even", i, 100);
     const odd = held.take("odd");
     assert.deepEqual([odd.length, odd[0], odd.at(-1)], [250, 101, 599]);
     assert.deepEqual(held.take("odd"), []);
     held.forget("even");
-    held.hold("even", 601);
+    held.hold("even", 601, 100);
     assert.deepEqual(held.take("even"), [], "what comes of a session that is over is dropped");
-    held.hold("even", 602);
+    held.hold("even", 602, 100);
     assert.deepEqual(held.take("even"), [602], "until it is known again");
+  });
+
+  test("are held to a few megabytes, however few they are", () => {
+    const held = new HeldUpdates<number>();
+    for (let i = 0; i < 10; i++) held.hold("s", i, 3 * 1024 * 1024);
+    assert.deepEqual(held.take("s"), [8, 9]);
+    held.hold("s", 10, 1);
+    assert.deepEqual(held.take("s"), [10], "what was taken counts no more");
   });
 });

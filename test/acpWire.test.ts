@@ -18,9 +18,13 @@ function peerForTest() {
     onRequest: async (method, params) => {
       if (method === "bad") throw new RpcError(-32602, "bad", { why: 1 });
       if (method === "broken") throw new Error("secret");
+      if (method === "hang") return new Promise(() => {});
       return method === "nothing" ? undefined : { method, params };
     },
-    onNotification: method => void notified.push(method),
+    onNotification: method => {
+      if (method === "broken") throw new Error("nobody expected this");
+      notified.push(method);
+    },
     log: silent,
   });
   return { peer, sent, notified };
@@ -60,6 +64,29 @@ describe("JSON-RPC with an ACP agent", () => {
     peer.receive('{"method":7,"id":1}');
     peer.receive('{"method":"note"}');
     assert.deepEqual([sent, notified], [[], ["note"]]);
+  });
+
+  test("goes on after a line that is too deep, and after one that nobody was ready for", () => {
+    const { peer, notified } = peerForTest();
+    peer.receive(`{"method":"deep","params":${"[".repeat(5000)}${"]".repeat(5000)}}`);
+    peer.receive('{"method":"broken"}');
+    peer.receive('{"method":"note"}');
+    assert.deepEqual(notified, ["note"]);
+  });
+
+  test("answers no more requests at once than it can, each id once, and only under ids that are some", async () => {
+    const { peer, sent } = peerForTest();
+    for (let i = 0; i < 300; i++) peer.receive(JSON.stringify({ id: i, method: "hang" }));
+    assert.deepEqual([sent.length, sent[0]?.id, Object(sent[0]?.error).code], [100, 200, -32600]);
+    peer.receive('{"id":0,"method":"nothing"}');
+    await new Promise(setImmediate);
+    assert.equal(sent.length, 100, "the first of this id has no answer yet");
+    const odd = [{ a: 1 }, [1], true, "x".repeat(1000)];
+    for (const id of odd) peer.receive(JSON.stringify({ id, method: "nothing" }));
+    assert.deepEqual(
+      sent.slice(100).map(({ id }) => id),
+      odd.map(() => null),
+    );
   });
 
   test("gives each answer to who asked, in order with what else arrives", async () => {

@@ -130,7 +130,12 @@ export function withoutKeys(
   env: NodeJS.ProcessEnv,
   configured: readonly ProviderSettings[],
 ): NodeJS.ProcessEnv {
-  const own = ["COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN", "PORTAL_TOKEN"];
+  const own = [
+    "COPILOT_PROVIDER_API_KEY",
+    "COPILOT_PROVIDER_BEARER_TOKEN",
+    "PORTAL_TOKEN",
+    "PORTAL_DATABASE_URL",
+  ];
   const hidden = new Set([...namedVariables(configured), ...own]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.has(name)));
 }

@@ -83,7 +83,7 @@ export class PortalSession implements ICopilotSession {
   }
 
   get permissions(): PermissionPolicy {
-    return this.record.settings.permissions ?? "allow-all";
+    return this.record.settings.permissions ?? this.#parts.permissions;
   }
 
   /** From now on, and for what waits. */

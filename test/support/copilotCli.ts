@@ -33,8 +33,12 @@ export interface AgentPortalOptions {
 /** Under a name that Copilot does not know, the model has the tools `create` and `edit`. */
 const modelId = "plain-model";
 
-/** What stays the same whichever way the CLI is talked to; the provider is inherited from the portal. */
+/** The key of the portal's provider is not inherited: an agent that shares it says so. */
+export const sharedKey = { COPILOT_PROVIDER_API_KEY: `\${env:COPILOT_PROVIDER_API_KEY}` };
+
+/** What stays the same whichever way the CLI is talked to; the provider is that of the portal. */
 const copilotEnv = {
+  ...sharedKey,
   COPILOT_CACHE_HOME: copilotCache,
   COPILOT_OFFLINE: "true",
   COPILOT_MODEL: modelId,

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { playBack } from "./fakeAgentPlayback.js";
 import type { FakeBehaviour, Step } from "./fakeAgentSteps.js";
+import { hostileLines, Strays } from "./fakeAgentStorm.js";
 
 /** An ACP agent that does what a prompt tells it: the prompt is a list of steps as JSON, else it is echoed. */
 
@@ -50,6 +51,7 @@ interface Session {
 }
 const sessions = new Map<string, Session>();
 const waiting = new Map<unknown, (answer: Json) => void>();
+const strays = new Strays();
 let lastSession = 0;
 let lastRequest = 0;
 
@@ -111,6 +113,10 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
     update(id, chunk("message", step.message, step.messageId ? { messageId: step.messageId } : {}));
   if ("thought" in step) update(id, chunk("thought", step.thought));
   if ("update" in step) update(id, step.update);
+  if ("storm" in step || "fuzz" in step || "before" in step)
+    for (const line of hostileLines(step, id, strays)) write(line);
+  if ("strays" in step)
+    update(id, chunk("message", JSON.stringify(strays.report()), { messageId: randomUUID() }));
   if ("raw" in step) write(step.raw);
   if ("bytes" in step)
     for (const part of step.bytes) {
@@ -266,7 +272,9 @@ async function answer(method: string, params: Params): Promise<Json | null> {
 async function receive(line: string): Promise<void> {
   const message = JSON.parse(line) as Message;
   if (message.method === undefined) {
-    waiting.get(message.id)?.(message.result ?? { error: message.error });
+    const known = waiting.get(message.id);
+    if (known) known(message.result ?? { error: message.error });
+    else strays.take(message);
     return;
   }
   if (message.id === undefined) {

@@ -1,5 +1,19 @@
+import type { Storm } from "./hostileMessages.js";
+
+/** What only an agent does that means harm. */
+export type HostileStep =
+  /** So many messages of one kind. */
+  | { storm: Storm; count: number }
+  /** So many messages at random from this seed. */
+  | { fuzz: number; count: number }
+  /** A line of which a part is there many times; SESSION is the session's id. */
+  | { before: string; repeat: string; times: number; after: string };
+
 /** What the fake agent does in a turn, one after the other. */
 export type Step =
+  | HostileStep
+  /** Tells what was answered to requests that it did not wait for. */
+  | { strays: true }
   | { message: string; messageId?: string }
   | { thought: string }
   | { update: Record<string, unknown> }

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { tempFolder } from "./cleanup.js";
-import type { AgentSettings } from "./copilotCli.js";
+import { type AgentSettings, sharedKey } from "./copilotCli.js";
 import { opencodeCommand } from "./testAgents.js";
 
 const config = {
@@ -15,7 +15,7 @@ const config = {
     scripted: {
       npm: "@ai-sdk/openai-compatible",
       name: "Scripted",
-      // Its own way to read the environment that it inherits.
+      // Its own way to read its environment.
       options: { baseURL: "{env:COPILOT_PROVIDER_BASE_URL}", apiKey: "{env:COPILOT_PROVIDER_API_KEY}" },
       models: { "plain-model": { name: "Plain" } },
     },
@@ -37,6 +37,7 @@ export async function opencode(t: TestContext): Promise<AgentSettings> {
     args: ["acp"],
     policy: "ask",
     env: {
+      ...sharedKey,
       HOME: home,
       TMPDIR: home,
       OPENCODE_DISABLE_AUTOUPDATE: "1",

@@ -6,7 +6,7 @@ import type { OpenSession, SessionHost } from "../../sessions/sessionHost.js";
 import type { JobToolServer } from "../jobTools/jobToolServer.js";
 import type { AcpAgents, AcpModel } from "./acpAgents.js";
 import { AcpSession } from "./acpSession.js";
-import type { AgentConnection } from "./agentConnection.js";
+import { type AgentConnection, maxSessionIdChars } from "./agentConnection.js";
 import { callError } from "./agentErrors.js";
 import { type Fields, textOf } from "./fields.js";
 import { RpcError } from "./rpcPeer.js";
@@ -97,8 +97,11 @@ export class AcpHost implements SessionHost {
     const params = { cwd: request.workingDirectory, mcpServers: session.mcpServers };
     const result = await connection.request("session/new", params);
     const agentSessionId = textOf(result.sessionId);
-    if (agentSessionId === undefined)
-      throw PortalError.explained("AgentError", `${connection.settings.title} gave the session no id.`);
+    if (!agentSessionId || agentSessionId.length > maxSessionIdChars)
+      throw PortalError.explained(
+        "AgentError",
+        `${connection.settings.title} gave the session no usable id.`,
+      );
     this.#join(session, connection, agentSessionId);
     await session.begin(result);
     await request.saveSettings({ acp: { agentSessionId, agent: connection.settings.id } });

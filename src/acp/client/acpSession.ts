@@ -11,11 +11,12 @@ import type { JobToolAccess } from "../jobTools/jobToolServer.js";
 import type { AgentConnection, ConnectedSession } from "./agentConnection.js";
 import { callError, isUnknownSession } from "./agentErrors.js";
 import type { LinkEnd } from "./agentLink.js";
+import { AgentPermissions } from "./agentPermissions.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { AgentState } from "./agentState.js";
 import { ClientMethods } from "./clientMethods.js";
-import { type Fields, fieldsOf, textOf } from "./fields.js";
-import { isJobTool, outcomeOf, permissionRequestOf } from "./permissionRequest.js";
+import { type Fields, fieldsOf } from "./fields.js";
+import { outcomeOf } from "./permissionRequest.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 import { sessionControls } from "./sessionControls.js";
 import type { SessionTraffic } from "./traffic.js";
@@ -72,6 +73,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
   readonly #options: AcpSessionOptions;
   readonly #state = new AgentState();
   readonly #mapper: UpdateMapper;
+  readonly #permissions: AgentPermissions;
   readonly #methods: ClientMethods;
   #connection: AgentConnection;
   #agentSessionId = "";
@@ -97,6 +99,11 @@ export class AcpSession implements AgentSession, ConnectedSession {
         errorTextIsFailure === "auto" ? connection.info.name === "Copilot" : errorTextIsFailure,
       terminalText: id => this.#methods.terminalText(id),
       unknown: type => options.log.info({ sessionId: options.id, type }, "an update of an unknown type"),
+    });
+    this.#permissions = new AgentPermissions({
+      ...options,
+      mapper: this.#mapper,
+      warn: text => this.#notice("warning", text),
     });
     this.#methods = new ClientMethods({
       ...options,
@@ -246,6 +253,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     this.#turn = turn;
     this.#options.callbacks.onAgentStart(turn.id);
     this.#mapper.beginTurn();
+    this.#permissions.beginTurn();
     if (timeoutMs > 0)
       turn.timers.push(setTimeout(() => void this.#endEarly(turn, "timeout", cancelTimeoutMs), timeoutMs));
     return turn;
@@ -349,23 +357,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
   }
 
   async #permission(params: Fields, signal: AbortSignal): Promise<unknown> {
-    const { approvals, asker, settings, say } = this.#options;
     if (this.#endState || this.#turn?.early || this.#mapper.replaying) return outcomeOf(undefined);
-    const { toolCall, action, options } = permissionRequestOf(params);
-    const toolCallId = textOf(toolCall.toolCallId) === undefined ? undefined : this.#mapper.toolFor(toolCall);
-    if (isJobTool(toolCall, true)) {
-      const kinds = ["allow_once", "allow_always"];
-      const allow = kinds.map(kind => options.find(option => option.kind === kind)).find(Boolean);
-      return outcomeOf(allow?.optionId);
-    }
-    const decision = await approvals.permission(
-      asker,
-      { ...action, ...(toolCallId !== undefined && { toolCallId }) },
-      { options, timeoutMs: settings.permissionTimeoutMs, signal },
-    );
-    // The protocol has no place for a reason: it is the next request.
-    if (decision.by === "user" && decision.reason !== undefined) say(decision.reason);
-    return outcomeOf(decision.optionId);
+    return this.#permissions.answer(params, this.#toolsListed, signal);
   }
 
   #notice(severity: "info" | "warning" | "error", title: string, text?: string): void {

@@ -37,6 +37,10 @@ export interface ConnectionOptions extends LinkOptions {
 
 const protocolVersion = 1;
 const closeTotalMs = 2000;
+/** Longer than any agent's. */
+export const maxSessionIdChars = 500;
+const maxCapabilityChars = 20_000;
+const maxAuthMethods = 20;
 /** As the specification has it; a portal that stops has less time. */
 export const patientStop: StopTimes = { exitMs: 3000, killMs: 2000 };
 
@@ -84,7 +88,7 @@ export class AgentConnection {
     this.#peer = new RpcPeer({
       write: line => link.send(line),
       onRequest: (method, params, signal) => this.#answer(method, params, signal),
-      onNotification: (method, params) => this.#notified(method, params),
+      onNotification: (method, params, chars) => this.#notified(method, params, chars),
       tap: (...seen) => this.#traffic.record(...seen),
       log: options.log,
     });
@@ -190,14 +194,14 @@ export class AgentConnection {
     if (answer.protocolVersion !== protocolVersion)
       throw PortalError.explained(
         "AgentProtocolMismatch",
-        `${settings.title} speaks version ${JSON.stringify(answer.protocolVersion)} of the protocol; the portal speaks ${protocolVersion}.`,
+        `${settings.title} speaks version ${JSON.stringify(answer.protocolVersion)?.slice(0, 100)} of the protocol; the portal speaks ${protocolVersion}.`,
       );
     const { name, version } = fieldsOf(answer.agentInfo);
     this.#info = {
-      name: textOf(name),
-      version: textOf(version),
-      capabilities: fieldsOf(answer.agentCapabilities),
-      authMethods: listOf(answer.authMethods),
+      name: textOf(name)?.slice(0, 200),
+      version: textOf(version)?.slice(0, 200),
+      capabilities: capabilitiesOf(answer.agentCapabilities),
+      authMethods: listOf(answer.authMethods).slice(0, maxAuthMethods),
     };
   }
 
@@ -214,12 +218,13 @@ export class AgentConnection {
     };
   }
 
-  #notified(method: string, params: Fields): void {
+  #notified(method: string, params: Fields, chars: number): void {
     const sessionId = textOf(params.sessionId);
     if (method !== "session/update" || sessionId === undefined) return;
     const session = this.#sessions.get(sessionId);
     if (session) session.update(fieldsOf(params.update));
-    else this.#held.hold(sessionId, fieldsOf(params.update));
+    else if (sessionId.length <= maxSessionIdChars)
+      this.#held.hold(sessionId, fieldsOf(params.update), chars);
   }
 
   async #answer(method: string, params: Fields, signal: AbortSignal): Promise<unknown> {
@@ -228,7 +233,7 @@ export class AgentConnection {
     const session = this.#sessions.get(textOf(params.sessionId) ?? "");
     if (session) return session.answer(method, params, signal);
     if (method === "session/request_permission") return { outcome: { outcome: "cancelled" } };
-    throw new RpcError(errorCode.notFound, "Session not found", { sessionId: params.sessionId });
+    throw new RpcError(errorCode.notFound, "Session not found");
   }
 
   #lost(end: LinkEnd): void {
@@ -239,4 +244,10 @@ export class AgentConnection {
     this.#peer.close(this.#stopping ? "was stopped" : end.reason);
     this.onSessions();
   }
+}
+
+/** They are shown whole; nobody has this many. */
+function capabilitiesOf(value: unknown): Fields {
+  const capabilities = fieldsOf(value);
+  return JSON.stringify(capabilities).length > maxCapabilityChars ? {} : capabilities;
 }

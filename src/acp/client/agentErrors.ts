@@ -13,6 +13,7 @@ export interface ErrorContext {
   secrets: readonly string[];
 }
 
+const maxDetailChars = 4000;
 const copilotLogin =
   "Run `copilot login` (or sign in with `gh auth login`, or set a token variable), then try again.";
 const installHints: Readonly<Record<string, string>> = {
@@ -30,7 +31,9 @@ function signInInstruction({ settings, authMethods }: ErrorContext): string {
   const methods = authMethods.map(fieldsOf);
   const terminal = methods.find(({ type }) => type === "terminal");
   if (terminal && settings.command !== undefined) {
-    const command = [settings.command, ...listOf(terminal.args).map(String)].join(" ");
+    const command = [settings.command, ...listOf(terminal.args).filter(arg => typeof arg === "string")].join(
+      " ",
+    );
     return `Run \`${command}\` in a terminal, then try again.`;
   }
   const described = methods.map(({ description }) => textOf(description)).find(text => text);
@@ -40,6 +43,9 @@ function signInInstruction({ settings, authMethods }: ErrorContext): string {
     : "Sign in with the agent's own command line program, then try again.";
 }
 
+/** The expressions take the square of the length. */
+const maxSearchedChars = 500;
+
 /** Agents answer differently for a session that they do not know. */
 export function isUnknownSession(error: unknown): boolean {
   if (!(error instanceof RpcError)) return false;
@@ -47,6 +53,7 @@ export function isUnknownSession(error: unknown): boolean {
   const { sessionId, message, details } = fieldsOf(error.data);
   const text = [error.message, message, details, error.data]
     .filter(part => typeof part === "string")
+    .map(part => part.slice(0, maxSearchedChars))
     .join(" ");
   if (
     /session\b.*(not found|unknown|no such|does not exist)|(not found|unknown|no such)\b.*session/i.test(text)
@@ -76,7 +83,7 @@ export function callError(error: unknown, context: ErrorContext): Error {
       `${settings.title} does not know this session: ${said}`,
     );
   const { message, details } = fieldsOf(error.data);
-  const more = textOf(error.data) ?? textOf(details) ?? textOf(message);
+  const more = (textOf(error.data) ?? textOf(details) ?? textOf(message))?.slice(0, maxDetailChars);
   const detail = more === undefined || said.includes(more) ? "" : `\n${errorText(more, secrets)}`;
   return PortalError.explained("AgentError", `${settings.title}: ${said} (code ${error.code})${detail}`);
 }

@@ -8,6 +8,7 @@ import { withTimeout } from "../../withTimeout.js";
 import { depthVariable } from "../nesting.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { LineReader } from "./lines.js";
+import { PacedLines } from "./pacedLines.js";
 import { resolveCommand } from "./windowsCommand.js";
 
 /** How the connection to an agent ended. */
@@ -59,6 +60,7 @@ export class AgentLink {
   #child: ChildProcess | undefined;
   #exited: Promise<LinkEnd> | undefined;
   #socket: Socket | undefined;
+  #lines: PacedLines | undefined;
   #port: number;
 
   constructor(options: LinkOptions, port: number) {
@@ -78,7 +80,7 @@ export class AgentLink {
     if (transport === "stdio") {
       const { stdin, stdout } = this.#spawn();
       this.#carry(stdout, stdin);
-      void this.#exited?.then(this.#end);
+      void this.#exited?.then(end => this.#endAfterLines(end));
       return;
     }
     if (command !== undefined && (await this.#answers())) {
@@ -87,7 +89,9 @@ export class AgentLink {
     }
     if (command !== undefined) {
       this.#spawn().stdout.resume();
-      void this.#exited?.then(end => this.#end({ ...end, reason: `${end.reason} (${this.address})` }));
+      void this.#exited?.then(end =>
+        this.#endAfterLines({ ...end, reason: `${end.reason} (${this.address})` }),
+      );
     }
     await this.#connect();
   }
@@ -146,13 +150,19 @@ export class AgentLink {
     });
     child.stdin.on("error", () => {});
     child.stdout.on("error", () => {});
+    const written: string[] = [];
     const stderr = new LineReader({
       maxBytes: maxStderrLineBytes,
-      onLine: line => this.#keep(line),
+      onLine: line => void written.push(line),
       // Nobody reads a line like that.
       onTooLong: () => {},
     });
-    child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk)).on("error", () => {});
+    child.stderr
+      .on("error", () => {})
+      .on("data", (chunk: Buffer) => {
+        stderr.push(chunk);
+        this.#keep(written.splice(0));
+      });
     return child;
   }
 
@@ -172,7 +182,10 @@ export class AgentLink {
       if (socket) {
         this.#socket = socket;
         this.#carry(socket, socket);
-        socket.once("close", () => this.#end({ reason: "closed the connection", clean: false }));
+        socket.once(
+          "close",
+          () => void this.#endAfterLines({ reason: "closed the connection", clean: false }),
+        );
         return;
       }
       if (performance.now() + retryMs > until) {
@@ -199,7 +212,7 @@ export class AgentLink {
 
   #carry(from: Readable, to: Writable): void {
     to.on("error", () => {});
-    const reader = new LineReader({
+    const lines = new PacedLines(from, {
       maxBytes: maxLineBytes,
       onLine: line => this.onLine(line),
       onTooLong: () => {
@@ -207,18 +220,26 @@ export class AgentLink {
         this.#end({ reason: "sent a line of more than 32 MiB", clean: false });
       },
     });
-    from.on("data", (chunk: Buffer) => reader.push(chunk));
+    this.#lines = lines;
     // An agent that closes its end has nothing to say any more, whether it lives or not.
     from.once("end", () => {
-      setTimeout(() => this.#end({ reason: "closed its output", clean: false }), 500).unref();
+      setTimeout(() => void this.#endAfterLines({ reason: "closed its output", clean: false }), 500).unref();
     });
   }
 
-  #keep(line: string): void {
+  /** What the agent wrote before it left is told first. */
+  async #endAfterLines(end: LinkEnd): Promise<void> {
+    await this.#lines?.idle();
+    this.#end(end);
+  }
+
+  #keep(lines: readonly string[]): void {
     // Cut before it is searched for secrets, with room for one at the cut.
-    const text = errorText(line.slice(0, 2 * stderrLineChars), this.#options.secrets);
-    this.stderr.push(text.slice(0, stderrLineChars));
-    if (this.stderr.length > stderrLines) this.stderr.shift();
+    for (const line of lines.slice(-stderrLines)) {
+      const text = errorText(line.slice(0, 2 * stderrLineChars), this.#options.secrets);
+      this.stderr.push(text.slice(0, stderrLineChars));
+    }
+    this.stderr.splice(0, this.stderr.length - stderrLines);
   }
 
   #signal(signal: NodeJS.Signals): void {

@@ -4,6 +4,7 @@ import { domainError, either, flag, list, number, object, oneOfTexts, text } fro
 import type { ModelCatalog } from "../../backends/catalog.js";
 import { PortalError } from "../../portalError.js";
 import type { AcpAgents } from "./acpAgents.js";
+import { maxSessionIdChars } from "./agentConnection.js";
 import { fieldsOf, given, listOf, textOf } from "./fields.js";
 
 export interface AgentRouteParts {
@@ -32,6 +33,9 @@ const agentErrors = [
   "AgentAuthenticationRequired",
   "AgentError",
 ];
+/** Of one page; the next begins at the agent's cursor. */
+const maxListed = 1000;
+const maxShownChars = 4096;
 const enabledBody = object({ enabled: flag });
 const signInBody = object({ methodId: text });
 
@@ -151,7 +155,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
             );
           const page = await connection.request("session/list", given({ cwd, cursor }));
           return {
-            sessions: listOf(page.sessions).flatMap(sessionEntry),
+            sessions: listOf(page.sessions).slice(0, maxListed).flatMap(sessionEntry),
             ...given({ nextCursor: textOf(page.nextCursor) }),
           };
         }),
@@ -172,12 +176,15 @@ function signInMethod(method: unknown): object {
 
 function sessionEntry(entry: unknown): object[] {
   const { sessionId, cwd, title, updatedAt } = fieldsOf(entry);
-  if (typeof sessionId !== "string") return [];
+  if (typeof sessionId !== "string" || sessionId.length > maxSessionIdChars) return [];
   return [
     {
       sessionId,
-      cwd: textOf(cwd) ?? "",
-      ...given({ title: textOf(title), updatedAt: textOf(updatedAt) }),
+      cwd: (textOf(cwd) ?? "").slice(0, maxShownChars),
+      ...given({
+        title: textOf(title)?.slice(0, maxShownChars),
+        updatedAt: textOf(updatedAt)?.slice(0, 100),
+      }),
     },
   ];
 }

@@ -23,8 +23,9 @@ export interface AgentSettings {
   port: number;
   models: string[];
   modelArgs: string[];
+  /** Without them it is as the portal was started. */
   policy: PermissionPolicy | undefined;
-  taskPolicy: PermissionPolicy;
+  taskPolicy: PermissionPolicy | undefined;
   initPrompt: string | undefined;
   defaults: { mode?: string; options?: Record<string, string | boolean> };
   mcpServers: object[];
@@ -144,7 +145,7 @@ function settingsOf(id: string, agent: Fields, folder: string, env: NodeJS.Proce
     models: [...new Set(listOf(agent.models).map(String))],
     modelArgs: listOf(agent.modelArgs).map(String),
     policy: policyOf(agent.policy),
-    taskPolicy: policyOf(agent.taskPolicy) ?? "allow-all",
+    taskPolicy: policyOf(agent.taskPolicy),
     initPrompt: textOf(agent.initPrompt),
     defaults: fieldsOf(agent.defaults) as AgentSettings["defaults"],
     mcpServers: listOf(agent.mcpServers) as object[],

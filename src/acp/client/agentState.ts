@@ -7,57 +7,79 @@ export const olderModelOption = "portal:model";
 
 type Choices = NonNullable<SessionOption["choices"]>;
 
+/** Pages show them all, and each change tells them all again. */
+const maxListed = 500;
+const maxChoices = 1000;
+const maxNameChars = 500;
+const maxTextChars = 2000;
+
+const nameOf = (value: unknown) => textOf(value)?.slice(0, maxNameChars);
+const wordsOf = (value: unknown) => textOf(value)?.slice(0, maxTextChars);
+/** Values that are sent back are whole or not at all. */
+const sentBack = (value: unknown) =>
+  typeof value === "string" && value.length <= maxTextChars ? value : undefined;
+
 function choicesOf(options: unknown, group?: string): Choices {
-  return listOf(options).flatMap(item => {
-    const choice = fieldsOf(item);
-    if (Array.isArray(choice.options))
-      return choicesOf(choice.options, textOf(choice.name) ?? textOf(choice.group) ?? textOf(choice.id));
-    const value = textOf(choice.value);
-    if (value === undefined) return [];
-    const name = textOf(choice.name) ?? value;
-    return [{ value, name, ...given({ description: textOf(choice.description), group }) }];
-  });
+  return listOf(options)
+    .slice(0, maxChoices)
+    .flatMap(item => {
+      const choice = fieldsOf(item);
+      if (Array.isArray(choice.options))
+        return choicesOf(choice.options, nameOf(choice.name) ?? nameOf(choice.group) ?? nameOf(choice.id));
+      const value = sentBack(choice.value);
+      if (value === undefined) return [];
+      const name = nameOf(choice.name) ?? value;
+      return [{ value, name, ...given({ description: wordsOf(choice.description), group }) }];
+    });
 }
 
 /** What the agent offers to set, in its order; kinds that nobody knows are left out. */
 export function optionsOf(configOptions: unknown): SessionOption[] {
-  return listOf(configOptions).flatMap((item): SessionOption[] => {
-    const option = fieldsOf(item);
-    const id = textOf(option.id);
-    if (id === undefined) return [];
-    const common = {
-      id,
-      name: textOf(option.name) ?? id,
-      ...given({ description: textOf(option.description), category: textOf(option.category) }),
-    };
-    const value = option.currentValue;
-    if (option.type === "boolean") return [{ ...common, type: "boolean", value: value === true }];
-    if (option.type !== "select") return [];
-    return [{ ...common, type: "select", value: textOf(value) ?? "", choices: choicesOf(option.options) }];
-  });
+  return listOf(configOptions)
+    .slice(0, maxListed)
+    .flatMap((item): SessionOption[] => {
+      const option = fieldsOf(item);
+      const id = sentBack(option.id);
+      if (id === undefined) return [];
+      const common = {
+        id,
+        name: nameOf(option.name) ?? id,
+        ...given({ description: wordsOf(option.description), category: nameOf(option.category) }),
+      };
+      const value = option.currentValue;
+      if (option.type === "boolean") return [{ ...common, type: "boolean", value: value === true }];
+      if (option.type !== "select") return [];
+      const choices = choicesOf(option.options).slice(0, maxChoices);
+      return [{ ...common, type: "select", value: sentBack(value) ?? "", choices }];
+    });
 }
 
 function olderModels(models: unknown): SessionOption[] {
   const { availableModels, currentModelId } = fieldsOf(models);
-  const choices = listOf(availableModels).flatMap(item => {
-    const model = fieldsOf(item);
-    const value = textOf(model.modelId);
-    if (value === undefined) return [];
-    return [
-      { value, name: textOf(model.name) ?? value, ...given({ description: textOf(model.description) }) },
-    ];
-  });
+  const choices = listOf(availableModels)
+    .slice(0, maxChoices)
+    .flatMap(item => {
+      const model = fieldsOf(item);
+      const value = sentBack(model.modelId);
+      if (value === undefined) return [];
+      return [
+        { value, name: nameOf(model.name) ?? value, ...given({ description: wordsOf(model.description) }) },
+      ];
+    });
   if (choices.length === 0) return [];
-  const value = textOf(currentModelId) ?? "";
+  const value = sentBack(currentModelId) ?? "";
   return [{ id: olderModelOption, name: "Model", category: "model", type: "select", value, choices }];
 }
 
 function modesOf(availableModes: unknown): SessionMode[] {
-  return listOf(availableModes).flatMap(item => {
-    const { id, name, description } = fieldsOf(item);
-    if (typeof id !== "string") return [];
-    return [{ id, name: textOf(name) ?? id, ...given({ description: textOf(description) }) }];
-  });
+  return listOf(availableModes)
+    .slice(0, maxListed)
+    .flatMap(item => {
+      const { id: ownId, name, description } = fieldsOf(item);
+      const id = sentBack(ownId);
+      if (id === undefined) return [];
+      return [{ id, name: nameOf(name) ?? id, ...given({ description: wordsOf(description) }) }];
+    });
 }
 
 const planStatuses = ["pending", "in_progress", "completed"];
@@ -65,23 +87,26 @@ const planStatuses = ["pending", "in_progress", "completed"];
 /** The older form has `steps` with a description. */
 export function planOf(update: Fields): SessionControlState["plan"] {
   const items = Array.isArray(update.entries) ? update.entries : listOf(update.steps);
-  return items.flatMap(item => {
+  return items.slice(0, maxListed).flatMap(item => {
     const { content, description, priority, status } = fieldsOf(item);
-    const text = textOf(content) ?? textOf(description);
+    const text = wordsOf(content) ?? wordsOf(description);
     if (text === undefined) return [];
     const known = planStatuses.find(name => name === status) ?? "pending";
-    return [{ content: text, ...given({ priority: textOf(priority) }), status: known }];
+    return [{ content: text, ...given({ priority: nameOf(priority) }), status: known }];
   });
 }
 
 export function commandsOf(update: Fields): SessionControlState["commands"] {
-  return listOf(update.availableCommands).flatMap(item => {
-    const { name, description, input } = fieldsOf(item);
-    if (typeof name !== "string") return [];
-    return [
-      { name, description: textOf(description) ?? "", ...given({ hint: textOf(fieldsOf(input).hint) }) },
-    ];
-  });
+  return listOf(update.availableCommands)
+    .slice(0, maxListed)
+    .flatMap(item => {
+      const { name: ownName, description, input } = fieldsOf(item);
+      const name = sentBack(ownName);
+      if (name === undefined) return [];
+      return [
+        { name, description: wordsOf(description) ?? "", ...given({ hint: wordsOf(fieldsOf(input).hint) }) },
+      ];
+    });
 }
 
 /** Everything about a session that the agent sets and replaces. Each change gives what goes into the log. */
@@ -117,7 +142,7 @@ export class AgentState {
       responses.push(this.setOptions(configOptions ?? []));
     if (Array.isArray(availableModes)) {
       this.#modes = modesOf(availableModes);
-      responses.push(this.setMode(textOf(currentModeId)));
+      responses.push(this.setMode(currentModeId));
     }
     return responses;
   }
@@ -147,9 +172,9 @@ export class AgentState {
     return this.#withOlderModels();
   }
 
-  setMode(modeId: string | undefined): LiveResponse {
-    this.currentModeId = modeId;
-    return { callback: "onMode", currentModeId: modeId, modes: this.modes };
+  setMode(modeId: unknown): LiveResponse {
+    this.currentModeId = sentBack(modeId);
+    return { callback: "onMode", currentModeId: this.currentModeId, modes: this.modes };
   }
 
   setPlan(update: Fields): LiveResponse {
@@ -163,15 +188,21 @@ export class AgentState {
   }
 
   setInfo({ title, updatedAt }: Fields): LiveResponse {
-    if (title !== undefined) this.title = textOf(title);
+    if (title !== undefined) this.title = nameOf(title);
     return {
       callback: "onSessionInfo",
-      ...given({ title: this.title, updatedAt: textOf(updatedAt) }),
+      ...given({ title: this.title, updatedAt: nameOf(updatedAt) }),
     };
   }
 
   setUsage({ used, size, cost }: Fields): LiveResponse {
-    this.usage = { used: numberOf(used) ?? 0, size: numberOf(size) ?? 0, ...(cost != null && { cost }) };
+    const { amount, currency } = fieldsOf(cost);
+    const price = given({ amount: numberOf(amount), currency: nameOf(currency) });
+    this.usage = {
+      used: numberOf(used) ?? 0,
+      size: numberOf(size) ?? 0,
+      ...(Object.keys(price).length > 0 && { cost: price }),
+    };
     return { callback: "onUsage", ...this.usage };
   }
 

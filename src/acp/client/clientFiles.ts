@@ -1,72 +1,95 @@
-import { randomUUID } from "node:crypto";
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import type { Action } from "../../permissions/action.js";
 import { confined } from "./confined.js";
-import { unifiedDiff } from "./contentText.js";
+import { readConfined, writeConfined } from "./confinedFile.js";
+import { diffText, isShownWhole } from "./contentText.js";
 import { type Fields, numberOf, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 
+/** Throws where the user, a rule or the policy rejects it. */
+type Allow = (action: Action) => Promise<void>;
+
 const maxFileBytes = 10 * 1024 * 1024;
+const maxShownChars = 200;
 const invalid = (message: string) => new RpcError(errorCode.invalidParams, message);
+
+function failure(error: unknown, shown: string): Error {
+  if (error instanceof RpcError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return new RpcError(errorCode.notFound, `Resource not found: ${shown}`);
+  return invalid(`${shown} cannot be used (${code ?? "unknown reason"})`);
+}
 
 /** The text of a file, or why an agent cannot have it. */
 async function textIn(file: string, shown: string): Promise<string> {
-  const found = await stat(file).catch(() => undefined);
-  if (!found) throw new RpcError(errorCode.notFound, `Resource not found: ${shown}`);
-  if (!found.isFile()) throw invalid(`${shown} is not a file`);
-  if (found.size > maxFileBytes) throw invalid(`${shown} is larger than 10 MB`);
+  const bytes = await readConfined(file, maxFileBytes).catch(error => {
+    throw failure(error, shown);
+  });
+  if (bytes === undefined) throw invalid(`${shown} is not a file`);
+  if (bytes.length > maxFileBytes) throw invalid(`${shown} is larger than 10 MB`);
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(file));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw invalid(`${shown} is not UTF-8 text`);
   }
 }
 
-/** `line` counts from 1; what is past the end is empty. */
-export function partOf(text: string, line: number | undefined, limit: number | undefined): string {
-  if (line === undefined && limit === undefined) return text;
-  const lines = text.split(/(?<=\n)/);
-  const from = Math.max(1, line ?? 1) - 1;
-  return lines.slice(from, limit === undefined ? undefined : from + Math.max(0, limit)).join("");
+/** Where the `count`-th line from `start` ends. */
+function afterLines(text: string, start: number, count: number): number {
+  let at = start;
+  for (let line = 0; line < count && at < text.length; line++) {
+    const end = text.indexOf("\n", at);
+    at = end < 0 ? text.length : end + 1;
+  }
+  return at;
 }
 
-export async function readTextFile(folder: string, params: Fields): Promise<{ content: string }> {
-  const file = await confined(folder, params.path);
-  const text = await textIn(file, String(params.path));
+/** `line` counts from 1; what is past the end is empty. */
+export function partOf(text: string, line: number | undefined, limit: number | undefined): string {
+  const from = afterLines(text, 0, Math.max(1, line ?? 1) - 1);
+  return text.slice(from, limit === undefined ? undefined : afterLines(text, from, Math.max(0, limit)));
+}
+
+export async function readTextFile(
+  folder: string,
+  params: Fields,
+  allow: Allow,
+): Promise<{ content: string }> {
+  await confined(folder, params.path);
+  const path = textOf(params.path) ?? "";
+  await allow({ kind: "read", title: path.slice(0, maxShownChars), paths: [path] });
+  // Much may have changed while somebody thought about it.
+  const text = await textIn(await confined(folder, params.path), path.slice(0, maxShownChars));
   return { content: partOf(text, numberOf(params.line), numberOf(params.limit)) };
 }
 
-/** `allow` throws where the user, a rule or the policy rejects it. */
-export async function writeTextFile(
-  folder: string,
-  params: Fields,
-  allow: (action: Action) => Promise<void>,
-): Promise<object> {
+export async function writeTextFile(folder: string, params: Fields, allow: Allow): Promise<object> {
   const content = textOf(params.content);
   if (content === undefined) throw invalid("content must be a string");
-  const path = String(params.path);
-  const before = await textIn(await confined(folder, params.path), path).catch(error => {
+  if (content.length > maxFileBytes) throw invalid("content is larger than 10 MB");
+  const target = await confined(folder, params.path);
+  const path = textOf(params.path) ?? "";
+  const shown = path.slice(0, maxShownChars);
+  const before = await textIn(target, shown).catch(error => {
     if (error instanceof RpcError && error.code === errorCode.notFound) return null;
     throw error;
   });
-  const diff = unifiedDiff({ path, oldText: before, newText: content });
-  await allow({ kind: "edit", title: path, paths: [path], diff });
-  // Much may have changed while somebody thought about it.
+  const diffs = [{ path, oldText: before, newText: content }];
+  await allow({
+    kind: "edit",
+    title: shown,
+    // Where a link leads is what is changed.
+    paths: [...new Set([path, target])],
+    diff: diffText(diffs),
+    ...(!isShownWhole(diffs) && { unclear: "Its difference is too long to be shown." }),
+  });
   const file = await confined(folder, params.path);
-  await mkdir(dirname(file), { recursive: true });
-  const draft = `${file}.${randomUUID()}.tmp`;
+  if (file !== target) throw invalid(`${shown} has changed meanwhile`);
   try {
-    await writeFile(draft, content, { flag: "wx" });
-    const known = await stat(file).catch(() => undefined);
-    if (known) await chmod(draft, known.mode);
-    await rename(draft, file);
+    await writeConfined(file, content);
   } catch (error) {
-    await rm(draft, { force: true });
-    throw new RpcError(
-      errorCode.internal,
-      `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`,
-    );
+    if (error instanceof RpcError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new RpcError(errorCode.internal, `${shown} cannot be written (${code ?? "unknown reason"})`);
   }
   return {};
 }

@@ -1,5 +1,6 @@
 import type { Action } from "../../permissions/action.js";
 import type { Approvals, Asker } from "../../permissions/approvals.js";
+import { maxWaiting } from "./agentPermissions.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { readTextFile, writeTextFile } from "./clientFiles.js";
 import { ClientTerminals } from "./clientTerminals.js";
@@ -27,6 +28,8 @@ export class ClientMethods {
   readonly #terminals: ClientTerminals;
   /** Terminals whose output is about to be told. */
   readonly #wrote = new Set<string>();
+  /** Requests that have no answer yet. */
+  #waiting = 0;
 
   constructor(options: ClientMethodsOptions) {
     this.#options = options;
@@ -46,7 +49,8 @@ export class ClientMethods {
     const { settings, workingDirectory: folder } = this.#options;
     if (settings.clientTerminal && method.startsWith("terminal/"))
       return this.#terminals.answer(method, params);
-    if (settings.clientFs && method === "fs/read_text_file") return readTextFile(folder, params);
+    if (settings.clientFs && method === "fs/read_text_file")
+      return readTextFile(folder, params, action => this.#allow(action));
     if (settings.clientFs && method === "fs/write_text_file")
       return writeTextFile(folder, params, action => this.#allow(action));
     throw new RpcError(errorCode.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
@@ -59,7 +63,10 @@ export class ClientMethods {
   /** What the portal does itself for the agent needs the same permission. */
   async #allow(action: Action): Promise<void> {
     const { approvals, asker, say } = this.#options;
-    const { allowed, by, reason } = await approvals.permission(asker, action);
+    if (this.#waiting >= maxWaiting)
+      throw new RpcError(errorCode.internal, `At most ${maxWaiting} requests can wait for the user`);
+    this.#waiting++;
+    const { allowed, by, reason } = await approvals.permission(asker, action).finally(() => this.#waiting--);
     if (by === "user" && reason !== undefined) say(reason);
     if (!allowed) throw new RpcError(errorCode.internal, "Rejected by the user");
   }

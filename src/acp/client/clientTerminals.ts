@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { Action } from "../../permissions/action.js";
 import { confined } from "./confined.js";
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.js";
-import { shellLine } from "./permissionRequest.js";
+import { type Fields, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 import { TailBuffer } from "./tailBuffer.js";
+import { start, type TerminalRequest, terminalAction, terminalRequestOf } from "./terminalRequest.js";
 
 export interface ClientTerminalsOptions {
   folder: string;
@@ -28,7 +28,6 @@ interface Terminal {
   exited: Promise<ExitStatus>;
 }
 
-const maxOutputBytes = 1024 * 1024;
 const maxTerminals = 20;
 const killAfterMs = 2000;
 
@@ -38,6 +37,7 @@ export class ClientTerminals {
   readonly #terminals = new Map<string, Terminal>();
   /** What released terminals have written, as tool blocks show it; the latest last. */
   readonly #released = new Map<string, string>();
+  #ended = false;
 
   constructor(options: ClientTerminalsOptions) {
     this.#options = options;
@@ -71,35 +71,31 @@ export class ClientTerminals {
   }
 
   endAll(): void {
+    this.#ended = true;
     for (const [id, terminal] of this.#terminals) this.#release(id, terminal);
   }
 
   async #create(params: Fields): Promise<object> {
-    const command = textOf(params.command);
-    if (!command) throw new RpcError(errorCode.invalidParams, "command must be a string");
-    const args = listOf(params.args).map(String);
+    const asked = terminalRequestOf(params);
     const { folder, allow } = this.#options;
-    await confined(folder, params.cwd ?? folder);
-    const line = shellLine([command, ...args]);
-    await allow({ kind: "execute", title: line, command: line });
+    const named = asked.cwd ?? folder;
+    const isSame = (await confined(folder, named)) === (await confined(folder, folder));
+    await allow(terminalAction(asked, isSame));
+    // Much may have changed while somebody thought about it.
+    const cwd = await confined(folder, named);
+    if (this.#ended) throw new RpcError(errorCode.notFound, "Session not found");
     if (this.#terminals.size >= maxTerminals)
       throw new RpcError(errorCode.internal, `At most ${maxTerminals} terminals can be open`);
-    const cwd = await confined(folder, params.cwd ?? folder);
     const id = randomUUID();
-    this.#terminals.set(id, this.#run(id, command, args, cwd, params));
+    this.#terminals.set(id, this.#run(id, asked, cwd));
     return { terminalId: id };
   }
 
-  #run(id: string, command: string, args: string[], cwd: string, params: Fields): Terminal {
-    const variables = listOf(params.env).map(item => [fieldsOf(item).name, fieldsOf(item).value]);
-    const limit = numberOf(params.outputByteLimit) ?? maxOutputBytes;
-    const output = new TailBuffer(Math.max(0, Math.min(limit, maxOutputBytes)));
-    const child = spawn(command, args, {
+  #run(id: string, { command, args, env, outputBytes }: TerminalRequest, cwd: string): Terminal {
+    const output = new TailBuffer(outputBytes);
+    const child = start(command, args, {
       cwd,
-      env: { ...this.#options.env, ...Object.fromEntries(variables) },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: process.platform !== "win32",
-      windowsHide: true,
+      env: { ...this.#options.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
     });
     const keep = (chunk: Buffer) => {
       output.push(chunk);

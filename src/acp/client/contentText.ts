@@ -1,11 +1,23 @@
-import { fieldsOf, listOf, textOf } from "./fields.js";
+import { type Fields, fieldsOf, listOf, textOf } from "./fields.js";
 
 /** A block or a result longer than this is cut: nobody reads it, and pages could not show it. */
 export const maxTextChars = 1_000_000;
 const truncated = "\n… truncated";
+/** Of the differences of one tool call: the lines of more would take too long to compare. */
+export const maxDiffChars = 300_000;
+/** Longer overlaps of two outputs are not looked for. */
+const maxOverlapChars = 100_000;
+/** Beyond this JSON is written on one line: indented it could be a hundred times as long. */
+const maxIndentedChars = 20_000;
 
 export function cut(text: string): string {
   return text.length > maxTextChars ? text.slice(0, maxTextChars) + truncated : text;
+}
+
+/** Foreign JSON for people to read. */
+export function jsonText(value: unknown): string {
+  const plain = JSON.stringify(value) ?? "";
+  return plain.length > maxIndentedChars ? cut(plain) : JSON.stringify(value, undefined, 2);
 }
 
 /** A content block of the protocol as text. */
@@ -49,13 +61,42 @@ export function diffsOf(content: unknown): Diff[] {
 
 /** The content of a tool call as text; terminals are looked up. */
 export function toolText(content: unknown, terminalText: (terminalId: string) => string): string {
-  const parts = listOf(content).map(item => {
+  let chars = 0;
+  const shown = listOf(content).map(item => {
     const fields = fieldsOf(item);
-    if (fields.type === "diff") return diffsOf([item]).map(unifiedDiff).join("");
-    if (fields.type === "terminal") return terminalText(textOf(fields.terminalId) ?? "");
-    return blockText(fields.type === "content" ? fields.content : item);
+    if (chars > maxTextChars) return "";
+    const text = partText(fields, terminalText);
+    chars += text.length;
+    return text;
   });
-  return cut(parts.filter(part => part !== "").join("\n"));
+  return cut(shown.filter(part => part !== "").join("\n"));
+}
+
+function partText(part: Fields, terminalText: (terminalId: string) => string): string {
+  if (part.type === "diff") return diffText(diffsOf([part]));
+  if (part.type === "terminal") return terminalText(textOf(part.terminalId) ?? "");
+  return blockText(part.type === "content" ? part.content : part);
+}
+
+/** Whether `diffText` shows all of them. */
+export function isShownWhole(diffs: readonly Diff[]): boolean {
+  return charsOf(diffs) <= maxDiffChars;
+}
+
+function charsOf(diffs: readonly Diff[]): number {
+  return diffs.reduce((sum, { oldText, newText }) => sum + (oldText?.length ?? 0) + newText.length, 0);
+}
+
+/** Differences as people read them; those that are too long are only named. */
+export function diffText(diffs: readonly Diff[]): string {
+  let room = maxDiffChars;
+  return diffs
+    .map(diff => {
+      const chars = charsOf([diff]);
+      room -= chars;
+      return room >= 0 ? unifiedDiff(diff) : `+++ ${diff.path}\n… ${chars} characters are not compared\n`;
+    })
+    .join("");
 }
 
 const contextLines = 3;
@@ -98,7 +139,7 @@ export function deltaOf(before: string, after: string): string {
 
 /** The length of the longest end of `before` that is a beginning of `after`, in linear time. */
 function overlap(before: string, after: string): number {
-  const length = Math.min(before.length, after.length);
+  const length = Math.min(before.length, after.length, maxOverlapChars);
   const pattern = after.slice(0, length);
   const failure = new Int32Array(length);
   for (let i = 1, k = 0; i < length; i++) {
@@ -107,14 +148,11 @@ function overlap(before: string, after: string): number {
     failure[i] = k;
   }
   let matched = 0;
-  for (const char of codeUnits(before.slice(before.length - length))) {
+  for (let at = before.length - length; at < before.length; at++) {
+    const char = before[at];
     while (matched > 0 && (matched === length || char !== pattern[matched]))
       matched = failure[matched - 1] ?? 0;
     if (char === pattern[matched]) matched++;
   }
   return matched;
-}
-
-function* codeUnits(text: string): Generator<string> {
-  for (let i = 0; i < text.length; i++) yield text.charAt(i);
 }

@@ -1,18 +1,24 @@
 const maxHeld = 500;
+/** Of all that are held, as their messages were long. */
+const maxHeldChars = 8 * 1024 * 1024;
 const maxAgeMs = 60_000;
 
 /** Updates for sessions that are not known yet: agents send some before they have answered `session/new`. */
 export class HeldUpdates<T> {
-  #held: { sessionId: string; update: T; atMs: number }[] = [];
+  #held: { sessionId: string; update: T; chars: number; atMs: number }[] = [];
+  #chars = 0;
   /** Sessions that are over: what still comes of them is of no use to whoever loads them again. */
   readonly #over = new Set<string>();
 
-  hold(sessionId: string, update: T): void {
+  hold(sessionId: string, update: T, chars: number): void {
     if (this.#over.has(sessionId)) return;
     const atMs = performance.now();
-    this.#held = this.#held.filter(held => atMs - held.atMs < maxAgeMs);
-    this.#held.push({ sessionId, update, atMs });
-    if (this.#held.length > maxHeld) this.#held.shift();
+    this.#held.push({ sessionId, update, chars, atMs });
+    this.#chars += chars;
+    for (let [oldest] = this.#held; oldest && this.#isTooMuch(oldest.atMs, atMs); [oldest] = this.#held) {
+      this.#held.shift();
+      this.#chars -= oldest.chars;
+    }
   }
 
   /** Those of a session that is known now, in their order. */
@@ -30,7 +36,12 @@ export class HeldUpdates<T> {
     if (this.#over.size > maxHeld && oldest !== undefined) this.#over.delete(oldest);
   }
 
+  #isTooMuch(oldestAtMs: number, nowMs: number): boolean {
+    return this.#held.length > maxHeld || this.#chars > maxHeldChars || nowMs - oldestAtMs > maxAgeMs;
+  }
+
   #drop(sessionId: string): void {
     this.#held = this.#held.filter(held => held.sessionId !== sessionId);
+    this.#chars = this.#held.reduce((sum, { chars }) => sum + chars, 0);
   }
 }

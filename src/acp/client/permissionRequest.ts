@@ -1,19 +1,12 @@
-import type { Action } from "../../permissions/action.js";
 import type { PermissionOption } from "../../permissions/settlement.js";
 import { jobToolNames } from "../../sessions/jobTools.js";
-import { diffsOf, unifiedDiff } from "./contentText.js";
 import { type Fields, fieldsOf, given, listOf, textOf } from "./fields.js";
-import { locationsOf, toolNameOf } from "./toolStream.js";
 
-/** An agent's request for permission, as the portal decides about it. */
-export interface PermissionRequest {
-  toolCall: Fields;
-  action: Action;
-  options: PermissionOption[];
-}
-
-const actionKinds = ["execute", "edit", "delete", "move", "read", "search", "fetch", "other"] as const;
-const maxTitleChars = 500;
+/** A card has room for a few; the protocol knows four kinds. */
+const maxOptions = 20;
+const maxOptionIdChars = 500;
+const maxOptionNameChars = 200;
+const maxOptionKindChars = 50;
 
 /** The answer on the wire: no other form is valid. */
 export function outcomeOf(optionId: string | undefined): object {
@@ -22,82 +15,53 @@ export function outcomeOf(optionId: string | undefined): object {
   };
 }
 
-export function permissionRequestOf(params: Fields): PermissionRequest {
-  // An older description of the protocol has the title beside the options.
-  const toolCall: Fields = { ...given({ title: params.title }), ...fieldsOf(params.toolCall) };
-  const title = (textOf(toolCall.title) ?? textOf(toolCall.name) ?? "Permission").slice(0, maxTitleChars);
-  const kind = actionKinds.find(known => known === toolCall.kind) ?? "other";
-  const input = fieldsOf(toolCall.rawInput);
-  const action = {
-    kind,
-    title,
-    ...given({
-      intention: textOf(params.description) ?? textOf(input.description),
-      command: kind === "execute" ? commandOf(input, title) : undefined,
-      paths: pathsOf(toolCall, input),
-      diff: diffOf(toolCall, input),
-      url: kind === "fetch" ? (textOf(input.url) ?? title) : undefined,
-      tool: kind === "other" ? toolNameOf(toolCall) : undefined,
-      arguments: kind === "other" ? toolCall.rawInput : undefined,
-      // Copilot calls it a read even when it is a write.
-      outside: /\boutside\b/i.test(title) && kind !== "execute" ? (true as const) : undefined,
-    }),
-  };
-  return { toolCall, action, options: optionsOf(params.options) };
+/** The call that an agent asks about. An older description of the protocol has the title beside the options. */
+export function toolCallOf(params: Fields): Fields {
+  return { ...given({ title: params.title }), ...fieldsOf(params.toolCall) };
 }
 
+/** What the agent offers to choose from. An id that stands for two answers is no answer to either. */
+export function optionsOf(options: unknown): PermissionOption[] {
+  const offered = listOf(options)
+    .slice(0, maxOptions)
+    .flatMap(item => {
+      const { optionId, id, kind, name } = fieldsOf(item);
+      const known = textOf(optionId) ?? textOf(id);
+      if (known === undefined || known.length > maxOptionIdChars) return [];
+      return [
+        {
+          optionId: known,
+          kind: (textOf(kind) ?? "").slice(0, maxOptionKindChars),
+          name: (textOf(name) ?? known).slice(0, maxOptionNameChars),
+        },
+      ];
+    });
+  return offered.filter(({ optionId }) => offered.filter(other => other.optionId === optionId).length === 1);
+}
+
+const jobToolCallFields = ["toolCallId", "title", "name", "kind", "status", "rawInput", "_meta"];
+
 /**
- * Job tools need nobody's permission. A title may be the model's own words, so everything else has to fit too; a bare
- * name counts only where the session has the tools.
+ * Whether a request is one to report to the portal itself, which needs nobody's permission. Everything has to fit: the
+ * agent has listed the tools at their secret address (`hasListed`), the name is one of this server, and the input is
+ * the one text that the tools take. A bare name may be that of anybody's tool.
  */
-export function isJobTool({ name, title, kind, rawInput }: Fields, hasJobTools: boolean): boolean {
-  if (kind !== undefined && kind !== "other") return false;
-  if (Object.keys(fieldsOf(rawInput)).some(key => key !== "argument")) return false;
-  const shown = textOf(name) ?? textOf(title) ?? "";
-  return jobToolNames.some(tool => (hasJobTools && shown === tool) || prefixed(tool).test(shown));
+export function isJobTool(toolCall: Fields, announced: readonly Fields[], hasListed: boolean): boolean {
+  const shown = textOf(toolCall.name) ?? textOf(toolCall.title) ?? "";
+  if (!hasListed || shown.length > maxOptionNameChars) return false;
+  if (!jobToolNames.some(tool => prefixed(tool).test(shown))) return false;
+  return fitsJobTool(toolCall, 1) && announced.every(call => fitsJobTool(call, 0));
+}
+
+/** An announcement may come before the input is known. */
+function fitsJobTool(call: Fields, minInputs: 0 | 1): boolean {
+  const isKnown = Object.keys(call).every(field => jobToolCallFields.includes(field));
+  const input = fieldsOf(call.rawInput);
+  const inputs = Object.keys(input).length;
+  const isReport = inputs === 1 && typeof input.argument === "string";
+  return isKnown && (call.kind ?? "other") === "other" && (isReport || (inputs === 0 && minInputs === 0));
 }
 
 function prefixed(tool: string): RegExp {
   return new RegExp(`^(?:mcp[-_.:/]+)?portal[-_]jobs[-_.:/ ]+${tool}$|^${tool} \\(portal-jobs[^)]*\\)$`);
-}
-
-function optionsOf(options: unknown): PermissionOption[] {
-  return listOf(options).flatMap(item => {
-    const { optionId, id, kind, name } = fieldsOf(item);
-    const known = textOf(optionId) ?? textOf(id);
-    if (known === undefined) return [];
-    return [{ optionId: known, kind: textOf(kind) ?? "", name: textOf(name) ?? known }];
-  });
-}
-
-function commandOf({ command, commands }: Fields, title: string): string {
-  const lines = listOf(commands).filter(line => typeof line === "string");
-  if (typeof command === "string") return command;
-  if (Array.isArray(command)) return shellLine(command.map(String));
-  return lines.length > 0 ? lines.join("\n") : title;
-}
-
-/** `bash -lc SCRIPT` is the script; anything else is quoted, so that it is read as it runs. */
-export function shellLine(words: readonly string[]): string {
-  const [program = "", flag = "", script, ...rest] = words;
-  if (/(^|\/)(ba|z|da)?sh$/.test(program) && /^-l?c$/.test(flag) && script !== undefined && rest.length === 0)
-    return script;
-  return words
-    .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(" ");
-}
-
-function pathsOf(toolCall: Fields, input: Fields): string[] | undefined {
-  const named = [input.fileName, input.path, input.file_path, input.filePath].filter(
-    path => typeof path === "string",
-  );
-  const changed = diffsOf(toolCall.content).map(({ path }) => path);
-  const listed = listOf(input.paths).filter(path => typeof path === "string");
-  const paths = [...locationsOf(toolCall).map(({ path }) => path), ...named, ...changed, ...listed];
-  return paths.length > 0 ? [...new Set(paths)] : undefined;
-}
-
-function diffOf({ content }: Fields, input: Fields): string | undefined {
-  const diffs = diffsOf(content);
-  return diffs.length > 0 ? diffs.map(unifiedDiff).join("") : textOf(input.diff);
 }

@@ -1,4 +1,6 @@
+import { JsonError } from "../../base/json.js";
 import type { Log } from "../../log.js";
+import { parseMessage } from "../messageBounds.js";
 import { type Fields, fieldsOf, numberOf, textOf } from "./fields.js";
 
 /** An error as JSON-RPC carries it: the agent's, or ours to the agent. */
@@ -43,11 +45,19 @@ export interface RpcPeerOptions {
   write(line: string): void;
   /** Its value is the answer; an `RpcError` is sent as it is. */
   onRequest(method: string, params: Fields, signal: AbortSignal): Promise<unknown>;
-  onNotification(method: string, params: Fields): void;
+  /** `chars` is how long the message was. */
+  onNotification(method: string, params: Fields, chars: number): void;
   /** Sees every message that goes either way. */
   tap?(direction: Direction, line: string, message: Fields, about: About): void;
   log: Log;
 }
+
+/** No agent needs more answers at once; each waits for files, commands or people. */
+const maxAnswering = 200;
+const maxIdChars = 200;
+const maxErrorChars = 10_000;
+/** After so many lines about strange messages of one agent the log has enough of them. */
+const maxStrangeLogged = 20;
 
 type Done = (error: Error | undefined, result: unknown) => void;
 
@@ -59,6 +69,7 @@ export class RpcPeer {
   readonly #options: RpcPeerOptions;
   readonly #pending = new Map<unknown, { done: Done; about: NonNullable<About> }>();
   readonly #answering = new Map<unknown, AbortController>();
+  #strangeLogged = 0;
   #lastId = 0;
   #closed: NoAnswer | undefined;
 
@@ -100,23 +111,17 @@ export class RpcPeer {
     this.#send({ method, params }, undefined);
   }
 
-  /** One line of the other side. What is no message is left alone: agents print banners. */
+  /** One line of the other side. What is no message is left alone: agents print banners. Nothing in it is thrown on. */
   receive(line: string): void {
-    let message: Fields;
     try {
-      message = fieldsOf(JSON.parse(line));
-    } catch {
-      if (line.trim() !== "") this.#options.log.debug({ line: line.slice(0, 200) }, "not a message");
-      return;
-    }
-    const method = textOf(message.method);
-    if (method === undefined) this.#response(line, message);
-    else {
-      this.#options.tap?.("received", line, message, undefined);
-      const params = fieldsOf(message.params);
-      if ("id" in message) void this.#answer(message.id, method, params);
-      else if (method === "$/cancel_request") this.#answering.get(params.requestId ?? params.id)?.abort();
-      else this.#options.onNotification(method, params);
+      this.#take(line, fieldsOf(parseMessage(line)));
+    } catch (error) {
+      const isBanner = error instanceof JsonError && error.problem === "not-json";
+      if (isBanner && line.trim() === "") return;
+      this.#strange(
+        { line: line.slice(0, 200), chars: line.length, error: String(error) },
+        "a line is left out",
+      );
     }
   }
 
@@ -128,12 +133,33 @@ export class RpcPeer {
     for (const controller of this.#answering.values()) controller.abort();
   }
 
+  #take(line: string, message: Fields): void {
+    const method = textOf(message.method);
+    if (method === undefined) {
+      this.#response(line, message);
+      return;
+    }
+    this.#options.tap?.("received", line, message, undefined);
+    const params = fieldsOf(message.params);
+    if ("id" in message) {
+      this.#answer(message.id, method, params).catch(error =>
+        this.#strange({ error: String(error) }, "an answer cannot be sent"),
+      );
+    } else if (method === "$/cancel_request") this.#answering.get(params.requestId ?? params.id)?.abort();
+    else this.#options.onNotification(method, params, line.length);
+  }
+
+  #strange(what: object, message: string): void {
+    const level = this.#strangeLogged++ < maxStrangeLogged ? "info" : "trace";
+    this.#options.log[level](what, message);
+  }
+
   #response(line: string, message: Fields): void {
     if (!("id" in message) || !("result" in message || "error" in message)) return;
     const pending = this.#pending.get(message.id);
     this.#options.tap?.("received", line, message, pending?.about);
     if (!pending) {
-      this.#options.log.info({ id: message.id }, "a response that nobody waits for");
+      this.#strange({ line: line.slice(0, 200) }, "a response that nobody waits for");
       return;
     }
     if (message.error === undefined || message.error === null) {
@@ -141,16 +167,21 @@ export class RpcPeer {
       return;
     }
     const { code, message: text, data } = fieldsOf(message.error);
-    pending.done(
-      new RpcError(numberOf(code) ?? errorCode.internal, textOf(text) ?? "unknown error", data),
-      undefined,
-    );
+    const said = (textOf(text) ?? "unknown error").slice(0, maxErrorChars);
+    pending.done(new RpcError(numberOf(code) ?? errorCode.internal, said, data), undefined);
   }
 
   async #answer(id: unknown, method: string, params: Fields): Promise<void> {
+    const about = { method, params };
+    const refusal = this.#refusalOf(id);
+    if (refusal) {
+      this.#strange({ method: method.slice(0, 100) }, refusal.message);
+      const error = { code: errorCode.invalidRequest, message: refusal.message };
+      if (refusal.answer) this.#send({ id: refusal.id, error }, about);
+      return;
+    }
     const controller = new AbortController();
     this.#answering.set(id, controller);
-    const about = { method, params };
     try {
       const result = await this.#options.onRequest(method, params, controller.signal);
       this.#send({ id, result: result ?? null }, about);
@@ -160,8 +191,18 @@ export class RpcPeer {
       if (!(error instanceof RpcError)) this.#options.log.error({ err: error, method }, "cannot answer");
       this.#send({ id, error: { code, message, ...(data !== undefined && { data }) } }, about);
     } finally {
-      if (this.#answering.get(id) === controller) this.#answering.delete(id);
+      this.#answering.delete(id);
     }
+  }
+
+  /** Why a request is not even looked at. */
+  #refusalOf(id: unknown): { message: string; id?: unknown; answer: boolean } | undefined {
+    const isId = id === null || typeof id === "number" || (typeof id === "string" && id.length <= maxIdChars);
+    if (!isId) return { message: "An id is a short string or a number", id: null, answer: true };
+    // An answer would be taken for that of the first.
+    if (this.#answering.has(id)) return { message: "A request of this id is being answered", answer: false };
+    if (this.#answering.size < maxAnswering) return undefined;
+    return { message: `At most ${maxAnswering} requests are answered at once`, id, answer: true };
   }
 
   #send(content: object, about: About): void {

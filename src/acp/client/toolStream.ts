@@ -2,13 +2,26 @@ import type { SessionCallbacks, ToolEndDetails, ToolStartDetails } from "../../c
 import { BlockIds } from "../../sessions/blockIds.js";
 import { jobToolNames } from "../../sessions/jobTools.js";
 import { toolKinds } from "../toolKinds.js";
-import { cut, deltaOf, diffsOf, maxTextChars, toolText, unifiedDiff } from "./contentText.js";
+import {
+  cut,
+  deltaOf,
+  diffsOf,
+  diffText,
+  isShownWhole,
+  jsonText,
+  maxTextChars,
+  toolText,
+} from "./contentText.js";
 import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields.js";
+import type { Announcements } from "./requestedAction.js";
 
 interface Tool {
   /** Its id in the portal; the agent may use its own id again. */
   id: string;
   ended: boolean;
+  /** What the agent has said of it besides its requests for permission, oldest first. */
+  announced: Fields[];
+  isAnnouncedCut: boolean;
   content: unknown;
   rawInput: Fields;
   rawOutput: unknown;
@@ -30,6 +43,15 @@ const unfinishedMessages: Readonly<Record<Unfinished, string>> = {
 };
 
 const maxIdChars = 200;
+const maxNameChars = 1000;
+/** Pages show each; more than this at once is a flood. */
+const maxLocations = 1000;
+const maxRunning = 500;
+/** Tools that have ended are known by their ids for a while, so that what comes late about them is left out. */
+const maxKnown = 2000;
+/** Of one agent session: each id is remembered, so that none is used twice. */
+const maxStarted = 100_000;
+const maxAnnouncements = 20;
 
 /** The portal's own tools have agent-specific prefixes: `portal-jobs-x`, `mcp__portal-jobs__x`. */
 function jobToolIn(name: string): string | undefined {
@@ -38,7 +60,7 @@ function jobToolIn(name: string): string | undefined {
 }
 
 export function toolNameOf({ name, title, kind }: Fields): string {
-  const shown = textOf(name) || textOf(title) || textOf(kind) || "tool";
+  const shown = (textOf(name) || textOf(title) || textOf(kind) || "tool").slice(0, maxNameChars);
   return jobToolIn(shown) ?? shown;
 }
 
@@ -48,18 +70,32 @@ export function kindOf(kind: unknown): string | undefined {
 }
 
 export function locationsOf(update: Fields): { path: string; line?: number }[] {
-  return listOf(update.locations).flatMap(location => {
-    const { path, line } = fieldsOf(location);
-    const number = numberOf(line);
-    return typeof path === "string" ? [{ path, ...(number !== undefined && { line: number }) }] : [];
-  });
+  return listOf(update.locations)
+    .slice(0, maxLocations)
+    .flatMap(location => {
+      const { path, line } = fieldsOf(location);
+      const number = numberOf(line);
+      return typeof path === "string" ? [{ path, ...(number !== undefined && { line: number }) }] : [];
+    });
 }
 
 function argumentsOf(update: Fields): string {
   const { rawInput, title, kind } = update;
-  if (rawInput !== undefined && rawInput !== null) return cut(JSON.stringify(rawInput, undefined, 2));
+  if (rawInput !== undefined && rawInput !== null) return jsonText(rawInput);
   const paths = locationsOf(update).map(({ path }) => path);
-  return JSON.stringify({ title, kind, ...(paths.length > 0 && { locations: paths }) }, undefined, 2);
+  return jsonText({ title, kind, ...(paths.length > 0 && { locations: paths }) });
+}
+
+/** What a request for permission must not contradict; undefined when the update says nothing of that. */
+function announcementOf({ name, kind, locations, content, rawInput }: Fields): Fields | undefined {
+  const diffs = listOf(content).filter(item => fieldsOf(item).type === "diff");
+  const said = given({ name, kind, locations, rawInput, content: diffs.length > 0 ? diffs : undefined });
+  return Object.keys(said).length > 0 ? said : undefined;
+}
+
+function agentIdOf(toolCallId: unknown): string | undefined {
+  const id = typeof toolCallId === "number" ? String(toolCallId) : textOf(toolCallId);
+  return id?.slice(0, maxIdChars);
 }
 
 /** A link that an agent gives itself, as far as any is known to. */
@@ -85,6 +121,8 @@ export class ToolStream {
   readonly #ids: BlockIds;
   /** By the agent's id: the latest call of that id. */
   readonly #tools = new Map<string, Tool>();
+  #running = 0;
+  #started = 0;
 
   /** `tag` tells the ids of this agent session from those that the conversation had before. */
   constructor(callbacks: SessionCallbacks, terminalText: (terminalId: string) => string, tag: string) {
@@ -93,27 +131,43 @@ export class ToolStream {
     this.#ids = new BlockIds(tag);
   }
 
-  /** The portal's id of the agent's call. */
-  idOf(agentId: string): string | undefined {
-    return this.#tools.get(agentId.slice(0, maxIdChars))?.id;
-  }
-
   /** `tool_call`: a new call, unless one of this id runs. */
   announce(update: Fields, beforeStart: () => void): void {
-    const agentId = this.#agentId(update);
+    const agentId = agentIdOf(update.toolCallId);
     if (agentId === undefined) return;
     const known = this.#tools.get(agentId);
     if (known && !known.ended) this.#progress(known, update);
-    else this.#progress(this.#start(agentId, update, beforeStart), update);
+    else this.#begin(agentId, update, beforeStart);
+    this.#note(agentId, update);
   }
 
   /** `tool_call_update`: of a call that nobody announced it is the announcement. */
   update(update: Fields, beforeStart: () => void): void {
-    const agentId = this.#agentId(update);
+    const agentId = agentIdOf(update.toolCallId);
     if (agentId === undefined) return;
     const known = this.#tools.get(agentId);
     if (known?.ended) return;
-    this.#progress(known ?? this.#start(agentId, update, beforeStart), update);
+    if (known) this.#progress(known, update);
+    else this.#begin(agentId, update, beforeStart);
+    this.#note(agentId, update);
+  }
+
+  /** A request for permission: of a call that nobody announced it is the announcement, too. */
+  request(toolCall: Fields, beforeStart: () => void): string | undefined {
+    const agentId = agentIdOf(toolCall.toolCallId);
+    if (agentId === undefined) return undefined;
+    const known = this.#tools.get(agentId);
+    const { status: _, ...announcement } = toolCall;
+    if (!known) this.#begin(agentId, announcement, beforeStart);
+    else if (!known.ended) this.#progress(known, announcement);
+    return this.#tools.get(agentId)?.id;
+  }
+
+  /** What the agent has said of a call that runs. */
+  announcements(toolCallId: unknown): Announcements {
+    const tool = this.#tools.get(agentIdOf(toolCallId) ?? "");
+    if (tool) return { calls: tool.announced, isCut: tool.isAnnouncedCut };
+    return { calls: [], isCut: this.#running >= maxRunning };
   }
 
   /** A terminal that tools show has written more. */
@@ -134,15 +188,38 @@ export class ToolStream {
     }
   }
 
-  #agentId({ toolCallId }: Fields): string | undefined {
-    const id = typeof toolCallId === "number" ? String(toolCallId) : textOf(toolCallId);
-    return id?.slice(0, maxIdChars);
+  #begin(agentId: string, update: Fields, beforeStart: () => void): void {
+    if (this.#running >= maxRunning || this.#started >= maxStarted) return;
+    this.#started++;
+    beforeStart();
+    this.#progress(this.#start(agentId, update), update);
   }
 
-  #start(agentId: string, update: Fields, beforeStart: () => void): Tool {
-    beforeStart();
+  #note(agentId: string, update: Fields): void {
+    const tool = this.#tools.get(agentId);
+    const said = announcementOf(update);
+    if (!tool || tool.ended || !said) return;
+    if (tool.announced.length < maxAnnouncements) tool.announced.push(said);
+    else tool.isAnnouncedCut = true;
+  }
+
+  /** The oldest that has ended makes room; there are always fewer running than known. */
+  #makeRoom(): void {
+    if (this.#tools.size < maxKnown) return;
+    for (const [agentId, { ended }] of this.#tools) {
+      if (!ended) continue;
+      this.#tools.delete(agentId);
+      return;
+    }
+  }
+
+  #start(agentId: string, update: Fields): Tool {
+    this.#makeRoom();
+    this.#running++;
     const tool: Tool = {
       id: this.#ids.next(agentId),
+      announced: [],
+      isAnnouncedCut: false,
       ended: false,
       content: undefined,
       rawInput: fieldsOf(update.rawInput),
@@ -209,7 +286,7 @@ export class ToolStream {
     // A terminal may have written more since.
     const rendered = toolText(tool.content, this.#terminalText);
     const content = cut(rendered || textOf(output.content) || rawText(tool.rawOutput));
-    const detailed = cut(textOf(output.detailedContent) ?? diffsOf(tool.content).map(unifiedDiff).join(""));
+    const detailed = cut(textOf(output.detailedContent) ?? diffText(diffsOf(tool.content)));
     const detailedContent = detailed !== "" && detailed !== content ? detailed : undefined;
     this.#finish(tool, { content, ...given({ detailedContent }) }, undefined);
   }
@@ -228,23 +305,24 @@ export class ToolStream {
     interrupted?: true,
   ): void {
     const diffs = diffsOf(tool.content);
-    const small = JSON.stringify(diffs).length <= maxTextChars;
     const details: ToolEndDetails = given({
-      diffs: diffs.length > 0 && small ? diffs : undefined,
+      diffs: diffs.length > 0 && isShownWhole(diffs) ? diffs : undefined,
       exitCode: exitCodeOf(tool.rawOutput),
     });
     tool.ended = true;
+    this.#running--;
     this.#callbacks.onEndToolExecution(tool.id, result, error, interrupted, details);
     // Only its id is needed any more, and those of sub-agents that may still call.
     tool.content = tool.rawOutput = undefined;
     tool.rawInput = {};
+    tool.announced = [];
     tool.shown = "";
   }
 }
 
 function rawText(rawOutput: unknown): string {
   if (rawOutput === undefined || rawOutput === null) return "";
-  return textOf(rawOutput) ?? JSON.stringify(rawOutput, undefined, 2);
+  return textOf(rawOutput) ?? jsonText(rawOutput);
 }
 
 function exitCodeOf(rawOutput: unknown): number | undefined {

@@ -1,4 +1,4 @@
-import { fieldsOf, textOf } from "./fields.js";
+import { type Fields, fieldsOf, textOf } from "./fields.js";
 import type { About, Direction } from "./rpcPeer.js";
 
 /** One message as it went over the wire, apart from what is secret in it. */
@@ -25,16 +25,19 @@ export class SessionTraffic {
   #chars = 0;
   #dropped = 0;
 
+  get seen(): readonly Seen[] {
+    return this.#seen;
+  }
+
   /** How many older ones there were. */
   get dropped(): number {
     return this.#dropped;
   }
 
   add(...entries: readonly Seen[]): void {
-    for (const { line, ...entry } of entries) {
-      const kept = line.length > maxMessageChars ? stub(line) : line;
-      this.#seen.push({ ...entry, line: kept });
-      this.#chars += kept.length;
+    for (const entry of entries) {
+      this.#seen.push(entry);
+      this.#chars += entry.line.length;
     }
     while (this.#seen.length > maxMessages || this.#chars > maxTotalChars) {
       this.#chars -= this.#seen.shift()?.line.length ?? 0;
@@ -52,10 +55,15 @@ export class SessionTraffic {
   }
 }
 
-function stub(line: string): string {
-  const { method, id, params } = fieldsOf(JSON.parse(line));
-  const sessionId = fieldsOf(params).sessionId;
-  return JSON.stringify({ method, id, sessionId, tooLong: `${line.length} characters are not kept` });
+/** What stands in the place of a long message. */
+function stub({ method, id, params }: Fields, chars: number): string {
+  const sessionId = shortOf(fieldsOf(params).sessionId);
+  const tooLong = `${chars} characters are not kept`;
+  return JSON.stringify({ method: shortOf(method), id: shortOf(id), sessionId, tooLong });
+}
+
+function shortOf(value: unknown): string | number | undefined {
+  return typeof value === "number" ? value : textOf(value)?.slice(0, 200);
 }
 
 /** Environments and headers whole, addresses of job tools, and every value that is known to be secret. */
@@ -75,6 +83,7 @@ function hideValues(value: unknown): unknown {
   return Object.fromEntries(Object.keys(fieldsOf(value)).map(name => [name, censor]));
 }
 
+const maxHandshake = 10;
 const maxGeneral = 50;
 const maxUnknownSessions = 20;
 
@@ -85,13 +94,14 @@ export class ConnectionTraffic {
   #general: { id: unknown; seen: Seen }[] = [];
   readonly #sessions = new Map<string, SessionTraffic>();
   /** Sessions that nobody has adopted yet. */
-  readonly #early = new Map<string, Seen[]>();
+  readonly #early = new Map<string, SessionTraffic>();
 
-  record(direction: Direction, line: string, message: unknown, about: About): void {
-    const { id, method, params, result } = fieldsOf(message);
-    const seen = { atMs: Date.now(), direction, line };
+  record(direction: Direction, line: string, message: Fields, about: About): void {
+    const { id, method, params, result } = message;
+    const kept = line.length > maxMessageChars ? stub(message, line.length) : line;
+    const seen = { atMs: Date.now(), direction, line: kept };
     if (method === "initialize" || about?.method === "initialize") {
-      this.#handshake.push(seen);
+      if (this.#handshake.length < maxHandshake) this.#handshake.push(seen);
       return;
     }
     const named = [params, about?.params, result].map(part => textOf(fieldsOf(part).sessionId)).find(Boolean);
@@ -109,7 +119,7 @@ export class ConnectionTraffic {
   }
 
   adopt(agentSessionId: string, traffic: SessionTraffic): void {
-    traffic.add(...this.#handshake, ...(this.#early.get(agentSessionId) ?? []));
+    traffic.add(...this.#handshake, ...(this.#early.get(agentSessionId)?.seen ?? []));
     this.#early.delete(agentSessionId);
     this.#sessions.set(agentSessionId, traffic);
   }
@@ -119,8 +129,9 @@ export class ConnectionTraffic {
   }
 
   #keepEarly(agentSessionId: string, entries: Seen[]): void {
-    const early = this.#early.get(agentSessionId) ?? [];
-    if (early.length < maxMessages) this.#early.set(agentSessionId, [...early, ...entries]);
+    const early = this.#early.get(agentSessionId) ?? new SessionTraffic();
+    early.add(...entries);
+    this.#early.set(agentSessionId, early);
     const [oldest] = this.#early.keys();
     if (this.#early.size > maxUnknownSessions && oldest !== undefined) this.#early.delete(oldest);
   }

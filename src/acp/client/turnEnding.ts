@@ -22,11 +22,14 @@ const brokenOffEnding: Ending = {
   brokenOff: true,
 };
 
-const notices: Readonly<Record<string, string>> = {
-  max_tokens: "The answer was cut off: token limit reached.",
-  max_turn_requests: "The agent stopped: too many model requests in one turn.",
-  refusal: "The agent declined to continue.",
-};
+const notices = new Map(
+  Object.entries({
+    max_tokens: "The answer was cut off: token limit reached.",
+    max_turn_requests: "The agent stopped: too many model requests in one turn.",
+    refusal: "The agent declined to continue.",
+  }),
+);
+const maxReasonChars = 100;
 
 /** What the agent's answer to a prompt means. When the portal has cancelled, every answer means that. */
 export function endingOf(error: Error | undefined, result: Fields, cancelled: boolean): Ending {
@@ -34,10 +37,10 @@ export function endingOf(error: Error | undefined, result: Fields, cancelled: bo
   if (cancelled) return cancelledEnding;
   if (isCancelledError || result.stopReason === "cancelled") return brokenOffEnding;
   if (error) return { unfinished: "no_result", error };
-  const stopReason = textOf(result.stopReason);
+  const stopReason = textOf(result.stopReason)?.slice(0, maxReasonChars);
   if (stopReason === "end_turn") return { unfinished: "no_result", stopReason };
   const notice =
-    notices[stopReason ?? ""] ??
-    `The agent stopped for a reason that is not known here: ${JSON.stringify(result.stopReason ?? null)}.`;
+    notices.get(stopReason ?? "") ??
+    `The agent stopped for a reason that is not known here: ${JSON.stringify(result.stopReason ?? null).slice(0, maxReasonChars)}.`;
   return { unfinished: "no_result", notice, ...(stopReason !== undefined && { stopReason }) };
 }

@@ -1,8 +1,9 @@
 import type { NoticeLevel, SessionCallbacks } from "../../copilotSession.js";
 import type { LiveResponse } from "../../liveResponse.js";
 import type { AgentState } from "./agentState.js";
-import { blockText } from "./contentText.js";
+import { blockText, cut } from "./contentText.js";
 import { type Fields, textOf } from "./fields.js";
+import type { Announcements } from "./requestedAction.js";
 import { TextStream } from "./textStream.js";
 import { ToolStream, type Unfinished } from "./toolStream.js";
 
@@ -22,11 +23,14 @@ type Phase = "outside" | "turn" | "replay" | "hidden";
 
 const levels: readonly NoticeLevel[] = ["info", "warning", "error"];
 
-const compactionStates: Readonly<Record<string, string>> = {
-  completed: "was",
-  failed: "could not be",
-  cancelled: "was not",
-};
+const compactionStates = new Map(
+  Object.entries({
+    completed: "was",
+    failed: "could not be",
+    cancelled: "was not",
+  }),
+);
+const maxNoticeChars = 2000;
 
 /** Turns what an agent sends about a session into callbacks. It calls nobody else, and nothing it gets can stop it. */
 export class UpdateMapper {
@@ -84,10 +88,12 @@ export class UpdateMapper {
 
   /** The portal's id of a tool that asks for permission; a tool that nobody announced is announced by that. */
   toolFor(toolCall: Fields): string | undefined {
-    if (this.#phase === "hidden") return undefined;
-    const { status: _, ...announcement } = toolCall;
-    this.#tools.update(announcement, () => this.#text.end());
-    return this.#tools.idOf(String(toolCall.toolCallId));
+    return this.#phase === "hidden" ? undefined : this.#tools.request(toolCall, () => this.#text.end());
+  }
+
+  /** What the agent has said of a call before it asks about it. */
+  announcements(toolCallId: unknown): Announcements {
+    return this.#tools.announcements(toolCallId);
   }
 
   terminalChanged(terminalId: string): void {
@@ -106,7 +112,7 @@ export class UpdateMapper {
         this.#chunk("message", update);
         break;
       case "user_message_chunk":
-        if (this.#phase === "replay") this.#userText += blockText(update.content);
+        if (this.#phase === "replay") this.#userText = cut(this.#userText + blockText(update.content));
         break;
       case "tool_call":
         this.#errorText = undefined;
@@ -162,22 +168,23 @@ export class UpdateMapper {
 
   #notice({ severity, title, description, message, text }: Fields): void {
     const level = levels.find(known => known === severity) ?? "info";
-    const more = textOf(description) ?? textOf(text) ?? textOf(message);
-    const line = textOf(title) ?? more ?? "";
+    const more = (textOf(description) ?? textOf(text) ?? textOf(message))?.slice(0, maxNoticeChars);
+    const line = textOf(title)?.slice(0, maxNoticeChars) ?? more ?? "";
     if (line !== "") this.#callbacks.onNotice?.(level, line, more === line ? undefined : more);
   }
 
   /** Told once when it begins and once when it has ended; the summary itself is the agent's own. */
   #compaction(type: string, { status }: Fields): void {
     if (type === "compaction_summary_chunk") return;
-    const state = compactionStates[textOf(status) ?? ""] ?? "is being";
+    const state = compactionStates.get(textOf(status) ?? "") ?? "is being";
     this.#callbacks.onNotice?.("info", `Conversation ${state} summarised`);
   }
 
   #unknown(type: string): void {
+    type = type.slice(0, 100);
     if (this.#unknownTypes.has(type) || this.#unknownTypes.size >= 100) return;
     this.#unknownTypes.add(type);
-    this.#options.unknown(type.slice(0, 100));
+    this.#options.unknown(type);
   }
 
   #end(unfinished: Unfinished): void {

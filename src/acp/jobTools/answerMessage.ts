@@ -11,6 +11,7 @@ import {
   jobToolNames,
   jobTools,
 } from "../../sessions/jobTools.js";
+import { parseMessage } from "../messageBounds.js";
 
 export const serverName = "portal-jobs";
 
@@ -33,6 +34,10 @@ export interface MessageAnswer {
 
 type Fields = Readonly<Record<string, unknown>>;
 type Outcome = { result: object } | { error: { code: number; message: string } };
+
+/** What an agent reports is a reason or the path of a document. */
+const maxArgumentChars = 200_000;
+const maxIdChars = 200;
 
 const accepted: MessageAnswer = { status: 202 };
 
@@ -57,7 +62,7 @@ function refuse(code: number, message: string): MessageAnswer {
 
 function parsed(text: string): { message: unknown } | undefined {
   try {
-    return { message: JSON.parse(text) };
+    return { message: parseMessage(text) };
   } catch {
     return undefined;
   }
@@ -76,10 +81,12 @@ function initialize({ protocolVersion: wanted }: Fields): Outcome {
 
 function callTool({ name, arguments: given }: Fields, observer: JobToolObserver): Outcome {
   const tool = jobToolNames.find(known => known === name);
-  if (tool === undefined)
-    return failure(ErrorCode.InvalidParams, `Unknown tool: ${String(name).slice(0, 100)}`);
+  if (tool === undefined) {
+    const shown = typeof name === "string" ? name.slice(0, 100) : `a ${typeof name}`;
+    return failure(ErrorCode.InvalidParams, `Unknown tool: ${shown}`);
+  }
   const argument = jobToolArgument(given);
-  if (argument === undefined)
+  if (argument === undefined || argument.length > maxArgumentChars)
     return { result: { content: [{ type: "text", text: badArgument }], isError: true } };
   observer.called({ name: tool, argument });
   return { result: { content: [{ type: "text", text: argument }] } };
@@ -110,7 +117,7 @@ export function answerMessage(text: string, observer: JobToolObserver): MessageA
   if (method === undefined && ("result" in rest || "error" in rest)) return accepted;
   if (typeof method !== "string") return refuse(ErrorCode.InvalidRequest, "The message has no method");
   if (id === undefined) return accepted;
-  if (typeof id !== "string" && typeof id !== "number")
-    return refuse(ErrorCode.InvalidRequest, "An id is a string or a number");
+  if (typeof id !== "number" && (typeof id !== "string" || id.length > maxIdChars))
+    return refuse(ErrorCode.InvalidRequest, "An id is a short string or a number");
   return { status: 200, body: { jsonrpc, id, ...outcomeOf(method, fieldsOf(params), observer) } };
 }

@@ -1,0 +1,226 @@
+import { diffsOf, maxDiffChars } from "./contentText.js";
+import { type Fields, fieldsOf, listOf } from "./fields.js";
+
+/** Everything that a tool call says it would run or touch. */
+export interface CallReading {
+  readonly commands: readonly string[];
+  readonly paths: readonly string[];
+  /** Where it would run, as the agent names it. */
+  readonly folders: readonly string[];
+  /** Why it cannot be known what it would do. */
+  readonly problem?: string | undefined;
+}
+
+type FileKind = "edit" | "delete" | "move" | "read" | "search";
+export type JudgedKind = "execute" | FileKind;
+
+/** Agents write one name in many ways: `file_path`, `filePath`, `-A`. */
+const plainName = (name: string) => name.toLowerCase().replace(/[_-]/g, "");
+const names = (list: string) => new Set(list.split(/\s+/));
+
+const callFields = names("toolcallid title name kind status content locations rawinput rawoutput meta");
+/** They change nothing of what runs. */
+const words = names("description intention explanation reason purpose");
+const settings = names(
+  `timeout timeoutms timeoutsec timeoutseconds initialwait maxoutputlength runinbackground isbackground background`,
+);
+const workingFolders = names("cwd workdir workingdir workingdirectory");
+const pathFields = names(
+  `path paths file files filename filenames filepath filepaths absolutepath targetfile notebookpath from to source
+   target destination dest src dst oldpath newpath oldname newname newfilename newfilepath sourcepath targetpath
+   destinationpath directory dir folder`,
+);
+const ranges = names("offset limit line lines startline endline viewrange headlimit maxresults");
+const searchSettings = names("outputmode a b c n i multiline type casesensitive");
+const patterns = names("pattern query regex glob include");
+const newTexts = names(
+  "content contents filetext text oldstr newstr oldstring newstring oldtext newtext insertline replaceall",
+);
+const diffFields = names("diff patch patchtext");
+
+const contentTypes = ["content", "diff", "terminal"];
+const maxPaths = 200;
+
+const isPlain = (value: unknown) =>
+  typeof value !== "object" || (Array.isArray(value) && value.every(item => typeof item === "number"));
+
+/** A list may be longer than a call can have arguments. */
+function addAll(list: string[], items: readonly string[]): void {
+  for (const item of items) list.push(item);
+}
+
+/** The files that a difference or a patch names in its own lines. */
+function pathsInDiff(diff: string): string[] {
+  const headers = /^(?:\+\+\+|---|rename (?:from|to)|copy (?:from|to)|\*\*\* (?:\w+ File|Move to):) ?(.*)$/gm;
+  return [...diff.matchAll(headers)]
+    .map(([, path = ""]) => path.replace(/\t.*$/, "").trim().replace(/^"|"$/g, ""))
+    .map(path => path.replace(/^[ab]\/(?=.)/, ""))
+    .filter(path => path !== "" && path !== "/dev/null" && path !== "dev/null");
+}
+
+/** A pattern that names files could lead out as a path does. */
+const leadsOut = (pattern: string) =>
+  /^[/~\\]|^[a-z]:|(^|[\\/{,])\.\.([\\/},]|$)|^[a-z][a-z0-9+.-]+:\/\//i.test(pattern);
+
+const notKnown = (name: string) =>
+  `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`;
+
+/** Reads the fields of one call to the end; the first that cannot be understood is its problem. */
+class Reader implements CallReading {
+  readonly commands: string[] = [];
+  readonly paths: string[] = [];
+  readonly folders: string[] = [];
+  problem: string | undefined;
+  readonly #kind: JudgedKind;
+  readonly #inDiffs: string[] = [];
+
+  constructor(kind: JudgedKind) {
+    this.#kind = kind;
+  }
+
+  call(call: Fields): void {
+    const { rawInput, content, locations } = call;
+    for (const [name, value] of Object.entries(call))
+      if (value !== undefined && !callFields.has(plainName(name))) this.#doubt(notKnown(name));
+    if ([call.name, call.title, call.status].some(text => typeof (text ?? "") !== "string"))
+      this.#doubt("Its name, title or status is not text.");
+    if (rawInput !== undefined && rawInput !== null && fieldsOf(rawInput) !== rawInput)
+      this.#doubt("Its input is not an object.");
+    this.#input(fieldsOf(rawInput));
+    this.#content(content);
+    this.#locations(locations);
+    // Behind `a/` and `b/` a whole path has lost its beginning.
+    const named = new Set(this.paths.flatMap(path => [path, path.replace(/^\//, "")]));
+    addAll(
+      this.paths,
+      this.#inDiffs.filter(path => !named.has(path)),
+    );
+    this.#checkPaths();
+  }
+
+  get #isEdit(): boolean {
+    return ["edit", "delete", "move"].includes(this.#kind);
+  }
+
+  #doubt(problem: string): void {
+    this.problem ??= problem;
+  }
+
+  #texts(name: string, value: unknown): string[] {
+    if (typeof value === "string") return [value];
+    if (Array.isArray(value) && value.every(item => typeof item === "string")) return value;
+    this.#doubt(`Its ${name.slice(0, 100)} is not text.`);
+    return [];
+  }
+
+  #input(input: Fields): void {
+    for (const [name, value] of Object.entries(input))
+      if (value !== null && value !== undefined && !this.#isRead(name, value)) this.#doubt(notKnown(name));
+  }
+
+  #isRead(name: string, value: unknown): boolean {
+    const field = plainName(name);
+    if (words.has(field)) return typeof value === "string";
+    if (settings.has(field)) return isPlain(value);
+    if (workingFolders.has(field)) {
+      addAll(this.folders, this.#texts(name, value));
+      return true;
+    }
+    if (this.#kind === "execute") return this.#isCommand(field, name, value);
+    if (pathFields.has(field)) {
+      addAll(this.paths, this.#texts(name, value));
+      return true;
+    }
+    return this.#isEdit ? this.#isNewText(field, name, value) : this.#isSearch(field, name, value);
+  }
+
+  #isCommand(field: string, name: string, value: unknown): boolean {
+    if (field === "mode") return value === "sync" || value === "async";
+    if (field === "command" || field === "cmd") {
+      const line = typeof value === "string" ? value : shellLine(this.#texts(name, value));
+      if (line !== "") this.commands.push(line);
+      return true;
+    }
+    if (field !== "commands") return false;
+    const lines = this.#texts(name, value);
+    // Each of them is a line of its own; what is open at the end of one must not reach into the next.
+    if (lines.length > 1 && lines.some(line => /['"\\\n\r]/.test(line)))
+      this.#doubt("It has several commands, which are not plain.");
+    addAll(this.commands, lines);
+    return true;
+  }
+
+  #isNewText(field: string, name: string, value: unknown): boolean {
+    if (newTexts.has(field)) return isPlain(value);
+    if (field === "edits") {
+      for (const edit of listOf(value)) this.#input(fieldsOf(edit));
+      return Array.isArray(value);
+    }
+    if (!diffFields.has(field)) return false;
+    for (const diff of this.#texts(name, value)) {
+      if (diff.length > maxDiffChars) this.#doubt("Its difference is too long to be shown.");
+      else addAll(this.#inDiffs, pathsInDiff(diff));
+    }
+    return true;
+  }
+
+  #isSearch(field: string, name: string, value: unknown): boolean {
+    if (ranges.has(field) || searchSettings.has(field)) return isPlain(value);
+    if (!patterns.has(field)) return false;
+    if (this.#texts(name, value).some(leadsOut)) this.#doubt("Its pattern may lead out of the folder.");
+    return true;
+  }
+
+  #content(content: unknown): void {
+    if (content !== undefined && content !== null && !Array.isArray(content))
+      this.#doubt("Its content is not a list.");
+    const types = listOf(content).map(item => fieldsOf(item).type);
+    if (types.some(type => !contentTypes.some(known => known === type)))
+      this.#doubt("Its content is of a kind that nobody here knows.");
+    const diffs = diffsOf(content);
+    if (diffs.length > 0 && !this.#isEdit) this.#doubt("It changes files, and does not say so.");
+    addAll(
+      this.paths,
+      diffs.map(({ path }) => path),
+    );
+  }
+
+  #locations(locations: unknown): void {
+    if (locations !== undefined && locations !== null && !Array.isArray(locations))
+      this.#doubt("Its locations are not a list.");
+    for (const location of listOf(locations)) {
+      const { path } = fieldsOf(location);
+      if (typeof path === "string") this.paths.push(path);
+      else this.#doubt("One of its locations has no path.");
+    }
+  }
+
+  #checkPaths(): void {
+    if (this.paths.length > maxPaths) this.#doubt("It names too many files for a rule.");
+    this.paths.splice(maxPaths);
+    for (const path of this.paths) {
+      if (path === "") this.#doubt("It names a file without a name.");
+      if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in the form of an address.");
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      if (/[\u0000-\u001f\u007f]/.test(path)) this.#doubt("It names a file with control characters.");
+    }
+  }
+}
+
+/** `bash -c SCRIPT` is the script; anything else is quoted, so that it is read as it runs. */
+export function shellLine(argv: readonly string[]): string {
+  const [program = "", flag = "", script, ...rest] = argv;
+  // A path such as ./bash is any program; and only a bare name is what a shell rule could mean.
+  const isShell = ["bash", "sh", "dash", "zsh"].includes(program) && ["-c", "-lc"].includes(flag);
+  if (isShell && script !== undefined && rest.length === 0) return script;
+  return argv
+    .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
+}
+
+/** What a call of this kind would do, by everything that it says. */
+export function readCall(call: Fields, kind: JudgedKind): CallReading {
+  const reader = new Reader(kind);
+  reader.call(call);
+  return reader;
+}

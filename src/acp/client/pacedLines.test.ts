@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { describe, test } from "node:test";
+import { PacedLines } from "./pacedLines.js";
+
+const busyMs = (ms: number) => {
+  for (const untilMs = performance.now() + ms; performance.now() < untilMs; );
+};
+
+describe("Lines that come faster than they are handled", () => {
+  test("are handed on in their order, and others get their turn meanwhile", async () => {
+    const from = new PassThrough();
+    const seen: string[] = [];
+    let turns = 0;
+    const lines = new PacedLines(from, {
+      maxBytes: 1000,
+      onTooLong: () => assert.fail("no line is too long"),
+      onLine: line => {
+        seen.push(line);
+        busyMs(1);
+      },
+    });
+    const others = setInterval(() => turns++, 1);
+    const sent = Array.from({ length: 200 }, (_, i) => `line ${i}`);
+    from.end(`${sent.join("\n")}\n`);
+    await new Promise(resolve => from.once("end", resolve));
+    await lines.idle();
+    clearInterval(others);
+    assert.deepEqual(seen, sent);
+    assert.ok(turns >= 5, `others got ${turns} turns in 200 ms`);
+  });
+
+  test("make the one who writes them wait", async () => {
+    const from = new PassThrough();
+    const lines = new PacedLines(from, { maxBytes: 1000, onTooLong: () => {}, onLine: () => busyMs(30) });
+    from.write("a\nb\nc\n");
+    await new Promise(resolve => from.once("pause", resolve));
+    assert.ok(from.isPaused());
+    await lines.idle();
+    assert.ok(!from.isPaused());
+  });
+});

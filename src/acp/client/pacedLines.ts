@@ -1,0 +1,61 @@
+import type { Readable } from "node:stream";
+import { LineReader } from "./lines.js";
+
+export interface PacedLinesOptions {
+  maxBytes: number;
+  onLine(line: string): void;
+  onTooLong(): void;
+}
+
+/** Others get their turn after this long. */
+const sliceMs = 10;
+
+/** Hands on the lines of a stream a few at a time, so that an agent that floods holds up nobody; it waits meanwhile. */
+export class PacedLines {
+  readonly #from: Readable;
+  readonly #onLine: (line: string) => void;
+  #waiting: string[] = [];
+  #next = 0;
+  #idle: Promise<void> = Promise.resolve();
+  #resolveIdle = () => {};
+
+  constructor(from: Readable, { maxBytes, onLine, onTooLong }: PacedLinesOptions) {
+    this.#from = from;
+    this.#onLine = onLine;
+    const reader = new LineReader({ maxBytes, onTooLong, onLine: line => void this.#waiting.push(line) });
+    from.on("data", (chunk: Buffer) => {
+      reader.push(chunk);
+      if (!from.isPaused()) this.#handOn();
+    });
+  }
+
+  /** Resolves when everything that was read has been handed on. */
+  async idle(): Promise<void> {
+    await this.#idle;
+  }
+
+  #handOn(): void {
+    const untilMs = performance.now() + sliceMs;
+    while (this.#next < this.#waiting.length) {
+      if (performance.now() > untilMs) {
+        this.#goOnLater();
+        return;
+      }
+      this.#onLine(this.#waiting[this.#next++] ?? "");
+    }
+    this.#waiting = [];
+    this.#next = 0;
+    this.#resolveIdle();
+    if (this.#from.isPaused()) this.#from.resume();
+  }
+
+  #goOnLater(): void {
+    if (!this.#from.isPaused()) {
+      this.#from.pause();
+      this.#idle = new Promise(resolve => {
+        this.#resolveIdle = resolve;
+      });
+    }
+    setImmediate(() => this.#handOn());
+  }
+}

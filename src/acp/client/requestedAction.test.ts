@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { shellLine } from "./callFields.js";
+import type { Fields } from "./fields.js";
+import { requestedAction } from "./requestedAction.js";
+
+const folder = "/work/project";
+const none = { calls: [], isCut: false };
+const action = (toolCall: Fields, announced: readonly Fields[] = [], params: Fields = {}) =>
+  requestedAction({ toolCall, ...params }, toolCall, { calls: announced, isCut: false }, folder);
+const execute = (rawInput: unknown, more: Fields = {}) => ({
+  kind: "execute",
+  title: "ls",
+  rawInput,
+  ...more,
+});
+const edit = (rawInput: unknown, more: Fields = {}) => ({ kind: "edit", title: "Edit", rawInput, ...more });
+const read = (rawInput: unknown, more: Fields = {}) => ({ kind: "read", title: "Read", rawInput, ...more });
+const tool = (rawInput: unknown, more: Fields = {}) => ({ kind: "other", name: "search", rawInput, ...more });
+const diff = (path: string, newText = "x") => ({ type: "diff", path, oldText: null, newText });
+
+describe("A request that says all that it does", () => {
+  const clear: Record<string, [Fields, Fields]> = {
+    "a command": [execute({ command: "git status", description: "See" }), { command: "git status" }],
+    "a command as words": [execute({ command: ["echo", "a b"] }), { command: "echo 'a b'" }],
+    "the script of a shell": [execute({ command: ["bash", "-lc", "a && b"] }), { command: "a && b" }],
+    "Copilot's form, which says it twice": [
+      execute({ command: "make", commands: ["make"] }),
+      { command: "make" },
+    ],
+    "several plain commands": [execute({ commands: ["a b", "c"] }), { command: "a b\nc" }],
+    "a command in the session's own folder": [
+      execute({ command: "ls", cwd: `${folder}/`, timeout: 5 }),
+      { command: "ls" },
+    ],
+    "an edit with its difference": [edit({ fileName: "/work/project/a", diff: "--- a\n+++ a\n" }), {}],
+    "a read of some lines": [read({ path: "a", offset: 3, limit: 7 }), { paths: ["a"] }],
+    "a search": [
+      { ...read({ pattern: "foo..bar", path: "src", "-A": 3 }), kind: "search" },
+      { paths: ["src"] },
+    ],
+    "a tool by its name": [tool({ query: "is:open", page: 2 }), { tool: "search" }],
+  };
+  for (const [what, [call, expected]] of Object.entries(clear))
+    test(`is left to the rules: ${what}`, () => {
+      const { unclear, ...found } = action(call);
+      assert.equal(unclear, undefined);
+      for (const [name, value] of Object.entries(expected))
+        assert.deepEqual(Reflect.get(found, name), value, name);
+    });
+
+  test("has all files that it names anywhere", () => {
+    const moved = { ...edit({ path: "a", destination: "/etc/b", new_path: "c" }), kind: "move" };
+    assert.deepEqual(action(moved).paths, ["a", "/etc/b", "c"]);
+    const call = edit(
+      {
+        path: "a",
+        patch: "--- a/one\n+++ b/../two\trest\n*** Move to: /three\nrename to four\n+++ /dev/null\n",
+      },
+      { content: [diff("/five")], locations: [{ path: "six" }] },
+    );
+    assert.deepEqual(action(call).paths, ["a", "/five", "six", "one", "../two", "/three", "four"]);
+    assert.deepEqual(action(read({ path: "a" }), [{ rawInput: { path: "/etc/b" } }]).paths, ["a", "/etc/b"]);
+    const copilots = edit({ fileName: "/tmp/a", diff: "--- a/dev/null\n+++ b/tmp/a\n+++ b/tmp/b\n" });
+    assert.deepEqual(action(copilots).paths, ["/tmp/a", "tmp/b"], "Copilot leaves out the first slash");
+    assert.deepEqual(action(edit({ edits: [{ path: "/x", old_string: "a", new_string: "b" }] })).paths, [
+      "/x",
+    ]);
+  });
+});
+
+describe("A request is asked about where", () => {
+  const announced = (rawInput: unknown, more: Fields = {}) => [{ rawInput, ...more }];
+  const asked: Record<string, ReturnType<typeof action>> = {
+    "only its title says a command": action({ kind: "execute", title: "ls" }),
+    "its command is empty": action(execute({ command: "" })),
+    "its command is no text": action(execute({ command: { toString: 1 } })),
+    "a word of its command is no text": action(execute({ command: ["ls", 7] })),
+    "it has arguments beside its command": action(execute({ command: "ls", args: ["-l"] })),
+    "several commands reach into each other": action(execute({ commands: ["echo 'a", "rm x'"] })),
+    "it sets variables": action(execute({ command: "ls", env: { PATH: "." } })),
+    "it sets variables under another name": action(execute({ command: "ls", environment: [] })),
+    "it has input": action(execute({ command: "cat", stdin: "x" })),
+    "it names a shell": action(execute({ command: "ls", shell: "./sh" })),
+    "it goes on in a shell that runs": action(execute({ command: "ls", shellId: "7" })),
+    "it runs in another way": action(execute({ command: "ls", mode: "as-root" })),
+    "it runs in a folder inside": action(execute({ command: "git status", cwd: `${folder}/sub` })),
+    "it runs outside": action(execute({ command: "ls", workdir: "/" })),
+    "it runs in the folder above": action(execute({ command: "ls", working_directory: ".." })),
+    "it runs in the parent of what may be a link": action(execute({ command: "ls", cwd: "a/.." })),
+    "its folder is no text": action(execute({ command: "ls", cwd: 7 })),
+    "a command has a difference": action(execute({ command: "ls" }, { content: [diff("a")] })),
+    "a command names a file to run": action(execute({ command: "ls", path: "run.sh" })),
+    "a read has a command": action(read({ path: "a", command: "rm a" })),
+    "a read has a difference": action(read({ path: "a" }, { content: [diff("a")] })),
+    "a read has new text": action(read({ path: "a", content: "x" })),
+    "an edit has a command": action(edit({ path: "a", command: "create" })),
+    "an edit has what nobody knows": action(edit({ path: "a", hook: "x" })),
+    "one of several edits has it": action(edit({ path: "a", edits: [{ newText: "x", run: "y" }] })),
+    "a file is an address": action(read({ path: "a%2e%2e/b" })),
+    "a file has control characters": action(read({ path: "a\u202e\u0007" })),
+    "a file has no name": action(edit({}, { content: [{ type: "diff", newText: "x" }] })),
+    "it names a thousand files": action(read({ paths: Array.from({ length: 1000 }, (_, i) => `f${i}`) })),
+    "a location has no path": action(read({ path: "a" }, { locations: [{}] })),
+    "its locations are no list": action(read({ path: "a" }, { locations: "/etc" })),
+    "its content is of a new kind": action(edit({ path: "a" }, { content: [{ type: "run" }] })),
+    "its content is no list": action(edit({ path: "a" }, { content: { type: "diff" } })),
+    "a pattern leads out": action({ ...read({ path: ".", pattern: "../**" }), kind: "search" }),
+    "a pattern begins elsewhere": action({ ...read({ path: ".", glob: "/etc/*" }), kind: "search" }),
+    "its input is a list": action(execute(["ls"])),
+    "its input is a text": action(execute("ls")),
+    "the call has a field that nobody knows": action(execute({ command: "ls" }, { next: "rm" })),
+    "the request has one": action(execute({ command: "ls" }), [], { also: "rm" }),
+    "another command was announced": action(execute({ command: "ls" }), announced({ command: "rm x" })),
+    "another kind was announced": action(execute({ command: "ls" }), announced({}, { kind: "edit" })),
+    "variables were announced": action(
+      execute({ command: "ls" }),
+      announced({ command: "ls", env: { A: "b" } }),
+    ),
+    "an edit was announced with more": action(edit({ path: "a" }), announced({ path: "a", exec: "x" })),
+    "more was announced than is kept": requestedAction(
+      {},
+      execute({ command: "ls" }),
+      { ...none, isCut: true },
+      folder,
+    ),
+    "a tool has no name but a title": action({ kind: "other", title: "search", rawInput: {} }),
+    "a tool has two names": action(tool({}), announced({}, { name: "delete" })),
+    "a tool is given a command": action(tool({ deep: [{ command: "ls" }] })),
+    "a tool is given a place elsewhere": action(tool({ deep: [{ at: "/etc/passwd" }] })),
+    "a tool is given the folder above": action(tool({ at: "a/../../b" })),
+    "a tool is given a file's address": action(tool({ at: "file:///etc/passwd" })),
+    "a tool shows a difference": action(tool({}, { content: [diff("a")] })),
+    "a tool touches files": action(tool({}, { locations: [{ path: "a" }] })),
+    "its kind is of a later protocol": action({ ...tool({}), kind: "teleport" }),
+    "it reaches an address": action({ kind: "fetch", title: "x", rawInput: { url: "http://x" } }),
+    "its difference is too long to be shown": action(edit({}, { content: [diff("a", "x".repeat(400_000))] })),
+    "its patch is too long to be shown": action(edit({ path: "a", patch: "+".repeat(400_000) })),
+  };
+  for (const [why, { unclear }] of Object.entries(asked))
+    test(why, () => assert.match(String(unclear), /^[A-Z].+/));
+
+  test("it says that it reaches outside", () => {
+    assert.equal(action({ kind: "read", title: "Access paths outside trusted directories" }).outside, true);
+  });
+
+  test("it is unclear, and then the card has all of it", () => {
+    const input = { command: "ls", env: { LD_PRELOAD: "./x.so" } };
+    assert.deepEqual(action(execute(input)).arguments, input);
+    const other = action(execute({ command: "ls" }), [{ rawInput: { command: "rm x" } }]).arguments;
+    assert.match(JSON.stringify(other), /rm x/);
+    const long = action(execute({ command: "ls", env: "x".repeat(200_000) })).arguments;
+    assert.match(String(long), /and \d+ more characters$/);
+    assert.equal(action(execute({ command: `ls ${"x".repeat(5000)}` })).command?.length, 5003, "never cut");
+  });
+});
+
+describe("The words of a command", () => {
+  test("are a line that a shell reads as they run", () => {
+    assert.equal(shellLine(["echo", "a b", "it's", "$x"]), "echo 'a b' 'it'\\''s' '$x'");
+    assert.equal(shellLine(["bash", "-c", "a; b"]), "a; b");
+  });
+
+  test("are a script only behind the bare name of a shell and nothing else", () => {
+    for (const words of [
+      ["./bash", "-lc", "ls"],
+      ["/tmp/sh", "-c", "ls"],
+      ["bash", "-c", "ls", "more"],
+      ["bash", "-xc", "ls"],
+      ["BASH", "-c", "ls"],
+    ])
+      assert.notEqual(shellLine(words), "ls", words.join(" "));
+  });
+});

@@ -1,0 +1,51 @@
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { packageRoot } from "../../src/paths.js";
+
+/** Loaded into a portal before its own code: tells over a socket how long its loop was held up, and what it takes. */
+
+export interface LoopReport {
+  /** The longest time in which nothing else could run. */
+  heldUpMs: number;
+  rssBytes: number;
+}
+
+const variable = "LOOP_MONITOR_SOCKET";
+const tickMs = 5;
+
+function serve(socket: string): void {
+  let heldUpMs = 0;
+  let last = { atMs: performance.now(), cpu: process.cpuUsage() };
+  setInterval(() => {
+    const atMs = performance.now();
+    const { user, system } = process.cpuUsage(last.cpu);
+    // What other programs take from the machine is no fault of the portal, and what its other threads do is none.
+    heldUpMs = Math.max(heldUpMs, Math.min(atMs - last.atMs - tickMs, (user + system) / 1000));
+    last = { atMs, cpu: process.cpuUsage() };
+  }, tickMs).unref();
+  const server = createServer(client => {
+    const report: LoopReport = { heldUpMs, rssBytes: process.memoryUsage.rss() };
+    heldUpMs = 0;
+    client.on("error", () => {});
+    client.end(JSON.stringify(report));
+  });
+  // The programs that a portal starts inherit the variable; the portal was first.
+  server.on("error", () => {});
+  server.listen(socket).unref();
+}
+
+/** The variables of a portal that is watched. */
+export function monitored(folder: string): NodeJS.ProcessEnv {
+  const program = join(packageRoot, "dist", "test", "support", "loopMonitor.js");
+  return { NODE_OPTIONS: `--import ${program}`, [variable]: join(folder, "loop.sock") };
+}
+
+/** What has been since the last report. */
+export async function loopReport(folder: string): Promise<LoopReport> {
+  let text = "";
+  for await (const part of connect(join(folder, "loop.sock")).setEncoding("utf8")) text += part;
+  return JSON.parse(text) as LoopReport;
+}
+
+const own = process.env[variable];
+if (own !== undefined) serve(own);
