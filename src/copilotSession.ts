@@ -12,6 +12,7 @@ import { jobTools } from "./sessions/jobTools.js";
 import { permissionHandler, questionHandler } from "./sessions/permissionHandlers.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { SessionControls } from "./sessions/sessionControls.js";
+import { type StartupSwitches, startupConfig } from "./sessions/startupConfig.js";
 import type { TurnUsage } from "./sessions/turnUsage.js";
 import { withTimeout } from "./withTimeout.js";
 
@@ -120,6 +121,8 @@ export interface StartSessionOptions {
   provider?: ProviderConfig;
   /** False saves work where nobody watches: text then comes in one piece. */
   streaming?: boolean;
+  /** What of the repository may run; nothing of it without. */
+  startup?: StartupSwitches;
   /** Where the runtime writes the output of a tool that is too long for the conversation. */
   toolOutputDirectory?: string;
   /** A turn without any event for this long is ended. */
@@ -152,6 +155,7 @@ export async function startSession(
   const { sessionId = randomUUID(), provider, log, onPermission, onQuestion } = options;
   const config = {
     clientName: "copilot-portal",
+    ...startupConfig(options.startup),
     model: options.model ?? modelId,
     streaming: options.streaming ?? true,
     tools: jobTools(),
