@@ -5,6 +5,7 @@ import type { LiveResponse } from "./liveResponse.js";
 import type { Log } from "./log.js";
 import type { Action } from "./permissions/action.js";
 import type { Decision, Question } from "./permissions/approvals.js";
+import type { StartupSwitches } from "./permissions/startup.js";
 import { CopilotAgentSession } from "./sessions/copilotAgentSession.js";
 import { errorText } from "./sessions/errorText.js";
 import { createEventAdapter } from "./sessions/eventAdapter.js";
@@ -12,7 +13,7 @@ import { jobTools } from "./sessions/jobTools.js";
 import { permissionHandler, questionHandler } from "./sessions/permissionHandlers.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { SessionControls } from "./sessions/sessionControls.js";
-import { type StartupSwitches, startupConfig } from "./sessions/startupConfig.js";
+import { startupConfig } from "./sessions/startupConfig.js";
 import type { TurnUsage } from "./sessions/turnUsage.js";
 import { withTimeout } from "./withTimeout.js";
 

@@ -1,12 +1,5 @@
 import type { SessionConfig } from "@github/copilot-sdk";
-
-/** What the runtime may run of a repository by itself. */
-export interface StartupSwitches {
-  /** Commands of `.github/hooks` and of the settings beside it, at each session, request and tool call. */
-  hooks: boolean;
-  /** Programs of `.github/lsp.json`. Their tool asks nobody, not even before it renames. */
-  languageServers: boolean;
-}
+import type { StartupSwitches } from "../permissions/startup.js";
 
 const nothing: StartupSwitches = { hooks: false, languageServers: false };
 
