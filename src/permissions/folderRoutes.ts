@@ -1,7 +1,6 @@
 import { jsonBody } from "../api/jsonBody.js";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
-import { PortalError } from "../portalError.js";
 import { checkWorkingDirectory } from "../sessions/workingDirectory.js";
 import { type PermissionPolicy, permissionPolicies } from "./approvals.js";
 import type { FolderChoices } from "./folderChoices.js";
@@ -68,10 +67,7 @@ export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Rout
       summary: "What was chosen for a folder, and which of its files want to run something",
       query: { path: { type: "string", description: "The folder, an absolute path." } },
       answers: { json: folderAnswer },
-      handler: ({ query }) => {
-        if (query.path === undefined) throw PortalError.malformed("QueryInvalid", "The query has no path");
-        return folderDocument(query.path);
-      },
+      handler: ({ query }) => folderDocument(query.path ?? ""),
     }),
     defineRoute({
       path: "copilot/folder",
