@@ -3,6 +3,7 @@ import {
   LATEST_PROTOCOL_VERSION,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
+import { parseJson } from "../../base/json.js";
 import { packageVersion } from "../../paths.js";
 import {
   badArgument,
@@ -57,7 +58,7 @@ function refuse(code: number, message: string): MessageAnswer {
 
 function parsed(text: string): { message: unknown } | undefined {
   try {
-    return { message: JSON.parse(text) };
+    return { message: parseJson(text) };
   } catch {
     return undefined;
   }
