@@ -3,7 +3,9 @@ import express, { type Express, type RequestHandler } from "express";
 import { answerErrors, refuseMalformedPath, refuseUnknownEndpoint } from "./api/errors.js";
 import type { Route } from "./api/route.js";
 import { createApiRouter } from "./api/router.js";
+import { accessLog } from "./guard/accessLog/accessLog.js";
 import { createGuard, type GuardOptions } from "./guard/guard.js";
+import { refuseNavigation } from "./guard/navigation/navigation.js";
 import type { Log } from "./log.js";
 import { packageRoot } from "./paths.js";
 import { PortalError } from "./portalError.js";
@@ -25,17 +27,31 @@ export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions
   const app = express();
   app.enable("case sensitive routing");
   app.disable("etag");
+  // Where a token is asked for, others can reach the portal.
+  if (options.token !== undefined) app.use(accessLog({ log, paths: routes.map(({ path }) => path) }));
   app.use(guard.everything);
   app.use(staticRouter(join(packageRoot, "assets")));
   app.use("/vendor", createVendorRouter());
   app.use(guard.calls, refuseMalformedPath());
-  app.use("/api", createApiRouter(routes.filter(route => route.secretInPath)));
+  app.use(
+    "/api",
+    createApiRouter(
+      routes.filter(route => route.secretInPath),
+      guard.action,
+    ),
+  );
   app.use(...guard.token, function refuseWhenStopping(_req, _res, next) {
     if (stopping()) throw PortalError.unavailable("Stopping", "The portal is stopping");
     next();
   });
-  app.use("/api", createApiRouter(routes.filter(route => !route.secretInPath)));
-  if (mcp) app.use("/mcp", mcp);
+  app.use(
+    "/api",
+    createApiRouter(
+      routes.filter(route => !route.secretInPath),
+      guard.action,
+    ),
+  );
+  if (mcp) app.use("/mcp", refuseNavigation(), mcp);
   app.use(refuseUnknownEndpoint(), answerErrors(log));
   return app;
 }

@@ -207,6 +207,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
     }),
     defineRoute({
       path: "copilot/session/{id}",
+      reads: true,
       methods: ["GET"],
       summary: "What is known of a session, open or closed",
       answers: { json: either(summary, notFound) },
@@ -214,6 +215,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
     }),
     defineRoute({
       path: "copilot/session/history",
+      reads: true,
       methods: ["GET"],
       summary: "Sessions of this and earlier days, newest first",
       query: {
@@ -274,6 +276,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
     }),
     defineRoute({
       path: "copilot/session/{id}/export",
+      reads: true,
       methods: ["GET"],
       summary: "The whole conversation as Markdown or JSON",
       query: { format: { type: "string", enum: ["markdown", "json"], default: "markdown" } },

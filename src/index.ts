@@ -5,9 +5,10 @@ import { knownSecrets } from "./backends/providers.js";
 import { readConfig } from "./config.js";
 import { chosenToken } from "./guard/token/token.js";
 import { listen, urlOf } from "./listen.js";
-import { createLog } from "./log.js";
-import { openBrowser } from "./openBrowser.js";
+import { createLog, type Log } from "./log.js";
+import { openBrowser, type RedirectFile, redirectFile } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
+import type { PermissionPolicy } from "./permissions/approvals.js";
 import { readPolicy } from "./permissions/policy.js";
 import { createPortal } from "./portal.js";
 import { writeAddress } from "./portalAddress.js";
@@ -15,11 +16,18 @@ import { PortalError } from "./portalError.js";
 import { readEntry } from "./readEntry.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
+import { startLines } from "./startLines.js";
 
 /** One clear line for what the user can mend, everything for what is our mistake. */
 function explain(error: unknown): void {
   const known = error instanceof StartError || error instanceof PortalError;
   process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : error}\n`);
+}
+
+/** In words to a person, as a line of the log to a program. */
+function announce(url: string, permissions: PermissionPolicy, log: Log): void {
+  if (process.stderr.isTTY) process.stderr.write(`${startLines({ url, permissions }).join("\n")}\n`);
+  else log.info({ url, permissions }, "the portal is open");
 }
 
 async function start(): Promise<void> {
@@ -34,9 +42,13 @@ async function start(): Promise<void> {
   const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
 
+  let redirect: RedirectFile | undefined;
+  process.once("exit", () => redirect?.remove());
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
-  const portal = createPortal({ options, config, entry, policy, log, port, token, marker, shutdown });
+  const onExchange = () => redirect?.remove();
+  const parts = { options, config, entry, policy, log, port, token, marker, shutdown, onExchange };
+  const portal = createPortal(parts);
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => shutdown.signal(signal === "SIGINT"));
@@ -56,7 +68,10 @@ async function start(): Promise<void> {
   writeAddress(options.dataDir, url);
   const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
   process.stdout.write(`${entrance}\n${url}/api/stop\n`);
-  if (options.open) openBrowser(entrance, log);
+  announce(url, options.permissions, log);
+  redirect = redirectFile(options.dataDir);
+  redirect.remove();
+  if (options.open) openBrowser(token === undefined ? url : redirect.write(entrance), log);
 }
 
 start().catch(error => {

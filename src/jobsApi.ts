@@ -177,6 +177,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
   return [
     defineRoute({
       path: "copilot/job",
+      reads: true,
       summary: "The jobs of the installed entry, how they are laid out, and their flow charts",
       answers: {
         json: object({ grid: list(anything), jobs: anything, chart: anything, notices: list(anything) }),
@@ -204,6 +205,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     }),
     defineRoute({
       path: "copilot/job/{jobName}/plan",
+      reads: true,
       summary: "What a job could do and cost at most, and what is missing; no agent is called",
       body: "text",
       bodyDescription: jobBody,
@@ -235,6 +237,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     }),
     defineRoute({
       path: "copilot/job/{jobId}/export",
+      reads: true,
       methods: ["GET"],
       summary: "A job with everything below it as Markdown or JSON",
       query: { format: { type: "string", enum: ["markdown", "json"], default: "markdown" } },
@@ -253,6 +256,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     }),
     defineRoute({
       path: "copilot/job/{jobId}/status",
+      reads: true,
       methods: ["GET"],
       summary: "How far a job is, with each of its tasks",
       answers: { json: either(jobDetails, notFound) },
@@ -264,6 +268,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     }),
     defineRoute({
       path: "copilot/job/running",
+      reads: true,
       methods: ["GET"],
       summary: "Jobs that run, wait to be continued, or ended within the hour",
       answers: { json: object({ jobs: list(jobSummary) }) },
@@ -271,6 +276,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     }),
     defineRoute({
       path: "copilot/job/history",
+      reads: true,
       methods: ["GET"],
       summary: "Jobs of this and earlier days, newest first",
       query: {
@@ -288,6 +294,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     }),
     defineRoute({
       path: "schema/entry.json",
+      reads: true,
       methods: ["GET"],
       summary: "The shape of a jobs entry as a JSON Schema",
       answers: { json: anything },
@@ -321,6 +328,7 @@ function eventsRoute(logs: LiveLogs): Route {
   const { events } = liveHandlers("job", logs);
   return defineRoute({
     path: "copilot/job/{jobId}/events",
+    reads: true,
     methods: ["GET"],
     summary: "The responses of a job as Server-Sent Events, or of everything below it",
     description:

@@ -39,6 +39,7 @@ import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
+import { ownersFolder } from "./store/ownersFiles.js";
 import { openStore } from "./store/store.js";
 import { installTasks, taskRoutes } from "./taskApi.js";
 import { InstalledEntry } from "./tasks/installedEntry.js";
@@ -66,6 +67,8 @@ export interface PortalOptions {
   token: string | undefined;
   /** Names this portal to the processes it starts. */
   marker: string;
+  /** Called when somebody has got in by the printed address. */
+  onExchange?: () => void;
   shutdown: Pick<Shutdown, "stopping" | "stop" | "byUser">;
 }
 
@@ -107,7 +110,7 @@ export function createPortal(parts: PortalOptions): Portal {
     runtimes,
     approvals,
     secrets,
-    toolOutputDirectory: join(options.dataDir, "tool-output"),
+    toolOutputDirectory: ownersFolder(join(options.dataDir, "tool-output")),
     log,
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
@@ -168,6 +171,7 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
     port: () => port,
     token,
+    onExchange: parts.onExchange,
     allowedHosts: [...options.allowedHosts, ...hostsOf(options.host, port)],
     stopping: () => shutdown.stopping,
   });

@@ -88,6 +88,7 @@ export function liveRoutes(kind: LogKind, logs: LiveLogs, settings?: LiveSetting
     }),
     defineRoute({
       path: `copilot/${kind}/{id}/events`,
+      reads: true,
       methods: ["GET"],
       summary: `The responses of a ${kind} as Server-Sent Events`,
       description: "Resumes after Last-Event-ID, or after the number in `after`. The last event is `closed`.",

@@ -150,6 +150,7 @@ export function taskRoutes(logs: LiveLogs): Route[] {
   return [
     defineRoute({
       path: "copilot/task",
+      reads: true,
       summary: "The tasks of the installed entry",
       answers: { json: object({ tasks: list(object({ name: text, requireUserInput: flag })) }) },
       handler: async () => {

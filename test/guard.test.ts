@@ -24,14 +24,14 @@ function assertRefused({ status, text }: RawAnswer, error: string): void {
 }
 
 describe("Nobody else gets in", () => {
-  test("curl and the portal's own page may call the API, and a typed address works", async t => {
+  test("curl, Node and the portal's own page may call the API", async t => {
     const { send, url, reached } = await startCounting(t);
     const allowed: SendOptions[] = [
       {},
       { method: "POST", body: "text", headers: { "content-type": "text/plain" } },
       { headers: { "sec-fetch-site": "same-origin", referer: `${url}/` } },
       { method: "POST", headers: { origin: url, "sec-fetch-site": "same-origin" } },
-      { headers: { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" } },
+      { headers: { "sec-fetch-mode": "cors", "user-agent": "node" } },
     ];
     for (const request of allowed) assert.equal((await send("/api/stop", request)).status, 200);
     assert.equal(reached.length, allowed.length);
@@ -70,6 +70,14 @@ describe("Nobody else gets in", () => {
       headers: { origin: "http://localhost:3000", "sec-fetch-site": "same-site" },
     },
     "an old browser that only sends a referer": { headers: { referer: "https://evil.example/" } },
+    "an extension, whose requests come from nowhere": {
+      headers: { "sec-fetch-site": "none", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+    },
+    "a WebSocket": { headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "websocket" } },
+    "a mode of a browser to come": { headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "new" } },
+    "an image that an agent wrote into the portal's own page": {
+      headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" },
+    },
     "two origins in one request": { headers: { origin: ["https://evil.example", "http://localhost"] } },
   };
   for (const [what, request] of Object.entries(foreign)) {
@@ -81,6 +89,42 @@ describe("Nobody else gets in", () => {
       assert.deepEqual(reached, []);
     });
   }
+
+  const inAdvance: Record<string, Record<string, string>> = {
+    "by speculation rules": { "sec-purpose": "prefetch", "sec-fetch-site": "none" },
+    "as a page that is rendered in advance": {
+      "sec-purpose": "prefetch;prerender",
+      "sec-fetch-site": "none",
+    },
+    "by an older Chromium": { purpose: "prefetch" },
+    "by Firefox": { "x-moz": "prefetch" },
+    "by Safari": { "x-purpose": "preview" },
+  };
+  for (const [how, headers] of Object.entries(inAdvance))
+    test(`nothing is fetched in advance ${how}, not even a page`, async t => {
+      const { send, reached } = await startCounting(t);
+      for (const path of ["/api/stop", "/", "/index.html", "/vendor/none.js", "/?token=x", "/mcp"]) {
+        const answer = await send(path, { headers });
+        assertRefused(answer, "PrefetchRefused");
+        assert.equal(answer.headers["cache-control"], "no-store");
+      }
+      assert.deepEqual(reached, []);
+    });
+
+  test("HEAD, OPTIONS, TRACE and a method in a header never do what GET and POST do", async t => {
+    const { send, sendBytes, port, reached } = await startCounting(t);
+    for (const method of ["HEAD", "OPTIONS", "TRACE", "PATCH", "PUT", "DELETE"])
+      assert.equal((await send("/api/stop", { method })).status, 405, method);
+    const overrides = {
+      "x-http-method-override": "POST",
+      "x-method-override": "POST",
+      "x-http-method": "GET",
+    };
+    assert.equal((await send("/api/stop?_method=POST", { method: "PUT", headers: overrides })).status, 405);
+    const host = `Host: localhost:${port}\r\n`;
+    await sendBytes(`CONNECT localhost:${port} HTTP/1.1\r\n${host}\r\n`);
+    assert.deepEqual(reached, []);
+  });
 
   test("a foreign page gets no further by other spellings of the path", async t => {
     const { send, reached } = await startCounting(t);

@@ -62,6 +62,7 @@ export function answerErrors(log: Log): ErrorRequestHandler {
     const { status, body } = errorAnswerOf(error, randomUUID);
     if (status === 500)
       log.error({ err: error, id: body.id, method: req.method, path: req.path }, "request failed");
+    res.locals.refused = body.error;
     // Half an answer cannot be taken back, only cut off.
     if (res.headersSent) return void res.destroy();
     res.status(status).json(body);

@@ -1,17 +1,23 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { JsonError, parseJson } from "../base/json.js";
 import { PortalError } from "../portalError.js";
 import type { JsonSchema } from "./route.js";
 
-const ajv = new Ajv2020();
+// Its complaints about a schema would go past the log.
+const ajv = new Ajv2020({ allowUnionTypes: true });
+
+function read(body: string): unknown {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    const isDeep = error instanceof JsonError && error.problem === "too-deep";
+    throw PortalError.malformed("BodyInvalid", isDeep ? error.message : "The body is not JSON");
+  }
+}
 
 /** The body of a call as JSON of this shape; throws `BodyInvalid`, which says what is wrong with it. */
 export function jsonBody<T>(body: string, schema: JsonSchema): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw PortalError.malformed("BodyInvalid", "The body is not JSON");
-  }
+  const value = read(body);
   const validate = ajv.compile(schema);
   if (validate(value)) return value as T;
   const [error] = validate.errors ?? [];

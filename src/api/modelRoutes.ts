@@ -15,6 +15,7 @@ export function modelRoutes(models: ModelCatalog): Route[] {
   return [
     defineRoute({
       path: "copilot/models",
+      reads: true,
       summary: "Every model that a session can be started with",
       description: "Notices say which backends are missing, and how to get them.",
       answers: { json: object({ models: list(model), notices: list(notice) }) },

@@ -53,6 +53,8 @@ function operation(route: Route, method: Method): JsonSchema {
     summary: route.summary,
     ...(route.description && { description: route.description }),
     ...(route.deprecated && { deprecated: true }),
+    // A browser that merely goes to an address that acts is asked first.
+    "x-acts": !route.reads,
     tags: [route.path.startsWith("copilot/") ? (route.path.split("/")[1] ?? "") : "portal"],
     parameters: parameters(route),
     // OpenAPI gives the body of a GET no meaning, although the portal reads it.

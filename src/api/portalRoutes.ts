@@ -17,24 +17,28 @@ export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
   return [
     defineRoute({
       path: "test",
+      reads: true,
       summary: "Says hello: the portal is there",
       answers: { json: object({ message: text }) },
       handler: () => ({ message: "Hello, world!" }),
     }),
     defineRoute({
       path: "config",
+      reads: true,
       summary: "The repository that contains the server",
       answers: { json: object({ repoRoot: text }) },
       handler: () => ({ repoRoot }),
     }),
     defineRoute({
       path: "token",
+      reads: true,
       summary: "A random token, to read a live log with a cursor of its own",
       answers: { json: object({ token: text }) },
       handler: () => ({ token: randomUUID() }),
     }),
     defineRoute({
       path: "health",
+      reads: true,
       summary: "Whether the portal and what it stands on are well",
       answers: {
         json: object({
@@ -64,6 +68,7 @@ export function withOpenApi(routes: readonly Route[]): Route[] {
   const route: Route = defineRoute({
     methods: ["GET"],
     path: "openapi.json",
+    reads: true,
     summary: "This API as an OpenAPI 3.1 document",
     answers: { json: object({ openapi: text, paths: object({}) }) },
     handler: () => openApiDocument(all, packageVersion),

@@ -34,6 +34,11 @@ interface RouteText {
   readonly description?: string;
   /** An older shape of another route, kept for scripts that use it. */
   readonly deprecated?: boolean;
+  /**
+   * It only reads: calling it once more, or by accident, changes nothing that anybody could notice. Every other route
+   * acts, and a browser that is sent to its address is asked first.
+   */
+  readonly reads?: true;
   /** An argument of the path is a secret that the route itself checks: the portal's token is not asked for. */
   readonly secretInPath?: true;
   /** What the text of the body is; a route without it ignores the body. */

@@ -8,11 +8,17 @@ type Values = Record<string, unknown>;
 // Arguments arrive as text, so "5" is a number where the schema says so.
 const ajv = new Ajv2020({ allErrors: true, coerceTypes: true });
 
-function explain(place: string, error: ErrorObject, values: Values): PortalError {
-  const name = error.instancePath.slice(1);
+function invalid(place: string, name: string, message: string | undefined, values: Values): PortalError {
   const value = name in values ? ` (is ${JSON.stringify(values[name])?.slice(0, 100)})` : "";
-  return PortalError.malformed("ArgumentInvalid", `${place} ${name}: ${error.message}${value}`);
+  return PortalError.malformed("ArgumentInvalid", `${place} ${name}: ${message}${value}`);
 }
+
+function explain(place: string, error: ErrorObject, values: Values): PortalError {
+  return invalid(place, error.instancePath.slice(1), error.message, values);
+}
+
+/** Ajv would take " 5", "0x10" and "1e309" for numbers, and the last one, infinite, for one within all bounds. */
+const wholeNumber = /^-?\d{1,15}$/;
 
 /** Checks values against schemas by name, coerced in place; names that are not known are left out. */
 function createCheck(
@@ -20,6 +26,7 @@ function createCheck(
   schemas: Readonly<Record<string, JsonSchema>>,
 ): (values: Values) => Values {
   const names = Object.keys(schemas);
+  const integers = names.filter(name => schemas[name]?.type === "integer");
   // Compiled on first use: a start should not wait for the schemas of every route.
   let validate: ValidateFunction | undefined;
   return values => {
@@ -27,6 +34,8 @@ function createCheck(
       names.filter(name => name in values).map(name => [name, values[name]]),
     );
     if (names.length === 0) return known;
+    const bad = integers.find(name => name in known && !wholeNumber.test(String(known[name])));
+    if (bad !== undefined) throw invalid(place, bad, "must be integer", known);
     validate ??= ajv.compile({ type: "object", properties: schemas });
     const given = { ...known };
     if (!validate(known) && validate.errors?.[0]) throw explain(place, validate.errors[0], given);

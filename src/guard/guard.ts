@@ -1,7 +1,10 @@
 import type { RequestHandler } from "express";
 import { securityHeaders } from "./headers/headers.js";
 import { hostGuard } from "./host/host.js";
+import { Confirmations } from "./navigation/confirmations.js";
+import { type ActionGuard, actionGuard } from "./navigation/navigation.js";
 import { originGuard } from "./origin/origin.js";
+import { prefetchGuard } from "./prefetch/prefetch.js";
 import { tokenGuard } from "./token/token.js";
 
 export interface GuardOptions {
@@ -11,6 +14,8 @@ export interface GuardOptions {
   allowedHosts?: readonly string[];
   /** Whoever calls must show it; none is needed when undefined. */
   token?: string | undefined;
+  /** Called when somebody has got in by the printed address. */
+  onExchange?: (() => void) | undefined;
 }
 
 export interface Guard {
@@ -20,18 +25,22 @@ export interface Guard {
   calls: RequestHandler[];
   /** After that, before all but the routes that have a secret of their own in their path. */
   token: RequestHandler[];
+  /** Before each route that does more than read. */
+  action: ActionGuard;
 }
 
 /** All that decides who may call, in the order in which it is asked. */
-export function createGuard({ port, allowedHosts = [], token }: GuardOptions): Guard {
-  const tokens = token === undefined ? undefined : tokenGuard({ token, port });
+export function createGuard({ port, allowedHosts = [], token, onExchange }: GuardOptions): Guard {
+  const tokens = token === undefined ? undefined : tokenGuard({ token, port, onExchange });
   return {
     everything: [
       hostGuard({ port, names: allowedHosts }),
       securityHeaders(),
+      prefetchGuard(),
       ...(tokens ? [tokens.exchange] : []),
     ],
     calls: [originGuard()],
     token: tokens ? [tokens.check] : [],
+    action: actionGuard(new Confirmations()),
   };
 }

@@ -66,6 +66,7 @@ export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesP
   return [
     defineRoute({
       path: "copilot/agent",
+      reads: true,
       methods: ["GET"],
       summary: "The agents that the repository defines, and what is wrong with files that could not be read",
       answers: { json: object({ repoRoot: text, agents: list(agent), problems: list(problem) }) },
@@ -124,6 +125,7 @@ export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesP
     }),
     defineRoute({
       path: "copilot/run/{id}",
+      reads: true,
       methods: ["GET"],
       summary: "What is known of a run",
       answers: { json: either(summary, notFound) },
@@ -151,6 +153,7 @@ export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesP
     }),
     defineRoute({
       path: "copilot/run/history",
+      reads: true,
       methods: ["GET"],
       summary: "Runs of this and earlier days, newest first",
       query: {

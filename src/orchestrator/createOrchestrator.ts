@@ -11,7 +11,8 @@ import {
   type RuntimeSource,
 } from "./copilotInvoker.js";
 import { evaluate, suggestRefinement } from "./evaluator.js";
-import { createHttpRouter, type HttpAccess, type McpRouter } from "./httpRouter.js";
+import type { HttpAccess } from "./httpAccess.js";
+import { createHttpRouter, type McpRouter } from "./httpRouter.js";
 import { extractKeywords } from "./keywords.js";
 import { createMcpServer } from "./mcpServer.js";
 import { Orchestrator } from "./orchestrator.js";

@@ -4,13 +4,12 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { readTextBody } from "../api/body.js";
-import { isSameSecret } from "../guard/token/token.js";
+import { JsonError, parseJson } from "../base/json.js";
+import { Attempts } from "../guard/token/attempts.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { RecentEvents } from "./eventStore.js";
-import type { HttpConfig } from "./orchestratorConfig.js";
-
-export type HttpAccess = Pick<HttpConfig, "allowedHosts" | "allowedOrigins" | "token">;
+import { type HttpAccess, refusalOf } from "./httpAccess.js";
 
 export interface HttpRouterOptions {
   /** Who may call; undefined where a guard of the host has asked already. */
@@ -48,27 +47,15 @@ function answer(res: Response, status: number, code: number, message: string): v
   res.status(status).json({ jsonrpc: "2.0", error: { code, message }, id: null });
 }
 
-const hostName = (host: string) => host.toLowerCase().replace(/:\d+$/, "");
-
-function isAllowedOrigin(origin: string, allowed: readonly string[]): boolean {
-  if (!URL.canParse(origin)) return false;
-  const { hostname, origin: whole } = new URL(origin);
-  return allowed.includes(hostname) || allowed.includes(whole);
-}
-
-/** Host, Origin, token, in this order, before a byte of the body is read. */
-function checkAccess({ allowedHosts, allowedOrigins, token }: HttpAccess): RequestHandler {
+/** Before a byte of the body is read. */
+function checkAccess(access: HttpAccess): RequestHandler {
+  const attempts = new Attempts();
   return function checkMcpAccess(req, res, next) {
-    const { host, origin, authorization = "" } = req.headers;
-    if (host === undefined || !allowedHosts.includes(hostName(host)))
-      return answer(res, 403, rpc.refused, "This host name is not allowed");
-    if (origin !== undefined && !isAllowedOrigin(origin, allowedOrigins))
-      return answer(res, 403, rpc.refused, "This origin is not allowed");
-    if (token !== undefined && !isSameSecret(authorization, `Bearer ${token}`)) {
-      res.setHeader("WWW-Authenticate", "Bearer");
-      return answer(res, 401, rpc.refused, "The token is missing or wrong");
-    }
-    next();
+    const refusal = refusalOf(req, access, attempts);
+    if (!refusal) return next();
+    if (refusal.status === 401) res.setHeader("WWW-Authenticate", "Bearer");
+    if (refusal.retryAfterSeconds) res.setHeader("Retry-After", refusal.retryAfterSeconds);
+    answer(res, refusal.status, rpc.refused, refusal.message);
   };
 }
 
@@ -138,10 +125,12 @@ export function createHttpRouter(options: HttpRouterOptions): McpRouter {
 
   async function readJson(req: Request, res: Response): Promise<{ value: unknown } | undefined> {
     try {
-      return { value: JSON.parse(await readTextBody(req)) };
+      return { value: parseJson(await readTextBody(req)) };
     } catch (error) {
       const tooLarge = error instanceof PortalError && error.status === 413;
       if (tooLarge) answer(res, 413, rpc.refused, error.message);
+      else if (error instanceof JsonError && error.problem !== "not-json")
+        answer(res, 400, rpc.refused, error.message);
       else answer(res, 400, rpc.parseError, "Parse error: the body is not JSON");
       return undefined;
     }

@@ -120,6 +120,7 @@ export function permissionRoutes(approvals: Approvals): Route[] {
     }),
     defineRoute({
       path: "copilot/permission/pending",
+      reads: true,
       methods: ["GET"],
       summary: "Every request and question that waits for an answer, of all sessions, oldest first",
       query: {
@@ -150,6 +151,7 @@ export function permissionRoutes(approvals: Approvals): Route[] {
     }),
     defineRoute({
       path: "copilot/permission/rules",
+      reads: true,
       methods: ["GET"],
       summary: "All remembered rules, as a policy file that portal.config.json can name",
       query: {
@@ -194,6 +196,7 @@ export function permissionRoutes(approvals: Approvals): Route[] {
     }),
     defineRoute({
       path: "copilot/permission/test",
+      reads: true,
       methods: ["POST"],
       summary: "Would this be allowed in a folder, and by which rule?",
       body: "text",

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
@@ -7,6 +7,7 @@ import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-p
 import type { Log } from "../log.js";
 import { packageRoot } from "../paths.js";
 import { shortReason } from "./failure.js";
+import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
 
 const run = promisify(execFile);
 
@@ -54,7 +55,7 @@ export async function openEngine(
     onBroken(abortedBy);
     return false;
   };
-  const db = new PGlite(folder, { startParams, onStderr });
+  const db = new PGlite({ fs: new OwnersFiles(folder), startParams, onStderr });
   try {
     await db.waitReady;
   } catch (error) {
@@ -91,7 +92,7 @@ async function initialise(folder: string, log: Log): Promise<void> {
 
 /** Makes a new store beside its place and moves it there whole, so that an interrupted first start leaves nothing. */
 export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
-  if (existsSync(join(folder, "PG_VERSION"))) return;
+  if (existsSync(join(folder, "PG_VERSION"))) return takeFromOthers(folder);
   const draft = `${folder}.new`;
   const fresh = () => {
     rmSync(draft, { recursive: true, force: true });
@@ -106,7 +107,7 @@ export async function ensureFolder(folder: string, log: Log, template = template
     fresh();
     await initialise(draft, log);
   }
-  chmodSync(draft, 0o700);
+  takeFromOthers(draft);
   renameSync(draft, folder);
 }
 

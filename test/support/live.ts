@@ -60,7 +60,10 @@ export async function startLive(t: TestContext, options: LiveOptions = {}): Prom
   });
   app.use(
     "/api",
-    createApiRouter(kinds.flatMap(kind => liveRoutes(kind, logs, options))),
+    createApiRouter(
+      kinds.flatMap(kind => liveRoutes(kind, logs, options)),
+      async () => "called",
+    ),
     answerErrors(silent),
   );
   const server = app.listen(0, "127.0.0.1");

@@ -92,6 +92,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
     }),
     defineRoute({
       path: "copilot/session/{id}/state",
+      reads: true,
       methods: ["GET"],
       summary: "What the session's agent has told about itself: options, modes, commands, plan, usage",
       answers: {
@@ -115,6 +116,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
     }),
     defineRoute({
       path: "acp/session/{id}/traffic",
+      reads: true,
       methods: ["GET"],
       summary: "The latest messages between the portal and the agent of a session, without secrets",
       query: {

@@ -44,6 +44,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
   return [
     defineRoute({
       path: "acp/agents",
+      reads: true,
       methods: ["GET"],
       summary: "The ACP agents of the configuration and how they are",
       answers: { json: object({ agents: list(agent), problems: list(text) }) },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isSameOrigin } from "./origin.js";
+import { isSameOrigin, sourceOf } from "./origin.js";
 
 describe("The origin rule, against foreign pages", () => {
   const host = "localhost:8888";
@@ -8,7 +8,18 @@ describe("The origin rule, against foreign pages", () => {
   const allowed = {
     "curl, which says nothing": {},
     "the portal's own page": { origin: own, secFetchSite: "same-origin", referer: `${own}/index.html` },
-    "an address that the user typed": { secFetchSite: "none" },
+    "an address that the user typed": {
+      secFetchSite: "none",
+      secFetchMode: "navigate",
+      secFetchDest: "document",
+    },
+    "a script of the portal's own page": {
+      secFetchSite: "same-origin",
+      secFetchMode: "cors",
+      secFetchDest: "empty",
+    },
+    "a file that the portal's own page saves": { secFetchSite: "same-origin", secFetchMode: "no-cors" },
+    "fetch of Node, which names a mode alone": { secFetchMode: "cors" },
     "a page of an old browser": { referer: `${own}/jobs.html?wb=x` },
   };
   for (const [what, source] of Object.entries(allowed)) {
@@ -31,11 +42,51 @@ describe("The origin rule, against foreign pages", () => {
     "a referer that is no address": { referer: "about:blank" },
     "an own origin with a foreign site": { origin: own, secFetchSite: "cross-site" },
     "a typed address with a foreign origin": { origin: "https://evil.example", secFetchSite: "none" },
+    "no site with a mode that nobody types": { secFetchSite: "none", secFetchMode: "no-cors" },
+    "no site with the mode of a script, as an extension sends it": {
+      secFetchSite: "none",
+      secFetchMode: "cors",
+    },
+    "a WebSocket": { secFetchSite: "same-origin", secFetchMode: "websocket" },
+    "a site that nobody has heard of": { secFetchSite: "next-door" },
+    "a site in other letters": { secFetchSite: "Same-Origin" },
+    "a site without a word": { secFetchSite: "" },
+    "a mode that nobody has heard of": { secFetchSite: "same-origin", secFetchMode: "teleport" },
+    "a mode that is said twice": { secFetchSite: "same-origin", secFetchMode: "cors,navigate" },
+    "an image of the portal's own page, which an agent wrote": {
+      secFetchSite: "same-origin",
+      secFetchMode: "no-cors",
+      secFetchDest: "image",
+    },
+    "a frame, even of the portal's own page": {
+      secFetchSite: "same-origin",
+      secFetchMode: "navigate",
+      secFetchDest: "iframe",
+    },
+    "a plug-in": { secFetchSite: "none", secFetchMode: "navigate", secFetchDest: "object" },
+    "a service worker": {
+      secFetchSite: "same-origin",
+      secFetchMode: "same-origin",
+      secFetchDest: "serviceworker",
+    },
+    "two origins": { origin: `${own},${own}` },
+    "an empty origin": { origin: "" },
+    "an origin with a path": { origin: `${own}/` },
     "a site that is said twice": { secFetchSite: "same-origin, cross-site" },
   };
   for (const [what, source] of Object.entries(refused)) {
     test(`refuses ${what}`, () => assert.equal(isSameOrigin({ host, ...source }), false));
   }
+
+  test("a header that comes twice is refused, whichever comes first", () => {
+    const twice = (name: string, ...values: string[]) =>
+      isSameOrigin(sourceOf({ headersDistinct: { host: [host], [name]: values } }));
+    assert.equal(twice("referer", `${own}/`), true);
+    assert.equal(twice("referer", `${own}/`, "https://evil.example/"), false);
+    assert.equal(twice("referer", "https://evil.example/", `${own}/`), false);
+    assert.equal(twice("origin", own, own), false);
+    assert.equal(twice("sec-fetch-site", "same-origin", "same-origin"), false);
+  });
 
   test("a proxy may add https to a name of --allowed-hosts, and only to such a name", () => {
     assert.equal(isSameOrigin({ host: "portal.example", origin: "https://portal.example" }), true);

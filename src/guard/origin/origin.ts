@@ -7,8 +7,10 @@ import { isLoopbackHost } from "../host/host.js";
 export interface RequestSource {
   host: string;
   origin?: string | undefined;
-  secFetchSite?: string | undefined;
   referer?: string | undefined;
+  secFetchSite?: string | undefined;
+  secFetchMode?: string | undefined;
+  secFetchDest?: string | undefined;
 }
 
 function originOf(url: string): string | undefined {
@@ -21,22 +23,49 @@ function ownOrigins(host: string): (string | undefined)[] {
   return schemes.map(scheme => originOf(`${scheme}://${host}`)).filter(origin => origin !== undefined);
 }
 
-/** `none` is what a browser sends for an address that its user typed; a page cannot make it say so. */
-const ownSites: readonly (string | undefined)[] = [undefined, "same-origin", "none"];
+type Words = readonly (string | undefined)[];
 
-export function isSameOrigin({ host, origin, secFetchSite, referer }: RequestSource): boolean {
+/**
+ * The modes that go with each site. `none` is what a browser sends for an address that its user typed, or that another
+ * program handed to it: a navigation, and nothing else. `fetch` of Node names a mode without a site.
+ */
+const modesOfSite = new Map<string | undefined, Words>([
+  [undefined, [undefined, "cors", "same-origin", "navigate"]],
+  ["same-origin", [undefined, "cors", "same-origin", "navigate", "no-cors"]],
+  ["none", [undefined, "navigate"]],
+]);
+
+/** Calls of a script, and pages. No image, style, script, frame or worker ever comes from the API. */
+const destinations: Words = [undefined, "empty", "document"];
+
+export function isSameOrigin(source: RequestSource): boolean {
+  const { host, origin, referer, secFetchSite, secFetchMode, secFetchDest } = source;
   const own = ownOrigins(host);
   return (
     own.length > 0 &&
-    ownSites.includes(secFetchSite) &&
+    modesOfSite.get(secFetchSite)?.includes(secFetchMode) === true &&
+    destinations.includes(secFetchDest) &&
     (origin === undefined || own.includes(origin)) &&
     (referer === undefined || own.includes(originOf(referer)))
   );
 }
 
-export function sourceOf({ headers }: IncomingMessage): RequestSource {
-  const { host = "", origin, referer, "sec-fetch-site": site } = headers;
-  return { host, origin, referer, secFetchSite: Array.isArray(site) ? site.join() : site };
+/** Stands for a header that comes more than once: no value that anybody knows. */
+const several = "several values";
+
+export function sourceOf({ headersDistinct }: Pick<IncomingMessage, "headersDistinct">): RequestSource {
+  const only = (name: string) => {
+    const [value, second] = headersDistinct[name] ?? [];
+    return second === undefined ? value : several;
+  };
+  return {
+    host: only("host") ?? "",
+    origin: only("origin"),
+    referer: only("referer"),
+    secFetchSite: only("sec-fetch-site"),
+    secFetchMode: only("sec-fetch-mode"),
+    secFetchDest: only("sec-fetch-dest"),
+  };
 }
 
 /** Refuses what a foreign page sends, also without reading the answer: an image, a form, a link to `api/stop`. */

@@ -1,16 +1,20 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import { PortalError } from "../../portalError.js";
 import { StartError } from "../../startError.js";
 import { isSameOrigin, sourceOf } from "../origin/origin.js";
 import { Attempts } from "./attempts.js";
+import { judgeGuess } from "./guess.js";
+import { isSameSecret } from "./secret.js";
 
 export interface TokenGuardOptions {
   token: string;
   /** Cookies are shared by all ports of a machine: the port in the name keeps two portals apart. */
   port(): number;
   attempts?: Attempts;
+  /** Called each time the printed address has become a cookie. */
+  onExchange?: (() => void) | undefined;
 }
 
 /** Shorter ones can be guessed by a machine that tries for long enough. */
@@ -34,20 +38,15 @@ export function chosenToken({ PORTAL_TOKEN: given }: NodeJS.ProcessEnv): string 
   return given ? checkToken(given) : createToken();
 }
 
-/** In constant time, whatever the two lengths are. */
-export function isSameSecret(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
-}
-
 /** What the browser keeps: worth as much as the token to this portal, but the token cannot be had from it. */
 export function cookieValue(token: string): string {
   return createHmac("sha256", token).update("copilot-portal cookie").digest("base64url");
 }
 
-export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+/** All of that name: a page on another port can add one of its own, which must not hide the right one. */
+export function cookiesOf({ headers }: Pick<IncomingMessage, "headers">, name: string): string[] {
   const pairs = headers.cookie?.split(";").map(pair => pair.trim()) ?? [];
-  return pairs.find(pair => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+  return pairs.filter(pair => pair.startsWith(`${name}=`)).map(pair => pair.slice(name.length + 1));
 }
 
 function bearerOf({ headers }: IncomingMessage): string | undefined {
@@ -61,39 +60,39 @@ export interface TokenGuard {
   check: RequestHandler;
 }
 
-export function tokenGuard({ token, port, attempts = new Attempts() }: TokenGuardOptions): TokenGuard {
+export function tokenGuard(options: TokenGuardOptions): TokenGuard {
+  const { token, port, attempts = new Attempts(), onExchange } = options;
   const cookieName = () => `portal-${port()}`;
   const cookie = cookieValue(token);
 
   /** Only what someone can guess counts as an attempt: a cookie of an earlier start must not lock its user out. */
-  function checkGuess(req: IncomingMessage, res: ServerResponse, guess: string): void {
-    const address = req.socket.remoteAddress ?? "";
-    const waitSeconds = Math.ceil(attempts.waitMs(address) / 1000);
-    if (waitSeconds > 0) {
-      res.setHeader("Retry-After", waitSeconds);
-      throw PortalError.tooManyAttempts(waitSeconds);
-    }
-    if (isSameSecret(guess, token)) return;
-    attempts.failed(address);
-    throw PortalError.unauthorized("TokenWrong", "This is not the token of this portal");
+  function checkGuess(req: IncomingMessage, res: ServerResponse, given: string): void {
+    const verdict = judgeGuess({ given, token, address: req.socket.remoteAddress ?? "", attempts });
+    if (verdict === "right") return;
+    if (verdict === "wrong")
+      throw PortalError.unauthorized("TokenWrong", "This is not the token of this portal");
+    res.setHeader("Retry-After", verdict.waitSeconds);
+    throw PortalError.tooManyAttempts(verdict.waitSeconds);
   }
 
   return {
     exchange: function exchangeToken(req, res, next) {
-      const guess = req.path === "/" ? req.query.token : undefined;
-      if (guess === undefined) return next();
-      // A foreign page must neither log its visitor in nor spend the visitor's attempts.
-      if (!isSameOrigin(sourceOf(req)))
+      const given = req.path === "/" ? req.query.token : undefined;
+      if (given === undefined) return next();
+      const guess = String(given);
+      // The file that `--open` opens is foreign too, but has the token; a page that guesses must not spend attempts.
+      if (!isSameSecret(guess, token) && !isSameOrigin(sourceOf(req)))
         throw PortalError.refused("OriginRefused", "Copy the address with the token into the address bar");
-      checkGuess(req, res, String(guess));
+      checkGuess(req, res, guess);
       res.cookie(cookieName(), cookie, { httpOnly: true, sameSite: "strict", path: "/" });
       res.setHeader("Cache-Control", "no-store");
       res.redirect(303, "/");
+      onExchange?.();
     },
     check: function checkToken(req, res, next) {
       const bearer = bearerOf(req);
       if (bearer !== undefined) checkGuess(req, res, bearer);
-      else if (!isSameSecret(cookieOf(req, cookieName()) ?? "", cookie))
+      else if (!cookiesOf(req, cookieName()).some(value => isSameSecret(value, cookie)))
         throw PortalError.unauthorized(
           "TokenRequired",
           "Open the address that the portal printed at its start, or send its token as Authorization: Bearer",

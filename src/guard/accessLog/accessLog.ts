@@ -1,0 +1,64 @@
+import type { RequestHandler } from "express";
+import type { Log } from "../../log.js";
+
+export interface AccessLogOptions {
+  log: Log;
+  /** Paths of the routes, with `{token}` where a secret stands. */
+  paths?: readonly string[];
+  /** More lines than this in a second are counted instead of written: nobody fills a disk with requests. */
+  maxLinesPerSecond?: number;
+  nowMs?(): number;
+}
+
+const windowMs = 1000;
+const maxPathChars = 300;
+const slash = /\/|%2f|\\|%5c/i;
+
+/** The words of a path behind which a secret stands, as `mcp` in `acp/mcp/{token}`. */
+export function wordsBeforeSecrets(paths: readonly string[]): ReadonlySet<string> {
+  const found = paths.flatMap(path => /([^/]+)\/\{token\}/.exec(path)?.[1] ?? []);
+  return new Set(found.map(word => word.toLowerCase()));
+}
+
+/** A path for the log: whatever comes behind such a word is left out, also where it is written oddly. */
+export function loggedPath(path: string, words: ReadonlySet<string>): string {
+  const parts = path.slice(0, maxPathChars).split(slash);
+  const last = parts.findIndex(part => words.has(part.toLowerCase()));
+  const hidden = last >= 0 && last < parts.length - 1;
+  const shown = (hidden ? [...parts.slice(0, last + 1), "…"] : parts).join("/");
+  return path.length > maxPathChars && !hidden ? `${shown}…` : shown;
+}
+
+/** One line for each request when it is over: who asked for what, and what came of it. Never a query, never a token. */
+export function accessLog(options: AccessLogOptions): RequestHandler {
+  const { log, paths = [], maxLinesPerSecond = 100, nowMs = () => performance.now() } = options;
+  const words = wordsBeforeSecrets(paths);
+  let windowStartMs = nowMs();
+  let lines = 0;
+
+  function mayWrite(): boolean {
+    if (nowMs() - windowStartMs >= windowMs) {
+      const left = lines - maxLinesPerSecond;
+      if (left > 0) log.warn({ requests: left }, "requests came too fast to be logged one by one");
+      windowStartMs = nowMs();
+      lines = 0;
+    }
+    return ++lines <= maxLinesPerSecond;
+  }
+
+  return function logAccess(req, res, next) {
+    const begunMs = nowMs();
+    const { method } = req;
+    const path = loggedPath(req.path, words);
+    const address = req.socket.remoteAddress;
+    res.once("close", () => {
+      if (!mayWrite()) return;
+      const { refused } = res.locals as { refused?: string };
+      const ms = Math.round(nowMs() - begunMs);
+      // An answer that was cut off has no status that anybody got.
+      const status = res.headersSent ? res.statusCode : undefined;
+      log.info({ method, path, status, ms, address, refused }, "request");
+    });
+    next();
+  };
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import type { IncomingHttpHeaders } from "node:http";
+import { describe, test } from "node:test";
+import { Confirmations } from "./confirmations.js";
+import { isNavigation, isOwnCall } from "./navigation.js";
+
+/** A request with these headers, as Node presents it. */
+function request(headers: IncomingHttpHeaders) {
+  const distinct = Object.entries(headers).map(([name, value]) => [name, [value].flat()]);
+  return { headers, headersDistinct: Object.fromEntries(distinct) };
+}
+
+const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:60.0) Gecko/20100101 Firefox/60.0";
+
+describe("The navigation rule, against addresses that a browser is sent to", () => {
+  const pages: Record<string, IncomingHttpHeaders> = {
+    "an address that was typed": { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
+    "a link on the portal's own page": { "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" },
+    "a document, whatever its mode": { "sec-fetch-dest": "document" },
+    "no site without a mode": { "sec-fetch-site": "none" },
+    "an old browser that wants a page": { "user-agent": firefox, accept: "text/html,*/*;q=0.8" },
+    "a browser at a name it does not trust": { "upgrade-insecure-requests": "1", accept: "*/*" },
+  };
+  for (const [what, headers] of Object.entries(pages))
+    test(`${what} is one`, () => assert.equal(isNavigation(request(headers)), true));
+
+  const calls: Record<string, IncomingHttpHeaders> = {
+    curl: { "user-agent": "curl/8.5.0", accept: "*/*" },
+    "a client of Java, which asks for HTML by default": { "user-agent": "Java/17", accept: "text/html, */*" },
+    "PowerShell, which calls itself Mozilla": { "user-agent": "Mozilla/5.0 (Windows NT) PowerShell/7.4" },
+    "fetch of Node": { "sec-fetch-mode": "cors", accept: "*/*" },
+    "a script of the portal's own page": {
+      "sec-fetch-site": "same-origin",
+      "sec-fetch-mode": "cors",
+      "sec-fetch-dest": "empty",
+      "user-agent": firefox,
+      accept: "text/html",
+    },
+  };
+  for (const [what, headers] of Object.entries(calls))
+    test(`${what} is none`, () => assert.equal(isNavigation(request(headers)), false));
+});
+
+describe("The rule for calls that act, against what a browser sends along by itself", () => {
+  const cookie = "portal-8888=x";
+  const refused: Record<string, IncomingHttpHeaders> = {
+    "a cookie alone: an image of another port, to a name that the browser does not trust": { cookie },
+    "a mode in which a page cannot read the answer": {
+      "sec-fetch-site": "same-origin",
+      "sec-fetch-mode": "no-cors",
+    },
+  };
+  for (const [what, headers] of Object.entries(refused))
+    test(`refuses ${what}`, () => assert.equal(isOwnCall(request(headers)), false));
+
+  const allowed: Record<string, IncomingHttpHeaders> = {
+    "a program, which has no cookie": {},
+    "a cookie beside a token": { cookie, authorization: "Bearer x" },
+    "a cookie with the header of the portal's own pages": { cookie, "x-portal-page": "1" },
+    "a cookie with an origin, which was compared before": { cookie, origin: "http://192.0.2.1:8888" },
+    "a cookie from the same origin": { cookie, "sec-fetch-site": "same-origin" },
+  };
+  for (const [what, headers] of Object.entries(allowed))
+    test(`allows ${what}`, () => assert.equal(isOwnCall(request(headers)), true));
+});
+
+describe("The value of the page that asks", () => {
+  const address = "/api/stop?a=1";
+
+  test("is good for its own address, until it is too old or the portal was started again", () => {
+    let nowMs = 1_000_000;
+    const confirmations = new Confirmations({ now: () => nowMs });
+    const value = confirmations.of(address);
+    assert.equal(confirmations.isValid(address, value), true);
+    assert.equal(confirmations.isValid("/api/stop?a=2", value), false);
+    assert.equal(confirmations.isValid("/api/stop", value), false);
+    assert.equal(new Confirmations({ now: () => nowMs }).isValid(address, value), false);
+    nowMs += 10 * 60_000;
+    assert.equal(confirmations.isValid(address, value), false);
+  });
+
+  test("cannot be made up, stretched or shortened", () => {
+    const confirmations = new Confirmations();
+    const value = confirmations.of(address);
+    const [untilMs = "", mac = ""] = value.split(".");
+    for (const forged of [
+      "",
+      ".",
+      mac,
+      `.${mac}`,
+      `${Number(untilMs) + 1}.${mac}`,
+      `0${untilMs}.${mac}`,
+      `${untilMs}.${mac}=`,
+      `${untilMs}.${mac.slice(0, -1)}`,
+      `${untilMs}.`,
+      `Infinity.${mac}`,
+      `${untilMs}.${mac}.${mac}`,
+      "9".repeat(100_000),
+    ])
+      assert.equal(confirmations.isValid(address, forged), false, forged.slice(0, 80));
+  });
+});
