@@ -5,6 +5,7 @@ import { MessageBlock } from "./messageBlock.js";
 import { permissionCard, settleCard } from "./permissionCard.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
+import { visibleProse } from "./visibleText.js";
 
 /** Few enough to lay out in a frame, many enough that thousands of blocks are few groups. */
 const GROUP_SIZE = 25;
@@ -22,6 +23,8 @@ export class SessionResponseRenderer {
   #div;
   #content = element("div", "session-response-content");
   #end = element("div", "session-response-end");
+  /** Cards that wait stand here, in sight whatever else comes; each has a place in the conversation for later. */
+  #waiting = element("div", "session-response-waiting");
   #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
   #latest = button("Jump to the latest ↓", () => this.scrollToBottom(), {
     className: "session-response-latest small",
@@ -31,7 +34,7 @@ export class SessionResponseRenderer {
   #blocks = new Map();
   /** @type {Map<string, RunningTool>} */
   #tools = new Map();
-  /** Cards that wait for an answer. @type {Map<string, HTMLElement>} */
+  /** Cards that wait for an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
   #cards = new Map();
   /** @type {HTMLElement | undefined} */
   #group;
@@ -47,7 +50,7 @@ export class SessionResponseRenderer {
     this.#awaiting.append(element("span", "spinner"), "Awaits responses ...");
     this.#end.append(this.#awaiting);
     this.#content.append(this.#end);
-    div.append(this.#content, this.#latest);
+    div.append(this.#content, this.#latest, this.#waiting);
     div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     const follow = new ResizeObserver(() => this.#follow());
     follow.observe(this.#content);
@@ -179,22 +182,28 @@ export class SessionResponseRenderer {
 
   /** @param {string} level @param {string} message */
   #addNotice(level, message) {
-    this.#place(notice(message, level));
+    const made = notice("", level);
+    made.append(visibleProse(message));
+    this.#place(made);
   }
 
   /** @param {SessionResponse} data */
   #addCard(data) {
     const card = permissionCard(data);
-    this.#cards.set(String(data.requestId), card);
-    this.#place(card);
+    const place = element("div", { hidden: true });
+    this.#cards.set(String(data.requestId), { card, place });
+    this.#waiting.append(card);
+    this.#place(place);
   }
 
   /** What a rule decided had no card. @param {SessionResponse} data */
   #settle(data) {
-    const card = this.#cards.get(String(data.requestId));
+    const waiting = this.#cards.get(String(data.requestId));
     this.#cards.delete(String(data.requestId));
-    if (card) settleCard(card, data);
-    else if (data.by === "rule")
+    if (waiting) {
+      settleCard(waiting.card, data);
+      waiting.place.replaceWith(waiting.card);
+    } else if (data.by === "rule")
       this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
   }
 
@@ -227,6 +236,7 @@ export class SessionResponseRenderer {
   }
 
   #follow() {
+    this.#div.style.setProperty("--log-height", `${this.#div.clientHeight}px`);
     if (this.#isFollowing) this.#div.scrollTop = this.#div.scrollHeight;
     else if (this.#isAtBottom()) this.scrollToBottom();
   }

@@ -49,11 +49,8 @@ describe("permissions in the browser", () => {
     await card.waitFor();
     await page.reload();
     await page.locator("#responses .permission-card[data-state=open]").waitFor();
-    assert.equal(
-      await card.locator(".permission-command").textContent(),
-      "echo '<b>hello</b>' from the shell",
-    );
-    assert.match((await card.textContent()) ?? "", /Always allow remembers: allow command echo/);
+    assert.equal(await card.locator(".command-part").textContent(), "echo '<b>hello</b>' from the shell");
+    assert.match((await card.textContent()) ?? "", /Always allowRemembers allow command echo/);
     await titled(page, /^\(1\) /);
     await page.screenshot({ path: process.env.SCREENSHOT ?? join(portal.dataDir, "card.png") });
     await card.getByRole("button", { name: "Allow once" }).click();
@@ -184,7 +181,7 @@ describe("permissions in the browser", () => {
     await session.query("say hello");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
     const card = page.locator("#responses .permission-card[data-state=open]");
-    await card.getByLabel("Remember").selectOption({ label: "For this session: command echo" });
+    await card.getByLabel("Remember").selectOption({ label: "For this session" });
     await card.getByRole("button", { name: "Allow once" }).click();
     await session.untilIdle();
     await session.query("say hello");
@@ -275,7 +272,7 @@ describe("jobs that ask", () => {
     await titled(page, /^\(1\) /);
     await page.locator(".node[data-status=Running]").first().click();
     const card = page.locator("#panel .permission-card[data-state=open]");
-    assert.equal(await card.locator(".permission-command").textContent(), "echo from-the-job");
+    assert.equal(await card.locator(".command-part").textContent(), "echo from-the-job");
     await assertAccessible(page, "a job with a card");
     await card.getByRole("button", { name: "Allow once" }).click();
     await page.locator("#label", { hasText: "SUCCEEDED" }).waitFor();
