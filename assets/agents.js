@@ -3,6 +3,7 @@ import { showRuns } from "./agentRuns.js";
 import { api, errorAt, part, withProgress } from "./api.js";
 import { button, byId, element, muted, notice, onSubmit, showStatus } from "./dom.js";
 import { notify, setPageState } from "./pageState.js";
+import { agentMeanings } from "./policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
 import { readEvents } from "./stream.js";
@@ -202,6 +203,12 @@ makeSplitter(byId("bar"), /** @type {HTMLElement} */ (document.querySelector(".s
   name: "Width of the run part",
 });
 loadAgents().catch(showError);
+api("config").then(
+  ({ permissions }) => {
+    byId("policy").textContent = agentMeanings[permissions] ?? "";
+  },
+  () => undefined,
+);
 const earlier = new URLSearchParams(location.search).get("run");
 if (earlier) {
   follow(earlier);

@@ -1,6 +1,7 @@
 // The start page: a form that starts a session, what ran lately, and the session itself.
 import { ApiError, api, messageOf, part, withProgress } from "./api.js";
 import { button, byId, element, notice, onSubmit, optionsOf } from "./dom.js";
+import { followFolder } from "./folderChoice.js";
 import { showHistory } from "./history.js";
 import { setPageState } from "./pageState.js";
 import { openSessionView } from "./sessionView.js";
@@ -14,6 +15,7 @@ const query = new URLSearchParams(location.search);
 const model = byId("model", HTMLSelectElement);
 const workingDirectory = byId("workingDirectory", HTMLInputElement);
 const startButton = byId("startButton", HTMLButtonElement);
+const choice = followFolder(workingDirectory);
 /** @type {Model[]} */
 let models = [];
 
@@ -109,6 +111,7 @@ function folderOf(repoRoot, project) {
 async function loadDirectory() {
   const { repoRoot } = await api("config");
   if (workingDirectory.value === "") workingDirectory.value = folderOf(repoRoot, query.get("project"));
+  await choice.load();
 }
 
 async function start() {
@@ -116,10 +119,11 @@ async function start() {
   showStartError();
   startButton.disabled = true;
   try {
-    const choice = byId("permissions", HTMLSelectElement).value;
-    const path = `copilot/session/start/${part(model.value)}${choice && `?permissions=${choice}`}`;
+    const path = `copilot/session/start/${part(model.value)}?${choice.query()}`;
     const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
     localStorage.setItem(LAST_MODEL, model.value);
+    // What cannot be remembered is asked again.
+    await choice.remember().catch(() => undefined);
     history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
     showSession(sessionId);
   } catch (error) {

@@ -1,7 +1,10 @@
 // The permissions page: the rules of every folder, and what they would say.
-import { api, errorAt, messageOf, withProgress } from "./api.js";
+import { api, errorAt, messageOf, part, withProgress } from "./api.js";
 import { button, byId, element, muted, notice, onSubmit } from "./dom.js";
 import { bindNotifications } from "./pageState.js";
+import { ruleWords } from "./ruleWords.js";
+import { showStartupFiles } from "./startupFiles.js";
+import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./visibleText.js";
 
 const TEST_DELAY_MS = 150;
 const LEVELS = { allow: "good", reject: "error", ask: "warning" };
@@ -21,11 +24,16 @@ const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(bo
 
 /** @param {string} name @param {string} text @param {boolean} isStored */
 function ruleItem(name, text, isStored) {
-  const item = element("li", {}, element("code", {}, text));
-  const properties = { className: "small danger", "aria-label": `Remove ${text}` };
+  const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
+  const properties = { className: "small danger", "aria-label": `Remove ${visibleLine(text)}` };
   const remove = button("Remove", () => change(remove, "remove", name, text), properties);
-  item.append(isStored ? remove : muted("from the policy file"));
-  return item;
+  return element(
+    "li",
+    {},
+    element("b", { "data-effect": effect }, effect),
+    element("div", "rules-words", visibleSentence(words), element("code", "muted", visibleCode(text))),
+    isStored ? remove : muted("from the policy file"),
+  );
 }
 
 async function showRules() {
@@ -40,7 +48,7 @@ async function showRules() {
   byId("list").replaceChildren(
     ...(names.length === 0 ? [notice(none)] : []),
     ...names.flatMap(name => [
-      element("h3", {}, name === "*" ? "Every folder" : name),
+      element("h3", {}, name === "*" ? "Every folder" : visibleCode(name)),
       element(
         "ul",
         "plain-list",
@@ -58,7 +66,7 @@ async function change(control, action, name, text) {
     await withProgress(control, () => call(`rules/${action}`, { folder: name, rule: text }));
     if (action === "add") rule.value = "";
     await showRules();
-    await test();
+    await Promise.all([test(), showStartup()]);
   } catch (error) {
     showError(error);
   }
@@ -68,7 +76,7 @@ async function change(control, action, name, text) {
 function tell(level, text) {
   verdict.hidden = false;
   verdict.dataset.level = LEVELS[level];
-  verdict.textContent = text;
+  verdict.replaceChildren(visibleProse(text));
 }
 
 async function test() {
@@ -88,9 +96,21 @@ async function test() {
   }
 }
 
-function testSoon() {
+/** What files of the folder want to run, where nobody has decided yet. */
+async function showStartup() {
+  const path = folder.value.trim();
+  const { startup = [] } = await api(`copilot/folder?path=${part(path)}`).catch(() => ({}));
+  const refresh = () => Promise.all([showRules(), showStartup()]).catch(showError);
+  if (path === folder.value.trim()) showStartupFiles(byId("startupFiles"), path, startup, refresh);
+}
+
+/** @param {Event} event */
+function testSoon(event) {
   clearTimeout(timer);
-  timer = setTimeout(test, TEST_DELAY_MS);
+  const isFolder = event.target === folder;
+  // What was asked about one folder is no question about another.
+  if (isFolder) showStartupFiles(byId("startupFiles"), "", [], () => {});
+  timer = setTimeout(() => Promise.all([test(), isFolder && showStartup()]), TEST_DELAY_MS);
 }
 
 for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
@@ -100,7 +120,8 @@ bindNotifications(byId("notify", HTMLInputElement));
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(
   ({ repoRoot }) => {
-    folder.value ||= new URLSearchParams(location.search).get("folder") ?? repoRoot;
+    folder.value ||= new URLSearchParams(location.search).get("folder") || repoRoot;
+    return showStartup();
   },
   () => undefined,
 );
