@@ -18,6 +18,7 @@ const verdict = byId("verdict");
 const showError = errorAt("ruleError");
 let asked = 0;
 let timer = 0;
+let folderTimer = 0;
 
 /** @param {string} path @param {Record<string, unknown>} body */
 const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(body));
@@ -104,15 +105,19 @@ async function showStartup() {
   if (path === folder.value.trim()) showStartupFiles(byId("startupFiles"), path, startup, refresh);
 }
 
-/** @param {Event} event */
-function testSoon(event) {
+function testSoon() {
   clearTimeout(timer);
-  const isFolder = event.target === folder;
-  // What was asked about one folder is no question about another.
-  if (isFolder) showStartupFiles(byId("startupFiles"), "", [], () => {});
-  timer = setTimeout(() => Promise.all([test(), isFolder && showStartup()]), TEST_DELAY_MS);
+  timer = setTimeout(test, TEST_DELAY_MS);
 }
 
+/** What was asked about one folder is no question about another. */
+function onFolder() {
+  showStartupFiles(byId("startupFiles"), "", [], () => {});
+  clearTimeout(folderTimer);
+  folderTimer = setTimeout(showStartup, TEST_DELAY_MS);
+}
+
+folder.addEventListener("input", onFolder);
 for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
 onSubmit("test", test);
 onSubmit("add", () => change(rule, "add", folder.value.trim(), rule.value));
