@@ -1,7 +1,8 @@
 // Agent programs that speak ACP: how each is doing, what it last said, and its earlier sessions.
 import { api, messageOf, part, withProgress } from "./api.js";
-import { button, byId, element, muted, notice, showStatus } from "./dom.js";
+import { button, byId, element, muted, showStatus } from "./dom.js";
 import { formatTime } from "./format.js";
+import { notice } from "./notice.js";
 import { visibleLine } from "./visibleText.js";
 
 const REFRESH_MS = 5_000;

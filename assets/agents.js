@@ -1,7 +1,8 @@
 // The agents page: who there is, how clear a prompt is, who would run, and the run itself.
 import { showRuns } from "./agentRuns.js";
 import { api, errorAt, part, withProgress } from "./api.js";
-import { button, byId, element, muted, notice, onSubmit, showStatus } from "./dom.js";
+import { button, byId, element, muted, onSubmit, showStatus } from "./dom.js";
+import { notice } from "./notice.js";
 import { notify, setPageState } from "./pageState.js";
 import { agentMeanings } from "./policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";

@@ -42,6 +42,8 @@ export function endsOf(text, limit) {
   let first = charsOfEnd(lines, limit);
   let last = text.length - charsOfEnd(lines.reverse(), limit);
   if (first >= last) return { first: text, hidden: "", last: "" };
+  // The line feed belongs to the line before.
+  if (text.charAt(last) === "\n") last += 1;
   // A pair of surrogates is one character.
   if (/[\ud800-\udbff]/.test(text.charAt(first - 1))) first -= 1;
   if (/[\udc00-\udfff]/.test(text.charAt(last))) last += 1;

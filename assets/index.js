@@ -1,10 +1,12 @@
 // The start page: a form that starts a session, what ran lately, and the session itself.
 import { ApiError, api, messageOf, part, withProgress } from "./api.js";
-import { button, byId, element, notice, onSubmit, optionsOf } from "./dom.js";
+import { button, byId, element, onSubmit, optionsOf } from "./dom.js";
 import { followFolder } from "./folderChoice.js";
 import { showHistory } from "./history.js";
+import { notice } from "./notice.js";
 import { setPageState } from "./pageState.js";
 import { openSessionView } from "./sessionView.js";
+import { visibleLine, visibleProse } from "./visibleText.js";
 
 /** @typedef {{id: string, name: string, multiplier: number, backend?: string}} Model */
 
@@ -49,7 +51,7 @@ function showStartError(error) {
         : "start";
   for (const name of ["model", "workingDirectory", "start"]) {
     const isPlace = error !== undefined && name === place;
-    byId(`${name}Error`, HTMLElement).textContent = isPlace ? messageOf(error) : "";
+    byId(`${name}Error`).replaceChildren(...(isPlace ? [visibleProse(messageOf(error))] : []));
     if (name !== "start") byId(name, HTMLElement).setAttribute("aria-invalid", String(isPlace));
   }
   if (error !== undefined && place !== "start") byId(place, HTMLElement).focus();
@@ -89,7 +91,11 @@ async function loadModels() {
   byId("modelNotices").replaceChildren(...notices.map(({ level, message }) => notice(message, level)));
   model.replaceChildren(
     ...optionsOf(
-      models.map(one => ({ value: one.id, name: one.name, group: isAgent(one) ? "Agents (ACP)" : "" })),
+      models.map(one => ({
+        value: one.id,
+        name: visibleLine(one.name),
+        group: isAgent(one) ? "Agents (ACP)" : "",
+      })),
     ),
   );
   const wanted = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)].find(id =>
@@ -148,7 +154,7 @@ async function showStart() {
 /** @param {unknown} error */
 function showLoadError(error) {
   if (models.length === 0) model.replaceChildren(element("option", {}, "No models"));
-  byId("modelError").textContent = messageOf(error);
+  byId("modelError").replaceChildren(visibleProse(messageOf(error)));
   offerAgain(() => location.reload());
 }
 

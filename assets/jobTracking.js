@@ -2,12 +2,13 @@
 import { ApiError, api, errorAt, part, withProgress } from "./api.js";
 import { kindOf, workIdOf } from "./chartSource.js";
 import { ask } from "./dialog.js";
-import { button, byId, element, notice, showStatus } from "./dom.js";
+import { button, byId, element, showStatus } from "./dom.js";
 import { FlowChart } from "./flowChartMermaid.js";
 import { formatDuration } from "./format.js";
 import { nextFrame } from "./frame.js";
 import { jobDefinition, jobSummary } from "./jobAbout.js";
 import { JobState } from "./jobState.js";
+import { notice } from "./notice.js";
 import { bindNotifications, notify, setPageState } from "./pageState.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";

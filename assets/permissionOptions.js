@@ -102,21 +102,21 @@ export function permissionOptions(request, answer) {
     const look =
       kind === "allow_once" ? "primary" : isKnown(option) && effectOf(kind) === "reject" ? "danger" : "";
     const decide = () => answer({ optionId, ...(isKnown(option) && !rules && remember()) });
-    const id = `option-${++lastId}`;
+    const about = explanation(request, option, label);
+    const id = about.length > 0 ? `option-${++lastId}` : undefined;
     const made = button(label, decide, {
       className: `small ${look}`,
       "data-kind": kind,
       "aria-describedby": id,
     });
-    const text = element(
-      "div",
-      { id, className: "permission-about" },
-      ...explanation(request, option, label),
-    );
-    if (kind.endsWith("_once") && isKnown(option)) first.append(made, text);
-    else more.append(made, text);
+    const place = kind.endsWith("_once") && isKnown(option) ? first : more;
+    const text = id ? [element("div", { id, className: "permission-about" }, ...about)] : [];
+    if (place === first && id) first.append(element("div", "permission-option", made, ...text));
+    else place.append(made, ...text);
   }
   if (choice && options.some(({ rules }) => rules)) first.append(element("span", "spring"), choice);
-  else if (choice) more.append(choice, element("div", {}, ...covered(request, "allow")));
-  return { remember, parts: [first, more, ...noAlways(request)] };
+  else if (choice)
+    more.append(choice, element("div", {}, "Allowed and remembered:", ...covered(request, "allow")));
+  const isShown = (/** @type {Element} */ part) => part.childElementCount > 0;
+  return { remember, parts: [...[first, more].filter(isShown), ...noAlways(request)] };
 }

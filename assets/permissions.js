@@ -1,6 +1,7 @@
 // The permissions page: the rules of every folder, and what they would say.
 import { api, errorAt, messageOf, part, withProgress } from "./api.js";
-import { button, byId, element, muted, notice, onSubmit } from "./dom.js";
+import { button, byId, element, muted, onSubmit } from "./dom.js";
+import { notice } from "./notice.js";
 import { bindNotifications } from "./pageState.js";
 import { ruleWords } from "./ruleWords.js";
 import { showStartupFiles } from "./startupFiles.js";
@@ -32,7 +33,12 @@ function ruleItem(name, text, isStored) {
     "li",
     {},
     element("b", { "data-effect": effect }, effect),
-    element("div", "rules-words", visibleSentence(words), element("code", "muted", visibleCode(text))),
+    element(
+      "div",
+      "rules-words",
+      visibleSentence(words),
+      element("code", "muted one-line", visibleCode(text)),
+    ),
     isStored ? remove : muted("from the policy file"),
   );
 }

@@ -1,11 +1,11 @@
 // Renders the responses of a session, one after the other. Pure rendering: no network.
-import { button, element, notice } from "./dom.js";
+import { button, element } from "./dom.js";
 import { formatDuration, formatUsage } from "./format.js";
 import { MessageBlock } from "./messageBlock.js";
+import { notice } from "./notice.js";
 import { permissionCard, settleCard } from "./permissionCard.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
-import { visibleProse } from "./visibleText.js";
 
 /** Few enough to lay out in a frame, many enough that thousands of blocks are few groups. */
 const GROUP_SIZE = 25;
@@ -23,8 +23,9 @@ export class SessionResponseRenderer {
   #div;
   #content = element("div", "session-response-content");
   #end = element("div", "session-response-end");
-  /** Cards that wait stand here, in sight whatever else comes; each has a place in the conversation for later. */
+  /** The oldest card that waits stands here, in sight whatever else comes; each has a place in the conversation for later. */
   #waiting = element("div", "session-response-waiting");
+  #othersWaiting = element("p", "session-response-others muted");
   #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
   #latest = button("Jump to the latest ↓", () => this.scrollToBottom(), {
     className: "session-response-latest small",
@@ -182,9 +183,7 @@ export class SessionResponseRenderer {
 
   /** @param {string} level @param {string} message */
   #addNotice(level, message) {
-    const made = notice("", level);
-    made.append(visibleProse(message));
-    this.#place(made);
+    this.#place(notice(message, level));
   }
 
   /** @param {SessionResponse} data */
@@ -194,6 +193,14 @@ export class SessionResponseRenderer {
     this.#cards.set(String(data.requestId), { card, place });
     this.#waiting.append(card);
     this.#place(place);
+    this.#showOthersWaiting();
+  }
+
+  #showOthersWaiting() {
+    const count = this.#cards.size - 1;
+    this.#othersWaiting.textContent = count > 0 ? `${count} more after this one` : "";
+    if (count > 0) this.#waiting.prepend(this.#othersWaiting);
+    else this.#othersWaiting.remove();
   }
 
   /** What a rule decided had no card. @param {SessionResponse} data */
@@ -203,6 +210,7 @@ export class SessionResponseRenderer {
     if (waiting) {
       settleCard(waiting.card, data);
       waiting.place.replaceWith(waiting.card);
+      this.#showOthersWaiting();
     } else if (data.by === "rule")
       this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
   }

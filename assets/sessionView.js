@@ -211,6 +211,8 @@ export function openSessionView(sessionId, showOver) {
     const summary = await api(path);
     showTitle(summary.title || title);
     policy.value = summary.permissions;
+    byId("sessionRules", HTMLAnchorElement).href =
+      `/permissions.html?folder=${part(summary.workingDirectory)}`;
     byId("agentBar").hidden = !summary.modelId.startsWith("acp:");
     const model = visibleLine(summary.modelName ?? summary.modelId);
     byId("sessionModel").replaceChildren(`${model} · `, visibleCode(summary.workingDirectory));

@@ -1,7 +1,7 @@
 // Files of a folder that want to run commands: each runs only after the user has allowed it as it is now.
 import { api, messageOf, withProgress } from "./api.js";
 import { commandText } from "./commandText.js";
-import { button, element } from "./dom.js";
+import { button, element, muted } from "./dom.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
 import { visibleCode, visibleLine, visibleProse } from "./visibleText.js";
 
@@ -35,15 +35,10 @@ function fileItem(folder, file, onDecided) {
   }
   const allow = button("Allow", () => decide("allow", allow));
   const never = button("Never", () => decide("reject", never), { className: "small danger" });
+  // What cannot be read whole has no version that could be allowed.
+  const answers = file.sha256 === "" ? [muted("cannot be allowed")] : [allow, never];
   item.append(
-    element(
-      "div",
-      "row",
-      element("code", {}, visibleCode(file.file)),
-      element("span", "spring"),
-      allow,
-      never,
-    ),
+    element("div", "startup-head", element("code", {}, visibleCode(file.file)), ...answers),
     ...file.runs.map(({ when, command }) =>
       element("div", {}, element("span", "muted", visibleProse(String(when))), commandText(String(command))),
     ),

@@ -1,9 +1,10 @@
 // The inside of a completed tool block: what was called, and what came of it.
 import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "./diff.js";
 import { difference } from "./diffView.js";
-import { element, notice } from "./dom.js";
+import { element } from "./dom.js";
 import { plainText } from "./longText.js";
 import { codeBox, looksLikeMarkdown, markdown } from "./markdown.js";
+import { notice } from "./notice.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 import { visibleCode, visibleLine } from "./visibleText.js";
 
