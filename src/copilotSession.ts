@@ -5,6 +5,7 @@ import type { LiveResponse } from "./liveResponse.js";
 import type { Log } from "./log.js";
 import type { Action } from "./permissions/action.js";
 import type { Decision, Question } from "./permissions/approvals.js";
+import type { StartupSwitches } from "./permissions/startup.js";
 import { CopilotAgentSession } from "./sessions/copilotAgentSession.js";
 import { errorText } from "./sessions/errorText.js";
 import { createEventAdapter } from "./sessions/eventAdapter.js";
@@ -12,6 +13,7 @@ import { jobTools } from "./sessions/jobTools.js";
 import { permissionHandler, questionHandler } from "./sessions/permissionHandlers.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { SessionControls } from "./sessions/sessionControls.js";
+import { startupConfig } from "./sessions/startupConfig.js";
 import type { TurnUsage } from "./sessions/turnUsage.js";
 import { withTimeout } from "./withTimeout.js";
 
@@ -120,6 +122,8 @@ export interface StartSessionOptions {
   provider?: ProviderConfig;
   /** False saves work where nobody watches: text then comes in one piece. */
   streaming?: boolean;
+  /** What of the repository may run; nothing of it without. */
+  startup?: StartupSwitches;
   /** Where the runtime writes the output of a tool that is too long for the conversation. */
   toolOutputDirectory?: string;
   /** A turn without any event for this long is ended. */
@@ -152,6 +156,7 @@ export async function startSession(
   const { sessionId = randomUUID(), provider, log, onPermission, onQuestion } = options;
   const config = {
     clientName: "copilot-portal",
+    ...startupConfig(options.startup),
     model: options.model ?? modelId,
     streaming: options.streaming ?? true,
     tools: jobTools(),

@@ -29,9 +29,12 @@ import type { Log } from "./log.js";
 import type { Options } from "./options.js";
 import { installAgents } from "./orchestrator/portalAgents.js";
 import { Approvals } from "./permissions/approvals.js";
+import { FolderChoices } from "./permissions/folderChoices.js";
+import { folderRoutes } from "./permissions/folderRoutes.js";
 import { permissionRoutes } from "./permissions/permissionRoutes.js";
 import type { Policy } from "./permissions/policy.js";
 import { RuleStore } from "./permissions/ruleStore.js";
+import { StartupGate } from "./permissions/startupGate.js";
 import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
@@ -96,6 +99,8 @@ export function createPortal(parts: PortalOptions): Portal {
   const records = new SessionRecords(store);
   const { timeoutSeconds } = config.permissions ?? {};
   const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
+  const choices = new FolderChoices(store);
+  const startup = new StartupGate(approvals.rules, choices);
   const copilot = copilotHost({
     catalog: models,
     runtimes,
@@ -108,7 +113,10 @@ export function createPortal(parts: PortalOptions): Portal {
   const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
   const { permissions } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
-  const sessions = installSessions({ records, catalog: models, hostOf, log, approvals, permissions }, logs);
+  const sessions = installSessions(
+    { records, catalog: models, hostOf, log, approvals, permissions, startup },
+    logs,
+  );
 
   const engine = new JobEngine(
     { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
@@ -140,6 +148,11 @@ export function createPortal(parts: PortalOptions): Portal {
     ...modelRoutes(models),
     ...sessionRoutes(logs),
     ...permissionRoutes(approvals),
+    ...folderRoutes({
+      gate: startup,
+      choices,
+      sandbox: { available: () => ({ available: false }), byDefault: false },
+    }),
     ...taskRoutes(logs),
     ...jobRoutes({ logs, catalog: models }),
     ...agents.routes,

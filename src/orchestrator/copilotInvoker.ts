@@ -14,6 +14,7 @@ import { CopilotAgentSession } from "../sessions/copilotAgentSession.js";
 import { errorText } from "../sessions/errorText.js";
 import { createEventAdapter } from "../sessions/eventAdapter.js";
 import { safeCallbacks } from "../sessions/safeCallbacks.js";
+import { startupConfig } from "../sessions/startupConfig.js";
 import { withTimeout } from "../withTimeout.js";
 import type { Agent } from "./agentFile.js";
 import type { AgentCallbacks, Invocation, InvokeOptions, Invoker } from "./agentRunner.js";
@@ -235,14 +236,15 @@ export class CopilotInvoker implements Invoker {
     const { repoRoot } = this.#options.config;
     const { agent, sessionId } = running.asking;
     const { tools, skills, mcpServers } = agent;
+    const startup = startupConfig();
     return {
       clientName: "copilot-os",
       sessionId,
       workingDirectory: repoRoot,
       streaming: true,
       infiniteSessions: { enabled: false },
-      // The user's own MCP servers, possibly this very server, are not loaded: no agent calls itself.
-      enableConfigDiscovery: false,
+      // The user's own MCP servers, possibly this very server, are not loaded either: no agent calls itself.
+      ...startup,
       customAgents: [
         {
           name: agent.id,
@@ -256,7 +258,7 @@ export class CopilotInvoker implements Invoker {
       ],
       agent: agent.id,
       ...(tools && { availableTools: tools }),
-      ...(!tools?.includes("task") && { excludedTools: subAgentTools }),
+      excludedTools: [...startup.excludedTools, ...(tools?.includes("task") ? [] : subAgentTools)],
       ...(target.model !== undefined && { model: target.model }),
       ...(target.provider && { provider: target.provider }),
       onPermissionRequest: this.#permissionHandler(running),

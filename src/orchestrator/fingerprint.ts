@@ -1,12 +1,9 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { quietGit, workTreeRoot } from "../base/git.js";
 
-const run = promisify(execFile);
-const timeoutMs = 5000;
-const maxOutputBytes = 16 * 1024 * 1024;
+const statusArguments = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
 
 async function describe(root: string, name: string): Promise<string> {
   try {
@@ -19,28 +16,20 @@ async function describe(root: string, name: string): Promise<string> {
 
 /** Changes with every change in a git work tree; undefined where that cannot be told, "" outside of git. */
 export async function workspaceFingerprint(repoRoot: string): Promise<string | undefined> {
-  const git = (...args: string[]) =>
-    run("git", ["-C", repoRoot, "--no-optional-locks", ...args], {
-      timeout: timeoutMs,
-      maxBuffer: maxOutputBytes,
-    });
-  let top: string;
+  const top = await workTreeRoot(repoRoot);
+  if (top === undefined) return "";
   try {
-    top = (await git("rev-parse", "--show-toplevel")).stdout.trim();
-  } catch {
-    return "";
-  }
-  try {
-    const head = await git("rev-parse", "--verify", "--quiet", "HEAD").catch(() => ({ stdout: "none" }));
-    const status = await git("status", "--porcelain", "-z", "--untracked-files=all");
+    const head = await quietGit(repoRoot, ["rev-parse", "--verify", "--quiet", "HEAD"]).catch(() => "none");
+    // Looking into submodules would start a git for each, with settings that nobody has looked at.
+    const status = await quietGit(repoRoot, statusArguments);
     // A renamed file has its old name as an entry of its own; "R  new\0old\0" is read as two names.
-    const names = status.stdout
+    const names = status
       .split("\0")
       .filter(Boolean)
       .map(entry => entry.replace(/^[ MTADRCU?!]{2} /, ""));
     const files = await Promise.all(names.map(name => describe(top, name)));
     return createHash("sha256")
-      .update(JSON.stringify([head.stdout, status.stdout, files]))
+      .update(JSON.stringify([head, status, files]))
       .digest("hex");
   } catch {
     return undefined;

@@ -9,12 +9,12 @@ export type Effect = "allow" | "reject";
 /** `allow command git status`, `reject edits`, `allow tool github/search`: what a user decided once for a folder. */
 export interface Rule {
   readonly effect: Effect;
-  readonly about: "command" | "edits" | "reads" | "tool";
-  /** Of a command: the words it begins with. Of a tool: its name. */
+  readonly about: "command" | "edits" | "reads" | "tool" | "startup";
+  /** Of a command: the words it begins with. Of a tool: its name. Of a file that runs something: path and SHA-256. */
   readonly words: readonly string[];
 }
 
-const forms = "allow or reject, then: command WORDS, edits, reads, or tool NAME";
+const forms = "allow or reject, then: command WORDS, edits, reads, tool NAME, or startup PATH SHA256";
 
 function invalid(text: string, why: string): PortalError {
   return PortalError.malformed("RuleInvalid", `${JSON.stringify(text.slice(0, 200))}: ${why}`);
@@ -40,10 +40,19 @@ export function parseRule(text: string): Rule {
       if (words.some(word => /['"]/.test(word))) throw invalid(text, "its words have no quotes inside");
       return { effect, about, words };
     }
+    case "startup": {
+      const [, quoted, path = quoted, sha256] = startupForm.exec(rest) ?? [];
+      if (!path || !sha256)
+        throw invalid(text, "startup is followed by a file and the SHA-256 of its content");
+      return { effect, about, words: [path, sha256.toLowerCase()] };
+    }
     default:
       throw invalid(text, `a rule is ${forms}`);
   }
 }
+
+/** A path, in single quotes where it is no plain word. */
+const startupForm = /^(?:'([^'\p{Cc}]+)'|([^\s']+))\s+([0-9a-f]{64})$/iu;
 
 const plain = /^[^\s'"#;&|<>(){}$`\\]+$/;
 

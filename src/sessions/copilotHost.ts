@@ -22,7 +22,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
   const { catalog, runtimes, approvals, secrets, toolOutputDirectory, log } = parts;
 
   async function open(request: OpenSession) {
-    const { sessionId, modelId, workingDirectory, callbacks, asker, owner } = request;
+    const { sessionId, modelId, workingDirectory, callbacks, asker, owner, startup } = request;
     const target = (await catalog.find(modelId))?.target;
     if (!target)
       throw PortalError.unavailable("ModelNotAvailable", `The model ${modelId} is not available now.`);
@@ -32,6 +32,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
         ...target,
         sessionId,
         resume,
+        ...(startup && { startup }),
         toolOutputDirectory,
         log,
         secrets,

@@ -12,6 +12,7 @@ import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
+import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startupGate.js";
 import { logCallbacks } from "./logCallbacks.js";
 import type { SessionControls } from "./sessionControls.js";
 import { SessionCrashedError } from "./sessionCrashedError.js";
@@ -29,6 +30,8 @@ export interface SessionParts {
   approvals: Approvals;
   /** The policy of sessions whose user chose none. */
   permissions: PermissionPolicy;
+  /** What of a folder may run when an agent starts there. */
+  startup: StartupGate;
 }
 
 const titleLength = 80;
@@ -50,6 +53,10 @@ export class PortalSession implements ICopilotSession {
   readonly log: LiveLog;
   readonly #parts: SessionParts;
   #agent: AgentSession | undefined;
+  /** Nothing is to be resumed of one in which nothing was said. */
+  #conversation: OpenSession["conversation"] = "new";
+  /** Under which the agent session was opened, where the portal decides what of the folder runs. */
+  #permit: StartupPermit | undefined;
   #attaching: Promise<AgentSession> | undefined;
   /** Requests run one after the other; each waits for the one before, whatever became of it. */
   #queue: Promise<unknown> = Promise.resolve();
@@ -143,8 +150,7 @@ export class PortalSession implements ICopilotSession {
     conversation: OpenSession["conversation"],
     options: Pick<OpenSession, "load"> = {},
   ): Promise<AgentSession> {
-    if (this.#agent && usable.includes(this.#agent.state)) return this.#agent;
-    this.#attaching ??= this.#open(conversation, options).finally(() => {
+    this.#attaching ??= this.#usableAgent(conversation, options).finally(() => {
       this.#attaching = undefined;
     });
     return this.#attaching;
@@ -162,6 +168,29 @@ export class PortalSession implements ICopilotSession {
     this.#parts.approvals.sessionEnded(this.id);
   }
 
+  async #usableAgent(
+    conversation: OpenSession["conversation"],
+    options: Pick<OpenSession, "load">,
+  ): Promise<AgentSession> {
+    const agent = this.#agent;
+    if (!agent || !usable.includes(agent.state)) return this.#open(conversation, options);
+    return (await this.#leaveOutdated(agent)) ? this.#open(this.#conversation, {}) : agent;
+  }
+
+  /** The folder, its rules or the policy have changed what may run there, and an agent session takes it only at its start. */
+  async #leaveOutdated(agent: AgentSession): Promise<boolean> {
+    if (!this.#permit || agent.state !== "idle") return false;
+    const { key } = await this.#parts.startup.permit(this.#starting(() => undefined));
+    if (key === this.#permit.key || agent.state !== "idle") return false;
+    await agent.detach();
+    return true;
+  }
+
+  #starting(notice: StartingSession["notice"]): StartingSession {
+    const { workingDirectory: folder, owner } = this.record;
+    return { folder, owner, policy: this.permissions, notice };
+  }
+
   #leftStart(): Promise<undefined> {
     return new Promise(resolve => {
       this.#leaveStart = () => resolve(undefined);
@@ -173,13 +202,24 @@ export class PortalSession implements ICopilotSession {
     options: Pick<OpenSession, "load">,
   ): Promise<AgentSession> {
     const { id, modelId, backend, workingDirectory, settings, owner } = this.record;
-    this.#agent = await this.#parts.hostOf(backend).open({
+    const host = this.#parts.hostOf(backend);
+    this.#conversation = conversation;
+    const callbacks = this.#callbacks();
+    const starting = this.#starting((title, text) => callbacks.onNotice?.("warning", title, text));
+    const checkStartup = async () => {
+      if (host.startupReader) await this.#parts.startup.openAcp(starting, host.startupReader(modelId));
+    };
+    await checkStartup();
+    this.#permit = host.startupReader ? undefined : await this.#parts.startup.openCopilot(starting);
+    this.#agent = await host.open({
       sessionId: id,
       modelId,
       workingDirectory,
       conversation,
       ...options,
-      callbacks: this.#callbacks(),
+      callbacks,
+      ...(this.#permit && { startup: this.#permit }),
+      checkStartup,
       settings,
       saveSettings: change => this.#saveSettings(change),
       owner,
@@ -222,6 +262,7 @@ export class PortalSession implements ICopilotSession {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (!agent) return;
       this.#leaveStart = undefined;
+      this.#conversation = "known";
       await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;

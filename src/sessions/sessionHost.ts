@@ -1,5 +1,7 @@
 import type { AgentSession, SessionCallbacks } from "../copilotSession.js";
 import type { Asker, PermissionPolicy } from "../permissions/approvals.js";
+import type { StartupSwitches } from "../permissions/startup.js";
+import type { StartupReader } from "../permissions/startupPlaces.js";
 import type { SessionSettings } from "./sessionRecord.js";
 
 /** What a host needs to open an agent session for a session of the portal. */
@@ -19,6 +21,10 @@ export interface OpenSession {
   owner: string | null;
   /** Who asks for permission. */
   asker: Asker;
+  /** What of the folder may run, where the host can say so. */
+  startup?: StartupSwitches;
+  /** To be called before the agent looks at the folder again; throws `StartupNotAllowed`. */
+  checkStartup(): Promise<void>;
   /** Sends a request in the user's name, behind those that wait. */
   say(text: string): void;
 }
@@ -28,6 +34,8 @@ export interface SessionHost {
   open(request: OpenSession): Promise<AgentSession>;
   /** Deletes what the agent keeps of a conversation. */
   delete(sessionId: string, settings: SessionSettings): Promise<void>;
+  /** Present where agents read a folder's own settings by themselves: which agent it is, if that is known. */
+  startupReader?(modelId: string): StartupReader | undefined;
   /** What a new session on this model may do, where that is not for the portal to say. */
   policyFor?(modelId: string, owned: boolean): PermissionPolicy | undefined;
 }

@@ -100,6 +100,19 @@ export const migrations: readonly string[] = [
      ended_at timestamptz
    );
    create index runs_by_time on runs (created_at desc, id desc);`,
+  // 6: what the user chose last for a folder, and which of its files that run something were told.
+  `create table folder_choices (
+     folder text primary key,
+     permissions text check (permissions in ('allow-all', 'ask', 'deny')),
+     sandbox boolean,
+     changed_at timestamptz not null default now()
+   );
+   create table startup_told (
+     folder text not null,
+     content text not null,
+     told_at timestamptz not null default now(),
+     primary key (folder, content)
+   );`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

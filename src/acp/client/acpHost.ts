@@ -1,5 +1,6 @@
 import type { Log } from "../../log.js";
 import type { Approvals } from "../../permissions/approvals.js";
+import { readerOf } from "../../permissions/startupPlaces.js";
 import { PortalError } from "../../portalError.js";
 import { safeCallbacks } from "../../sessions/safeCallbacks.js";
 import type { OpenSession, SessionHost } from "../../sessions/sessionHost.js";
@@ -37,6 +38,11 @@ export class AcpHost implements SessionHost {
   readonly policyFor: NonNullable<SessionHost["policyFor"]> = (modelId, owned) => {
     const agent = this.#options.agents.find(modelId)?.agent;
     return owned ? agent?.taskPolicy : agent?.policy;
+  };
+
+  readonly startupReader: NonNullable<SessionHost["startupReader"]> = modelId => {
+    const agent = this.#options.agents.find(modelId)?.agent;
+    return agent && readerOf(agent.command, agent.args);
   };
 
   /** What went over the wire for a session lately. */
@@ -84,7 +90,10 @@ export class AcpHost implements SessionHost {
       asker,
       jobTools: jobTools.open(id),
       traffic: this.#trafficOf(id),
-      recover: lost => this.#continue(lost, lost.connection, withoutLoad(request)),
+      recover: async lost => {
+        await request.checkStartup();
+        return this.#continue(lost, lost.connection, withoutLoad(request));
+      },
       succeeded: () => process.succeeded(),
       retire: hanging => process.retire(hanging),
       say,

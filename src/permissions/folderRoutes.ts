@@ -1,0 +1,87 @@
+import { jsonBody } from "../api/jsonBody.js";
+import { defineRoute, type Route } from "../api/route.js";
+import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
+import { checkWorkingDirectory } from "../sessions/workingDirectory.js";
+import { type PermissionPolicy, permissionPolicies } from "./approvals.js";
+import type { FolderChoices } from "./folderChoices.js";
+import type { StartupGate } from "./startupGate.js";
+
+export interface FolderRouteParts {
+  gate: StartupGate;
+  choices: FolderChoices;
+  /** Whether agents can run in a sandbox here, and why not; and whether they do where nobody chose. */
+  sandbox: { available(): { available: boolean; why?: string }; byDefault: boolean };
+}
+
+const folderBody = object({
+  path: text,
+  "permissions?": oneOfTexts(...permissionPolicies),
+  "sandbox?": flag,
+});
+const folderAnswer = either(
+  object({
+    path: text,
+    permissions: oneOfTexts(...permissionPolicies),
+    remembered: flag,
+    startup: list(
+      object({
+        file: text,
+        sha256: text,
+        runs: list(object({ when: text, command: text })),
+        decision: oneOfTexts("allow", "reject", "ask"),
+      }),
+    ),
+    sandbox: object({ available: flag, chosen: flag, "why?": text }),
+  }),
+  domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
+);
+
+interface FolderBody {
+  path: string;
+  permissions?: PermissionPolicy;
+  sandbox?: boolean;
+}
+
+/** What the start form needs to know about a folder, and what it remembers for it. */
+export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Route[] {
+  async function folderDocument(path: string) {
+    await checkWorkingDirectory(path);
+    const [chosen, startup] = await Promise.all([choices.find(path), gate.files(path)]);
+    const availability = sandbox.available();
+    return {
+      path,
+      permissions: chosen.permissions ?? "ask",
+      remembered: chosen.permissions !== null,
+      startup: startup.map(({ file, sha256, runs, decision }) => ({ file, sha256, runs, decision })),
+      sandbox: {
+        ...availability,
+        chosen: availability.available && (chosen.sandbox ?? sandbox.byDefault),
+      },
+    };
+  }
+
+  return [
+    defineRoute({
+      path: "copilot/folder",
+      methods: ["GET"],
+      summary: "What was chosen for a folder, and which of its files want to run something",
+      query: { path: { type: "string", description: "The folder, an absolute path." } },
+      answers: { json: folderAnswer },
+      handler: ({ query }) => folderDocument(query.path ?? ""),
+    }),
+    defineRoute({
+      path: "copilot/folder",
+      methods: ["POST"],
+      summary: "Remember what was chosen for a folder",
+      body: "text",
+      bodySchema: folderBody,
+      answers: { json: folderAnswer },
+      handler: async ({ body }) => {
+        const { path, ...choice } = jsonBody<FolderBody>(body, folderBody);
+        await checkWorkingDirectory(path);
+        await choices.remember(path, choice);
+        return folderDocument(path);
+      },
+    }),
+  ];
+}

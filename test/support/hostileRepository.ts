@@ -1,0 +1,78 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { tempFolder } from "./cleanup.js";
+import { callTool, type Script } from "./scriptedModel.js";
+
+/** A folder that somebody else has filled, and another one in which everything that ran left a file. */
+export interface HostileRepository {
+  root: string;
+  /** Where the session works; the root or below it. */
+  folder: string;
+  /** Names of what ran so far. */
+  ran(): Promise<string[]>;
+  /** The command that leaves a file of this name. */
+  trace(name: string): string;
+  write(path: string, content: string): Promise<void>;
+  link(path: string, target: string): Promise<void>;
+  git(...args: string[]): void;
+}
+
+export async function hostileRepository(t: TestContext, below = ""): Promise<HostileRepository> {
+  const base = await tempFolder(t, "hostile");
+  const root = join(base, "repo");
+  const traces = join(base, "ran");
+  const folder = join(root, below);
+  await mkdir(folder, { recursive: true });
+  await mkdir(traces);
+  await writeFile(join(folder, "file.ts"), "export const a = 1;\n");
+  const at = async (path: string) => {
+    const place = join(root, path);
+    await mkdir(dirname(place), { recursive: true });
+    return place;
+  };
+  return {
+    root,
+    folder,
+    ran: async () => (await readdir(traces)).sort(),
+    trace: name => `touch '${join(traces, name)}'`,
+    write: async (path, content) => writeFile(await at(path), content),
+    link: async (path, target) => symlink(target, await at(path)),
+    git: (...args) => void execFileSync("git", ["-C", root, ...args], { stdio: "ignore" }),
+  };
+}
+
+export const hook = (event: string, command: string): string =>
+  JSON.stringify({ version: 1, hooks: { [event]: [{ type: "command", bash: command }] } });
+
+/** The form of Claude Code, which the Copilot runtime reads too. */
+export const claudeHook = (event: string, command: string): string =>
+  JSON.stringify({ hooks: { [event]: [{ hooks: [{ type: "command", command }] }] } });
+
+export const server = (key: string, command: string): string =>
+  JSON.stringify({
+    [key]: {
+      evil: {
+        type: "local",
+        command: "sh",
+        args: ["-c", command],
+        tools: ["*"],
+        fileExtensions: { ".ts": "typescript" },
+      },
+    },
+  });
+
+/** A model that uses, by itself and through a sub-agent, every tool that asks nobody. */
+export const curiousModel: Script = request => {
+  const lookUp = callTool("lsp", { operation: "documentSymbol", file: "file.ts" });
+  if (request.round > 0) return [{ text: "done" }];
+  if (request.userText.includes("as a sub-agent")) return [lookUp];
+  const delegate = callTool("task", {
+    name: "helper",
+    prompt: "Look as a sub-agent",
+    agent_type: "general-purpose",
+    description: "Looks",
+  });
+  return [lookUp, delegate];
+};
