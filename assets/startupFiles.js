@@ -15,7 +15,7 @@ const ruleOf = (effect, { file, sha256 }) => `${effect} startup ${quoted(file)} 
 
 /** @param {string} folder @param {StartupFile} file @param {() => void} onDecided */
 function fileItem(folder, file, onDecided) {
-  const item = element("li", {
+  const item = element("div", {
     className: "startup-file stack",
     role: "group",
     "aria-label": visibleLine(file.file),
@@ -50,10 +50,10 @@ function fileItem(folder, file, onDecided) {
 
 /** Shows those that are not decided yet; nothing when there are none. @param {HTMLElement} place @param {string} folder @param {StartupFile[]} files @param {() => void} onDecided */
 export function showStartupFiles(place, folder, files, onDecided) {
-  for (const item of place.querySelectorAll("li")) forgetCard(item);
+  for (const item of place.querySelectorAll(".startup-file")) forgetCard(/** @type {HTMLElement} */ (item));
   const open = files.filter(({ decision }) => decision === "ask");
   place.hidden = open.length === 0;
-  const list = element("ul", "plain-list stack", ...open.map(file => fileItem(folder, file, onDecided)));
+  const list = element("div", "startup-list stack", ...open.map(file => fileItem(folder, file, onDecided)));
   const remark = "Nothing of this runs unless you allow it. You are asked again when a file changes.";
   place.replaceChildren(
     ...(open.length > 0

@@ -50,7 +50,12 @@ describe("permissions in the browser", () => {
     await page.reload();
     await page.locator("#responses .permission-card[data-state=open]").waitFor();
     assert.equal(await card.locator(".command-part").textContent(), "echo '<b>hello</b>' from the shell");
-    assert.match((await card.textContent()) ?? "", /Always allowRemembers allow command echo/);
+    const always = card.locator("[data-kind=allow_always] + .permission-about");
+    assert.match(
+      (await always.textContent()) ?? "",
+      /echo/,
+      "what Always covers is said before it is pressed",
+    );
     await titled(page, /^\(1\) /);
     await page.screenshot({ path: process.env.SCREENSHOT ?? join(portal.dataDir, "card.png") });
     await card.getByRole("button", { name: "Allow once" }).click();
