@@ -2,7 +2,8 @@
 import { button, element } from "./dom.js";
 import { nextFrame } from "./frame.js";
 import { plainText } from "./longText.js";
-import { looksLikeMarkdown, markdown } from "./markdown.js";
+import { markdown } from "./markdown.js";
+import { looksLikeMarkdown } from "./markdownSigns.js";
 import { visibleLine, visibleProse } from "./visibleText.js";
 
 /** @typedef {"User" | "Reasoning" | "Tool" | "Message"} BlockType */

@@ -3,7 +3,8 @@ import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "./diff.
 import { difference } from "./diffView.js";
 import { element } from "./dom.js";
 import { plainText } from "./longText.js";
-import { codeBox, looksLikeMarkdown, markdown } from "./markdown.js";
+import { codeBox, markdown } from "./markdown.js";
+import { looksLikeMarkdown } from "./markdownSigns.js";
 import { notice } from "./notice.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 import { visibleCode, visibleLine } from "./visibleText.js";
