@@ -5,6 +5,7 @@ import { byId, element, muted, optionsOf } from "./dom.js";
 import { formatCount } from "./format.js";
 import { nextFrame } from "./frame.js";
 import { showTraffic } from "./traffic.js";
+import { visibleLine } from "./visibleText.js";
 
 /** @param {any} option */
 const isOfModel = ({ category }) => /^(model|thought)/.test(category);
@@ -15,17 +16,24 @@ function inOrder(options) {
   return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
 }
 
+/** @param {any} choice */
+const named = ({ value, name = value, ...more }) => ({ ...more, value, name: visibleLine(String(name)) });
+
 /** Shows what the agent has; a wish is only sent. @param {any} option @param {(value: any, label: HTMLElement) => void} wish */
 function control({ id, name, description = "", type, value, choices = [], confirmed }, wish) {
   const isListed = choices.some((/** @type {any} */ choice) => choice.value === value);
   const [input, key] =
     type === "boolean"
       ? [element("input", { type: "checkbox" }), "checked"]
-      : [element("select", "small", ...optionsOf(isListed ? choices : [{ value }, ...choices])), "value"];
+      : [
+          element("select", "small", ...optionsOf((isListed ? choices : [{ value }, ...choices]).map(named))),
+          "value",
+        ];
   const show = () => Object.assign(input, { [key]: value });
   input.dataset.option = id;
-  input.ariaLabel = name;
-  const label = element("label", { title: description }, name, input);
+  const shown = visibleLine(String(name));
+  input.ariaLabel = shown;
+  const label = element("label", { title: visibleLine(String(description)) }, shown, input);
   if (confirmed === false) label.append(muted("not confirmed"));
   input.addEventListener("change", () => {
     const wanted = /** @type {any} */ (input)[key];
@@ -43,7 +51,7 @@ function showPlan(entries) {
   byId("planTitle").textContent = `Plan: ${done} of ${entries.length} done`;
   byId("planList").replaceChildren(
     ...entries.map(({ content, priority = "", status }) =>
-      element("li", { "data-status": status }, `${content} `, muted(priority)),
+      element("li", { "data-status": status }, `${visibleLine(String(content))} `, muted(priority)),
     ),
   );
 }

@@ -1,7 +1,9 @@
 // Agent programs that speak ACP: how each is doing, what it last said, and its earlier sessions.
 import { api, messageOf, part, withProgress } from "./api.js";
-import { button, byId, element, muted, notice, showStatus } from "./dom.js";
+import { button, byId, element, muted, showStatus } from "./dom.js";
 import { formatTime } from "./format.js";
+import { notice } from "./notice.js";
+import { visibleLine } from "./visibleText.js";
 
 const REFRESH_MS = 5_000;
 /** What shows a program, by its id. @type {Map<string, (agent: any) => void>} */
@@ -39,7 +41,7 @@ function addProgram(id) {
 
   /** @param {any} method */
   function signIn({ id: methodId, name }) {
-    const made = button(`Sign in: ${name}`, () =>
+    const made = button(`Sign in: ${visibleLine(String(name))}`, () =>
       act(made, async () => {
         await api(`${path}/authenticate`, JSON.stringify({ methodId }));
         return "Signed in.";
@@ -68,8 +70,8 @@ function addProgram(id) {
       "li",
       {},
       load,
-      ` ${title || sessionId} `,
-      muted(`${formatTime(new Date(updatedAt))} ${cwd}`),
+      ` ${visibleLine(title || sessionId)} `,
+      muted(`${formatTime(new Date(updatedAt))} ${visibleLine(cwd)}`),
     );
   }
 

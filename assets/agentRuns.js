@@ -2,6 +2,7 @@
 import { api, part } from "./api.js";
 import { element, muted } from "./dom.js";
 import { formatTime } from "./format.js";
+import { visibleLine } from "./visibleText.js";
 
 const REFRESH_MS = 5_000;
 const SHOWN = 10;
@@ -11,8 +12,8 @@ function item({ runId, prompt, agents, status, startTime }, current) {
   const about = [formatTime(new Date(startTime)), agents.join(" → ")].filter(Boolean).join(" · ");
   const link = element(
     "a",
-    { href: `/agents.html?run=${part(runId)}`, title: prompt.slice(0, 1000) },
-    element("b", "one-line", prompt.trim().split("\n", 1)[0]),
+    { href: `/agents.html?run=${part(runId)}`, title: visibleLine(prompt) },
+    element("b", "one-line", visibleLine(prompt.trim().split("\n", 1)[0])),
     element("span", { className: "status", "data-status": status }, status),
     muted(about),
   );

@@ -1,11 +1,14 @@
 // The agents page: who there is, how clear a prompt is, who would run, and the run itself.
 import { showRuns } from "./agentRuns.js";
 import { api, errorAt, part, withProgress } from "./api.js";
-import { button, byId, element, muted, notice, onSubmit, showStatus } from "./dom.js";
+import { button, byId, element, muted, onSubmit, showStatus } from "./dom.js";
+import { notice } from "./notice.js";
 import { notify, setPageState } from "./pageState.js";
+import { agentMeanings } from "./policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
 import { readEvents } from "./stream.js";
+import { visibleLine, visibleProse } from "./visibleText.js";
 
 const RUN_PART_PX = 760;
 const EVALUATE_DELAY_MS = 200;
@@ -37,7 +40,7 @@ function showState(state) {
 
 function showRunButton() {
   run.disabled = isRunning || prompt.value.trim() === "";
-  run.textContent = chain.length === 0 ? "Run" : `Run ${chain.join(" → ")}`;
+  run.textContent = chain.length === 0 ? "Run" : `Run ${visibleLine(chain.join(" → "))}`;
 }
 
 function showChain() {
@@ -56,11 +59,11 @@ function agentItem({ name, description, keywords, path, autoSelect }) {
     chain = chain.includes(name) ? chain.filter(other => other !== name) : [...chain, name];
     showChain();
   };
-  const made = button("", toggle, { className: "", "data-agent": name, title: path });
+  const made = button("", toggle, { className: "", "data-agent": name, title: visibleLine(path) });
   made.append(
-    element("b", {}, element("span", { "data-order": "" }), name),
-    element("span", {}, description),
-    muted([...keywords, ...(autoSelect ? [] : ["only by name"])].join(" · ")),
+    element("b", {}, element("span", { "data-order": "" }), visibleProse(name)),
+    element("span", {}, visibleProse(description)),
+    muted(visibleLine([...keywords, ...(autoSelect ? [] : ["only by name"])].join(" · "))),
   );
   return element("li", {}, made);
 }
@@ -91,9 +94,9 @@ function showEvaluation(result) {
   byId("verdict").textContent = [verdict, issues.join(", ")].filter(Boolean).join(": ");
   byId("suggestions").textContent = suggestions;
   byId("wouldRun").textContent =
-    selected.length > 0 ? `Would run: ${selected.join(" → ")}` : "No agent would be chosen.";
+    selected.length > 0 ? `Would run: ${visibleLine(selected.join(" → "))}` : "No agent would be chosen.";
   byId("rationale").replaceChildren(
-    ...result.selectionRationale.map((/** @type {string} */ why) => element("li", {}, why)),
+    ...result.selectionRationale.map((/** @type {string} */ why) => element("li", {}, visibleProse(why))),
   );
   byId("refined").hidden = refinedPrompt === originalPrompt.trim();
   byId("refinedPrompt").textContent = refinedPrompt;
@@ -202,6 +205,12 @@ makeSplitter(byId("bar"), /** @type {HTMLElement} */ (document.querySelector(".s
   name: "Width of the run part",
 });
 loadAgents().catch(showError);
+api("config").then(
+  ({ permissions }) => {
+    byId("policy").textContent = agentMeanings[permissions] ?? "";
+  },
+  () => undefined,
+);
 const earlier = new URLSearchParams(location.search).get("run");
 if (earlier) {
   follow(earlier);

@@ -1,6 +1,7 @@
 // The one way to call the portal.
 import { connection } from "./connection.js";
 import { byId } from "./dom.js";
+import { visibleProse } from "./visibleText.js";
 
 /** Calls that take longer than this get a progress indication. */
 export const PROGRESS_DELAY_MS = 300;
@@ -33,8 +34,10 @@ export const messageOf = error => (error instanceof Error ? error.message : Stri
 
 /** What shows an error at this place, or that there is none. @param {string} id @returns {(error?: unknown) => void} */
 export const errorAt = id => error => {
-  const textContent = error === undefined ? "" : messageOf(error);
-  Object.assign(byId(id), { textContent, hidden: textContent === "" });
+  const text = error === undefined ? "" : messageOf(error);
+  const place = byId(id);
+  place.replaceChildren(...(text === "" ? [] : [visibleProse(text)]));
+  place.hidden = text === "";
 };
 
 /**

@@ -1,5 +1,6 @@
 // The agent's commands, offered while a request begins with a slash.
 import { element, muted } from "./dom.js";
+import { visibleLine } from "./visibleText.js";
 
 /** Gives back what sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
 export function completeCommands(prompt, list) {
@@ -37,9 +38,9 @@ export function completeCommands(prompt, list) {
         element(
           "div",
           { role: "option", id: `command-${index}` },
-          element("b", {}, `/${name} `),
-          muted(hint),
-          element("div", {}, description),
+          element("b", {}, `/${visibleLine(name)} `),
+          muted(visibleLine(hint)),
+          element("div", {}, visibleLine(description)),
         ),
       ),
     );

@@ -1,21 +1,35 @@
 // A difference as its reader sees it.
 import { countChanges } from "./diff.js";
-import { element, muted } from "./dom.js";
+import { button, element, muted } from "./dom.js";
+import { visibleCode } from "./visibleText.js";
 
 const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 
-/** More lines than `max` make no readable difference. @param {import("./diff.js").DiffLine[]} lines */
+/** @param {import("./diff.js").DiffLine} line */
+const row = ({ kind, text }) => element("div", `diff-line ${kind}`, signs[kind], visibleCode(text));
+
+/** More lines than `max` are shown when the reader asks for them. @param {import("./diff.js").DiffLine[]} lines */
 export function difference(lines, max = 3_000) {
   const { added, removed } = countChanges(lines);
-  const rows = lines
-    .slice(0, max)
-    .map(({ kind, text }) => element("div", `diff-line ${kind}`, `${signs[kind]}${text}`));
-  const left = lines.length - rows.length;
-  if (left > 0) rows.push(element("div", "diff-line hunk", `… ${left} more lines`));
-  return element(
-    "div",
-    "diff",
-    muted(`${added} added, ${removed} removed`),
-    element("div", { className: "diff-lines", role: "group", tabIndex: 0, "aria-label": "Changes" }, ...rows),
-  );
+  const rows = element("div", {
+    className: "diff-lines",
+    role: "group",
+    tabIndex: 0,
+    "aria-label": "Changes",
+  });
+  let shown = 0;
+  function showMore() {
+    rows.append(...lines.slice(shown, shown + max).map(row));
+    shown += max;
+    const left = lines.length - shown;
+    if (left > 0)
+      rows.append(element("div", "diff-line hunk", button(`Show more (${left} lines left)`, showNext)));
+  }
+  function showNext() {
+    rows.lastElementChild?.remove();
+    showMore();
+    rows.focus();
+  }
+  showMore();
+  return element("div", "diff", muted(`${added} added, ${removed} removed`), rows);
 }

@@ -37,9 +37,6 @@ export function onSubmit(id, action, text) {
   });
 }
 
-/** What happened, in a line. @param {string} text @param {string} [level] */
-export const notice = (text, level) => element("p", { className: "notice", "data-level": level }, text);
-
 /** @param {HTMLElement} place @param {string} text @param {string} [status] */
 export function showStatus(place, text, status = text) {
   place.textContent = text;

@@ -3,6 +3,7 @@ import { api, errorAt, part } from "./api.js";
 import { ask, askText } from "./dialog.js";
 import { button, byId, element } from "./dom.js";
 import { formatDuration, formatTime, formatUsage } from "./format.js";
+import { visibleLine } from "./visibleText.js";
 
 const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
@@ -15,7 +16,7 @@ const sessionItem = session => ({
   ...session,
   kind: "Session",
   id: session.sessionId,
-  name: session.title || "(nothing asked yet)",
+  name: visibleLine(session.title || "(nothing asked yet)"),
   endTime: session.endTime ?? session.lastTime,
   about: [session.modelName ?? session.modelId, session.workingDirectory, formatUsage(session.usage)],
   address: `/index.html?session=${part(session.sessionId)}`,
@@ -36,7 +37,7 @@ const runItem = run => ({
   ...run,
   kind: "Run",
   id: run.runId,
-  name: run.prompt.trim().split("\n", 1)[0] ?? "",
+  name: visibleLine(run.prompt.trim().split("\n", 1)[0] ?? ""),
   about: [run.agents.join(", "), run.repoRoot],
   address: `/agents.html?run=${part(run.runId)}`,
 });
@@ -161,7 +162,7 @@ function row(item, refresh) {
       element("b", { className: "one-line", title: name }, name),
       element("span", { className: "status", "data-status": status }, status),
     ),
-    element("div", "history-details muted", ...details.map(text => element("span", {}, text))),
+    element("div", "history-details muted", ...details.map(text => element("span", {}, visibleLine(text)))),
     element(
       "div",
       "history-actions",

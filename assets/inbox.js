@@ -3,11 +3,14 @@ import { api, messageOf, part } from "./api.js";
 import { element } from "./dom.js";
 import { bindNotifications, notify, setWaiting } from "./pageState.js";
 import { ANSWER_EVENT, failCard, permissionCard } from "./permissionCard.js";
+import { forgetCard } from "./readyCard.js";
+import { visibleCode, visibleProse } from "./visibleText.js";
 
 /** Often enough to be noticed at once by someone who waits, seldom enough to cost nothing. */
 const POLL_MS = 2000;
 
-/** @type {Map<string, HTMLElement>} */
+/** @typedef {{entry: HTMLElement, card: HTMLElement}} Shown */
+/** @type {Map<string, Shown>} */
 const cards = new Map();
 
 const notifyBox = element("input", { type: "checkbox" });
@@ -42,28 +45,30 @@ count.addEventListener("click", () => {
 });
 document.body.append(inbox);
 
-/** @param {any} request */
+/** @param {any} request @returns {Shown} */
 function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
-  const link = element("a", { href }, request.sessionTitle || "Session");
-  const where = element("div", "inbox-where", link, ` in ${request.workingDirectory}`);
-  return element("div", "inbox-entry", where, permissionCard(request));
+  const link = element("a", { href }, visibleProse(request.sessionTitle || "Session"));
+  const where = element("div", "inbox-where", link, " in ", visibleCode(request.workingDirectory));
+  const card = permissionCard(request);
+  return { entry: element("div", "inbox-entry", where, card), card };
 }
 
 /** @param {any[]} requests */
 function show(requests) {
   const waiting = new Set(requests.map(({ requestId }) => requestId));
-  for (const [id, card] of cards)
+  for (const [id, { entry, card }] of cards)
     if (!waiting.has(id)) {
-      card.remove();
+      entry.remove();
+      forgetCard(card);
       cards.delete(id);
     }
   for (const request of requests) {
     if (cards.has(request.requestId)) continue;
-    const entry = entryOf(request);
-    cards.set(request.requestId, entry);
-    list.append(entry);
+    const made = entryOf(request);
+    cards.set(request.requestId, made);
+    list.append(made.entry);
     notify(`${request.sessionTitle || "A session"} waits for you`, request.requestId);
   }
   inbox.hidden = cards.size === 0;

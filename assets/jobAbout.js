@@ -1,8 +1,10 @@
 // What the right part tells of a job when no task is selected: its definition, its plan, or what came of it.
-import { element, notice } from "./dom.js";
+import { element } from "./dom.js";
 import { formatCount, formatDuration, formatUsage } from "./format.js";
 import { Usage } from "./jobState.js";
 import { codeBox } from "./markdown.js";
+import { notice } from "./notice.js";
+import { visibleCode } from "./visibleText.js";
 
 /** @param {string} title @param {unknown} value */
 const json = (title, value) => section(title, codeBox(JSON.stringify(value, undefined, 2), "json"));
@@ -89,7 +91,7 @@ export function jobSummary(state, labelOf) {
     section(
       "Changed files",
       files.length > 0
-        ? element("ul", {}, ...files.map(file => element("li", {}, element("code", {}, file))))
+        ? element("ul", {}, ...files.map(file => element("li", {}, element("code", {}, visibleCode(file)))))
         : element("p", "muted", "No file was written by an editing tool."),
     ),
   );

@@ -2,14 +2,14 @@
 import { ApiError, api, errorAt, part, withProgress } from "./api.js";
 import { kindOf, workIdOf } from "./chartSource.js";
 import { ask } from "./dialog.js";
-import { button, byId, element, notice, showStatus } from "./dom.js";
+import { button, byId, element, showStatus } from "./dom.js";
 import { FlowChart } from "./flowChartMermaid.js";
 import { formatDuration } from "./format.js";
 import { nextFrame } from "./frame.js";
 import { jobDefinition, jobSummary } from "./jobAbout.js";
 import { JobState } from "./jobState.js";
+import { notice } from "./notice.js";
 import { bindNotifications, notify, setPageState } from "./pageState.js";
-import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
 import { readEvents } from "./stream.js";
 import { Timeline } from "./timeline.js";
@@ -121,12 +121,17 @@ function stopShowing() {
 }
 
 /** @param {Run} run @param {TabLog} tab */
-function showTab(run, tab) {
+async function showTab(run, tab) {
   if (shown?.tab === tab) return;
   stopShowing();
-  shown = { run, tab };
-  const div = element("div", { id: "tabPanel" });
+  const mine = { run, tab };
+  shown = mine;
+  const div = element("div", { id: "tabPanel", role: "tabpanel" });
   panel.replaceChildren(div);
+  showTabs(run);
+  const { SessionResponseRenderer } = await import("./sessionResponse.js");
+  // Another one may have been chosen meanwhile.
+  if (shown !== mine) return;
   const renderer = new SessionResponseRenderer(div);
   div.setAttribute("role", "tabpanel");
   const render = (/** @type {import("./sessionResponse.js").SessionResponse} */ response) => {
@@ -137,7 +142,6 @@ function showTab(run, tab) {
   for (const response of tab.responses) render(response);
   tab.onResponse = render;
   tab.onReorder = () => nextFrame(showAgain);
-  showTabs(run);
 }
 
 /** The tab that is shown, from its beginning. */

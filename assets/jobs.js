@@ -2,7 +2,10 @@
 import { api, errorAt, messageOf, part, withProgress } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, byId, element, onSubmit } from "./dom.js";
+import { meanings, policyNames } from "./policyWords.js";
 import { makeSplitter } from "./splitter.js";
+import { showStartupFiles } from "./startupFiles.js";
+import { visibleCode } from "./visibleText.js";
 
 /** @typedef {{name: string, jobName: string}} GridCell */
 /** @typedef {{keyword: string, jobs: (GridCell | null | undefined)[]}} GridRow */
@@ -81,6 +84,19 @@ async function load() {
   choose(undefined);
 }
 
+/** Jobs have no choice of their own: they run as the portal was started. */
+async function showPolicy() {
+  const { permissions } = await api("config");
+  byId("policy").hidden = !(permissions in policyNames);
+  byId("policy").textContent = `Permissions of jobs: ${policyNames[permissions]}. ${meanings[permissions]}`;
+}
+
+/** @param {string} folder */
+async function showFolder(folder) {
+  const { startup = [] } = await api(`copilot/folder?path=${part(folder)}`);
+  showStartupFiles(byId("startupFiles"), folder, startup, () => showFolder(folder).catch(showProblem));
+}
+
 async function start() {
   const jobName = chosenJob();
   if (jobName === undefined || startJob.disabled) return;
@@ -111,7 +127,8 @@ async function stop() {
 
 if (!workingDirectory) location.replace("/index.html");
 else {
-  byId("directory").textContent = workingDirectory;
+  byId("directory").replaceChildren(visibleCode(workingDirectory));
+  byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
   makeSplitter(byId("bar"), byId("start"), {
     direction: "horizontal",
     initialPx: INPUT_PART_PX,
@@ -127,4 +144,6 @@ else {
   });
   stopServer.addEventListener("click", stop);
   load();
+  // A folder that cannot be read is told when a job starts there.
+  for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);
 }

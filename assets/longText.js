@@ -50,9 +50,14 @@ export function showPieces(container, text, end, show) {
   showNext();
 }
 
-/** Plain text in a `pre`, however long it is. @param {string} text @param {string} className */
-export function plainText(text, className) {
+/**
+ * Plain text in a `pre`, however long it is.
+ * @param {string} text
+ * @param {string} className
+ * @param {(piece: string) => Node | string} [show]
+ */
+export function plainText(text, className, show = piece => piece) {
   const container = element("div", { className });
-  showPieces(container, text, endOfPiece, piece => element("pre", "piece", piece));
+  showPieces(container, text, endOfPiece, piece => element("pre", "piece", show(piece)));
   return container;
 }

@@ -5,28 +5,6 @@ import { endOfPiece, PIECE_CHARS, showPieces } from "./longText.js";
 
 /** Highlighting costs about a millisecond per thousand characters. */
 const HIGHLIGHT_MAX_CHARS = 20_000;
-/** Enough to recognise Markdown by. */
-const PROBE_CHARS = 20_000;
-
-const signs = [
-  /^#{1,6} \S/m,
-  /^ {0,3}(```|~~~)/m,
-  /^ {0,3}[-*+] \S/m,
-  /^ {0,3}\d{1,9}[.)] \S/m,
-  /^ {0,3}> \S/m,
-  /^\|.+\|\s*$/m,
-  /^ {0,3}(-{3,}|\*{3,})\s*$/m,
-  /\*\*\S[^*\n]*\*\*/,
-  /`[^`\n]+`/,
-  /\[[^\]\n]+\]\([^)\s]+\)/,
-];
-
-/** @param {string} text */
-export function looksLikeMarkdown(text) {
-  const probe = text.slice(0, PROBE_CHARS);
-  return signs.some(sign => sign.test(probe));
-}
-
 const languages = new Set(
   (
     "bash c clojure cmake cpp csharp css dart diff dockerfile elixir erlang fsharp go gradle graphql groovy haskell http ini " +

@@ -2,7 +2,9 @@
 import { button, element } from "./dom.js";
 import { nextFrame } from "./frame.js";
 import { plainText } from "./longText.js";
-import { looksLikeMarkdown, markdown } from "./markdown.js";
+import { markdown } from "./markdown.js";
+import { looksLikeMarkdown } from "./markdownSigns.js";
+import { visibleLine, visibleProse } from "./visibleText.js";
 
 /** @typedef {"User" | "Reasoning" | "Tool" | "Message"} BlockType */
 /** @typedef {"succeeded" | "failed" | "interrupted"} Outcome */
@@ -117,7 +119,7 @@ export class MessageBlock {
 
   /** A few words at the right of the title line. @param {string} note */
   set note(note) {
-    this.#noteSpan.textContent = note;
+    this.#noteSpan.textContent = visibleLine(note);
   }
 
   /** How it ended, to be seen without opening. @param {Outcome} outcome */
@@ -211,8 +213,8 @@ export class MessageBlock {
   }
 
   #showTitle() {
-    const title = this.#title === "" ? "" : ` (${this.#title})`;
-    this.#titleSpan.textContent = `${this.#blockType}${title}${this.#isCompleted ? "" : " [receiving...]"}`;
+    const title = this.#title === "" ? [] : [" (", visibleProse(this.#title), ")"];
+    this.#titleSpan.replaceChildren(this.#blockType, ...title, this.#isCompleted ? "" : " [receiving...]");
   }
 
   #addViewButton() {

@@ -1,4 +1,5 @@
 // What a tab tells about itself while nobody looks at it: title, icon, and a notification for those who want one.
+import { visibleLine } from "./visibleText.js";
 
 const NAME = "Copilot Portal";
 const WISH = "notifications";
@@ -22,7 +23,7 @@ const signs = new Map(Object.entries({ running: "▶ ", succeeded: "✓ ", faile
 export function setPageState(title, status = "") {
   const sign = signs.get(status.toLowerCase()) ?? "";
   const state = sign === "" ? "idle" : status.toLowerCase();
-  document.title = withCount(title === "" ? NAME : `${sign}${title} · ${NAME}`);
+  document.title = withCount(title === "" ? NAME : `${sign}${visibleLine(title)} · ${NAME}`);
   const icon = document.querySelector("link[rel=icon]");
   const address = `/favicon-${state}.svg`;
   if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
@@ -31,7 +32,7 @@ export function setPageState(title, status = "") {
 /** What several tabs tell under one tag is shown once. @param {string} text @param {string} [tag] */
 export function notify(text, tag = location.href) {
   if (!wantsNotifications() || !document.hidden) return;
-  new Notification(NAME, { body: text, tag }).onclick = () => window.focus();
+  new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
 }
 
 export function wantsNotifications() {

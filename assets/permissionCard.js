@@ -1,7 +1,12 @@
 // A card for what an agent asks of its user: a permission or a question. Pure rendering: the answer is an event.
+import { commandText } from "./commandText.js";
 import { isUnifiedDiff, parseUnifiedDiff } from "./diff.js";
 import { difference } from "./diffView.js";
-import { button, element, muted, optionsOf } from "./dom.js";
+import { button, element } from "./dom.js";
+import { permissionOptions } from "./permissionOptions.js";
+import { forgetCard, isReady, watchCard } from "./readyCard.js";
+import { asJson } from "./toolCall.js";
+import { visibleProse } from "./visibleText.js";
 
 /** What it bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
 export const ANSWER_EVENT = "permission-answer";
@@ -41,17 +46,20 @@ function changes(diff) {
   return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
 }
 
-/** @param {SessionResponse} request */
+/** What it is about, all of it: fields that nobody knows are shown as they are. @param {SessionResponse} request */
 function details({ title, detail = {} }) {
-  const { command, paths = [], diff, url, tool, arguments: args, intention, outside } = detail;
-  const what = command ?? url ?? (paths.length > 0 ? paths.join("\n") : (tool ?? title));
-  const code = (/** @type {unknown} */ text) => element("pre", "permission-command", String(text));
-  /** @type {HTMLElement[]} */
-  const parts = [code(what)];
-  if (args !== undefined) parts.push(code(JSON.stringify(args, undefined, 2)));
+  const { command, paths = [], diff, url, tool, arguments: args, intention, outside, ...others } = detail;
+  const files = paths.length > 0 ? paths.join("\n") : undefined;
+  const what = command ?? url ?? files ?? tool ?? title;
+  const parts = [commandText(String(what))];
+  if (args !== undefined) parts.push(commandText(asJson(args)));
+  if (Object.keys(others).length > 0) parts.push(commandText(asJson(others)));
   if (diff) parts.push(changes(String(diff)));
   if (outside) parts.push(element("p", {}, "It reaches outside the working directory."));
-  if (intention) parts.push(muted(`The agent says: ${intention}`));
+  if (intention)
+    parts.push(
+      element("p", "permission-intention muted", "The agent says: ", visibleProse(String(intention))),
+    );
   return parts;
 }
 
@@ -70,10 +78,12 @@ export function permissionCard(request) {
     "data-request": request.requestId,
     "data-state": "open",
     "aria-label": heading,
+    tabIndex: -1,
   });
   card.append(element("h2", {}, heading));
   /** @type {Answer} */
   const answer = body => {
+    if (!isReady(card)) return;
     for (const control of card.querySelectorAll("button")) control.disabled = true;
     const detail = { requestId: request.requestId, ...body };
     card.dispatchEvent(new CustomEvent(ANSWER_EVENT, { bubbles: true, detail }));
@@ -81,63 +91,44 @@ export function permissionCard(request) {
   if (isQuestion) card.append(...question(request, answer));
   else card.append(...permission(request, answer));
   card.append(element("p", { className: "permission-outcome", role: "status" }));
+  card.addEventListener("keydown", event => {
+    if (event.target !== card || event.key !== "Enter" || event.repeat) return;
+    const allowOnce = card.querySelector("[data-kind=allow_once]");
+    if (allowOnce instanceof HTMLElement) allowOnce.click();
+  });
+  watchCard(card);
   return card;
-}
-
-/** What may be made a rule, by its exact words. @param {SessionResponse} request */
-function rememberChoice({ remember, options = [] }) {
-  const rules = (remember?.allow ?? []).join("; ").replaceAll("allow ", "");
-  if (rules === "") return undefined;
-  const choices = [
-    { value: "", name: "Only this time" },
-    { value: "session", name: `For this session: ${rules}` },
-    { value: "folder", name: `For this folder: ${rules}` },
-  ];
-  // A button that does it says so itself.
-  if (options.some((/** @type {any} */ option) => option.rules)) choices.pop();
-  return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
 }
 
 /** @param {SessionResponse} request @param {Answer} answer */
 function permission(request, answer) {
-  const row = element("div", "permission-row");
-  const choice = rememberChoice(request);
-  const remember = () => (choice?.value ? { remember: choice.value } : {});
-  for (const { optionId, kind, name, rules } of request.options ?? []) {
-    const isKnown = /^(allow|reject)_(once|always)$/.test(kind);
-    const look = kind === "allow_once" ? "primary" : /^reject/.test(kind) ? "danger" : "";
-    const decide = () => answer({ optionId, ...(isKnown && !rules && remember()) });
-    const title = rules ? `Remembers for this folder: ${rules.join("; ")}` : "";
-    row.append(button(String(name), decide, { className: `small ${look}`, title }));
-  }
-  if (choice) row.append(choice);
-  const always = (request.options ?? []).find((/** @type {any} */ option) => option.rules);
-  const notes = [
-    always && `Always allow remembers: ${always.rules.join("; ")}`,
-    request.expiresAt &&
-      `Unanswered, it is rejected at ${new Date(String(request.expiresAt)).toLocaleTimeString()}`,
-  ].filter(Boolean);
+  const { remember, parts } = permissionOptions(request, answer);
   const placeholder = "What to do instead";
   const instead = element("input", { placeholder, "aria-label": placeholder, maxLength: 2000 });
   const deny = () => answer({ deny: true, instead: instead.value, ...remember() });
+  instead.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && deny());
+  const until = request.expiresAt && new Date(String(request.expiresAt)).toLocaleTimeString();
   return [
     ...details(request),
-    row,
+    ...parts,
     element("div", "permission-row", instead, button("Reject and say", deny)),
-    element("p", "muted permission-note", notes.join(" · ")),
+    ...(until ? [element("p", "muted permission-note", `Unanswered, it is rejected at ${until}`)] : []),
   ];
 }
 
 /** @param {SessionResponse} request @param {Answer} answer */
 function question(request, answer) {
-  const row = element("div", "permission-row");
-  for (const choice of request.choices ?? [])
-    row.append(button(String(choice), () => answer({ answer: String(choice) })));
-  const asked = element("p", "permission-question", String(request.question ?? ""));
+  const row = element("div", "permission-row permission-choices");
+  for (const choice of (request.choices ?? []).map(String)) {
+    const made = button("", () => answer({ answer: choice }));
+    made.append(visibleProse(choice));
+    row.append(made);
+  }
+  const asked = element("p", "permission-question", visibleProse(String(request.question ?? "")));
   if (!request.allowFreeform) return [asked, row];
   const own = element("input", { placeholder: "Your answer", "aria-label": "Your answer" });
   const sendOwn = () => own.value.trim() !== "" && answer({ answer: own.value });
-  own.addEventListener("keydown", event => event.key === "Enter" && sendOwn());
+  own.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && sendOwn());
   return [
     asked,
     row,
@@ -147,15 +138,17 @@ function question(request, answer) {
 
 /** Shows how a request was settled. @param {HTMLElement} card @param {SessionResponse} resolved */
 export function settleCard(card, { decision, by, answer, reason, rules }) {
+  forgetCard(card);
   card.dataset.state = String(decision ?? (answer === undefined ? "cancelled" : "allowed"));
-  for (const control of card.querySelectorAll(".permission-row, .permission-note")) control.remove();
+  for (const part of card.querySelectorAll(".permission-row, .permission-always, .permission-note"))
+    part.remove();
   const how = decision ? `${decision} ${outcomes[String(by)] ?? ""}` : (answer ?? "not answered");
   const why = [how, reason, rules?.join("; ")].filter(text => text).join(" · ");
-  card.querySelector(".permission-outcome")?.replaceChildren(why);
+  card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(why));
 }
 
 /** An answer that the portal did not take. @param {HTMLElement} card @param {string} message */
 export function failCard(card, message) {
   for (const control of card.querySelectorAll("button")) control.disabled = false;
-  card.querySelector(".permission-outcome")?.replaceChildren(message);
+  card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(message));
 }

@@ -1,7 +1,11 @@
 // The permissions page: the rules of every folder, and what they would say.
-import { api, errorAt, messageOf, withProgress } from "./api.js";
-import { button, byId, element, muted, notice, onSubmit } from "./dom.js";
+import { api, errorAt, messageOf, part, withProgress } from "./api.js";
+import { button, byId, element, muted, onSubmit } from "./dom.js";
+import { notice } from "./notice.js";
 import { bindNotifications } from "./pageState.js";
+import { ruleWords } from "./ruleWords.js";
+import { showStartupFiles } from "./startupFiles.js";
+import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./visibleText.js";
 
 const TEST_DELAY_MS = 150;
 const LEVELS = { allow: "good", reject: "error", ask: "warning" };
@@ -15,17 +19,28 @@ const verdict = byId("verdict");
 const showError = errorAt("ruleError");
 let asked = 0;
 let timer = 0;
+let folderTimer = 0;
 
 /** @param {string} path @param {Record<string, unknown>} body */
 const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(body));
 
 /** @param {string} name @param {string} text @param {boolean} isStored */
 function ruleItem(name, text, isStored) {
-  const item = element("li", {}, element("code", {}, text));
-  const properties = { className: "small danger", "aria-label": `Remove ${text}` };
+  const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
+  const properties = { className: "small danger", "aria-label": `Remove ${visibleLine(text)}` };
   const remove = button("Remove", () => change(remove, "remove", name, text), properties);
-  item.append(isStored ? remove : muted("from the policy file"));
-  return item;
+  return element(
+    "li",
+    {},
+    element("b", { "data-effect": effect }, effect),
+    element(
+      "div",
+      "rules-words",
+      visibleSentence(words),
+      element("code", "muted one-line", visibleCode(text)),
+    ),
+    isStored ? remove : muted("from the policy file"),
+  );
 }
 
 async function showRules() {
@@ -40,7 +55,7 @@ async function showRules() {
   byId("list").replaceChildren(
     ...(names.length === 0 ? [notice(none)] : []),
     ...names.flatMap(name => [
-      element("h3", {}, name === "*" ? "Every folder" : name),
+      element("h3", {}, name === "*" ? "Every folder" : visibleCode(name)),
       element(
         "ul",
         "plain-list",
@@ -58,7 +73,7 @@ async function change(control, action, name, text) {
     await withProgress(control, () => call(`rules/${action}`, { folder: name, rule: text }));
     if (action === "add") rule.value = "";
     await showRules();
-    await test();
+    await Promise.all([test(), showStartup()]);
   } catch (error) {
     showError(error);
   }
@@ -68,7 +83,7 @@ async function change(control, action, name, text) {
 function tell(level, text) {
   verdict.hidden = false;
   verdict.dataset.level = LEVELS[level];
-  verdict.textContent = text;
+  verdict.replaceChildren(visibleProse(text));
 }
 
 async function test() {
@@ -88,11 +103,27 @@ async function test() {
   }
 }
 
+/** What files of the folder want to run, where nobody has decided yet. */
+async function showStartup() {
+  const path = folder.value.trim();
+  const { startup = [] } = await api(`copilot/folder?path=${part(path)}`).catch(() => ({}));
+  const refresh = () => Promise.all([showRules(), showStartup()]).catch(showError);
+  if (path === folder.value.trim()) showStartupFiles(byId("startupFiles"), path, startup, refresh);
+}
+
 function testSoon() {
   clearTimeout(timer);
   timer = setTimeout(test, TEST_DELAY_MS);
 }
 
+/** What was asked about one folder is no question about another. */
+function onFolder() {
+  showStartupFiles(byId("startupFiles"), "", [], () => {});
+  clearTimeout(folderTimer);
+  folderTimer = setTimeout(showStartup, TEST_DELAY_MS);
+}
+
+folder.addEventListener("input", onFolder);
 for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
 onSubmit("test", test);
 onSubmit("add", () => change(rule, "add", folder.value.trim(), rule.value));
@@ -100,7 +131,8 @@ bindNotifications(byId("notify", HTMLInputElement));
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(
   ({ repoRoot }) => {
-    folder.value ||= new URLSearchParams(location.search).get("folder") ?? repoRoot;
+    folder.value ||= new URLSearchParams(location.search).get("folder") || repoRoot;
+    return showStartup();
   },
   () => undefined,
 );

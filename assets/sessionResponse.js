@@ -1,7 +1,8 @@
 // Renders the responses of a session, one after the other. Pure rendering: no network.
-import { button, element, notice } from "./dom.js";
+import { button, element } from "./dom.js";
 import { formatDuration, formatUsage } from "./format.js";
 import { MessageBlock } from "./messageBlock.js";
+import { notice } from "./notice.js";
 import { permissionCard, settleCard } from "./permissionCard.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
@@ -22,6 +23,9 @@ export class SessionResponseRenderer {
   #div;
   #content = element("div", "session-response-content");
   #end = element("div", "session-response-end");
+  /** The oldest card that waits stands here, in sight whatever else comes; each has a place in the conversation for later. */
+  #waiting = element("div", "session-response-waiting");
+  #othersWaiting = element("p", "session-response-others muted");
   #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
   #latest = button("Jump to the latest ↓", () => this.scrollToBottom(), {
     className: "session-response-latest small",
@@ -31,7 +35,7 @@ export class SessionResponseRenderer {
   #blocks = new Map();
   /** @type {Map<string, RunningTool>} */
   #tools = new Map();
-  /** Cards that wait for an answer. @type {Map<string, HTMLElement>} */
+  /** Cards that wait for an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
   #cards = new Map();
   /** @type {HTMLElement | undefined} */
   #group;
@@ -47,7 +51,7 @@ export class SessionResponseRenderer {
     this.#awaiting.append(element("span", "spinner"), "Awaits responses ...");
     this.#end.append(this.#awaiting);
     this.#content.append(this.#end);
-    div.append(this.#content, this.#latest);
+    div.append(this.#content, this.#latest, this.#waiting);
     div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     const follow = new ResizeObserver(() => this.#follow());
     follow.observe(this.#content);
@@ -185,16 +189,29 @@ export class SessionResponseRenderer {
   /** @param {SessionResponse} data */
   #addCard(data) {
     const card = permissionCard(data);
-    this.#cards.set(String(data.requestId), card);
-    this.#place(card);
+    const place = element("div", { hidden: true });
+    this.#cards.set(String(data.requestId), { card, place });
+    this.#waiting.append(card);
+    this.#place(place);
+    this.#showOthersWaiting();
+  }
+
+  #showOthersWaiting() {
+    const count = this.#cards.size - 1;
+    this.#othersWaiting.textContent = count > 0 ? `${count} more after this one` : "";
+    if (count > 0) this.#waiting.prepend(this.#othersWaiting);
+    else this.#othersWaiting.remove();
   }
 
   /** What a rule decided had no card. @param {SessionResponse} data */
   #settle(data) {
-    const card = this.#cards.get(String(data.requestId));
+    const waiting = this.#cards.get(String(data.requestId));
     this.#cards.delete(String(data.requestId));
-    if (card) settleCard(card, data);
-    else if (data.by === "rule")
+    if (waiting) {
+      settleCard(waiting.card, data);
+      waiting.place.replaceWith(waiting.card);
+      this.#showOthersWaiting();
+    } else if (data.by === "rule")
       this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
   }
 
@@ -227,6 +244,7 @@ export class SessionResponseRenderer {
   }
 
   #follow() {
+    this.#div.style.setProperty("--log-height", `${this.#div.clientHeight}px`);
     if (this.#isFollowing) this.#div.scrollTop = this.#div.scrollHeight;
     else if (this.#isAtBottom()) this.scrollToBottom();
   }

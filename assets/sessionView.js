@@ -1,12 +1,15 @@
 // A session: what it answers above, what is asked of it below.
 import { agentControls } from "./agentControls.js";
 import { api, errorAt, part, withProgress } from "./api.js";
+import { focusCards } from "./cardFocus.js";
 import { ask } from "./dialog.js";
 import { byId, element, onSubmit } from "./dom.js";
+import { nextFrame } from "./frame.js";
 import { notify, setPageState } from "./pageState.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
 import { readEvents } from "./stream.js";
+import { visibleCode, visibleLine, visibleProse } from "./visibleText.js";
 
 const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
@@ -30,6 +33,7 @@ export function openSessionView(sessionId, showOver) {
   const showError = errorAt("requestError");
   const showAgent = agentControls(sessionId);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
+  const focusCard = focusCards(byId("responses"), prompt);
   let title = "";
   /** Requests that are not answered yet. */
   let pending = 0;
@@ -70,13 +74,14 @@ export function openSessionView(sessionId, showOver) {
   /** @param {string} text */
   function showTitle(text) {
     title = text;
-    byId("sessionTitle").textContent = text || "Session";
+    byId("sessionTitle").replaceChildren(visibleProse(text || "Session"));
   }
 
   /** @param {any} response */
   function onResponse(response) {
     const callback = renderer.processCallback(response);
     showAgent(response);
+    if (/^on(Permission|Question)/.test(String(callback))) nextFrame(focusCard);
     if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") {
       pending += 1;
       if (title === "")
@@ -206,9 +211,11 @@ export function openSessionView(sessionId, showOver) {
     const summary = await api(path);
     showTitle(summary.title || title);
     policy.value = summary.permissions;
+    byId("sessionRules", HTMLAnchorElement).href =
+      `/permissions.html?folder=${part(summary.workingDirectory)}`;
     byId("agentBar").hidden = !summary.modelId.startsWith("acp:");
-    byId("sessionModel").textContent =
-      `${summary.modelName ?? summary.modelId} · ${summary.workingDirectory}`;
+    const model = visibleLine(summary.modelName ?? summary.modelId);
+    byId("sessionModel").replaceChildren(`${model} · `, visibleCode(summary.workingDirectory));
     showState();
   }
 

@@ -5,12 +5,23 @@
 
 const SUMMARY_MAX_CHARS = 160;
 
-/** The first line without what a title cannot show. @param {string} text */
+/** The first line, as far as a title has room for it. @param {string} text */
 export function oneLine(text) {
-  const [first = "", ...rest] = text.trim().split(/\r?\n/);
-  const isCut = rest.length > 0 || first.length > SUMMARY_MAX_CHARS;
-  const line = first.slice(0, SUMMARY_MAX_CHARS).replace(/[\p{Cc}\p{Cf}]+/gu, " ");
-  return isCut ? `${line.trimEnd()} …` : line;
+  const whole = text.trim();
+  const end = whole.indexOf("\n");
+  const first = end < 0 ? whole : whole.slice(0, end).replace(/\r$/, "");
+  // A pair of surrogates is one character.
+  const line = first.slice(0, SUMMARY_MAX_CHARS).replace(/[\ud800-\udbff]$/, "");
+  return line.length < whole.length ? `${line.trimEnd()} …` : line;
+}
+
+/** With line breaks unless told otherwise; what cannot be written as JSON says so. @param {unknown} value */
+export function asJson(value, indent = 2) {
+  try {
+    return JSON.stringify(value, undefined, indent) ?? "";
+  } catch {
+    return "(nested too deep to be shown)";
+  }
 }
 
 /** The arguments by name; empty when they are no JSON object. @param {unknown} toolArguments @returns {Record<string, unknown>} */
@@ -25,7 +36,7 @@ export function parseArguments(toolArguments) {
 
 /** @param {unknown} value */
 export const asText = value =>
-  typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+  typeof value === "string" ? value : value === undefined ? "" : asJson(value, 0);
 
 /** @param {string} toolName */
 export const isShell = toolName => /^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
@@ -64,15 +75,25 @@ export function toolTitle(toolName, toolArguments) {
   return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
 
-const exitPattern = /\n?<(?:shellId: \S+ )?(?:completed|exited) with exit code (-?\d+)>\s*$/;
+const exitPattern = /\n?<(?:shellId: \S{1,100} )?(?:completed|exited) with exit code (-?\d{1,10})>\s{0,100}$/;
+/** The exit code is told at the very end. */
+const EXIT_MAX_CHARS = 300;
+
+/** What a terminal shows of a line in the end: what follows its last carriage return. @param {string} line */
+function withoutOverwritten(line) {
+  const text = line.replace(/\r$/, "");
+  return text.slice(text.lastIndexOf("\r") + 1);
+}
 
 /** A shell's output as a terminal would show it in the end, and its exit code where it tells one. @param {string} content */
 export function readShellOutput(content) {
-  const exit = exitPattern.exec(content);
-  const output = (exit ? content.slice(0, exit.index) : content)
+  const tailFrom = Math.max(0, content.length - EXIT_MAX_CHARS);
+  const exit = exitPattern.exec(content.slice(tailFrom));
+  const output = (exit ? content.slice(0, tailFrom + exit.index) : content)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the escape character
-    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "")
-    .replace(/\r\n/g, "\n")
-    .replace(/[^\n]*\r(?!\n|$)/g, "");
+    .replace(/\u001b\[[0-9;?]{0,100}[A-Za-z]/g, "")
+    .split("\n")
+    .map(withoutOverwritten)
+    .join("\n");
   return { output, exitCode: exit ? Number(exit[1]) : undefined };
 }

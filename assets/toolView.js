@@ -1,10 +1,13 @@
 // The inside of a completed tool block: what was called, and what came of it.
 import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "./diff.js";
 import { difference } from "./diffView.js";
-import { element, notice } from "./dom.js";
+import { element } from "./dom.js";
 import { plainText } from "./longText.js";
-import { codeBox, looksLikeMarkdown, markdown } from "./markdown.js";
-import { asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
+import { codeBox, markdown } from "./markdown.js";
+import { looksLikeMarkdown } from "./markdownSigns.js";
+import { notice } from "./notice.js";
+import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
+import { visibleCode, visibleLine } from "./visibleText.js";
 
 /**
  * @typedef {object} ToolCall
@@ -22,7 +25,7 @@ import { asText, isShell, parseArguments, readShellOutput } from "./toolCall.js"
 /** JSON with line breaks, anything else as it is. @param {unknown} value */
 function pretty(value) {
   try {
-    return JSON.stringify(typeof value === "string" ? JSON.parse(value) : value, undefined, 2);
+    return asJson(typeof value === "string" ? JSON.parse(value) : value);
   } catch {
     return asText(value);
   }
@@ -30,22 +33,24 @@ function pretty(value) {
 
 /** @param {string} summary @param {() => string} text */
 export function folded(summary, text) {
-  const details = element("details", "tool-arguments", element("summary", {}, summary));
-  details.addEventListener("toggle", () => details.append(plainText(text(), "tool-text")), { once: true });
+  const details = element("details", "tool-arguments", element("summary", {}, visibleLine(summary)));
+  details.addEventListener("toggle", () => details.append(plainText(text(), "tool-text", visibleCode)), {
+    once: true,
+  });
   return details;
 }
 
 /** @param {string} command @param {string} output @param {number | undefined} exitCode */
 function terminal(command, output, exitCode) {
   const box = element("div", { className: "terminal", role: "group", tabIndex: 0, "aria-label": "Terminal" });
-  if (command !== "") box.append(element("pre", "terminal-command", command));
+  if (command !== "") box.append(plainText(command, "terminal-command", visibleCode));
   if (output !== "") box.append(plainText(output, "terminal-output"));
   if (exitCode) box.append(element("div", "terminal-exit", `exit code ${exitCode}`));
   return box;
 }
 
 /** @param {string} path @param {number} [line] */
-const fileName = (path, line) => element("code", {}, line ? `${path}:${line}` : path);
+const fileName = (path, line) => element("code", {}, visibleCode(line ? `${path}:${line}` : path));
 
 /** The part that shows best what the call did. @param {ToolCall} call @param {Record<string, unknown>} values */
 function mainPart(call, values) {

@@ -145,6 +145,7 @@ export function createPortal(parts: PortalOptions): Portal {
 
   const routes = [
     ...portalRoutes({
+      permissions,
       stop: () => void shutdown.stop(0, true),
       health: () => healthOf(store.state(), runtimes.state()),
     }),

@@ -49,11 +49,13 @@ describe("permissions in the browser", () => {
     await card.waitFor();
     await page.reload();
     await page.locator("#responses .permission-card[data-state=open]").waitFor();
-    assert.equal(
-      await card.locator(".permission-command").textContent(),
-      "echo '<b>hello</b>' from the shell",
+    assert.equal(await card.locator(".command-part").textContent(), "echo '<b>hello</b>' from the shell");
+    const always = card.locator("[data-kind=allow_always] + .permission-about");
+    assert.match(
+      (await always.textContent()) ?? "",
+      /echo/,
+      "what Always covers is said before it is pressed",
     );
-    assert.match((await card.textContent()) ?? "", /Always allow remembers: allow command echo/);
     await titled(page, /^\(1\) /);
     await page.screenshot({ path: process.env.SCREENSHOT ?? join(portal.dataDir, "card.png") });
     await card.getByRole("button", { name: "Allow once" }).click();
@@ -72,6 +74,55 @@ describe("permissions in the browser", () => {
     await page.locator("#responses", { hasText: "It is written." }).waitFor();
     await assert.rejects(readFile(join(workingDirectory, "note.txt")));
     assert.deepEqual(problems, []);
+  });
+
+  it("a card has the keyboard: letters go to the request, Escape leaves it, Enter allows once", async t => {
+    const { portal, startSession } = await portalOf(t, script);
+    const session = await startSession("?permissions=ask");
+    const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
+    await page.locator("#prompt:focus").waitFor();
+    await session.query("say hello");
+    const focused = page.locator("#responses .permission-card[data-state=open]:focus");
+    await focused.waitFor();
+    await page.keyboard.type("x");
+    assert.equal(await page.locator("#prompt:focus").inputValue(), "x");
+    await page.keyboard.press("Enter");
+    await page.locator("#prompt").fill("");
+    const card = page.locator("#responses .permission-card[data-state=open]:not([aria-disabled])");
+    await card.focus();
+    await page.keyboard.press("Escape");
+    await page.locator("#prompt:focus").waitFor();
+    assert.equal(await card.count(), 1, "nothing was answered");
+    await card.focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#responses .permission-card[data-state=allowed]").waitFor();
+    await page.locator("#prompt:focus").waitFor();
+    await session.untilIdle();
+  });
+
+  it("a card takes no keyboard from someone who writes", async t => {
+    const { portal, startSession } = await portalOf(t, script);
+    const session = await startSession("?permissions=ask");
+    const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
+    await page.locator("#prompt").fill("and then");
+    await session.query("say hello");
+    await page.locator("#responses .permission-card[data-state=open]:not([aria-disabled])").waitFor();
+    await page.keyboard.type(" go on");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("#prompt").inputValue(), "and then go on\n");
+    assert.equal(await page.locator(".permission-card[data-state=allowed]").count(), 0);
+  });
+
+  it("a title, a tab and a notification hide nothing", async t => {
+    const { portal, startSession } = await portalOf(t, script);
+    const session = await startSession();
+    await session.query("tidy \u202eup\u200b");
+    await session.untilIdle();
+    const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
+    await titled(page, /tidy \\u\{202E\}up/);
+    await page.locator("#sessionTitle .unseen").first().waitFor();
+    await page.goto(portal.url);
+    await page.locator(".history-item b", { hasText: "tidy \\u{202E}up" }).waitFor();
   });
 
   it("the inbox shows and answers on every page what waits in any session", async t => {
@@ -184,7 +235,7 @@ describe("permissions in the browser", () => {
     await session.query("say hello");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
     const card = page.locator("#responses .permission-card[data-state=open]");
-    await card.getByLabel("Remember").selectOption({ label: "For this session: command echo" });
+    await card.getByLabel("Remember").selectOption({ label: "For this session" });
     await card.getByRole("button", { name: "Allow once" }).click();
     await session.untilIdle();
     await session.query("say hello");
@@ -275,7 +326,7 @@ describe("jobs that ask", () => {
     await titled(page, /^\(1\) /);
     await page.locator(".node[data-status=Running]").first().click();
     const card = page.locator("#panel .permission-card[data-state=open]");
-    assert.equal(await card.locator(".permission-command").textContent(), "echo from-the-job");
+    assert.equal(await card.locator(".command-part").textContent(), "echo from-the-job");
     await assertAccessible(page, "a job with a card");
     await card.getByRole("button", { name: "Allow once" }).click();
     await page.locator("#label", { hasText: "SUCCEEDED" }).waitFor();

@@ -23,6 +23,19 @@ const { formatDuration, formatSize, formatUsage, formatTime } = (await load("for
   formatUsage(usage: object | undefined): string;
   formatTime(time: Date, now: Date): string;
 };
+const { visibleLine } = (await load("visibleText.js")) as { visibleLine(text: string): string };
+const { endsOf } = (await load("textEnds.js")) as {
+  endsOf(
+    text: string,
+    limit: { lines: number; chars: number },
+  ): { first: string; hidden: string; last: string };
+};
+const { ruleWords } = (await load("ruleWords.js")) as {
+  ruleWords(rule: string): { effect: string; words: string } | undefined;
+};
+const { looksLikeMarkdown } = (await load("markdownSigns.js")) as {
+  looksLikeMarkdown(text: string): boolean;
+};
 const { chartSource } = (await load("chartSource.js")) as { chartSource(graph: object): string };
 const { JobState } = (await load("jobState.js")) as { JobState: new () => JobStateLike };
 const { layOutBars } = (await load("timeline.js")) as {
@@ -93,7 +106,6 @@ describe("the title of a tool block", () => {
     for (const bad of ["", "{", "[1]", "null", undefined, 7]) assert.equal(toolTitle("x", bad), "x");
     const long = toolTitle("bash", JSON.stringify({ command: "y".repeat(100_000) }));
     assert.ok(long.length < 200 && long.endsWith("…"));
-    assert.equal(toolTitle("a\u0000b\u202ec", "{}"), "a b c");
   });
 });
 
@@ -244,4 +256,111 @@ it("the time line shows where the time went", () => {
       [25, 25, false],
     ],
   );
+});
+
+describe("text that others wrote", () => {
+  const lines: readonly [text: string, seen: string, why: string][] = [
+    ["fix\u202ethe bug", "fix\\u{202E}the bug", "a title turns nothing round"],
+    ["a\nb\tc", "a\\u{A}b\\u{9}c", "and has one line"],
+    ["❤️ and 👩‍🚀 stay", "❤️ and 👩‍🚀 stay", "a picture may have parts that are not seen alone"],
+    ["x\ufe0f y\u200d z", "x\\u{FE0F} y\\u{200D} z", "but only a picture"],
+    ["x".repeat(2000), `${"x".repeat(1000)} …`, "what is longer is no title"],
+  ];
+  for (const [text, seen, why] of lines)
+    it(`in one line, ${JSON.stringify(text.slice(0, 20))}: ${why}`, () =>
+      assert.equal(visibleLine(text), seen));
+
+  it("is cut in the middle, between whole characters, and nothing of it is lost", () => {
+    const limit = { lines: 3, chars: 20 };
+    for (const text of [
+      "short",
+      "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight",
+      `begin${"\n".repeat(100)}end`,
+      "😀".repeat(100),
+      `a${"😀".repeat(100)}`,
+      "\n".repeat(50),
+      "",
+    ]) {
+      const { first, hidden, last } = endsOf(text, limit);
+      assert.equal(first + hidden + last, text);
+      for (const part of [first, hidden, last]) assert.doesNotMatch(part, /\p{Cs}/u);
+    }
+    assert.deepEqual(endsOf(`begin${"\n".repeat(100)}end`, limit).hidden, "", "empty lines are counted once");
+  });
+
+  it("is shown in a moment, however it is made: 100 KB of the worst take under 50 ms", () => {
+    const worst = [
+      "[",
+      "[a](",
+      "**a",
+      "`",
+      "|",
+      "| ",
+      "\r",
+      "a\r",
+      " ",
+      "\t",
+      "\n",
+      "\n ",
+      "\u200b",
+      "a\u200b",
+      "\u0301",
+    ].concat([
+      "👩‍",
+      "\u001b[",
+      "\u001b[1;",
+      "<shellId: ",
+      "exit code 1> ",
+      "```",
+      "~~~\n",
+      "@@ ",
+      "--- ",
+      "{",
+      "\ud800",
+    ]);
+    const works: Record<string, (text: string) => unknown> = {
+      visibleLine,
+      looksLikeMarkdown,
+      readShellOutput,
+      isUnifiedDiff,
+      toolTitle: text => toolTitle(text, { command: text }),
+      endsOf: text => endsOf(text, { lines: 6, chars: 420 }),
+      ruleWords: text => ruleWords(`allow startup ${text}`),
+    };
+    for (const part of worst)
+      for (const [name, work] of Object.entries(works)) {
+        const text = part.repeat(Math.ceil(100_000 / part.length));
+        const times = [0, 1].map(() => {
+          const from = performance.now();
+          work(text);
+          return performance.now() - from;
+        });
+        const ms = Math.min(...times);
+        assert.ok(ms < 50, `${name} takes ${ms.toFixed(0)} ms for ${JSON.stringify(part)}`);
+      }
+  });
+});
+
+describe("a rule in words", () => {
+  const sha256 = `3f2a9c81${"0".repeat(56)}`;
+  const rules: readonly [rule: string, effect: string, words: RegExp][] = [
+    ["allow command git status", "Allow", /^Run `git status`, with harmless options/],
+    ["reject command rm", "Reject", /^Run anything that begins with `rm`$/],
+    ["allow edits", "Allow", /^Change files inside the folder$/],
+    ["reject reads", "Reject", /^Read files inside the folder$/],
+    ["allow tool github/search", "Allow", /^Use the tool `github\/search`$/],
+    [`allow startup .mcp.json ${sha256}`, "Allow", /the file `\.mcp\.json` asks for \(version 3f2a9c81\)/],
+    [`reject startup 'a b/c.json' ${sha256}`, "Reject", /the file `a b\/c\.json` asks for/],
+  ];
+  for (const [rule, effect, words] of rules)
+    it(rule.slice(0, 40), () => {
+      const said = ruleWords(rule);
+      assert.equal(said?.effect, effect);
+      assert.match(said?.words ?? "", words);
+    });
+
+  it("has none where the page does not know it", () => {
+    for (const rule of ["allow constructor x", "perhaps edits", "", "allow"])
+      assert.equal(ruleWords(rule), undefined);
+  });
 });

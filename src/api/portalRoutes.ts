@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { packageVersion, repoRoot } from "../paths.js";
+import { type PermissionPolicy, permissionPolicies } from "../permissions/settlement.js";
 import type { Health } from "./health.js";
 import { openApiDocument } from "./openapi.js";
 import { defineRoute, type Route } from "./route.js";
 import { number, object, oneOfTexts, text } from "./schemas.js";
 
 export interface PortalRoutesOptions {
+  /** What holds for sessions, tasks and jobs that say nothing themselves. */
+  permissions: PermissionPolicy;
   /** What the portal stands on, for `health`. */
   health(): Health;
   /** Begins to stop the portal. */
@@ -13,7 +16,7 @@ export interface PortalRoutesOptions {
 }
 
 /** The routes that are about the portal itself. */
-export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
+export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions): Route[] {
   return [
     defineRoute({
       path: "test",
@@ -25,9 +28,9 @@ export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
     defineRoute({
       path: "config",
       reads: true,
-      summary: "The repository that contains the server",
-      answers: { json: object({ repoRoot: text }) },
-      handler: () => ({ repoRoot }),
+      summary: "The repository that contains the server, and the policy it was started with",
+      answers: { json: object({ repoRoot: text, permissions: oneOfTexts(...permissionPolicies) }) },
+      handler: () => ({ repoRoot, permissions }),
     }),
     defineRoute({
       path: "token",
