@@ -125,10 +125,10 @@ class LineCheck {
       if (target === undefined || (await isFolder(target))) return `It compares whole folders: ${file}`;
     }
     const targets = await Promise.all(written.map(place => targetInside(this.#folder, place)));
-    return editProblem(
-      this.#folder,
-      targets.filter(target => target !== undefined),
-    );
+    const known = targets.filter(target => target !== undefined);
+    return known.length < written.length
+      ? "It cannot be seen where it writes."
+      : editProblem(this.#folder, known);
   }
 
   /** Nothing is known of the command, so that only its own words can be allowed. */

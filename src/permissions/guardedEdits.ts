@@ -79,9 +79,6 @@ export async function editProblem(folder: string, targets: readonly string[]): P
   if (targets.length === 0) return undefined;
   const linked = await linkedPlaces(folder).catch(() => undefined);
   if (!linked) return "The folder has too many files to see which of them are links.";
-  for (const target of targets) {
-    const problem = await problemOf(folder, target, linked);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+  const problems = await Promise.all(targets.map(target => problemOf(folder, target, linked)));
+  return problems.find(problem => problem !== undefined);
 }

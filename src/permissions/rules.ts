@@ -78,7 +78,7 @@ export interface Verdict {
 const ask = (why: string): Verdict => ({ decision: "ask", rules: [], why });
 
 /** More than an agent names in one request. */
-const maxPaths = 100;
+const maxPaths = 50;
 const maxPathNames = 1000;
 
 /** No part may be rejected, nothing may speak against it, and each part has to be allowed by some rule. */
@@ -98,11 +98,6 @@ function texts(rules: readonly Rule[]): string[] {
   return [...new Set(rules.map(ruleText))];
 }
 
-async function outsideProblem(folder: string, paths: readonly string[]): Promise<string | undefined> {
-  const outside = await firstOutside(folder, paths);
-  return outside === undefined ? undefined : `It reaches outside the folder: ${outside}`;
-}
-
 async function judgeCommand(
   command: string,
   { directory, paths = [] }: Action,
@@ -115,18 +110,9 @@ async function judgeCommand(
     const real = await realpath(folder).catch(() => undefined);
     if (directory !== undefined && (await targetInside(folder, directory)) !== real)
       return `It runs in another folder: ${directory}`;
-    return outsideProblem(folder, paths);
+    const outside = await firstOutside(folder, paths);
+    return outside === undefined ? undefined : `It reaches outside the folder: ${outside}`;
   });
-}
-
-/** An edit of what something else runs or obeys is more than an edit. */
-async function guardedProblem(folder: string, paths: readonly string[]): Promise<string | undefined> {
-  const targets = await Promise.all(paths.map(path => targetInside(folder, path)));
-  if (targets.some(target => target === undefined)) return "It cannot be seen where it leads.";
-  return editProblem(
-    await realpath(folder),
-    targets.filter(target => target !== undefined),
-  );
 }
 
 async function judgeFiles(
@@ -138,8 +124,12 @@ async function judgeFiles(
   const matching = rules.filter(rule => rule.about === about);
   return judge([{ label: about, matching }], async () => {
     if (paths.length === 0) return "It names no file.";
-    const outside = await outsideProblem(folder, paths);
-    return outside ?? (about === "edits" ? guardedProblem(folder, paths) : undefined);
+    const targets = await Promise.all(paths.map(path => targetInside(folder, path)));
+    const outside = targets.indexOf(undefined);
+    if (outside >= 0) return `It reaches outside the folder: ${paths[outside]}`;
+    if (about === "reads") return undefined;
+    const known = targets.filter(target => target !== undefined);
+    return editProblem(await realpath(folder).catch(() => folder), known);
   });
 }
 
