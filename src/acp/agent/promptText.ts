@@ -2,8 +2,7 @@ import type { ContentBlock } from "@agentclientprotocol/sdk";
 
 /** A fence that nothing in the text can close. */
 function fenced(text: string): string {
-  let longest = 2;
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${text}\n${fence}`;
 }

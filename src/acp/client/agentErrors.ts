@@ -43,8 +43,8 @@ function signInInstruction({ settings, authMethods }: ErrorContext): string {
     : "Sign in with the agent's own command line program, then try again.";
 }
 
-/** The expressions take the square of the length. */
-const maxSearchedChars = 500;
+/** A longer message says nothing more about what is missing. */
+const maxReadChars = 2000;
 
 /** Agents answer differently for a session that they do not know. */
 export function isUnknownSession(error: unknown): boolean {
@@ -53,8 +53,8 @@ export function isUnknownSession(error: unknown): boolean {
   const { sessionId, message, details } = fieldsOf(error.data);
   const text = [error.message, message, details, error.data]
     .filter(part => typeof part === "string")
-    .map(part => part.slice(0, maxSearchedChars))
-    .join(" ");
+    .join(" ")
+    .slice(0, maxReadChars);
   if (
     /session\b.*(not found|unknown|no such|does not exist)|(not found|unknown|no such)\b.*session/i.test(text)
   )

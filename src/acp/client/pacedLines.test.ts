@@ -33,8 +33,9 @@ describe("Lines that come faster than they are handled", () => {
   test("make the one who writes them wait", async () => {
     const from = new PassThrough();
     const lines = new PacedLines(from, { maxBytes: 1000, onTooLong: () => {}, onLine: () => busyMs(30) });
+    const paused = new Promise(resolve => from.once("pause", resolve));
     from.write("a\nb\nc\n");
-    await new Promise(resolve => from.once("pause", resolve));
+    await paused;
     assert.ok(from.isPaused());
     await lines.idle();
     assert.ok(!from.isPaused());
