@@ -36,6 +36,21 @@ function newestMs(path) {
   return Math.max(stat.mtimeMs, ...readdirSync(path).map(name => newestMs(join(path, name))));
 }
 
+/**
+ * Exactly what the lock file says, each package compared with its checksum. `npm ci` refuses a lock file that lacks the
+ * packages of other platforms, which not every registry has: then `npm install`, which compares all the same.
+ */
+export function installLocked(folder, more = []) {
+  const flags = ["--no-audit", "--no-fund", "--loglevel=error", ...more];
+  const options = { cwd: folder, stdio: ["ignore", 2, "pipe"], encoding: "utf8" };
+  const shell = process.platform === "win32";
+  const { status, stderr } = spawnSync("npm", ["ci", ...flags], { ...options, shell });
+  if (status === 0) return;
+  // A package that is not what it should be is no reason to try again in a laxer way.
+  if (/EINTEGRITY/.test(stderr)) throw new SetupError(`A package is not what the lock file says\n${stderr}`);
+  run("npm", ["install", "--no-save", ...flags], "npm install", { cwd: folder });
+}
+
 function install() {
   const lock = join(root, "package-lock.json");
   const stamp = join(modules, ".portal-lock");
@@ -44,8 +59,7 @@ function install() {
   const installedMs = modifiedMs(join(modules, ".package-lock.json"));
   if (existsSync(stamp) || installedMs < modifiedMs(lock)) {
     say("Installing packages (about 500 MB, once) …");
-    // Not `npm ci`: it refuses a lock file that lacks the packages of other platforms, which not every registry has.
-    run("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], "npm install");
+    installLocked(root);
   }
   writeFileSync(stamp, wanted);
 }

@@ -12,6 +12,44 @@ export const keepAliveTimeoutMs = 75_000;
 /** How often Node looks for connections that take longer than that. */
 const checkIntervalMs = 5_000;
 
+/** More than a person's browsers and scripts ever open. Node refuses what comes beyond it. */
+const maxConnections = 10_000;
+/** From here on those on which nobody asks anything are closed, so that the owner finds a place. */
+const crowded = maxConnections / 2;
+/** Of one machine elsewhere; this machine's own programs are trusted with more. */
+const maxOfOneAddress = 1000;
+/** Closing the idle ones looks at all of them, so not for each new one. */
+const sweepIntervalMs = 1000;
+/** More headers than any browser sends. */
+const maxHeaders = 200;
+
+const loopback = /^(::ffff:)?127\.|^::1$/;
+
+/** Nobody can keep the owner out by opening connections and doing nothing with them. */
+function boundConnections(server: Server): void {
+  const ofAddress = new Map<string, number>();
+  let open = 0;
+  let sweptMs = Number.NEGATIVE_INFINITY;
+  server.maxConnections = maxConnections;
+  server.on("connection", socket => {
+    const address = socket.remoteAddress ?? "";
+    const count = (ofAddress.get(address) ?? 0) + 1;
+    ofAddress.set(address, count);
+    open++;
+    socket.once("close", () => {
+      open--;
+      const left = (ofAddress.get(address) ?? 1) - 1;
+      if (left > 0) ofAddress.set(address, left);
+      else ofAddress.delete(address);
+    });
+    if (count > maxOfOneAddress && !loopback.test(address)) return void socket.destroy();
+    if (open > crowded && performance.now() - sweptMs > sweepIntervalMs) {
+      sweptMs = performance.now();
+      server.closeIdleConnections();
+    }
+  });
+}
+
 function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === "EADDRINUSE") {
     return new StartError(`Port ${port} is in use; choose another with --port (0 picks a free one)`);
@@ -27,6 +65,8 @@ export async function listen(host: string, port: number): Promise<{ server: Serv
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   });
+  server.maxHeadersCount = maxHeaders;
+  boundConnections(server);
   answerClientErrors(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", error => reject(explain(error, host, port)));

@@ -71,6 +71,17 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     ["a host that is not allowed, whatever its port", 403, "POST", { ...headers, host: "evil.example:80" }],
     ["a page of another origin", 403, "POST", { ...headers, origin: "http://evil.example" }],
     ["an origin that is null", 403, "POST", { ...headers, origin: "null" }],
+    ["a host without its port", 403, "POST", { ...headers, host: "localhost" }],
+    ["a page on another port of this machine", 403, "POST", { ...headers, origin: "http://localhost:1" }],
+    [
+      "an image of a foreign page",
+      403,
+      "GET",
+      { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" },
+    ],
+    ["an address that was typed", 403, "GET", { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" }],
+    ["what is fetched in advance", 403, "GET", { "sec-purpose": "prefetch" }],
+    ["JSON that is nested too deep", 400, "POST", headers, "[".repeat(500_000)],
     ["a request without a session", 400, "POST", headers, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
     ["a stream without a session", 400, "GET", { accept: "text/event-stream" }],
     [
@@ -95,6 +106,25 @@ describe("MCP over HTTP refuses, in JSON,", () => {
       if (body === "{not json") assert.equal(errorCode(answer.text), -32700);
     });
   }
+
+  test("wrong tokens after ten of them: 429, while the right one is right", async t => {
+    const token = "a-token-for-tests-only-0123456789";
+    const { post } = await startHttp(t, { token });
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 11; guess++)
+      statuses.push((await post(initialize, { authorization: `Bearer guess-${guess}` })).status);
+    assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429]);
+    assert.equal((await post(initialize, { authorization: `Bearer ${token}` })).status, 200);
+  });
+
+  test("no page whose origin the settings name, and all others: 403", async t => {
+    const { post } = await startHttp(t, { allowedOrigins: ["https://inspector.example", "friend.example"] });
+    const from = (origin: string) => ({ origin, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" });
+    assert.equal((await post(initialize, from("https://inspector.example"))).status, 200);
+    assert.equal((await post(initialize, from("http://friend.example:3000"))).status, 200);
+    assert.equal((await post(initialize, from("http://inspector.example"))).status, 403);
+    assert.equal((await post(initialize, from("https://x.friend.example"))).status, 403);
+  });
 
   test("a missing host: 403", async t => {
     const { port } = await startHttp(t);

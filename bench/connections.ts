@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { Agent, get, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+import { defer } from "../test/support/cleanup.js";
+import { type Portal, startPortal } from "../test/support/portal.js";
+import { absoluteRow, type Row, ratioRow } from "./row.js";
+import { inScope } from "./scope.js";
+
+const idleConnections = 2000;
+const readers = 2000;
+const sessions = 20;
+/** Enough that the 99th percentile is more than one unlucky request. */
+const requests = 1000;
+/** Each is measured so often, in turn, and counts at its best: others use this machine too. */
+const rounds = 5;
+/** So many connections are opened at once: more would only wait in the system's own queue. */
+const batch = 100;
+
+async function residentMiB(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+async function inBatches<T>(count: number, make: (i: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  while (made.length < count)
+    made.push(
+      ...(await Promise.all(
+        Array.from({ length: Math.min(batch, count - made.length) }, (_, i) => make(made.length + i)),
+      )),
+    );
+  return made;
+}
+
+/** A connection on which one request was answered, and which then stays open. */
+async function idle(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.write(`GET /api/test HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`);
+  await once(socket, "data");
+  return socket;
+}
+
+/** Someone who follows a session's log and waits for the next response. */
+async function reader(url: string, sessionId: string): Promise<IncomingMessage> {
+  const [response] = (await once(
+    get(`${url}/api/copilot/session/${sessionId}/events`, { agent: false }),
+    "response",
+  )) as [IncomingMessage];
+  response.on("error", () => undefined).resume();
+  return response;
+}
+
+/** The delay below which 99 of 100 small requests are answered, one after another. */
+async function delayMs(url: string): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const delays: number[] = [];
+  for (let i = 0; i < requests; i++) {
+    const begunMs = performance.now();
+    const [response] = (await once(get(`${url}/api/test`, { agent }), "response")) as [IncomingMessage];
+    await once(response.resume(), "end");
+    delays.push(performance.now() - begunMs);
+  }
+  agent.destroy();
+  return delays.sort((a, b) => a - b)[Math.floor(requests * 0.99)] ?? 0;
+}
+
+async function startSessions(portal: Portal): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < sessions; i++) {
+    const { body } = await portal.api<{ sessionId: string }>("copilot/session/start/demo", {
+      body: portal.dataDir,
+    });
+    ids.push(body.sessionId);
+  }
+  return ids;
+}
+
+/** A portal with sessions, of which the compiler has seen everything once. */
+async function startWarm(scope: TestContext) {
+  const portal = await startPortal(scope);
+  const ids = await startSessions(portal);
+  await delayMs(portal.url);
+  return { portal, ids };
+}
+
+export async function connectionRows(): Promise<Row[]> {
+  return inScope(async scope => {
+    const quiet = await startWarm(scope);
+    const crowded = await startWarm(scope);
+    const { url } = crowded.portal;
+    const sockets = await inBatches(idleConnections, () => idle(Number(new URL(url).port)));
+    const streams = await inBatches(readers, i => reader(url, crowded.ids[i % sessions] ?? ""));
+    defer(scope, () => {
+      for (const connection of [...sockets, ...streams]) connection.destroy();
+    });
+    const [among, alone]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      among.push(await delayMs(url));
+      alone.push(await delayMs(quiet.portal.url));
+    }
+    const lost = [...sockets, ...streams].filter(({ destroyed }) => destroyed).length;
+    return [
+      ratioRow(
+        "p99 delay of a small request, with 2,000 idle connections and 2,000 waiting readers (with none)",
+        { value: Math.min(...among), reference: Math.min(...alone), unit: "ms" },
+        { atMost: 2 },
+      ),
+      ratioRow(
+        "memory of the server, with 2,000 idle connections and 2,000 waiting readers (with none)",
+        {
+          value: await residentMiB(crowded.portal.pid),
+          reference: await residentMiB(quiet.portal.pid),
+          unit: "MiB",
+        },
+        { atMost: 2 },
+      ),
+      absoluteRow("connections of these that were lost meanwhile", lost, "", { atMost: 0 }),
+    ];
+  });
+}
