@@ -1,58 +1,24 @@
 import assert from "node:assert/strict";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import {
+  allow,
   claudeHook,
   curiousModel,
+  forget,
   type HostileRepository,
   hook,
   hostileRepository,
+  rewrite,
   server,
+  startupOf,
+  turnIn,
 } from "./support/hostileRepository.js";
-import type { Portal } from "./support/portal.js";
-import { sessionById, sharedPortal } from "./support/restSession.js";
-import type { AnyResponse } from "./support/sse.js";
+import { sharedPortal } from "./support/restSession.js";
 
 /** Under a name that the runtime does not know, the model has the tools `create` and `edit`. */
 const portalOf = sharedPortal({ models: ["plain-model"] });
-
-interface StartupFile {
-  file: string;
-  sha256: string;
-  runs: { when: string; command: string }[];
-  decision: string;
-}
-
-async function startupOf(portal: Portal, folder: string): Promise<StartupFile[]> {
-  const path = `copilot/folder?path=${encodeURIComponent(folder)}`;
-  return (await portal.api<{ startup: StartupFile[] }>(path)).body.startup;
-}
-
-async function decide(portal: Portal, folder: string, effect: "allow" | "reject"): Promise<void> {
-  for (const { file, sha256 } of await startupOf(portal, folder)) {
-    const body = JSON.stringify({ folder, rule: `${effect} startup ${file} ${sha256}` });
-    const { status } = await portal.api("copilot/permission/rules/add", { body });
-    assert.equal(status, 200, file);
-  }
-}
-
-async function startIn(portal: Portal, folder: string, policy: string) {
-  const path = `copilot/session/start/plain-model?permissions=${policy}`;
-  const { body } = await portal.api<{ sessionId?: string }>(path, { body: folder });
-  assert.ok(body.sessionId, JSON.stringify(body));
-  return sessionById(portal, body.sessionId);
-}
-
-/** One request in a new session, from its first event to its last. */
-async function turnIn(portal: Portal, folder: string, policy: string): Promise<AnyResponse[]> {
-  const session = await startIn(portal, folder, policy);
-  await session.query("Look around");
-  return session.untilIdle();
-}
-
-const notices = (responses: readonly AnyResponse[]) =>
-  responses.filter(({ callback, title }) => callback === "onNotice" && /want to run/.test(String(title)));
 
 interface Row {
   what: string;
@@ -169,11 +135,6 @@ const rows: readonly Row[] = [
   },
 ];
 
-async function rewrite(repo: HostileRepository, file: string): Promise<void> {
-  const path = join(repo.folder, file);
-  await writeFile(path, `${await readFile(path, "utf8")}\n`);
-}
-
 describe("A file of a repository that wants to run something on the Copilot runtime", () => {
   for (const { what, why, below, fill, file } of rows) {
     test(`${what} runs only when a rule allows it: ${why}`, async t => {
@@ -191,9 +152,7 @@ describe("A file of a repository that wants to run something on the Copilot runt
         await turnIn(portal, repo.folder, policy);
         assert.deepEqual(await repo.ran(), [], policy);
       }
-      const rule = `allow startup '${file}' ${told.sha256}`;
-      const body = JSON.stringify({ folder: repo.folder, rule });
-      await portal.api("copilot/permission/rules/add", { body });
+      await allow(portal, repo.folder);
       assert.deepEqual(
         (await startupOf(portal, repo.folder)).map(({ decision }) => decision),
         ["allow"],
@@ -213,10 +172,6 @@ describe("A file of a repository that wants to run something on the Copilot runt
     });
   }
 });
-
-async function forget(repo: HostileRepository): Promise<void> {
-  for (const name of await repo.ran()) await rm(join(repo.root, "..", "ran", name));
-}
 
 describe("A file that can never be allowed", () => {
   const never: readonly (Omit<Row, "file"> & { told: RegExp | undefined })[] = [
@@ -313,134 +268,9 @@ describe("A file that can never be allowed", () => {
       const startup = await startupOf(portal, repo.folder);
       if (told) assert.match(JSON.stringify(startup), told);
       else assert.deepEqual(startup, []);
-      for (const file of startup.filter(({ sha256 }) => sha256 !== "")) {
-        const rule = `allow startup '${file.file}' ${file.sha256}`;
-        await portal.api("copilot/permission/rules/add", {
-          body: JSON.stringify({ folder: repo.folder, rule }),
-        });
-      }
+      await allow(portal, repo.folder);
       for (const policy of ["ask", "deny", "allow-all"]) await turnIn(portal, repo.folder, policy);
       assert.deepEqual(await repo.ran(), []);
     });
   }
-});
-
-describe("The decision about a file that wants to run something", () => {
-  const fillHook = (repo: HostileRepository) =>
-    repo.write(".github/hooks/x.json", hook("sessionStart", repo.trace("ran")));
-
-  test("is asked for once in a folder, with the commands and the place to decide", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await fillHook(repo);
-    const [notice, more] = notices(await turnIn(portal, repo.folder, "ask"));
-    assert.equal(more, undefined);
-    assert.equal(notice?.severity, "warning");
-    const text = String(notice?.text);
-    assert.ok(
-      text.includes(`.github/hooks/x.json runs at the start of a session: ${repo.trace("ran")}`),
-      text,
-    );
-    assert.ok(text.includes(`permissions.html?folder=${encodeURIComponent(repo.folder)}`), text);
-    assert.deepEqual(notices(await turnIn(portal, repo.folder, "ask")), [], "once is enough");
-    await rewrite(repo, ".github/hooks/x.json");
-    assert.equal(
-      notices(await turnIn(portal, repo.folder, "ask")).length,
-      1,
-      "another content is told again",
-    );
-  });
-
-  test("is not asked for when a rule rejects the file", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await fillHook(repo);
-    await decide(portal, repo.folder, "reject");
-    assert.deepEqual(notices(await turnIn(portal, repo.folder, "allow-all")), []);
-    await decide(portal, repo.folder, "allow");
-    await turnIn(portal, repo.folder, "allow-all");
-    assert.deepEqual(await repo.ran(), [], "a rejecting rule wins");
-  });
-
-  test("about one file does not switch on another one", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await fillHook(repo);
-    await decide(portal, repo.folder, "allow");
-    await repo.write(".claude/settings.json", claudeHook("SessionStart", repo.trace("other")));
-    await turnIn(portal, repo.folder, "ask");
-    assert.deepEqual(await repo.ran(), []);
-  });
-
-  test("holds from the next request on, and so does its end", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await repo.write(".github/hooks/x.json", hook("userPromptSubmitted", repo.trace("ran")));
-    const session = await startIn(portal, repo.folder, "ask");
-    await session.query("Look around");
-    await session.untilIdle(1);
-    assert.deepEqual(await repo.ran(), []);
-    await decide(portal, repo.folder, "allow");
-    await session.query("Look again");
-    await session.untilIdle(2);
-    assert.deepEqual(await repo.ran(), ["ran"]);
-    await forget(repo);
-    const [{ sha256 = "" } = {}] = await startupOf(portal, repo.folder);
-    const body = JSON.stringify({
-      folder: repo.folder,
-      rule: `allow startup .github/hooks/x.json ${sha256}`,
-    });
-    await portal.api("copilot/permission/rules/remove", { body });
-    await session.query("And again");
-    const responses = await session.untilIdle(3);
-    assert.deepEqual(await repo.ran(), []);
-    const gone = responses.filter(({ title }) => /memory of this conversation is gone/.test(String(title)));
-    assert.deepEqual(gone, [], "the conversation goes on");
-  });
-
-  test("made between the start and the first request counts, and loses nothing", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await fillHook(repo);
-    const session = await startIn(portal, repo.folder, "deny");
-    await decide(portal, repo.folder, "allow");
-    await session.query("Look around");
-    const responses = await session.untilIdle();
-    assert.deepEqual(await repo.ran(), ["ran"]);
-    assert.ok(!JSON.stringify(responses).includes("memory of this conversation"));
-  });
-
-  test("leaves language servers off while anything is to be asked, because their tool asks nobody", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await repo.write(".github/lsp.json", server("lspServers", repo.trace("ran")));
-    await decide(portal, repo.folder, "allow");
-    for (const policy of ["ask", "deny"]) await turnIn(portal, repo.folder, policy);
-    assert.deepEqual(await repo.ran(), []);
-  });
-
-  test("a file without anything that runs is none of them", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await repo.write(".claude/settings.json", JSON.stringify({ $schema: "x", model: "y", hooks: {} }));
-    assert.deepEqual(await startupOf(portal, repo.folder), []);
-  });
-
-  test("broken JSON is told and keeps the others off", async t => {
-    const { portal } = await portalOf(t, curiousModel);
-    const repo = await hostileRepository(t);
-    await fillHook(repo);
-    await decide(portal, repo.folder, "allow");
-    await repo.write(".github/hooks/y.json", "[".repeat(200_000));
-    const startup = await startupOf(portal, repo.folder);
-    assert.deepEqual(
-      startup.map(({ file, decision }) => [file, decision]),
-      [
-        [".github/hooks/x.json", "allow"],
-        [".github/hooks/y.json", "ask"],
-      ],
-    );
-    await turnIn(portal, repo.folder, "allow-all");
-    assert.deepEqual(await repo.ran(), []);
-  });
 });

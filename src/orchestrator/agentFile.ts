@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { parseDocument } from "yaml";
+import { LineCounter, parseDocument } from "yaml";
 import { expandTools } from "./agentTools.js";
 import { parseDuration } from "./duration.js";
 import { keywordPieces, uniqueByStem } from "./keywords.js";
@@ -69,6 +69,12 @@ const maxNameChars = 100;
 const maxKeywords = 50;
 const maxKeywordChars = 60;
 const maxDerivedKeywords = 12;
+/** The parser's time grows with the square of it. */
+const maxFrontMatterBytes = 16 * 1024;
+const maxFrontMatterLines = 500;
+const maxMarks = 2000;
+/** The parser calls itself for each level. */
+const maxNesting = 50;
 /** GitHub's limit. */
 const maxBodyChars = 30_000;
 
@@ -100,18 +106,48 @@ function splitFile(content: string): { yaml: string; body: string } {
 }
 
 function parseYaml(yaml: string): Fields {
-  const document = parseDocument(yaml, { version: "1.2", schema: "core", uniqueKeys: true });
-  const [trouble] = [...document.errors, ...document.warnings];
-  if (trouble) throw new BadFile("invalid-yaml", trouble.message.split("\n")[0]?.replace(/:$/, "") ?? "");
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    throw new BadFile("invalid-yaml", error instanceof Error ? error.message : String(error));
-  }
+  if (Buffer.byteLength(yaml) > maxFrontMatterBytes)
+    throw new BadFile(
+      "invalid-yaml",
+      `The front matter has more than ${maxFrontMatterBytes} bytes, and is not read.`,
+    );
+  const excess = excessOf(yaml);
+  if (excess !== undefined) throw new BadFile("invalid-yaml", `The front matter ${excess}, and is not read.`);
+  const value = yamlValue(yaml);
   if (!isRecord(value))
     throw new BadFile("invalid-yaml", "The front matter is no mapping of keys to values.");
   return value;
+}
+
+/** What no agent file has and a parser needs long for; marks inside texts count too. */
+function excessOf(yaml: string): string | undefined {
+  const lines = yaml.split("\n");
+  const isDeep = lines.some(line => {
+    const marks = line.match(/[[{]|[-?:](?=\s)/g)?.length ?? 0;
+    return marks > 2 * maxNesting || line.search(/\S/) > 4 * maxNesting;
+  });
+  if (isDeep) return `is nested more than ${maxNesting} levels deep`;
+  if (lines.length > maxFrontMatterLines) return `has more than ${maxFrontMatterLines} lines`;
+  const marks = yaml.match(/["'[\]{}]/g)?.length ?? 0;
+  return marks > maxMarks ? `has more than ${maxMarks} quotes and brackets` : undefined;
+}
+
+function yamlValue(yaml: string): unknown {
+  try {
+    const lineCounter = new LineCounter();
+    // Its own pretty errors would quote the text once for each of thousands.
+    const options = { version: "1.2", schema: "core", uniqueKeys: true, prettyErrors: false } as const;
+    const document = parseDocument(yaml, { ...options, lineCounter });
+    const [trouble] = [...document.errors, ...document.warnings];
+    if (trouble) {
+      const { line, col } = lineCounter.linePos(trouble.pos[0]);
+      throw new BadFile("invalid-yaml", `${trouble.message} at line ${line}, column ${col}`);
+    }
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    if (error instanceof BadFile) throw error;
+    throw new BadFile("invalid-yaml", error instanceof Error ? error.message : String(error));
+  }
 }
 
 function textField(fields: Fields, name: string): string | undefined {

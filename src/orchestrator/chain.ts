@@ -1,3 +1,4 @@
+import { parseJson } from "../base/json.js";
 import type { ErrorCode } from "./orchestratorError.js";
 
 export interface AgentOutput {
@@ -23,13 +24,33 @@ const maxOutputChars = 200_000;
 const maxEarlierChars = 8_000;
 const maxEarlierTotalChars = 24_000;
 
+/** The contents of a text's fenced blocks, up to `most` of them. Line by line: one look at each, however hostile. */
+function fencedBlocks(text: string, most: number): string[] {
+  const blocks: string[] = [];
+  let begin: number | undefined;
+  for (let at = 0; at < text.length && blocks.length < most; ) {
+    const newline = text.indexOf("\n", at);
+    const end = newline < 0 ? text.length : newline;
+    if (text.startsWith("```", at)) {
+      const rest = text.slice(at + 3, end);
+      if (begin === undefined) begin = newline >= 0 && !rest.includes("`") ? end + 1 : undefined;
+      else if (rest.trim() === "") {
+        blocks.push(text.slice(begin, at));
+        begin = undefined;
+      }
+    }
+    at = end + 1;
+  }
+  return blocks;
+}
+
 /** JSON only when the whole message, or its only fenced block, is an object or a list. */
 function dataOf(text: string): unknown {
-  const fences = [...text.matchAll(/^```[^\n`]*\n([\s\S]*?)^```\s*$/gm)];
-  const candidate = fences.length === 1 ? fences[0]?.[1] : text;
-  if (candidate === undefined || !/^\s*[[{]/.test(candidate)) return undefined;
+  const [only, more] = fencedBlocks(text, 2);
+  const candidate = only !== undefined && more === undefined ? only : text;
+  if (!/^\s*[[{]/.test(candidate)) return undefined;
   try {
-    return JSON.parse(candidate);
+    return parseJson(candidate);
   } catch {
     return undefined;
   }

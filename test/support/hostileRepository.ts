@@ -1,9 +1,13 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { tempFolder } from "./cleanup.js";
+import type { Portal } from "./portal.js";
+import { sessionById } from "./restSession.js";
 import { callTool, type Script } from "./scriptedModel.js";
+import type { AnyResponse } from "./sse.js";
 
 /** A folder that somebody else has filled, and another one in which everything that ran left a file. */
 export interface HostileRepository {
@@ -76,3 +80,57 @@ export const curiousModel: Script = request => {
   });
   return [lookUp, delegate];
 };
+
+export interface StartupFile {
+  file: string;
+  sha256: string;
+  runs: { when: string; command: string }[];
+  decision: string;
+}
+
+export async function startupOf(portal: Portal, folder: string): Promise<StartupFile[]> {
+  const path = `copilot/folder?path=${encodeURIComponent(folder)}`;
+  return (await portal.api<{ startup: StartupFile[] }>(path)).body.startup;
+}
+
+/** Remembers a rule for each of the folder's files that a rule can name. */
+export async function allow(
+  portal: Portal,
+  folder: string,
+  effect: "allow" | "reject" = "allow",
+): Promise<void> {
+  for (const { file, sha256 } of await startupOf(portal, folder)) {
+    if (sha256 === "") continue;
+    const body = JSON.stringify({ folder, rule: `${effect} startup '${file}' ${sha256}` });
+    const { status } = await portal.api("copilot/permission/rules/add", { body });
+    assert.equal(status, 200, file);
+  }
+}
+
+export async function startIn(portal: Portal, folder: string, policy: string) {
+  const path = `copilot/session/start/plain-model?permissions=${policy}`;
+  const { body } = await portal.api<{ sessionId?: string }>(path, { body: folder });
+  assert.ok(body.sessionId, JSON.stringify(body));
+  return sessionById(portal, body.sessionId);
+}
+
+/** One request in a new session, from its first event to its last. */
+export async function turnIn(portal: Portal, folder: string, policy: string): Promise<AnyResponse[]> {
+  const session = await startIn(portal, folder, policy);
+  await session.query("Look around");
+  return session.untilIdle();
+}
+
+export const notices = (responses: readonly AnyResponse[]) =>
+  responses.filter(({ callback, title }) => callback === "onNotice" && /want to run/.test(String(title)));
+
+/** Gives the file another content that means the same. */
+export async function rewrite(repo: HostileRepository, file: string): Promise<void> {
+  const path = join(repo.folder, file);
+  await writeFile(path, `${await readFile(path, "utf8")}\n`);
+}
+
+/** Nothing has run. */
+export async function forget(repo: HostileRepository): Promise<void> {
+  for (const name of await repo.ran()) await rm(join(repo.root, "..", "ran", name));
+}
