@@ -10,6 +10,7 @@ import { jobDefinition, jobSummary } from "./jobAbout.js";
 import { JobState } from "./jobState.js";
 import { notice } from "./notice.js";
 import { bindNotifications, notify, setPageState } from "./pageState.js";
+import { SessionResponseRenderer } from "./sessionResponse.js";
 import { makeSplitter } from "./splitter.js";
 import { readEvents } from "./stream.js";
 import { Timeline } from "./timeline.js";
@@ -121,17 +122,12 @@ function stopShowing() {
 }
 
 /** @param {Run} run @param {TabLog} tab */
-async function showTab(run, tab) {
+function showTab(run, tab) {
   if (shown?.tab === tab) return;
   stopShowing();
-  const mine = { run, tab };
-  shown = mine;
-  const div = element("div", { id: "tabPanel", role: "tabpanel" });
+  shown = { run, tab };
+  const div = element("div", { id: "tabPanel" });
   panel.replaceChildren(div);
-  showTabs(run);
-  const { SessionResponseRenderer } = await import("./sessionResponse.js");
-  // Another one may have been chosen meanwhile.
-  if (shown !== mine) return;
   const renderer = new SessionResponseRenderer(div);
   div.setAttribute("role", "tabpanel");
   const render = (/** @type {import("./sessionResponse.js").SessionResponse} */ response) => {
@@ -142,6 +138,7 @@ async function showTab(run, tab) {
   for (const response of tab.responses) render(response);
   tab.onResponse = render;
   tab.onReorder = () => nextFrame(showAgain);
+  showTabs(run);
 }
 
 /** The tab that is shown, from its beginning. */

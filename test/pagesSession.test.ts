@@ -45,6 +45,7 @@ describe("a session in the browser", () => {
     const { page } = await openPage(t, browser, portal.url);
     await page.locator("#startButton:enabled").waitFor();
     await page.getByLabel("Working Directory").fill(workingDirectory);
+    await page.locator("#start").getByLabel("Permissions").selectOption("Allow everything");
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.locator("#session").waitFor();
     assert.match(page.url(), /\/index\.html\?session=/);
