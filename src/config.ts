@@ -37,6 +37,8 @@ export interface Config {
   /** How many tasks of jobs may have a session at once. */
   maxTasks?: number;
   permissions?: PermissionSettings;
+  /** Secret variables of the portal that commands of agents may see all the same: `GH_TOKEN`, for `gh`. */
+  toolEnv?: string[];
 }
 
 export interface PermissionSettings {
@@ -103,6 +105,7 @@ const configSchema = {
       },
       additionalProperties: false,
     },
+    toolEnv: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } },
     // Checked agent by agent, because one that is wrong must not keep the portal from starting.
     acpAgents: {},
   },

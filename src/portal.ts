@@ -12,11 +12,12 @@ import { healthOf } from "./api/health.js";
 import { modelRoutes } from "./api/modelRoutes.js";
 import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
 import { createApp } from "./app.js";
+import { agentEnvironment, gitHubTokenIn } from "./backends/agentEnvironment.js";
 import { createCatalog } from "./backends/catalog.js";
 import { demoBackend } from "./backends/demoBackend.js";
 import { gitHubBackend } from "./backends/github.js";
 import { sweepOrphans } from "./backends/orphans.js";
-import { knownSecrets, providerBackends, withoutKeys } from "./backends/providers.js";
+import { knownSecrets, providerBackends } from "./backends/providers.js";
 import { RuntimePool } from "./backends/runtime.js";
 import type { Config } from "./config.js";
 import { hasRunningSessions, installSessions, sessionRoutes } from "./copilotApi.js";
@@ -72,16 +73,15 @@ export function createPortal(parts: PortalOptions): Portal {
   const store = openStore({ dataDir: options.dataDir, log });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
-  const env = withoutKeys(process.env, config.providers);
+  const env = agentEnvironment(process.env, config);
   const runtimes = new RuntimePool({ env, marker, log });
   const demo = demoBackend(log);
-  const github = gitHubBackend(async () => (await runtimes.use()).client);
+  const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
   const own = providerBackends(config.providers, process.env);
   const secrets = knownSecrets(config.providers, process.env, token);
-  const { PORTAL_TOKEN: _, ...agentEnv } = process.env;
   const acpAgents = new AcpAgents({
     read: () => readAgentsFile(options.configFile, process.env),
-    env: { ...agentEnv, ...oneDeeper(process.env) },
+    env: { ...env, ...oneDeeper(process.env) },
     marker,
     secrets,
     log,

@@ -4,6 +4,7 @@ import type { AgentSession } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { withTimeout } from "../withTimeout.js";
+import { agentEnvironment } from "./agentEnvironment.js";
 import { endOwnedProcesses } from "./orphans.js";
 import { CopilotRuntime, type RuntimeLimits } from "./runtimeProcess.js";
 
@@ -84,7 +85,7 @@ export class RuntimePool {
   }
 
   async #start(): Promise<CopilotRuntime> {
-    const { env = process.env, marker, log } = this.#options;
+    const { env = agentEnvironment(process.env), marker, log } = this.#options;
     const owner = `${marker}/${++this.#started}`;
     const runtime = await CopilotRuntime.start({ env, owner, log, limits: this.#limits });
     this.#runtimes.add(runtime);

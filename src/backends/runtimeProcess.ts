@@ -27,8 +27,6 @@ export interface RuntimeOptions {
   limits: RuntimeLimits;
 }
 
-/** The portal hands these on itself, so no command of an agent needs to see them. */
-const secretVariables = ["COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN", "PORTAL_TOKEN"];
 const startTimeoutMs = 30_000;
 const killTimeoutMs = 1000;
 /** One late answer may be a busy machine. */
@@ -53,7 +51,6 @@ export class CopilotRuntime implements Runtime {
 
   static async start(options: RuntimeOptions): Promise<CopilotRuntime> {
     const env: NodeJS.ProcessEnv = { ...options.env, [ownerVariable]: options.owner };
-    for (const name of secretVariables) delete env[name];
     const client = new CopilotClient({ env });
     try {
       await withTimeout(client.start(), startTimeoutMs, `no answer within ${startTimeoutMs / 1000} s`);
