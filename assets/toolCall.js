@@ -64,6 +64,11 @@ export function toolTitle(toolName, toolArguments) {
   return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
 
+/** What is written after a carriage return stands over what was before it. @param {string} line */
+function afterReturn(line) {
+  return line.length > 1 ? line.slice(line.lastIndexOf("\r", line.length - 2) + 1) : line;
+}
+
 const exitPattern = /\n?<(?:shellId: \S+ )?(?:completed|exited) with exit code (-?\d+)>\s*$/;
 
 /** A shell's output as a terminal would show it in the end, and its exit code where it tells one. @param {string} content */
@@ -73,6 +78,8 @@ export function readShellOutput(content) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the escape character
     .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "")
     .replace(/\r\n/g, "\n")
-    .replace(/[^\n]*\r(?!\n|$)/g, "");
+    .split("\n")
+    .map(afterReturn)
+    .join("\n");
   return { output, exitCode: exit ? Number(exit[1]) : undefined };
 }

@@ -40,6 +40,9 @@ function signInInstruction({ settings, authMethods }: ErrorContext): string {
     : "Sign in with the agent's own command line program, then try again.";
 }
 
+/** A longer message says nothing more about what is missing. */
+const maxReadChars = 2000;
+
 /** Agents answer differently for a session that they do not know. */
 export function isUnknownSession(error: unknown): boolean {
   if (!(error instanceof RpcError)) return false;
@@ -47,7 +50,8 @@ export function isUnknownSession(error: unknown): boolean {
   const { sessionId, message, details } = fieldsOf(error.data);
   const text = [error.message, message, details, error.data]
     .filter(part => typeof part === "string")
-    .join(" ");
+    .join(" ")
+    .slice(0, maxReadChars);
   if (
     /session\b.*(not found|unknown|no such|does not exist)|(not found|unknown|no such)\b.*session/i.test(text)
   )
