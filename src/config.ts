@@ -39,6 +39,13 @@ export interface Config {
   permissions?: PermissionSettings;
   /** Secret variables of the portal that commands of agents may see all the same: `GH_TOKEN`, for `gh`. */
   toolEnv?: string[];
+  sandbox?: SandboxSettings;
+}
+
+/** Folders that agents in a sandbox see besides their own; `~` is the user's home. */
+export interface SandboxSettings {
+  read?: string[];
+  write?: string[];
 }
 
 export interface PermissionSettings {
@@ -91,6 +98,8 @@ export const providerSchema = {
   additionalProperties: false,
 };
 
+const folders = { type: "array", items: { type: "string", pattern: "^(~|~?/.*)$" } };
+
 const configSchema = {
   type: "object",
   properties: {
@@ -106,6 +115,11 @@ const configSchema = {
       additionalProperties: false,
     },
     toolEnv: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } },
+    sandbox: {
+      type: "object",
+      properties: { read: folders, write: folders },
+      additionalProperties: false,
+    },
     // Checked agent by agent, because one that is wrong must not keep the portal from starting.
     acpAgents: {},
   },

@@ -13,6 +13,7 @@ import { createPortal } from "./portal.js";
 import { writeAddress } from "./portalAddress.js";
 import { PortalError } from "./portalError.js";
 import { readEntry } from "./readEntry.js";
+import { sandboxAvailability } from "./sandbox/availability.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 
@@ -22,8 +23,15 @@ function explain(error: unknown): void {
   process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : error}\n`);
 }
 
+/** Who asks for a sandbox must not get less without being told. */
+async function needSandbox(): Promise<void> {
+  const { available, why } = await sandboxAvailability();
+  if (!available) throw new StartError(`--sandbox: ${why}`);
+}
+
 async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
+  if (options.sandbox) await needSandbox();
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
   const policy = readPolicy(config.permissions?.policy);

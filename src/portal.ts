@@ -33,6 +33,7 @@ import { Approvals } from "./permissions/approvals.js";
 import { permissionRoutes } from "./permissions/permissionRoutes.js";
 import type { Policy } from "./permissions/policy.js";
 import { RuleStore } from "./permissions/ruleStore.js";
+import { Sandboxes } from "./sandbox/sandboxes.js";
 import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
@@ -74,7 +75,14 @@ export function createPortal(parts: PortalOptions): Portal {
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
   const env = agentEnvironment(process.env, config);
-  const runtimes = new RuntimePool({ env, marker, log });
+  const sandboxes = new Sandboxes({
+    dataDir: options.dataDir,
+    configFile: options.configFile,
+    settings: config.sandbox ?? {},
+    env,
+    hasToken: token !== undefined,
+  });
+  const runtimes = new RuntimePool({ env, marker, sandboxes, log });
   const demo = demoBackend(log);
   const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
   const own = providerBackends(config.providers, process.env);
@@ -84,6 +92,8 @@ export function createPortal(parts: PortalOptions): Portal {
     env: { ...env, ...oneDeeper(process.env) },
     marker,
     secrets,
+    sandboxes,
+    sandbox: options.sandbox,
     log,
   });
   const models = createCatalog({
@@ -99,6 +109,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const copilot = copilotHost({
     catalog: models,
     runtimes,
+    sandboxes,
     approvals,
     secrets,
     toolOutputDirectory: join(options.dataDir, "tool-output"),
@@ -106,9 +117,12 @@ export function createPortal(parts: PortalOptions): Portal {
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
   const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
-  const { permissions } = options;
+  const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
-  const sessions = installSessions({ records, catalog: models, hostOf, log, approvals, permissions }, logs);
+  const sessions = installSessions(
+    { records, catalog: models, hostOf, log, approvals, permissions, sandbox },
+    logs,
+  );
 
   const engine = new JobEngine(
     { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
@@ -122,6 +136,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const agents = installAgents({
     env: process.env,
     runtimes,
+    sandbox,
     catalog: models,
     store,
     logs,

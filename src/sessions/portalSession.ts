@@ -29,6 +29,8 @@ export interface SessionParts {
   approvals: Approvals;
   /** The policy of sessions whose user chose none. */
   permissions: PermissionPolicy;
+  /** Whether agents of sessions whose user chose nothing run in a sandbox. */
+  sandbox: boolean;
 }
 
 const titleLength = 80;

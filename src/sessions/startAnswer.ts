@@ -12,5 +12,6 @@ export const startAnswer = either(
     "AgentProtocolMismatch",
     "AgentAuthenticationRequired",
     "AgentError",
+    "SandboxNotAvailable",
   ),
 );

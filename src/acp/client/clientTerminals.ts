@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { Action } from "../../permissions/action.js";
+import type { Command } from "../../sandbox/sandboxes.js";
+import type { LinkOptions } from "./agentLink.js";
 import { confined } from "./confined.js";
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.js";
 import { shellLine } from "./permissionRequest.js";
@@ -10,6 +12,7 @@ import { TailBuffer } from "./tailBuffer.js";
 export interface ClientTerminalsOptions {
   folder: string;
   env: NodeJS.ProcessEnv;
+  wrap: LinkOptions["wrap"];
   /** Throws where the user, a rule or the policy rejects it. */
   allow(action: Action): Promise<void>;
   /** A terminal has written something. */
@@ -86,17 +89,29 @@ export class ClientTerminals {
       throw new RpcError(errorCode.internal, `At most ${maxTerminals} terminals can be open`);
     const cwd = await confined(folder, params.cwd ?? folder);
     const id = randomUUID();
-    this.#terminals.set(id, this.#run(id, command, args, cwd, params));
+    const variables = variablesIn(params);
+    const wrapped = await this.#options.wrap?.({ command, args, by: "agent", cwd, variables });
+    this.#terminals.set(
+      id,
+      wrapped
+        ? this.#run(id, wrapped, cwd, {}, params)
+        : this.#run(id, { program: command, args }, cwd, variables, params),
+    );
     return { terminalId: id };
   }
 
-  #run(id: string, command: string, args: string[], cwd: string, params: Fields): Terminal {
-    const variables = listOf(params.env).map(item => [fieldsOf(item).name, fieldsOf(item).value]);
+  #run(
+    id: string,
+    { program, args }: Command,
+    cwd: string,
+    variables: Record<string, string>,
+    params: Fields,
+  ): Terminal {
     const limit = numberOf(params.outputByteLimit) ?? maxOutputBytes;
     const output = new TailBuffer(Math.max(0, Math.min(limit, maxOutputBytes)));
-    const child = spawn(command, args, {
+    const child = spawn(program, args, {
       cwd,
-      env: { ...this.#options.env, ...Object.fromEntries(variables) },
+      env: { ...this.#options.env, ...variables },
       stdio: ["ignore", "pipe", "pipe"],
       detached: process.platform !== "win32",
       windowsHide: true,
@@ -137,6 +152,11 @@ export class ClientTerminals {
     signalGroup(child, "SIGTERM");
     setTimeout(() => signalGroup(child, "SIGKILL"), killAfterMs).unref();
   }
+}
+
+function variablesIn(params: Fields): Record<string, string> {
+  const variables = listOf(params.env).map(fieldsOf);
+  return Object.fromEntries(variables.map(({ name, value }) => [String(name), String(value)]));
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
