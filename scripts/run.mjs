@@ -1,6 +1,7 @@
 // npm run portal | mcp | acp | test | check | bench | build: sets up what is missing, then does it.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { needBubblewrap } from "./bubblewrap.mjs";
 import { chromium } from "./chromium.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
 import { testAgents } from "./testAgents.mjs";
@@ -43,6 +44,7 @@ function test() {
     .filter(file => args.length === 0 || args.some(part => file.slice(root.length).includes(part)));
   if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
   const agents = files.some(file => /acp/i.test(file.slice(root.length))) && { TEST_AGENTS: testAgents() };
+  if (files.some(file => /sandbox/i.test(file.slice(root.length)))) needBubblewrap();
   const env = { ...process.env, CHROMIUM: chromium(), ...agents };
   const runner = ["--enable-source-maps", join(root, "scripts", "runTests.mjs")];
   run(node, [...runner, ...longestFirst(files)], "The tests", { stdio: "inherit", env });

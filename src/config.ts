@@ -37,6 +37,15 @@ export interface Config {
   /** How many tasks of jobs may have a session at once. */
   maxTasks?: number;
   permissions?: PermissionSettings;
+  /** Secret variables of the portal that commands of agents may see all the same: `GH_TOKEN`, for `gh`. */
+  toolEnv?: string[];
+  sandbox?: SandboxSettings;
+}
+
+/** Folders that agents in a sandbox see besides their own; `~` is the user's home. */
+export interface SandboxSettings {
+  read?: string[];
+  write?: string[];
 }
 
 export interface PermissionSettings {
@@ -89,6 +98,8 @@ export const providerSchema = {
   additionalProperties: false,
 };
 
+const folders = { type: "array", items: { type: "string", pattern: "^(~|~?/.*)$" } };
+
 const configSchema = {
   type: "object",
   properties: {
@@ -101,6 +112,12 @@ const configSchema = {
         timeoutSeconds: { type: "integer", minimum: 1, maximum: 7 * 24 * 3600 },
         policy: text,
       },
+      additionalProperties: false,
+    },
+    toolEnv: { type: "array", items: { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" } },
+    sandbox: {
+      type: "object",
+      properties: { read: folders, write: folders },
       additionalProperties: false,
     },
     // Checked agent by agent, because one that is wrong must not keep the portal from starting.

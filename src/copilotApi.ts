@@ -38,10 +38,14 @@ export async function helperSessionStart(
   modelId: string,
   workingDirectory: string = repoRoot,
   permissions?: PermissionPolicy,
+  sandbox?: boolean,
 ): Promise<[ICopilotSession, string]> {
   await checkWorkingDirectory(workingDirectory);
   await sessions().registry.ready;
-  const session = await sessions().registry.start(modelId, workingDirectory, undefined, permissions);
+  const session = await sessions().registry.start(modelId, workingDirectory, undefined, {
+    permissions,
+    sandbox,
+  });
   return [session, session.id];
 }
 
@@ -83,7 +87,7 @@ export async function loadSession(
 ): Promise<PortalSession> {
   await checkWorkingDirectory(workingDirectory);
   await sessions().registry.ready;
-  return sessions().registry.start(modelId, workingDirectory, undefined, undefined, known);
+  return sessions().registry.start(modelId, workingDirectory, undefined, {}, known);
 }
 
 /** A session with the MCP servers that an editor brings for it. */
@@ -97,7 +101,7 @@ export async function startWithServers(
   await sessions().registry.ready;
   const id = randomUUID();
   rememberServers(id, mcpServers);
-  return sessions().registry.start(modelId, workingDirectory, undefined, permissions, undefined, id);
+  return sessions().registry.start(modelId, workingDirectory, undefined, { permissions }, undefined, id);
 }
 
 async function knownSession(id: string): Promise<SessionRecord> {
@@ -122,6 +126,7 @@ function summaryOf(record: SessionRecord) {
     ...(record.closedAt && { endTime: record.closedAt.toISOString() }),
     usage: record.usage,
     permissions: record.settings.permissions ?? sessions().parts.permissions,
+    sandbox: record.settings.sandbox ?? false,
   };
 }
 
@@ -143,9 +148,13 @@ const notFound = domainError("SessionNotFound");
 const closed = object({ result: oneOfTexts("Closed") });
 const maxTitleLength = 200;
 
-async function startFromBody(modelId: string, body: string, permissions: string | undefined) {
+async function startFromBody(
+  modelId: string,
+  body: string,
+  { permissions, sandbox }: { permissions?: string; sandbox?: boolean },
+) {
   const policy = permissionPolicies.find(known => known === permissions);
-  const [, sessionId] = await helperSessionStart(modelId, body.trim() || repoRoot, policy);
+  const [, sessionId] = await helperSessionStart(modelId, body.trim() || repoRoot, policy, sandbox);
   return { sessionId };
 }
 
@@ -176,9 +185,13 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
           description:
             "Whether the agent may do everything or asks first; absent means as --permissions says.",
         },
+        sandbox: {
+          type: "boolean",
+          description: "Whether the agent runs in a sandbox; absent means as --sandbox says.",
+        },
       },
       answers: { json: startAnswer },
-      handler: ({ params, query, body }) => startFromBody(params.modelId, body, query.permissions),
+      handler: ({ params, query, body }) => startFromBody(params.modelId, body, query),
     }),
     defineRoute({
       path: "copilot/session/{id}/stop",

@@ -120,6 +120,8 @@ export interface StartSessionOptions {
   /** The model's name on the wire, where it differs from its id. */
   model?: string;
   provider?: ProviderConfig;
+  /** Signs the session in, where the runtime itself is not. */
+  gitHubToken?: string;
   /** False saves work where nobody watches: text then comes in one piece. */
   streaming?: boolean;
   /** What of the repository may run; nothing of it without. */
@@ -168,9 +170,12 @@ export async function startSession(
       ...(options.toolOutputDirectory !== undefined && { outputDirectory: options.toolOutputDirectory }),
     },
     ...(provider && { provider }),
+    ...(options.gitHubToken !== undefined && { gitHubToken: options.gitHubToken }),
     ...(workingDirectory !== undefined && { workingDirectory }),
   };
-  const own = [provider?.apiKey, provider?.bearerToken].filter(secret => secret !== undefined);
+  const own = [provider?.apiKey, provider?.bearerToken, options.gitHubToken].filter(
+    secret => secret !== undefined,
+  );
   const secrets = [...own, ...(options.secrets ?? [])];
   const starting = options.resume
     ? client.resumeSession(sessionId, config)

@@ -14,6 +14,7 @@ import { createPortal } from "./portal.js";
 import { writeAddress } from "./portalAddress.js";
 import { PortalError } from "./portalError.js";
 import { readEntry } from "./readEntry.js";
+import { sandboxAvailability } from "./sandbox/availability.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 import { startLines } from "./startLines.js";
@@ -30,8 +31,15 @@ function announce(url: string, permissions: PermissionPolicy, log: Log): void {
   else log.info({ url, permissions }, "the portal is open");
 }
 
+/** Who asks for a sandbox must not get less without being told. */
+async function needSandbox(): Promise<void> {
+  const { available, why } = await sandboxAvailability();
+  if (!available) throw new StartError(`--sandbox: ${why}`);
+}
+
 async function start(): Promise<void> {
   const options = parseOptions(process.argv.slice(2));
+  if (options.sandbox) await needSandbox();
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
   const policy = readPolicy(config.permissions?.policy);

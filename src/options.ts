@@ -22,6 +22,8 @@ export interface Options {
   dataDir: string;
   /** The policy of sessions whose user chooses none. */
   permissions: PermissionPolicy;
+  /** Whether agents run in a sandbox unless a session says otherwise. */
+  sandbox: boolean;
   demo: boolean;
   open: boolean;
   logLevel: string;
@@ -140,6 +142,11 @@ function createParser(args: readonly string[]) {
       default: "allow-all" as PermissionPolicy,
       describe: "What agents may do unless a session says otherwise",
     })
+    .option("sandbox", {
+      type: "boolean",
+      default: false,
+      describe: "Run agents in a sandbox unless a session says otherwise (Linux, bwrap); turns --auth on",
+    })
     .option("demo", { type: "boolean", default: false, describe: "List the demo model also beside others" })
     .option("open", { type: "boolean", default: false, describe: "Open the browser" })
     .option("log-level", { choices: logLevels, default: "info", describe: "Of the log on stderr" });
@@ -168,13 +175,14 @@ export function parseOptions(args: readonly string[]): Options {
     port: chosenPort(parsed.port, parsed._),
     host,
     allowedHosts,
-    // Under another address or name others can reach it.
-    auth: parsed.auth || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
+    // Under another address or name others can reach it, and an agent in a sandbox can reach every address.
+    auth: parsed.auth || parsed.sandbox || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
     test: parsed.test,
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),
     dataDir: chosenFolder(parsed.dataDir),
     permissions: parsed.permissions,
+    sandbox: parsed.sandbox,
     demo: parsed.demo,
     open: parsed.open,
     logLevel: parsed.logLevel,

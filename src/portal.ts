@@ -12,11 +12,12 @@ import { healthOf } from "./api/health.js";
 import { modelRoutes } from "./api/modelRoutes.js";
 import { portalRoutes, withOpenApi } from "./api/portalRoutes.js";
 import { createApp } from "./app.js";
+import { agentEnvironment, gitHubTokenIn } from "./backends/agentEnvironment.js";
 import { createCatalog } from "./backends/catalog.js";
 import { demoBackend } from "./backends/demoBackend.js";
 import { gitHubBackend } from "./backends/github.js";
 import { sweepOrphans } from "./backends/orphans.js";
-import { knownSecrets, providerBackends, withoutKeys } from "./backends/providers.js";
+import { knownSecrets, providerBackends } from "./backends/providers.js";
 import { RuntimePool } from "./backends/runtime.js";
 import type { Config } from "./config.js";
 import { hasRunningSessions, installSessions, sessionRoutes } from "./copilotApi.js";
@@ -35,6 +36,7 @@ import { permissionRoutes } from "./permissions/permissionRoutes.js";
 import type { Policy } from "./permissions/policy.js";
 import { RuleStore } from "./permissions/ruleStore.js";
 import { StartupGate } from "./permissions/startupGate.js";
+import { Sandboxes } from "./sandbox/sandboxes.js";
 import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
@@ -78,19 +80,26 @@ export function createPortal(parts: PortalOptions): Portal {
   const store = openStore({ dataDir: options.dataDir, log });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
-  const env = withoutKeys(process.env, config.providers);
-  const runtimes = new RuntimePool({ env, marker, log });
+  const env = agentEnvironment(process.env, config);
+  const sandboxes = new Sandboxes({
+    dataDir: options.dataDir,
+    configFile: options.configFile,
+    settings: config.sandbox ?? {},
+    env,
+    hasToken: token !== undefined,
+  });
+  const runtimes = new RuntimePool({ env, marker, sandboxes, log });
   const demo = demoBackend(log);
-  const github = gitHubBackend(async () => (await runtimes.use()).client);
+  const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
   const own = providerBackends(config.providers, process.env);
   const secrets = knownSecrets(config.providers, process.env, token);
-  // Besides these an agent gets the variables that its own settings name.
-  const agentEnv = withoutKeys(process.env, config.providers);
   const acpAgents = new AcpAgents({
     read: () => readAgentsFile(options.configFile, process.env),
-    env: { ...agentEnv, ...oneDeeper(process.env) },
+    env: { ...env, ...oneDeeper(process.env) },
     marker,
     secrets,
+    sandboxes,
+    sandbox: options.sandbox,
     log,
   });
   const models = createCatalog({
@@ -108,6 +117,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const copilot = copilotHost({
     catalog: models,
     runtimes,
+    sandboxes,
     approvals,
     secrets,
     toolOutputDirectory: ownersFolder(join(options.dataDir, "tool-output")),
@@ -115,10 +125,10 @@ export function createPortal(parts: PortalOptions): Portal {
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
   const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
-  const { permissions } = options;
+  const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
   const sessions = installSessions(
-    { records, catalog: models, hostOf, log, approvals, permissions, startup },
+    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup },
     logs,
   );
 
@@ -134,6 +144,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const agents = installAgents({
     env: process.env,
     runtimes,
+    sandbox,
     catalog: models,
     store,
     logs,

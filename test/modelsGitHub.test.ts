@@ -18,10 +18,9 @@ async function listSignedInAt(t: TestContext, url: string) {
   const client = await startRuntime(t, {
     COPILOT_API_URL: url,
     COPILOT_DEBUG_GITHUB_API_URL: url,
-    COPILOT_GITHUB_TOKEN: gitHubTokenForTest,
   });
   await client.start();
-  return createCatalog({ backends: [gitHubBackend(async () => client)], log }).list();
+  return createCatalog({ backends: [gitHubBackend(async () => client, gitHubTokenForTest)], log }).list();
 }
 
 describe("The models of GitHub Copilot", () => {

@@ -19,6 +19,8 @@ export interface Notice {
 export interface SessionTarget {
   model: string;
   provider?: ProviderConfig;
+  /** Signs the session in, where the runtime itself is not. */
+  gitHubToken?: string;
 }
 
 export interface BackendModel {

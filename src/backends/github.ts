@@ -1,7 +1,5 @@
-import type { CopilotClient, ModelInfo } from "@github/copilot-sdk";
 import { type Backend, type BackendModel, BackendUnavailable } from "./backend.js";
-
-type ModelClient = Pick<CopilotClient, "getAuthStatus" | "listModels">;
+import { type AccountClient, accountModels, type GitHubModel, isSignedIn } from "./gitHubAccount.js";
 
 const howToSignIn =
   "Sign in with the Copilot CLI (run `copilot`, then /login) or with `gh auth login`, or set GH_TOKEN, " +
@@ -10,45 +8,44 @@ const howToSignIn =
 
 /** The runtime's message holds the whole answer of GitHub: only the kind of the failure is taken from it. */
 export function explainListFailure(message: string): BackendUnavailable | undefined {
-  const status = /"kind":"http","status":(\d{3})/.exec(message)?.[1];
+  const status = /"kind":"http","status":(\d{3})|user info: (\d{3}) /.exec(message)?.slice(1).find(Boolean);
   if (status === "401" || status === "403") {
     return BackendUnavailable.failing(`GitHub Copilot refused your sign-in (HTTP ${status}). ${howToSignIn}`);
   }
   if (status !== undefined) {
     return BackendUnavailable.failing(`GitHub Copilot answered HTTP ${status}. Try again later.`);
   }
-  if (message.includes('"kind":"network"')) {
+  if (message.includes('"kind":"network"') || message.includes("network fetch failed")) {
     return BackendUnavailable.failing("GitHub Copilot cannot be reached. Check the network, then try again.");
   }
   return undefined;
 }
 
-async function listModels(client: ModelClient): Promise<ModelInfo[]> {
+async function listModels(client: AccountClient, token: string | undefined): Promise<readonly GitHubModel[]> {
   try {
-    return await client.listModels();
+    return await accountModels(client, token);
   } catch (error) {
     throw explainListFailure(String(error)) ?? error;
   }
 }
 
 /** The models of the user's GitHub Copilot plan, asked of the runtime that runs the sessions. */
-export function gitHubBackend(useClient: () => Promise<ModelClient>): Backend {
+export function gitHubBackend(useClient: () => Promise<AccountClient>, token?: string): Backend {
   return {
     kind: "github",
     name: "github",
     async list(): Promise<BackendModel[]> {
       const client = await useClient();
-      const { isAuthenticated } = await client.getAuthStatus();
-      if (!isAuthenticated) {
+      if (!(await isSignedIn(client, token))) {
         throw BackendUnavailable.notSetUp(`You are not signed in to GitHub Copilot. ${howToSignIn}`);
       }
-      const models = await listModels(client);
+      const models = await listModels(client, token);
       return models.map(({ id, name, billing }) => ({
         id,
         name,
         // `auto` has no billing of its own: it costs what the model it chooses costs, usually one request.
         multiplier: billing?.multiplier ?? 1,
-        target: { model: id },
+        target: { model: id, ...(token !== undefined && { gitHubToken: token }) },
       }));
     },
   };

@@ -4,6 +4,8 @@ import { BackendUnavailable } from "./backend.js";
 /** A list of ten thousand models fits; what is longer is no model list. */
 const maxListBytes = 4 * 1024 * 1024;
 const maxIdLength = 500;
+const maxNameLength = 200;
+const maxModels = 10_000;
 
 interface ListedModel {
   id: string;
@@ -15,7 +17,7 @@ export function modelListUrl({
   type,
   baseUrl,
 }: Pick<ProviderConfig, "type" | "baseUrl">): string | undefined {
-  const base = baseUrl.replace(/\/+$/, "");
+  const base = baseUrl.replace(/(?<!\/)\/+$/, "");
   if (type === "azure") return undefined;
   return type === "anthropic" && !base.endsWith("/v1") ? `${base}/v1/models` : `${base}/models`;
 }
@@ -41,10 +43,10 @@ export function parseModelList(content: string): ListedModel[] | undefined {
     return undefined;
   }
   if (!Array.isArray(list)) return undefined;
-  const models = list.flatMap((item: unknown) => {
+  const models = list.slice(0, maxModels).flatMap((item: unknown) => {
     const { id, display_name: name } = Object(item) as { id?: unknown; display_name?: unknown };
     if (typeof id !== "string" || id === "" || id.length > maxIdLength) return [];
-    return [{ id, name: typeof name === "string" && name !== "" ? name : id }];
+    return [{ id, name: typeof name === "string" && name !== "" ? name.slice(0, maxNameLength) : id }];
   });
   return list.length > 0 && models.length === 0 ? undefined : models;
 }

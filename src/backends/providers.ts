@@ -1,5 +1,6 @@
 import type { ProviderConfig } from "@github/copilot-sdk";
 import { type ProviderModel, type ProviderSettings, providerProblems } from "../config.js";
+import { secretVariables } from "./agentEnvironment.js";
 import { type Backend, type BackendModel, BackendUnavailable } from "./backend.js";
 import { fetchModelIds } from "./providerModels.js";
 
@@ -111,42 +112,13 @@ export function providerBackends(configured: readonly ProviderSettings[], env: E
   return [first, ...backends];
 }
 
-const secretVariables = [
-  "COPILOT_PROVIDER_API_KEY",
-  "COPILOT_PROVIDER_BEARER_TOKEN",
-  "COPILOT_GITHUB_TOKEN",
-  "GH_TOKEN",
-  "GITHUB_TOKEN",
-];
-
-function namedVariables(configured: readonly ProviderSettings[]): string[] {
-  return configured
-    .flatMap(({ apiKeyEnv, bearerTokenEnv }) => [apiKeyEnv, bearerTokenEnv])
-    .filter(name => name !== undefined);
-}
-
-/** The environment of agents: the portal hands the providers' keys on itself, no command needs to see them. */
-export function withoutKeys(
-  env: NodeJS.ProcessEnv,
-  configured: readonly ProviderSettings[],
-): NodeJS.ProcessEnv {
-  const own = [
-    "COPILOT_PROVIDER_API_KEY",
-    "COPILOT_PROVIDER_BEARER_TOKEN",
-    "PORTAL_TOKEN",
-    "PORTAL_DATABASE_URL",
-  ];
-  const hidden = new Set([...namedVariables(configured), ...own]);
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.has(name)));
-}
-
 /** Every key and token that this portal was given, so that none of them is ever written anywhere. */
 export function knownSecrets(
   configured: readonly ProviderSettings[],
   env: Env,
   portalToken?: string,
 ): string[] {
-  const fromEnv = [...secretVariables, ...namedVariables(configured)].map(name => env[name]);
+  const fromEnv = secretVariables(configured).map(name => env[name]);
   const fromConfig = configured.flatMap(({ apiKey, bearerToken, headers = {} }) => [
     apiKey,
     bearerToken,

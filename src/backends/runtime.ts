@@ -3,9 +3,12 @@ import type { CopilotClient } from "@github/copilot-sdk";
 import type { AgentSession } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
+import type { Sandboxes } from "../sandbox/sandboxes.js";
 import { withTimeout } from "../withTimeout.js";
+import { agentEnvironment } from "./agentEnvironment.js";
 import { endOwnedProcesses } from "./orphans.js";
 import { CopilotRuntime, type RuntimeLimits } from "./runtimeProcess.js";
+import { runtimeProgram } from "./runtimeProgram.js";
 
 /** A running Copilot runtime. A session that is attached learns of its death, and is asked to leave when it retires. */
 export interface Runtime {
@@ -22,6 +25,8 @@ export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
   env?: NodeJS.ProcessEnv;
   /** From `ownerMarker`. */
   marker: string;
+  /** Without it no runtime can be in one. */
+  sandboxes?: Pick<Sandboxes, "wrap">;
   log: Log;
 }
 
@@ -35,12 +40,20 @@ const defaultLimits: RuntimeLimits = {
   drainGraceMs: 60_000,
 };
 
-/** The runtime that all sessions share: started on first need, replaced when it died, hangs or has grown. */
+/** Each has a folder of its own, and 100 MB of memory after its first turn. */
+const maxSandboxedRuntimes = 8;
+/** The runtime without a sandbox. */
+const shared = "";
+
+/**
+ * The runtimes of all sessions: one that they share, and one for each working directory in a sandbox. Each is started on
+ * first need and replaced when it died, hangs or has grown.
+ */
 export class RuntimePool {
   readonly #options: RuntimePoolOptions;
   readonly #limits: RuntimeLimits;
-  readonly #runtimes = new Set<CopilotRuntime>();
-  #current: Promise<CopilotRuntime> | undefined;
+  readonly #runtimes = new Map<CopilotRuntime, string>();
+  readonly #current = new Map<string, Promise<CopilotRuntime>>();
   #started = 0;
   #stopped = false;
 
@@ -49,20 +62,25 @@ export class RuntimePool {
     this.#limits = { ...defaultLimits, ...options };
   }
 
-  /** The current runtime, known to answer at this moment. */
-  async use(): Promise<Runtime> {
+  /** The current runtime, known to answer at this moment; with a folder the one in the sandbox of that folder. */
+  async use(sandboxed: string = shared): Promise<Runtime> {
     for (;;) {
       if (this.#stopped) throw PortalError.unavailable("PortalStopping", "The portal is stopping.");
-      this.#current ??= this.#start();
-      const current = this.#current;
-      const runtime = await current.catch((error: unknown) => this.#startFailed(current, error));
-      if (this.#current !== current) continue;
+      const current = this.#current.get(sandboxed) ?? this.#start(sandboxed);
+      this.#current.set(sandboxed, current);
+      const runtime = await current.catch((error: unknown) => this.#startFailed(sandboxed, current, error));
+      if (this.#current.get(sandboxed) !== current) continue;
       if (await runtime.answers()) {
         if (!(await runtime.hasGrown())) return runtime;
-        runtime.retire();
+        runtime.retire("The Copilot runtime has grown; a new one takes over");
       }
-      if (this.#current === current) this.#current = undefined;
+      this.#forget(sandboxed, current);
     }
+  }
+
+  /** The current runtime in the sandbox of a folder, if there is one. */
+  async running(sandboxed: string): Promise<Runtime | undefined> {
+    return this.#current.get(sandboxed)?.catch(() => undefined);
   }
 
   state(): RuntimeState {
@@ -73,8 +91,9 @@ export class RuntimePool {
   async stop(timeoutMs: number): Promise<void> {
     this.#stopped = true;
     // One that is just starting and never answers is found by its marker below.
-    await withTimeout(Promise.resolve(this.#current), timeoutMs, "").catch(() => {});
-    await Promise.all([...this.#runtimes].map(runtime => runtime.stop(timeoutMs)));
+    const starting = Promise.allSettled(this.#current.values());
+    await withTimeout(starting, timeoutMs, "").catch(() => {});
+    await Promise.all([...this.#runtimes.keys()].map(runtime => runtime.stop(timeoutMs)));
     // The agents that speak ACP have their own way to end.
     const { marker } = this.#options;
     const ended = await endOwnedProcesses(
@@ -83,17 +102,40 @@ export class RuntimePool {
     if (ended.length > 0) this.#options.log.info({ pids: ended }, "Ended commands that agents left running");
   }
 
-  async #start(): Promise<CopilotRuntime> {
-    const { env = process.env, marker, log } = this.#options;
+  async #start(sandboxed: string): Promise<CopilotRuntime> {
+    const { env = agentEnvironment(process.env), marker, log, sandboxes } = this.#options;
     const owner = `${marker}/${++this.#started}`;
-    const runtime = await CopilotRuntime.start({ env, owner, log, limits: this.#limits });
-    this.#runtimes.add(runtime);
+    const command =
+      sandboxed === shared
+        ? undefined
+        : await sandboxes?.wrap(sandboxed, { ...runtimeProgram(env), by: "user" });
+    if (command === undefined && sandboxed !== shared) throw new Error("This pool has no sandboxes");
+    if (command) this.#makeRoom();
+    const runtime = await CopilotRuntime.start({ env, owner, log, limits: this.#limits, command });
+    this.#runtimes.set(runtime, sandboxed);
     void runtime.gone.then(() => this.#runtimes.delete(runtime));
     return runtime;
   }
 
-  #startFailed(current: Promise<CopilotRuntime>, error: unknown): never {
-    if (this.#current === current) this.#current = undefined;
+  /** The one that was not asked for longest leaves; its sessions come back with their next request. */
+  #makeRoom(): void {
+    const idle = [...this.#runtimes].filter(([{ isIdle }, folder]) => folder !== shared && isIdle);
+    if (idle.length < maxSandboxedRuntimes) return;
+    const [oldest] = idle.sort(([a], [b]) => a.lastUseMs - b.lastUseMs);
+    if (!oldest) return;
+    const [runtime, folder] = oldest;
+    this.#current.delete(folder);
+    runtime.retire("Another sandbox takes the place of the Copilot runtime");
+  }
+
+  #forget(sandboxed: string, current: Promise<CopilotRuntime>): void {
+    if (this.#current.get(sandboxed) === current) this.#current.delete(sandboxed);
+  }
+
+  #startFailed(sandboxed: string, current: Promise<CopilotRuntime>, error: unknown): never {
+    this.#forget(sandboxed, current);
+    // Why there is no sandbox is for the user to mend.
+    if (error instanceof PortalError) throw error;
     this.#options.log.error({ err: error }, "The Copilot runtime did not start");
     const message = "The Copilot runtime did not start; the portal's log says why.";
     throw PortalError.unavailable("RuntimeUnavailable", message, error);

@@ -4,9 +4,10 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { CopilotClient } from "@github/copilot-sdk";
+import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { AgentSession } from "../copilotSession.js";
 import type { Log } from "../log.js";
+import type { Command } from "../sandbox/sandboxes.js";
 import { withTimeout } from "../withTimeout.js";
 import { endOwnedProcesses, ownerVariable } from "./orphans.js";
 import type { Runtime } from "./runtime.js";
@@ -22,13 +23,13 @@ export interface RuntimeLimits {
 
 export interface RuntimeOptions {
   env: NodeJS.ProcessEnv;
+  /** The command that runs the runtime in a sandbox. */
+  command?: Command | undefined;
   owner: string;
   log: Log;
   limits: RuntimeLimits;
 }
 
-/** The portal hands these on itself, so no command of an agent needs to see them. */
-const secretVariables = ["COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN", "PORTAL_TOKEN"];
 const startTimeoutMs = 30_000;
 const killTimeoutMs = 1000;
 /** One late answer may be a busy machine. */
@@ -53,8 +54,10 @@ export class CopilotRuntime implements Runtime {
 
   static async start(options: RuntimeOptions): Promise<CopilotRuntime> {
     const env: NodeJS.ProcessEnv = { ...options.env, [ownerVariable]: options.owner };
-    for (const name of secretVariables) delete env[name];
-    const client = new CopilotClient({ env });
+    const { program: path, args } = options.command ?? {};
+    const connection =
+      path === undefined ? {} : { connection: RuntimeConnection.forStdio({ path, args: args ?? [] }) };
+    const client = new CopilotClient({ env, ...connection });
     try {
       await withTimeout(client.start(), startTimeoutMs, `no answer within ${startTimeoutMs / 1000} s`);
     } catch (error) {
@@ -106,22 +109,30 @@ export class CopilotRuntime implements Runtime {
     return false;
   }
 
+  /** When it was last asked for. */
+  get lastUseMs(): number {
+    return this.#lastUseMs;
+  }
+
+  get isIdle(): boolean {
+    return [...this.#sessions].every(({ state }) => state !== "busy");
+  }
+
   async hasGrown(): Promise<boolean> {
     const { maxSessions, maxRssBytes } = this.#options.limits;
     // A new one would not be smaller.
     if (this.#sessionIds.size === 0) return false;
     if (this.#sessionIds.size >= maxSessions) return true;
-    return this.child?.pid !== undefined && (await residentBytes(this.child.pid)) > maxRssBytes;
+    if (this.child?.pid === undefined) return false;
+    const pid = this.#options.command ? await grandchildOf(this.child.pid) : this.child.pid;
+    return (await residentBytes(pid)) > maxRssBytes;
   }
 
   /** Takes no new sessions: those it has leave when they are idle, and then it stops. */
-  retire(): void {
+  retire(why: string): void {
     if (this.#state !== "running") return;
     this.#state = "retired";
-    this.#log.info(
-      { sessions: this.#sessionIds.size },
-      "The Copilot runtime has grown; a new one takes over",
-    );
+    this.#log.info({ sessions: this.#sessionIds.size }, why);
     for (const session of this.#sessions) void this.#detachWhenIdle(session);
     if (this.#sessions.size === 0) void this.#stopWhenDrained();
   }
@@ -217,6 +228,13 @@ export class CopilotRuntime implements Runtime {
     if (this.#sessions.size === 0 && this.#state === "retired")
       await this.stop(this.#options.limits.pingTimeoutMs);
   }
+}
+
+/** A sandbox is two processes, one outside and one inside, and then the runtime. */
+async function grandchildOf(pid: number): Promise<number> {
+  const childOf = async (parent: number) =>
+    Number((await readFile(`/proc/${parent}/task/${parent}/children`, "utf8").catch(() => "")).split(" ")[0]);
+  return childOf(await childOf(pid));
 }
 
 async function residentBytes(pid: number): Promise<number> {

@@ -13,7 +13,8 @@ export function catalogModels(catalog: ModelCatalog, model: string | undefined):
       }
       const { models, notices } = await catalog.list();
       // The subscription has a usual model of its own.
-      if (models.some(({ backend }) => backend === "github")) return {};
+      const ofGitHub = models.find(({ backend }) => backend === "github");
+      if (ofGitHub) return withoutModel((await catalog.find(ofGitHub.id))?.target);
       const first = models.find(({ backend }) => backend !== "acp");
       const found = first && (await catalog.find(first.id));
       if (found?.target) return found.target;
@@ -24,4 +25,9 @@ export function catalogModels(catalog: ModelCatalog, model: string | undefined):
     },
     needsSignIn: async () => (await catalog.list()).models.every(({ backend }) => backend === "acp"),
   };
+}
+
+/** Signed in as the model would be. */
+function withoutModel({ gitHubToken }: Target = {}): Target {
+  return gitHubToken === undefined ? {} : { gitHubToken };
 }

@@ -7,6 +7,8 @@ import type {
   ProviderConfig,
   SessionConfig,
 } from "@github/copilot-sdk";
+import { gitHubTokenIn } from "../backends/agentEnvironment.js";
+import { isSignedIn } from "../backends/gitHubAccount.js";
 import type { Runtime } from "../backends/runtime.js";
 import { type AgentSession, SessionCrashedError } from "../copilotSession.js";
 import type { Log } from "../log.js";
@@ -33,6 +35,7 @@ export interface RuntimeSource {
 export interface Target {
   model?: string;
   provider?: ProviderConfig;
+  gitHubToken?: string;
 }
 
 /** Which model an agent runs on, and whether that needs a sign-in. */
@@ -104,8 +107,7 @@ export class CopilotInvoker implements Invoker {
   async checkAuth(): Promise<void> {
     if (!(await this.#options.models.needsSignIn())) return;
     const { client } = await this.#use();
-    const status = await client.getAuthStatus();
-    if (!status.isAuthenticated)
+    if (!(await isSignedIn(client, gitHubTokenIn(process.env))))
       throw OrchestratorError.notAvailable("Nobody is signed in to GitHub Copilot.", signInHint);
   }
 
@@ -168,7 +170,8 @@ export class CopilotInvoker implements Invoker {
     const asking = { sessionId, agent, run: callbacks?.run, signal: over.signal };
     const running: Running = { asking, limit, granted: false };
     const creating = runtime.client.createSession(this.#sessionConfig(running, target));
-    const secrets = [target.provider?.apiKey, target.provider?.bearerToken].filter(key => key !== undefined);
+    const { apiKey, bearerToken } = target.provider ?? {};
+    const secrets = [apiKey, bearerToken, target.gitHubToken].filter(key => key !== undefined);
     const raw = await orAbort(creating, ended).catch((error: unknown) => {
       // It may still come into being after we have left.
       void creating
@@ -261,6 +264,7 @@ export class CopilotInvoker implements Invoker {
       excludedTools: [...startup.excludedTools, ...(tools?.includes("task") ? [] : subAgentTools)],
       ...(target.model !== undefined && { model: target.model }),
       ...(target.provider && { provider: target.provider }),
+      ...(target.gitHubToken !== undefined && { gitHubToken: target.gitHubToken }),
       onPermissionRequest: this.#permissionHandler(running),
     };
   }

@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 import type { Route } from "../api/route.js";
 import type { ModelCatalog } from "../backends/catalog.js";
+import type { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../log.js";
 import { repoRoot } from "../paths.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
@@ -12,14 +13,15 @@ import { systemClock } from "./agentRunner.js";
 import { AgentRuns } from "./agentRuns.js";
 import { askUser } from "./askUser.js";
 import { catalogModels } from "./catalogModels.js";
-import type { RuntimeSource } from "./copilotInvoker.js";
 import { createOrchestrator } from "./createOrchestrator.js";
 import { jobTools } from "./jobsAsTools.js";
 import { ConfigError, type OrchestratorConfig, readOrchestratorConfig } from "./orchestratorConfig.js";
 
 export interface PortalAgentsParts {
   env: Readonly<Record<string, string | undefined>>;
-  runtimes: RuntimeSource;
+  runtimes: Pick<RuntimePool, "use">;
+  /** Whether the agents run in the sandbox of the repository. */
+  sandbox: boolean;
   catalog: ModelCatalog;
   store: Store;
   logs: LiveLogs;
@@ -52,12 +54,12 @@ export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig 
 
 /** The orchestrator inside the portal: on its runtime and its models, behind its guard. */
 export function installAgents(parts: PortalAgentsParts): PortalAgents {
-  const { env, runtimes, catalog, store, logs, approvals, permissions, url, log } = parts;
+  const { env, runtimes, sandbox, catalog, store, logs, approvals, permissions, url, log } = parts;
   const config = portalConfig(env);
   const module = createOrchestrator({
     config,
     log,
-    runtimes,
+    runtimes: { use: () => runtimes.use(sandbox ? config.repoRoot : undefined) },
     models: catalogModels(catalog, config.model),
     permissionHandler: askUser({ approvals, permissions, repoRoot: config.repoRoot }),
     record: (prompt, options, work) => runs.record(prompt, options, work),

@@ -1,14 +1,19 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { ModelCatalog } from "../backends/catalog.js";
 import type { RuntimePool } from "../backends/runtime.js";
+import { isInside } from "../base/inside.js";
 import { startSession } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import type { Approvals } from "../permissions/approvals.js";
 import { PortalError } from "../portalError.js";
+import type { Sandboxes } from "../sandbox/sandboxes.js";
 import type { OpenSession, SessionHost } from "./sessionHost.js";
 
 export interface CopilotHostParts {
   catalog: ModelCatalog;
   runtimes: RuntimePool;
+  sandboxes: Pick<Sandboxes, "homeOf">;
   approvals: Approvals;
   /** What no error may quote. */
   secrets: readonly string[];
@@ -19,21 +24,23 @@ export interface CopilotHostParts {
 
 /** Sessions on the Copilot runtime, which keeps their conversations on disk. */
 export function copilotHost(parts: CopilotHostParts): SessionHost {
-  const { catalog, runtimes, approvals, secrets, toolOutputDirectory, log } = parts;
+  const { catalog, runtimes, sandboxes, approvals, secrets, toolOutputDirectory, log } = parts;
 
   async function open(request: OpenSession) {
     const { sessionId, modelId, workingDirectory, callbacks, asker, owner, startup } = request;
     const target = (await catalog.find(modelId))?.target;
     if (!target)
       throw PortalError.unavailable("ModelNotAvailable", `The model ${modelId} is not available now.`);
-    const runtime = await runtimes.use();
+    const { sandbox = false } = request.settings;
+    const runtime = await runtimes.use(sandbox ? workingDirectory : undefined);
     const start = async (resume: boolean) => {
       const agent = await startSession(runtime.client, modelId, callbacks, workingDirectory, {
         ...target,
         sessionId,
         resume,
         ...(startup && { startup }),
-        toolOutputDirectory,
+        // In a sandbox the runtime's own choice, /tmp, is gone with it; the portal's folder is hidden there.
+        ...(!sandbox && { toolOutputDirectory }),
         log,
         secrets,
         onPermission: action => approvals.permission(asker, action),
@@ -61,12 +68,21 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
 
   return {
     open,
-    async delete(sessionId) {
-      const { client } = await runtimes.use();
+    async delete({ id: sessionId, settings, workingDirectory }) {
+      const { sandbox = false } = settings;
+      // None is started in a sandbox, whose folder may be gone.
+      const runtime = await (sandbox ? runtimes.running(workingDirectory) : runtimes.use());
       // The runtime has nothing of a session that was never asked anything.
-      await client
+      await runtime?.client
         .deleteSession(sessionId)
         .catch(error => log.debug({ sessionId, err: error }, "nothing to delete"));
+      if (sandbox) await deleteKept(sandboxes.homeOf(workingDirectory).copilot.folder, sessionId);
     },
   };
+}
+
+/** The agents write here, so a link may stand in the way. */
+async function deleteKept(copilotHome: string, sessionId: string): Promise<void> {
+  const kept = join(copilotHome, "session-state", sessionId);
+  if (await isInside(copilotHome, kept)) await rm(kept, { recursive: true, force: true });
 }

@@ -1,7 +1,12 @@
 const maxChars = 2000;
+/** What is looked at: more than is shown, because addresses get shorter. */
+const inspectedChars = 4 * maxChars;
+/** A message that comes as JSON is read as such up to here. */
+const maxJsonChars = 1024 * 1024;
 const url = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;
-const keyHint = /\s*Check your [A-Z][A-Z0-9_]+(?:,? (?:or )?[A-Z][A-Z0-9_]+)*\./g;
-const keyName = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD)(?:_[A-Z0-9]+)*\b/g;
+const keyHint = / ?Check your [A-Z][A-Z0-9_]+(?:,? (?:or )?[A-Z][A-Z0-9_]+)*\./g;
+const capitals = /\b[A-Z][A-Z0-9_]*\b/g;
+const keyName = /_(?:KEY|TOKEN|SECRET|PASSWORD)(?:_|$)/;
 const credential = /\b(?:Bearer\s+\S+|(?:sk|gh[oprsu]|github_pat)[-_][\w-]{8,})/gi;
 
 /**
@@ -9,19 +14,33 @@ const credential = /\b(?:Bearer\s+\S+|(?:sk|gh[oprsu]|github_pat)[-_][\w-]{8,})/
  * no names of environment variables that hold them, no page of HTML.
  */
 export function errorText(message: string, secrets: readonly string[] = []): string {
-  let text = unwrap(message);
-  for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, "[redacted]");
+  const known = secrets.filter(secret => secret.length > 3);
+  let text = cut(unwrap(message), known);
+  for (const secret of known) text = text.replaceAll(secret, "[redacted]");
   text = text
     .replace(url, originOf)
     .replace(keyHint, " Check the key of the provider.")
-    .replace(keyName, "the key")
+    .replace(capitals, word => (keyName.test(word) ? "the key" : word))
     .replace(credential, "[redacted]")
     .trim();
   return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }
 
+/** Before it is searched, because a provider may send megabytes; never inside a secret, which nobody would find then. */
+function cut(message: string, secrets: readonly string[]): string {
+  const text = message.slice(0, 10 * inspectedChars).trimStart();
+  let end = inspectedChars;
+  for (const secret of secrets) {
+    const start = Math.max(0, end - secret.length + 1);
+    const found = text.slice(start, end + secret.length - 1).indexOf(secret);
+    if (found >= 0) end = start + found;
+  }
+  return text.slice(0, end);
+}
+
 /** The runtime hands some messages on as the JSON in which they came. */
 function unwrap(message: string): string {
+  if (message.length > maxJsonChars) return message;
   try {
     const value: unknown = JSON.parse(message);
     if (typeof value === "string") return value;

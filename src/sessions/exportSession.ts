@@ -1,3 +1,4 @@
+import { fenceFor } from "../base/fence.js";
 import type { LiveResponse } from "../liveResponse.js";
 
 export interface ExportedSession {
@@ -10,8 +11,7 @@ export interface ExportedSession {
 
 /** A fence that no run of backticks inside the text can close. */
 export function fenced(text: string, language = ""): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), match => match[0].length));
-  const fence = "`".repeat(longest + 1);
+  const fence = fenceFor(text);
   return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}\n`;
 }
 

@@ -32,6 +32,8 @@ export interface SessionParts {
   permissions: PermissionPolicy;
   /** What of a folder may run when an agent starts there. */
   startup: StartupGate;
+  /** Whether agents of sessions whose user chose nothing run in a sandbox. */
+  sandbox: boolean;
 }
 
 const titleLength = 80;

@@ -2,7 +2,7 @@ import type { AgentSession, SessionCallbacks } from "../copilotSession.js";
 import type { Asker, PermissionPolicy } from "../permissions/approvals.js";
 import type { StartupSwitches } from "../permissions/startup.js";
 import type { StartupReader } from "../permissions/startupPlaces.js";
-import type { SessionSettings } from "./sessionRecord.js";
+import type { SessionRecord, SessionSettings } from "./sessionRecord.js";
 
 /** What a host needs to open an agent session for a session of the portal. */
 export interface OpenSession {
@@ -33,7 +33,7 @@ export interface OpenSession {
 export interface SessionHost {
   open(request: OpenSession): Promise<AgentSession>;
   /** Deletes what the agent keeps of a conversation. */
-  delete(sessionId: string, settings: SessionSettings): Promise<void>;
+  delete(record: Pick<SessionRecord, "id" | "settings" | "workingDirectory">): Promise<void>;
   /** Present where agents read a folder's own settings by themselves: which agent it is, if that is known. */
   startupReader?(modelId: string): StartupReader | undefined;
   /** What a new session on this model may do, where that is not for the portal to say. */

@@ -25,6 +25,8 @@ export interface SessionRecord {
 /** What its user chose for a session; a session of an older portal has none of it. */
 export interface SessionSettings {
   permissions?: PermissionPolicy;
+  /** Whether its agent runs in a sandbox, now and whenever the session goes on. */
+  sandbox?: boolean;
   /** The conversation of an ACP agent, by the agent's own name for it. */
   acp?: { agentSessionId: string; agent?: string };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { PermissionPolicy } from "../permissions/approvals.js";
 import { PortalError } from "../portalError.js";
+import { sandboxFolder } from "../sandbox/sandboxes.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { PortalSession, type SessionParts } from "./portalSession.js";
 import type { HistoryQuery, SessionRecord } from "./sessionRecord.js";
@@ -11,6 +12,12 @@ export interface OwnedSession {
   id: string;
   owner: string;
   title: string;
+}
+
+/** What the user of a session decides at its start; what is absent is as the portal was started. */
+export interface SessionChoices {
+  permissions?: PermissionPolicy | undefined;
+  sandbox?: boolean | undefined;
 }
 
 const interruption = "The portal stopped before this request was done. Send it again to go on.";
@@ -43,7 +50,7 @@ export class SessionRegistry {
     modelId: string,
     workingDirectory: string,
     owned?: OwnedSession,
-    permissions?: PermissionPolicy,
+    choices: SessionChoices = {},
     known?: { agentSessionId: string; replay: boolean },
     id: string = owned?.id ?? randomUUID(),
   ): Promise<PortalSession> {
@@ -53,14 +60,16 @@ export class SessionRegistry {
     if (known && found.model.backend !== "acp")
       throw PortalError.domain("NotSupported", "Only ACP agents load conversations.");
     const { policyFor } = this.#parts.hostOf(found.model.backend);
-    const policy = permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
+    const policy =
+      choices.permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
+    const sandbox = choices.sandbox ?? this.#parts.sandbox;
     const now = new Date();
     const record: SessionRecord = {
       id,
       modelId,
       modelName: found.model.name,
       backend: found.model.backend,
-      workingDirectory,
+      workingDirectory: sandbox ? await sandboxFolder(workingDirectory) : workingDirectory,
       owner: owned?.owner ?? null,
       title: owned?.title ?? "",
       status: "open",
@@ -71,6 +80,7 @@ export class SessionRegistry {
       pendingRequests: 0,
       settings: {
         permissions: policy,
+        ...(sandbox && { sandbox }),
         ...(known && { acp: { agentSessionId: known.agentSessionId } }),
       },
     };
@@ -118,7 +128,7 @@ export class SessionRegistry {
     if (session) await this.stop(session);
     await this.#logs.delete("session", id);
     await this.#parts.records.delete(id);
-    await this.#parts.hostOf(record.backend).delete(id, record.settings);
+    await this.#parts.hostOf(record.backend).delete(record);
   }
 
   async rename(id: string, title: string): Promise<void> {

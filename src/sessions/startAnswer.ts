@@ -13,5 +13,6 @@ export const startAnswer = either(
     "AgentAuthenticationRequired",
     "AgentError",
     "StartupNotAllowed",
+    "SandboxNotAvailable",
   ),
 );

@@ -1,9 +1,9 @@
 import type { ContentBlock } from "@agentclientprotocol/sdk";
+import { fenceFor } from "../../base/fence.js";
 
 /** A fence that nothing in the text can close. */
 function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = fenceFor(text);
   return `${fence}\n${text}\n${fence}`;
 }
 

@@ -1,6 +1,7 @@
 import type { Backend, BackendModel } from "../../backends/backend.js";
 import type { Log } from "../../log.js";
 import { PortalError } from "../../portalError.js";
+import type { Sandboxes } from "../../sandbox/sandboxes.js";
 import { StartError } from "../../startError.js";
 import type { AgentConnection } from "./agentConnection.js";
 import type { StopTimes } from "./agentLink.js";
@@ -17,6 +18,9 @@ export interface AcpAgentsOptions {
   marker: string;
   /** What nothing may quote, besides the environments of the agents. */
   secrets: readonly string[];
+  sandboxes: Pick<Sandboxes, "wrap">;
+  /** Whether an agent that is asked something outside of sessions runs in a sandbox. */
+  sandbox: boolean;
   log: Log;
 }
 
@@ -72,18 +76,30 @@ export class AcpAgents {
     return undefined;
   }
 
-  process({ agent: { id }, model }: AcpModel): AgentProcess {
-    const key = model === undefined ? id : `${id}:${model}`;
+  /** With a folder, the one in the sandbox of that folder. */
+  process({ agent: { id }, model }: AcpModel, sandboxed?: string): AgentProcess {
+    const name = model === undefined ? id : `${id}:${model}`;
+    const key = sandboxed === undefined ? name : `${name}\0${sandboxed}`;
     const known = this.#processes.get(key);
     if (known) return known;
-    const { log, env, marker } = this.#options;
+    const { log, env, marker, sandboxes } = this.#options;
+    this.#forgetStopped();
     const process = new AgentProcess({
-      log: log.child({ agent: key }),
+      log: log.child({ agent: name }),
       connection: () => {
         const settings = this.#read.agents.find(agent => agent.id === id && agent.enabled);
         if (!settings) throw agentNotFound(id);
         const owner = `${marker}/acp-${++this.#started}`;
-        return { settings, model, env, owner, secrets: this.secrets, log: log.child({ agent: key }) };
+        const common = {
+          settings,
+          model,
+          env,
+          owner,
+          secrets: this.secrets,
+          log: log.child({ agent: name }),
+        };
+        if (sandboxed === undefined) return common;
+        return { ...common, wrap: command => sandboxes.wrap(sandboxed, command) };
       },
     });
     this.#processes.set(key, process);
@@ -145,7 +161,10 @@ export class AcpAgents {
 
   /** Does something with the agent that is started without a model. */
   with<T>(id: string, work: (connection: AgentConnection) => Promise<T>): Promise<T> {
-    return this.process({ agent: this.#settings(id), model: undefined }).with(work);
+    const agent = this.#settings(id);
+    return this.process({ agent, model: undefined }, this.#options.sandbox ? agent.cwd : undefined).with(
+      work,
+    );
   }
 
   /** Where an agent that runs can do it; none is started for that. */
@@ -164,6 +183,12 @@ export class AcpAgents {
     await Promise.all([...this.#processes.values()].map(process => process.close(times)));
   }
 
+  /** In sandboxes there are as many as folders; one that stopped has nothing to tell. */
+  #forgetStopped(): void {
+    for (const [key, { state, sessionCount }] of this.#processes)
+      if (key.includes("\0") && state === "stopped" && sessionCount === 0) this.#processes.delete(key);
+  }
+
   #settings(id: string): AgentSettings {
     const settings = this.#read.agents.find(agent => agent.id === id);
     if (!settings) throw agentNotFound(id);
@@ -173,7 +198,7 @@ export class AcpAgents {
 
   #processesOf(id: string): AgentProcess[] {
     return [...this.#processes]
-      .filter(([key]) => key === id || key.startsWith(`${id}:`))
+      .filter(([key]) => key.split(/[:\0]/, 1)[0] === id)
       .map(([, process]) => process);
   }
 }

@@ -9,6 +9,7 @@ import type { AcpAgents, AcpModel } from "./acpAgents.js";
 import { AcpSession } from "./acpSession.js";
 import { type AgentConnection, maxSessionIdChars } from "./agentConnection.js";
 import { callError } from "./agentErrors.js";
+import type { AgentProcess } from "./agentProcess.js";
 import { type Fields, textOf } from "./fields.js";
 import { RpcError } from "./rpcPeer.js";
 import { SessionTraffic } from "./traffic.js";
@@ -57,7 +58,7 @@ export class AcpHost implements SessionHost {
         "ModelNotAvailable",
         `The model ${request.modelId} is not available now.`,
       );
-    return this.#options.agents.process(target).with(async connection => {
+    return this.#process(target, request).with(async connection => {
       const session = this.#session(connection, target, request);
       try {
         if (request.conversation === "new") await this.#begin(session, connection, request);
@@ -71,15 +72,19 @@ export class AcpHost implements SessionHost {
   }
 
   /** What the agent keeps of the conversation is its own; it is deleted there where that is possible at once. */
-  async delete(sessionId: string, { acp }: OpenSession["settings"]): Promise<void> {
-    this.#traffics.delete(sessionId);
+  async delete({ id, settings: { acp } }: Parameters<SessionHost["delete"]>[0]): Promise<void> {
+    this.#traffics.delete(id);
     if (acp?.agent) await this.#options.agents.deleteSession(acp.agent, acp.agentSessionId);
   }
 
+  #process(target: AcpModel, { settings, workingDirectory }: OpenSession): AgentProcess {
+    return this.#options.agents.process(target, settings.sandbox ? workingDirectory : undefined);
+  }
+
   #session(connection: AgentConnection, target: AcpModel, request: OpenSession): AcpSession {
-    const { agents, approvals, jobTools, log } = this.#options;
+    const { approvals, jobTools, log } = this.#options;
     const { sessionId: id, workingDirectory, owner, callbacks, asker, say } = request;
-    const process = agents.process(target);
+    const process = this.#process(target, request);
     return new AcpSession(connection, {
       id,
       settings: connection.settings,

@@ -108,6 +108,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     this.#methods = new ClientMethods({
       ...options,
       env: connection.childEnv,
+      wrap: connection.wrap,
       terminalChanged: id => this.#mapper.terminalChanged(id),
     });
     this.controls = sessionControls(this.#state, {

@@ -109,6 +109,11 @@ export class AgentConnection {
     return { ...this.#options.env, [ownerVariable]: this.#options.owner };
   }
 
+  /** Puts a command into the agent's sandbox, where it has one. */
+  get wrap(): LinkOptions["wrap"] {
+    return this.#options.wrap;
+  }
+
   get sessionCount(): number {
     return this.#sessions.size;
   }

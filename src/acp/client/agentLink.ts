@@ -3,6 +3,8 @@ import { connect, createServer, type Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { endOwnedProcesses, ownerVariable } from "../../backends/orphans.js";
+import { PortalError } from "../../portalError.js";
+import type { Command, CommandInFolder } from "../../sandbox/sandboxes.js";
 import { errorText } from "../../sessions/errorText.js";
 import { withTimeout } from "../../withTimeout.js";
 import { depthVariable } from "../nesting.js";
@@ -29,6 +31,8 @@ export interface LinkOptions {
   env: NodeJS.ProcessEnv;
   /** Marks the process and its children as this portal's. */
   owner: string;
+  /** Puts a command into the sandbox of the agent, where it has one. */
+  wrap?(command: CommandInFolder): Promise<Command>;
   /** What stderr may not show. */
   secrets: readonly string[];
   /** Takes the latest lines of stderr, for people who look for a reason; it outlives an agent that cannot start. */
@@ -62,6 +66,8 @@ export class AgentLink {
   #socket: Socket | undefined;
   #lines: PacedLines | undefined;
   #port: number;
+  /** Nothing is started any more. */
+  #stopped = false;
 
   constructor(options: LinkOptions, port: number) {
     this.#options = options;
@@ -77,8 +83,15 @@ export class AgentLink {
   /** Resolves when messages can be sent; `ended` says why it never comes to that. */
   async open(): Promise<void> {
     const { transport, command } = this.#options.settings;
+    if (command === undefined && this.#options.wrap)
+      throw PortalError.explained(
+        "SandboxNotAvailable",
+        `The portal does not start the agent at ${this.address}, so it cannot run in a sandbox.`,
+      );
     if (transport === "stdio") {
-      const { stdin, stdout } = this.#spawn();
+      const resolved = await this.#command();
+      if (this.#stopped) return;
+      const { stdin, stdout } = this.#spawn(resolved);
       this.#carry(stdout, stdin);
       void this.#exited?.then(end => this.#endAfterLines(end));
       return;
@@ -88,7 +101,9 @@ export class AgentLink {
       return;
     }
     if (command !== undefined) {
-      this.#spawn().stdout.resume();
+      const resolved = await this.#command();
+      if (this.#stopped) return;
+      this.#spawn(resolved).stdout.resume();
       void this.#exited?.then(end =>
         this.#endAfterLines({ ...end, reason: `${end.reason} (${this.address})` }),
       );
@@ -103,6 +118,7 @@ export class AgentLink {
 
   /** Leaves; what the portal started is ended with everything that it started itself. */
   async stop({ exitMs, killMs }: StopTimes): Promise<void> {
+    this.#stopped = true;
     this.#socket?.destroy();
     this.#end({ reason: "was stopped", clean: true });
     if (!this.#child || !this.#exited) return;
@@ -116,16 +132,24 @@ export class AgentLink {
     await endOwnedProcesses(owner => owner === this.#options.owner);
   }
 
-  #spawn(): { stdin: Writable; stdout: Readable } {
-    const { settings, model, env, owner } = this.#options;
-    const { command = "", args, modelArgs, cwd, inheritEnv, transport, port } = settings;
+  /** What is really started: the command of the settings with its port and model, in its sandbox where it has one. */
+  async #command(): Promise<ReturnType<typeof resolveCommand>> {
+    const { settings, model, wrap } = this.#options;
+    const { command = "", args, modelArgs } = settings;
     const filled = [
       ...args.map(arg => arg.replaceAll("{port}", String(this.#port))),
       ...(model === undefined ? [] : modelArgs.map(arg => arg.replaceAll("{model}", model))),
     ];
+    if (!wrap) return resolveCommand(command, filled);
+    return { ...(await wrap({ command, args: filled, by: "user" })), windowsVerbatimArguments: false };
+  }
+
+  #spawn(command: ReturnType<typeof resolveCommand>): { stdin: Writable; stdout: Readable } {
+    const { settings, env, owner } = this.#options;
+    const { cwd, inheritEnv, transport, port } = settings;
     // One that is known by its port can be found again, and is not ours to end in a later life of the portal.
     const marked = transport === "stdio" || port === 0;
-    const { program, args: resolved, windowsVerbatimArguments } = resolveCommand(command, filled);
+    const { program, args: resolved, windowsVerbatimArguments } = command;
     const child = spawn(program, resolved, {
       cwd,
       windowsVerbatimArguments,

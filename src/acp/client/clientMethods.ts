@@ -1,5 +1,6 @@
 import type { Action } from "../../permissions/action.js";
 import type { Approvals, Asker } from "../../permissions/approvals.js";
+import type { LinkOptions } from "./agentLink.js";
 import { maxWaiting } from "./agentPermissions.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { readTextFile, writeTextFile } from "./clientFiles.js";
@@ -11,6 +12,8 @@ export interface ClientMethodsOptions {
   settings: AgentSettings;
   workingDirectory: string;
   env: NodeJS.ProcessEnv;
+  /** Puts a command into the agent's sandbox, where it has one. */
+  wrap: LinkOptions["wrap"];
   approvals: Approvals;
   asker: Asker;
   /** Sends a request in the user's name. */
@@ -36,6 +39,7 @@ export class ClientMethods {
     this.#terminals = new ClientTerminals({
       folder: options.workingDirectory,
       env: options.env,
+      wrap: options.wrap,
       allow: action => this.#allow(action),
       onOutput: id => this.#terminalWrote(id),
     });

@@ -1,20 +1,24 @@
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { Action } from "../../permissions/action.js";
+import type { LinkOptions } from "./agentLink.js";
 import { confined } from "./confined.js";
 import { type Fields, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 import { TailBuffer } from "./tailBuffer.js";
-import { start, type TerminalRequest, terminalAction, terminalRequestOf } from "./terminalRequest.js";
+import { start, terminalAction, terminalRequestOf } from "./terminalRequest.js";
 
 export interface ClientTerminalsOptions {
   folder: string;
   env: NodeJS.ProcessEnv;
+  wrap: LinkOptions["wrap"];
   /** Throws where the user, a rule or the policy rejects it. */
   allow(action: Action): Promise<void>;
   /** A terminal has written something. */
   onOutput(terminalId: string): void;
 }
+
+type Variables = Readonly<Record<string, string>>;
 
 interface ExitStatus {
   exitCode: number | null;
@@ -87,15 +91,25 @@ export class ClientTerminals {
     if (this.#terminals.size >= maxTerminals)
       throw new RpcError(errorCode.internal, `At most ${maxTerminals} terminals can be open`);
     const id = randomUUID();
-    this.#terminals.set(id, this.#run(id, asked, cwd));
+    const variables = Object.fromEntries(asked.env.map(({ name, value }) => [name, value]));
+    const { command, args, outputBytes } = asked;
+    const wrapped = await this.#options.wrap?.({ command, args, by: "agent", cwd, variables });
+    // In a sandbox the variables are set inside.
+    const run = wrapped ?? { program: command, args, variables };
+    this.#terminals.set(id, this.#run(id, run, cwd, outputBytes));
     return { terminalId: id };
   }
 
-  #run(id: string, { command, args, env, outputBytes }: TerminalRequest, cwd: string): Terminal {
+  #run(
+    id: string,
+    { program, args, variables }: { program: string; args: readonly string[]; variables?: Variables },
+    cwd: string,
+    outputBytes: number,
+  ): Terminal {
     const output = new TailBuffer(outputBytes);
-    const child = start(command, args, {
+    const child = start(program, args, {
       cwd,
-      env: { ...this.#options.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
+      env: { ...this.#options.env, ...variables },
     });
     const keep = (chunk: Buffer) => {
       output.push(chunk);

@@ -19,7 +19,7 @@ function findOnWindows(command: string, env: NodeJS.ProcessEnv): string {
 
 /** An argument as cmd.exe hands it on unchanged to the program that a script wrapper starts. */
 export function quoteForCmd(arg: string): string {
-  const quoted = `"${arg.replaceAll(/(\\*)"/g, '$1$1\\"').replace(/(\\*)$/, "$1$1")}"`;
+  const quoted = `"${arg.replaceAll(/(?<!\\)(\\*)"/g, '$1$1\\"').replace(/(?<!\\)(\\*)$/, "$1$1")}"`;
   // Twice: cmd.exe reads the line, and the wrapper's own line is read again.
   return quoted.replaceAll(/[()%!^"<>&|;, ]/g, "^$&").replaceAll(/[()%!^"<>&|;, ]/g, "^$&");
 }

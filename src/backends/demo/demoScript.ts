@@ -1,3 +1,4 @@
+import { fenceFor } from "../../base/fence.js";
 import type { ModelRequest, ToolResult } from "../scripted/modelRequest.js";
 import type { Step } from "../scripted/steps.js";
 import { asksForReport } from "./jobPrompt.js";
@@ -17,11 +18,15 @@ import {
 import { abilities, markdownSample, topicOf } from "./topics.js";
 import { harmlessCommands, type Wish, wishOf } from "./wishes.js";
 
+/** What it understands stands at the beginning. */
+const maxReadChars = 10_000;
 const maxQuotedLines = 20;
 const maxListedNames = 40;
 
 /** The demo model: what it does next, chosen from the conversation alone. */
-export function demoScript(request: ModelRequest): Step[] {
+export function demoScript(whole: ModelRequest): Step[] {
+  const read = (text: string) => text.slice(0, maxReadChars);
+  const request = { ...whole, userText: read(whole.userText), userTexts: whole.userTexts.map(read) };
   if (request.reason === "compaction") return [{ text: summary(request) }];
   if (request.reason === "notification") return [{ text: signed(request, "The background work has ended.") }];
   if (asksForReport(request.userText) || isAssignment(request.userText)) return workAndReport(request);
@@ -80,14 +85,13 @@ function listing(content: string): string {
 /** In a fence that is longer than any in the text. */
 function quote(content: string): string {
   const lines = content.trimEnd().split("\n");
-  const longest = Math.max(2, ...(content.match(/`+/g) ?? []).map(run => run.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = fenceFor(content);
   const more = lines.length > maxQuotedLines ? `\n\n(${lines.length - maxQuotedLines} more lines)` : "";
   return `${fence}\n${lines.slice(0, maxQuotedLines).join("\n") || "(nothing)"}\n${fence}${more}`;
 }
 
 function withoutShellNote(content: ToolResult["content"]): string {
-  return content.replace(/\n?<shellId: [^>]*>\s*$/, "");
+  return content.replace(/\n?<shellId: [^<>]*>\s*$/, "");
 }
 
 function lost(request: ModelRequest): Step {

@@ -55,14 +55,21 @@ function clausesOf(prompt: string, tool: Verdict, opposite: Verdict): string {
 }
 
 /** "Is there a finding?": here yes is the bad news. */
-const asksForProblems =
-  /\b(is|are) there (?!no\b)[^?\n]*\b(problems?|issues?|findings?|bugs?|defects?)\b[^?\n]*\?/i;
+function asksForProblems(prompt: string): boolean {
+  return prompt.split("\n").some(line => {
+    const questions = line.split("?").slice(0, -1);
+    return questions.some(question => {
+      const start = question.search(/\b(is|are) there (?!no\b)/i);
+      return start >= 0 && /\b(problems?|issues?|findings?|bugs?|defects?)\b/i.test(question.slice(start));
+    });
+  });
+}
 
 /** The answer that says "all is well": usually true, but not to "are there problems left?". */
 export function favourableVerdict(prompt: string): Verdict {
   const forTrue = tone(clausesOf(prompt, "job_boolean_true", "job_boolean_false"));
   const forFalse = tone(clausesOf(prompt, "job_boolean_false", "job_boolean_true"));
-  const trueIsGood = forTrue === forFalse ? !asksForProblems.test(prompt) : forTrue > forFalse;
+  const trueIsGood = forTrue === forFalse ? !asksForProblems(prompt) : forTrue > forFalse;
   return trueIsGood ? "job_boolean_true" : "job_boolean_false";
 }
 
@@ -82,10 +89,10 @@ function isFirstReview({ prompt, earlierPrompts, judgedBefore, documentIsNew }: 
 function chooseVerdict(conversation: JobConversation): JobReport {
   const good = favourableVerdict(conversation.prompt);
   const bad = good === "job_boolean_true" ? "job_boolean_false" : "job_boolean_true";
-  if (asksForProblems.test(conversation.prompt) && conversation.findingsRead) {
+  if (asksForProblems(conversation.prompt) && conversation.findingsRead) {
     return { tool: bad, argument: "Demo verdict: there is a finding without an answer." };
   }
-  if (conversation.fileIsMissing && /\bdoes the file\b[^?\n]*\bexist\b/i.test(conversation.prompt)) {
+  if (conversation.fileIsMissing && /\bdoes the file\b[^?\n]{0,300}\bexist\b/i.test(conversation.prompt)) {
     return { tool: bad, argument: "Demo verdict: the file is not there." };
   }
   if (isFirstReview(conversation)) return { tool: bad, argument: finding };
@@ -112,9 +119,10 @@ export function asksForReport(prompt: string): boolean {
 
 /** The Markdown file that the prompt names as the place for a document. */
 export function documentPath(prompt: string): string | undefined {
-  const named = /\b(?:write|save|create|put|store)\b[^\n]{0,120}?([\w./\\:~-]*[\w-]\.md)\b/i.exec(
-    prompt,
-  )?.[1];
+  const named =
+    /\b(?:write|save|create|put|store)\b[^\n]{0,120}?(?<![\w./\\:~-])([\w./\\:~-]{0,60}[\w-]\.md)\b/i.exec(
+      prompt,
+    )?.[1];
   return named && /\.\.|~|:\/\//.test(named) ? undefined : named;
 }
 

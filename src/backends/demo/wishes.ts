@@ -55,7 +55,7 @@ function commandIn(text: string): string | undefined {
 
 /** The first word that looks like the name of a file. */
 function fileIn(text: string): string | undefined {
-  const words = text.split(/\s+/).map(word => word.replace(/^["'`(]+|["'`).,:;!?]+$/g, ""));
+  const words = text.split(/\s+/).map(word => word.replace(/^["'`(]+|(?<!["'`).,:;!?])["'`).,:;!?]+$/g, ""));
   const name = words.find(
     word =>
       /^[\w@~./\\-]*[\w-]\.[a-z]\w{0,7}$/i.test(word) || /^(README|LICENSE|Makefile|Dockerfile)$/.test(word),

@@ -41,15 +41,28 @@ export interface ModelRequest {
   readonly workingDirectory: string | undefined;
 }
 
-const wrappers =
-  /<(current_datetime|tagged_files|tools_changed_notice|reminder|system_reminder)>[\s\S]*?<\/\1>\s*/g;
+const wrappers = ["current_datetime", "tagged_files", "tools_changed_notice", "reminder", "system_reminder"];
 const notification = "<system_notification>";
 const compaction = "Please create a detailed summary of the conversation";
 /** What the runtime says after a reply that ended by its length. */
 const goOn = "Please continue from where you left off.";
 
 export function stripWrappers(content: string): string {
-  return content.replace(wrappers, "").trim();
+  return wrappers.reduce(withoutWrapper, content).trim();
+}
+
+/** In one pass: a text may open the same element thousands of times and never close it. */
+function withoutWrapper(text: string, name: string): string {
+  const [open, close] = [`<${name}>`, `</${name}>`];
+  const kept: string[] = [];
+  for (let from = 0; ; ) {
+    const start = text.indexOf(open, from);
+    const end = start < 0 ? -1 : text.indexOf(close, start);
+    kept.push(text.slice(from, end < 0 ? text.length : start));
+    if (end < 0) return kept.join("");
+    from = end + close.length;
+    while (from < text.length && text.charAt(from).trim() === "") from++;
+  }
 }
 
 function isUserRequest(message: ChatMessage): boolean {

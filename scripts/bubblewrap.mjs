@@ -1,0 +1,33 @@
+// The tests of the sandbox need a bwrap that works: the system's own, installed from its packages where it is missing.
+import { spawnSync } from "node:child_process";
+import { run, SetupError } from "./setup.mjs";
+
+const works = () =>
+  spawnSync("bwrap", ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"], {
+    encoding: "utf8",
+  });
+
+function mayInstall() {
+  return process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0;
+}
+
+/** Throws a SetupError that says what is missing. */
+export function needBubblewrap() {
+  let tried = works();
+  if (tried.error && mayInstall()) {
+    process.stderr.write("Installing bubblewrap …\n");
+    const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
+    run("apt-get", ["update", "-qq"], "apt-get update", options);
+    const args = ["install", "-y", "-qq", "--no-install-recommends", "bubblewrap"];
+    run("apt-get", args, "Installing bubblewrap", options);
+    tried = works();
+  }
+  if (tried.error)
+    throw new SetupError(
+      "The tests need Linux with bwrap. Install it (on Debian: apt-get install bubblewrap).",
+    );
+  if (tried.status !== 0)
+    throw new SetupError(
+      `The tests need a bwrap that works (${tried.stderr.trim()}). In a container, allow user namespaces: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or --privileged.`,
+    );
+}

@@ -1,0 +1,25 @@
+import type { CopilotClient } from "@github/copilot-sdk";
+
+export type AccountClient = Pick<CopilotClient, "getAuthStatus" | "listModels" | "rpc">;
+
+export interface GitHubModel {
+  id: string;
+  name: string;
+  billing?: { multiplier?: number };
+}
+
+/**
+ * With a token each call carries it: in the environment or the arguments of the runtime, where the SDK would put it,
+ * every command of an agent could read it.
+ */
+export async function isSignedIn(client: AccountClient, token: string | undefined): Promise<boolean> {
+  return token !== undefined || (await client.getAuthStatus()).isAuthenticated;
+}
+
+export async function accountModels(
+  client: AccountClient,
+  token: string | undefined,
+): Promise<readonly GitHubModel[]> {
+  if (token === undefined) return client.listModels();
+  return (await client.rpc.models.list({ gitHubToken: token })).models;
+}

@@ -1,0 +1,175 @@
+import { realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { isInside } from "../base/inside.js";
+import type { SandboxSettings } from "../config.js";
+import { packageRoot } from "../paths.js";
+import { PortalError } from "../portalError.js";
+import { probe, sandboxAvailability } from "./availability.js";
+import { makePrivateHome, type PrivateHome, pinsInHome, privateHome } from "./privateHome.js";
+import { filesIn, nodeFolder, programFolder, realProgram } from "./programFolders.js";
+import { mountsOf, type Step, stepsFor } from "./readOnlyPaths.js";
+import { isolation, systemMounts } from "./systemView.js";
+
+export interface SandboxesOptions {
+  /** Hidden from every sandbox; their own homes are in it. */
+  dataDir: string;
+  /** May hold keys, so it is hidden where it would be seen. */
+  configFile: string | undefined;
+  settings: SandboxSettings;
+  env: NodeJS.ProcessEnv;
+  /** Whether who calls the portal must show one. */
+  hasToken: boolean;
+}
+
+export interface Command {
+  program: string;
+  args: string[];
+}
+
+export interface CommandInFolder {
+  command: string;
+  args: readonly string[];
+  /** An agent's words show it nothing: only what the user configured is made visible with the files that it names. */
+  by: "user" | "agent";
+  /** Set inside: bwrap itself, which is outside, would obey LD_PRELOAD and its like. */
+  variables?: Readonly<Record<string, string>>;
+  /** Inside the working directory, which is meant when it is absent. */
+  cwd?: string;
+}
+
+/** These are made anew in each sandbox. */
+const ownOfSandbox = ["/proc", "/sys", "/dev"];
+/** Visible by `systemMounts`. */
+const system = /^\/(?:usr|bin|sbin|lib|lib32|lib64|libx32|etc)(?:\/|$)/;
+
+/** Puts commands into sandboxes: they see the system, their working directory and a home of their own. */
+export class Sandboxes {
+  readonly #options: SandboxesOptions;
+  /**
+   * What was special in a working directory when the portal first used it. An agent that runs there cannot move any of
+   * it, but could put a link in the place of what came later just before the next sandbox is made.
+   */
+  readonly #steps = new Map<string, Promise<Step[]>>();
+
+  constructor(options: SandboxesOptions) {
+    this.#options = options;
+  }
+
+  homeOf(folder: string): PrivateHome {
+    return privateHome(this.#options.dataDir, folder, this.#options.env);
+  }
+
+  /** The command that runs this one in the sandbox of a working directory. */
+  async wrap(folder: string, request: CommandInFolder): Promise<Command> {
+    const { args, cwd = folder, variables = {} } = request;
+    const bwrap = await this.#bwrap();
+    await this.#check(folder);
+    const home = this.homeOf(folder);
+    await makePrivateHome(home);
+    const { program, files } = await this.#program(request, cwd);
+    const seen = await this.#programs(home, files);
+    const { read, write } = this.#extras();
+    const pins = await pinsInHome(home, [...seen, ...read, ...write, folder]);
+    return {
+      program: bwrap,
+      args: [
+        ...isolation,
+        ...(await systemMounts()),
+        ...["--bind", home.folder, home.home, ...pins, "--setenv", "HOME", home.home],
+        ...["--bind", home.copilot.folder, home.copilot.inside],
+        ...seen.flatMap(path => ["--ro-bind", path, path]),
+        ...read.flatMap(path => ["--ro-bind-try", path, path]),
+        ...write.flatMap(path => ["--bind-try", path, path]),
+        ...(await this.#hiddenData([...read, ...write])),
+        ...["--bind", folder, folder],
+        ...(await mountsOf([...(await this.#stepsFor(folder)), ...(await this.#ownSteps(folder))])),
+        // What is left is an empty folder in memory: nobody should believe that a file there stays.
+        ...["--remount-ro", "/", "--chdir", cwd],
+        ...Object.entries(variables).flatMap(([name, value]) => ["--setenv", name, value]),
+        ...["--", program, ...args],
+      ],
+    };
+  }
+
+  async #bwrap(): Promise<string> {
+    const { available, why = "" } = await sandboxAvailability(this.#options.hasToken);
+    const found = await probe();
+    if (available && "program" in found) return found.program;
+    throw notAvailable(why);
+  }
+
+  /** A sandbox around everything that it is to hide is none. */
+  async #check(folder: string): Promise<void> {
+    const { dataDir, env } = this.#options;
+    const { home } = privateHome(dataDir, folder, env);
+    if (ownOfSandbox.some(top => folder === top || folder.startsWith(`${top}/`)))
+      throw notAvailable(`${folder} is not a folder of files.`);
+    if ((await isInside(folder, home)) || folder === "/")
+      throw notAvailable(
+        `Your home folder is inside ${folder}, so it would not be hidden. Choose a folder in it.`,
+      );
+    if ((await isInside(folder, dataDir)) || (await isInside(dataDir, folder)))
+      throw notAvailable(`The data of the portal would not be hidden in ${folder}. Choose another folder.`);
+  }
+
+  async #program({ command, args, by }: CommandInFolder, cwd: string) {
+    if (by === "agent") return { program: command, files: [] };
+    const program = (await realProgram(command, this.#options.env.PATH ?? "", cwd)) ?? command;
+    return { program, files: [program, ...(await filesIn(args))] };
+  }
+
+  async #programs({ home }: PrivateHome, programs: readonly string[]): Promise<string[]> {
+    const own = [join(packageRoot, "dist"), join(packageRoot, "assets"), join(packageRoot, "package.json")];
+    const found = await Promise.all([
+      ...own.map(path => realpath(path).catch(() => "")),
+      nodeFolder(await realpath(process.execPath), home),
+      realpath(join(packageRoot, "node_modules")).catch(() => ""),
+      ...programs.map(path => programFolder(path, home)),
+    ]);
+    return [...new Set(found)].filter(path => path.startsWith("/") && !system.test(path)).sort();
+  }
+
+  #extras(): { read: string[]; write: string[] } {
+    const { read = [], write = [] } = this.#options.settings;
+    const full = (path: string) => resolve(path.replace(/^~(?=\/|$)/, homedir()));
+    return { read: read.map(full), write: write.map(full) };
+  }
+
+  /** A folder that the settings open may have the portal's data in it. */
+  async #hiddenData(extras: readonly string[]): Promise<string[]> {
+    const { dataDir } = this.#options;
+    for (const extra of extras)
+      if (await isInside(extra, dataDir)) return ["--tmpfs", dataDir, "--remount-ro", dataDir];
+    return [];
+  }
+
+  #stepsFor(folder: string): Promise<Step[]> {
+    const known = this.#steps.get(folder) ?? stepsFor(folder);
+    this.#steps.set(folder, known);
+    return known;
+  }
+
+  /** The portal may be what the agent works on: it must not change the one that runs, nor read its keys. */
+  async #ownSteps(folder: string): Promise<Step[]> {
+    const { configFile } = this.#options;
+    const steps: Step[] = [];
+    for (const name of ["dist", "node_modules"]) {
+      const path = join(packageRoot, name);
+      if (await isInside(folder, path)) steps.push({ as: "readOnly", path, root: folder });
+    }
+    if (configFile !== undefined && (await isInside(folder, configFile)))
+      steps.push({ as: "hidden", path: await realpath(configFile), root: folder });
+    return steps;
+  }
+}
+
+/** The folder as a sandbox knows it: without links above it, because what they are in is hidden. */
+export async function sandboxFolder(workingDirectory: string): Promise<string> {
+  const real = await realpath(workingDirectory);
+  return (await stat(real)).isDirectory() ? real : workingDirectory;
+}
+
+function notAvailable(why: string): PortalError {
+  return PortalError.explained("SandboxNotAvailable", why);
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fakeAgent, steps } from "./support/acp.js";
+import { tempFolder } from "./support/cleanup.js";
+import { canary, sandboxedPortal } from "./support/sandbox.js";
+
+describe("An ACP agent in a sandbox", () => {
+  test("and the terminals that the portal runs for it see the folder, and nothing of the home", async t => {
+    const settings = fakeAgent({}, { clientTerminal: true, clientFs: true });
+    const look = 'cat "$HOME/.ssh/id_canary" > seen.txt 2>&1; pwd >> seen.txt; exec "$0" "$@"';
+    const looking = { ...settings, command: "sh", args: ["-c", look, settings.command, ...settings.args] };
+    const config = join(await tempFolder(t), "portal.config.json");
+    const elsewhere = { transport: "tcp", port: 9 };
+    await writeFile(config, JSON.stringify({ acpAgents: { fake: looking, elsewhere } }));
+    const { home, folder, start, ask, call } = await sandboxedPortal(t, { args: ["--config", config] });
+    const id = await start("", folder, "acp:fake");
+    const seen = await readFile(join(folder, "seen.txt"), "utf8");
+    assert.match(seen, /id_canary: No such file/);
+    assert.match(seen, new RegExp(`^${folder}$`, "m"));
+
+    const script = `cat ${home}/.ssh/id_canary; echo "planted: $PLANTED"; echo written > by-terminal.txt; tr '\\0' '\\n' < /proc/1/environ`;
+    const terminal = {
+      command: "sh",
+      args: ["-c", `${script} 2>&1`, `${home}/.ssh/id_canary`],
+      env: [{ name: "PLANTED", value: "by the agent" }],
+    };
+    const calls = ["terminal/wait_for_exit", "terminal/output"];
+    const said = JSON.stringify(await ask(id, steps({ terminal, calls })));
+    assert.match(said, /id_canary: No such file/);
+    assert.doesNotMatch(said, new RegExp(canary));
+    assert.match(said, /planted: by the agent/);
+    assert.doesNotMatch(said, /PLANTED=/, "what the agent sets is not set for bwrap, which is outside");
+    assert.equal(await readFile(join(folder, "by-terminal.txt"), "utf8"), "written\n");
+
+    const refused = await call("copilot/session/start/acp:elsewhere", folder);
+    assert.equal(refused.error, "SandboxNotAvailable");
+    assert.match(String(refused.message), /does not start the agent at 127\.0\.0\.1:9/);
+  });
+});
