@@ -145,7 +145,7 @@ function createParser(args: readonly string[]) {
     .option("sandbox", {
       type: "boolean",
       default: false,
-      describe: "Run agents in a sandbox unless a session says otherwise (Linux, bwrap); turns --auth on",
+      describe: "Run agents in a sandbox unless a session says otherwise (Linux, bwrap)",
     })
     .option("demo", { type: "boolean", default: false, describe: "List the demo model also beside others" })
     .option("open", { type: "boolean", default: false, describe: "Open the browser" })
@@ -176,7 +176,7 @@ export function parseOptions(args: readonly string[]): Options {
     host,
     allowedHosts,
     // Under another address or name others can reach it, and an agent in a sandbox can reach every address.
-    auth: parsed.auth || parsed.sandbox || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
+    auth: parsed.auth || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
     test: parsed.test,
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),

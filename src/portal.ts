@@ -36,6 +36,7 @@ import { permissionRoutes } from "./permissions/permissionRoutes.js";
 import type { Policy } from "./permissions/policy.js";
 import { RuleStore } from "./permissions/ruleStore.js";
 import { StartupGate } from "./permissions/startupGate.js";
+import { sandboxAvailability } from "./sandbox/availability.js";
 import { Sandboxes } from "./sandbox/sandboxes.js";
 import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
@@ -86,7 +87,6 @@ export function createPortal(parts: PortalOptions): Portal {
     configFile: options.configFile,
     settings: config.sandbox ?? {},
     env,
-    hasToken: token !== undefined,
   });
   const runtimes = new RuntimePool({ env, marker, sandboxes, log });
   const demo = demoBackend(log);
@@ -166,7 +166,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...folderRoutes({
       gate: startup,
       choices,
-      sandbox: { available: () => ({ available: false }), byDefault: false },
+      sandbox: { available: sandboxAvailability, byDefault: sandbox },
     }),
     ...taskRoutes(logs),
     ...jobRoutes({ logs, catalog: models }),
@@ -184,6 +184,7 @@ export function createPortal(parts: PortalOptions): Portal {
     port: () => port,
     token,
     onExchange: parts.onExchange,
+    hasSandboxes: () => sandboxes.isUsed,
     allowedHosts: [...options.allowedHosts, ...hostsOf(options.host, port)],
     stopping: () => shutdown.stopping,
   });

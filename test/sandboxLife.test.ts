@@ -7,10 +7,9 @@ import { promisify } from "node:util";
 import { packageRoot } from "../src/paths.js";
 import { tempFolder } from "./support/cleanup.js";
 import { lifeline } from "./support/lifeline.js";
-import { runPortal, startPortal } from "./support/portal.js";
+import { runPortal } from "./support/portal.js";
 import { processesWith } from "./support/processes.js";
 import { canary, sandboxedPortal } from "./support/sandbox.js";
-import { startScriptedModel } from "./support/scriptedModel.js";
 
 /** The runtimes in sandboxes, seen from outside: other runtimes have our process ids. */
 async function sandboxedRuntimes(copilotHome: string): Promise<number[]> {
@@ -95,18 +94,21 @@ describe("Where there can be no sandbox", () => {
     });
   });
 
-  test("a session that asks for one is refused: without a token the agent could call the portal", async t => {
-    const model = await startScriptedModel(t, {});
-    const portal = await startPortal(t, { model });
-    const folder = await tempFolder(t);
-    const start = (query: string) =>
-      portal.api(`copilot/session/start/${model.modelId}${query}`, { body: folder });
-    const { status, body } = await start("?sandbox=true");
-    assert.equal(status, 200);
-    assert.equal(body.error, "SandboxNotAvailable");
-    assert.match(String(body.message), /Start the portal with --sandbox or --auth/);
-    assert.equal(typeof (await start("?sandbox=false")).body.sessionId, "string");
-    assert.equal((await start("?sandbox=perhaps")).status, 400);
+  test("a session may ask for one where the portal has no token, and its agent cannot call the portal", async t => {
+    const { portal, home, folder, call, start, shell } = await sandboxedPortal(t, { args: [] });
+    const document = await call<{ sandbox: unknown }>(`copilot/folder?path=${encodeURIComponent(folder)}`);
+    assert.deepEqual(document.sandbox, { available: true, chosen: false }, "the start form offers it");
+    const boxed = await start("?sandbox=true");
+    assert.match(await shell(boxed, `cat ${home}/.ssh/id_canary 2>&1`), /No such file/);
+    const ways = ["api/copilot/session/history", `api/copilot/session/${boxed}/policy`, "mcp", "api/stop"];
+    for (const way of ways) {
+      const call = `fetch("${portal.url}/${way}", {method: "POST", body: "{}"}).then(r => console.log("status", r.status))`;
+      assert.match(await shell(boxed, `node -e '${call}'`), /^status 403$/m, way);
+    }
+    const free = await start("?sandbox=false");
+    assert.match(await shell(free, `cat ${home}/.ssh/id_canary`), new RegExp(canary), "others go on as before");
+    const wrong = await fetch(`${portal.url}/api/copilot/session/start/x?sandbox=perhaps`, { method: "POST" });
+    assert.equal(wrong.status, 400);
   });
 
   test("a folder that contains what a sandbox hides is refused, with the reason", async t => {

@@ -1,4 +1,5 @@
 import type { RequestHandler } from "express";
+import { callerGuard } from "./caller/caller.js";
 import { securityHeaders } from "./headers/headers.js";
 import { hostGuard } from "./host/host.js";
 import { Confirmations } from "./navigation/confirmations.js";
@@ -16,6 +17,8 @@ export interface GuardOptions {
   token?: string | undefined;
   /** Called when somebody has got in by the printed address. */
   onExchange?: (() => void) | undefined;
+  /** Whether an agent has been put into a sandbox, from which it could call the portal. */
+  hasSandboxes?(): boolean;
 }
 
 export interface Guard {
@@ -30,7 +33,8 @@ export interface Guard {
 }
 
 /** All that decides who may call, in the order in which it is asked. */
-export function createGuard({ port, allowedHosts = [], token, onExchange }: GuardOptions): Guard {
+export function createGuard(options: GuardOptions): Guard {
+  const { port, allowedHosts = [], token, onExchange, hasSandboxes = () => false } = options;
   const tokens = token === undefined ? undefined : tokenGuard({ token, port, onExchange });
   return {
     everything: [
@@ -40,7 +44,7 @@ export function createGuard({ port, allowedHosts = [], token, onExchange }: Guar
       ...(tokens ? [tokens.exchange] : []),
     ],
     calls: [originGuard()],
-    token: tokens ? [tokens.check] : [],
+    token: [tokens ? tokens.check : callerGuard({ hasSandboxes })],
     action: actionGuard(new Confirmations()),
   };
 }

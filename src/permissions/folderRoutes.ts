@@ -10,7 +10,7 @@ export interface FolderRouteParts {
   gate: StartupGate;
   choices: FolderChoices;
   /** Whether agents can run in a sandbox here, and why not; and whether they do where nobody chose. */
-  sandbox: { available(): { available: boolean; why?: string }; byDefault: boolean };
+  sandbox: { available(): Promise<{ available: boolean; why?: string }>; byDefault: boolean };
 }
 
 const folderBody = object({
@@ -46,8 +46,11 @@ interface FolderBody {
 export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Route[] {
   async function folderDocument(path: string) {
     await checkWorkingDirectory(path);
-    const [chosen, startup] = await Promise.all([choices.find(path), gate.files(path)]);
-    const availability = sandbox.available();
+    const [chosen, startup, availability] = await Promise.all([
+      choices.find(path),
+      gate.files(path),
+      sandbox.available(),
+    ]);
     return {
       path,
       permissions: chosen.permissions ?? "ask",
@@ -64,6 +67,7 @@ export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Rout
     defineRoute({
       path: "copilot/folder",
       methods: ["GET"],
+      reads: true,
       summary: "What was chosen for a folder, and which of its files want to run something",
       query: { path: { type: "string", description: "The folder, an absolute path." } },
       answers: { json: folderAnswer },

@@ -12,16 +12,13 @@ export interface SandboxAvailability {
 }
 
 const probeTimeoutMs = 5000;
-const needsToken =
-  "An agent in a sandbox could call the portal, which has no token. Start the portal with --sandbox or --auth.";
 
 let probing: Promise<{ program: string } | { why: string }> | undefined;
 
-/** Whether agents can run in a sandbox here. It is tried once, for real. Without a token they could call the portal. */
-export async function sandboxAvailability(hasToken = true): Promise<SandboxAvailability> {
+/** Whether agents can run in a sandbox here. It is tried once, for real. */
+export async function sandboxAvailability(): Promise<SandboxAvailability> {
   const found = await probe();
-  if ("why" in found) return { available: false, why: found.why };
-  return hasToken ? { available: true } : { available: false, why: needsToken };
+  return "why" in found ? { available: false, why: found.why } : { available: true };
 }
 
 /** The path of a bwrap that works. */

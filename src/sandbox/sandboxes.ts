@@ -5,7 +5,7 @@ import { isInside } from "../base/inside.js";
 import type { SandboxSettings } from "../config.js";
 import { packageRoot } from "../paths.js";
 import { PortalError } from "../portalError.js";
-import { probe, sandboxAvailability } from "./availability.js";
+import { probe } from "./availability.js";
 import { makePrivateHome, type PrivateHome, pinsInHome, privateHome } from "./privateHome.js";
 import { filesIn, nodeFolder, programFolder, realProgram } from "./programFolders.js";
 import { mountsOf, type Step, stepsFor } from "./readOnlyPaths.js";
@@ -18,8 +18,6 @@ export interface SandboxesOptions {
   configFile: string | undefined;
   settings: SandboxSettings;
   env: NodeJS.ProcessEnv;
-  /** Whether who calls the portal must show one. */
-  hasToken: boolean;
 }
 
 export interface Command {
@@ -51,9 +49,15 @@ export class Sandboxes {
    * it, but could put a link in the place of what came later just before the next sandbox is made.
    */
   readonly #steps = new Map<string, Promise<Step[]>>();
+  #isUsed = false;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
+  }
+
+  /** Whether anything has been put into one. */
+  get isUsed(): boolean {
+    return this.#isUsed;
   }
 
   homeOf(folder: string): PrivateHome {
@@ -65,6 +69,7 @@ export class Sandboxes {
     const { args, cwd = folder, variables = {} } = request;
     const bwrap = await this.#bwrap();
     await this.#check(folder);
+    this.#isUsed = true;
     const home = this.homeOf(folder);
     await makePrivateHome(home);
     const { program, files } = await this.#program(request, cwd);
@@ -93,10 +98,9 @@ export class Sandboxes {
   }
 
   async #bwrap(): Promise<string> {
-    const { available, why = "" } = await sandboxAvailability(this.#options.hasToken);
     const found = await probe();
-    if (available && "program" in found) return found.program;
-    throw notAvailable(why);
+    if ("why" in found) throw notAvailable(found.why);
+    return found.program;
   }
 
   /** A sandbox around everything that it is to hide is none. */

@@ -30,6 +30,7 @@ export interface SandboxedPortal {
 const obedient: Script = ({ userText, round }) =>
   round === 0 ? [runShell(userText)] : [{ text: "The command has ended." }];
 
+/** A portal with `--sandbox`, and with a token unless `args` are given. */
 export async function sandboxedPortal(t: Scope, options: PortalOptions = {}): Promise<SandboxedPortal> {
   const home = await tempFolder(t, "sandbox-home");
   const folder = join(home, "projects", "mine");
@@ -38,7 +39,7 @@ export async function sandboxedPortal(t: Scope, options: PortalOptions = {}): Pr
   const model = await startScriptedModel(t, obedient);
   const portal = await startPortal(t, {
     model,
-    args: ["--sandbox", ...(options.args ?? [])],
+    args: options.args ?? ["--sandbox", "--auth"],
     ...(options.dataDir !== undefined && { dataDir: options.dataDir }),
     env: { HOME: home, PORTAL_TOKEN: portalToken, ...options.env },
   });
