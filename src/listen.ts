@@ -20,8 +20,6 @@ const crowded = maxConnections / 2;
 const maxOfOneAddress = 1000;
 /** Closing the idle ones looks at all of them, so not for each new one. */
 const sweepIntervalMs = 1000;
-/** More headers than any browser sends. */
-const maxHeaders = 200;
 
 const loopback = /^(::ffff:)?127\.|^::1$/;
 
@@ -65,7 +63,8 @@ export async function listen(host: string, port: number): Promise<{ server: Serv
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   });
-  server.maxHeadersCount = maxHeaders;
+  // Node would leave out what comes behind a number of headers, and with it what the guard looks at; 16 KiB bound them.
+  server.maxHeadersCount = 0;
   boundConnections(server);
   answerClientErrors(server);
   await new Promise<void>((resolve, reject) => {

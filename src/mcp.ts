@@ -40,6 +40,8 @@ async function serveHttp(module: OrchestratorModule, config: OrchestratorConfig,
   app.use((_req, res) => void res.status(404).json({ error: "NotFound", message: `MCP is at ${path}` }));
   // A request without Host gets our answer, not Node's.
   const server = createServer({ requireHostHeader: false, keepAliveTimeout: keepAliveTimeoutMs }, app);
+  // As in the portal: no header is left out before the guard has seen it.
+  server.maxHeadersCount = 0;
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, host, resolve));
   const { port: open } = server.address() as AddressInfo;
   log.info({ url: `http://${host}:${open}${path}` }, "MCP over HTTP is ready");

@@ -111,6 +111,19 @@ describe("Nobody else gets in", () => {
       assert.deepEqual(reached, []);
     });
 
+  test("a foreign origin cannot hide behind thousands of other headers", async t => {
+    const { send, reached } = await startCounting(t);
+    const filler = { a: Array.from({ length: 2500 }, () => "") };
+    assert.equal((await send("/api/stop", { headers: filler })).status, 200);
+    for (const last of [
+      { origin: "https://evil.example" },
+      { "sec-purpose": "prefetch" },
+      { "sec-fetch-site": "cross-site" },
+    ])
+      assert.equal((await send("/api/stop", { headers: { ...filler, ...last } })).status, 403);
+    assert.equal(reached.length, 1);
+  });
+
   test("HEAD, OPTIONS, TRACE and a method in a header never do what GET and POST do", async t => {
     const { send, sendBytes, port, reached } = await startCounting(t);
     for (const method of ["HEAD", "OPTIONS", "TRACE", "PATCH", "PUT", "DELETE"])

@@ -21,14 +21,16 @@ before(async () => {
   routes = Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map(method => ({ path, method: method.toUpperCase() })),
   );
+  // Schemas are compiled at a route's first call, whatever it brings; that is not what is measured below.
+  for (const path of bodyTargets()) await send(port, path, { method: "POST", headers: mcp, body: "{}" });
 });
 after(async () => {
   for (const cleanup of cleanups) await cleanup();
 });
 
-/** Time that the portal's only thread has spent working, from the system's own account. */
-function processorMs(): number {
-  const stat = readFileSync(`/proc/${portal.pid}/stat`, "utf8");
+/** Time that the thread of the portal's loop has spent working, from the system's own account. */
+function loopMs(): number {
+  const stat = readFileSync(`/proc/${portal.pid}/task/${portal.pid}/stat`, "utf8");
   const [user = 0, system = 0] = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -75,9 +77,9 @@ describe("Bodies that nobody means", () => {
   for (const [what, body] of Object.entries(bodies))
     test(`${what}: every route that reads a body answers with a 4xx or a name, and quickly`, async () => {
       for (const path of bodyTargets()) {
-        const beforeMs = processorMs();
+        const beforeMs = loopMs();
         const { status, text } = await send(port, path, { method: "POST", headers: mcp, body });
-        const spentMs = processorMs() - beforeMs;
+        const spentMs = loopMs() - beforeMs;
         assert.ok(status < 500, `${path}: ${status} ${text.slice(0, 200)}`);
         assert.ok(spentMs <= 100, `${path}: ${spentMs} ms`);
       }
