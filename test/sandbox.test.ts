@@ -164,7 +164,7 @@ describe("What an agent in a sandbox leaves behind", () => {
   ];
 
   test("is no change of what git, editors and agents obey, whichever way it is tried", async t => {
-    const { folder, start, shell } = await sandboxedPortal(t, {});
+    const { folder, start, shell } = await sandboxedPortal(t);
     for (const file of ownFiles) {
       await mkdir(join(folder, file, ".."), { recursive: true });
       await writeFile(join(folder, file), "{}");

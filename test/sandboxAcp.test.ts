@@ -14,7 +14,9 @@ describe("An ACP agent in a sandbox", () => {
     const config = join(await tempFolder(t), "portal.config.json");
     const elsewhere = { transport: "tcp", port: 9 };
     await writeFile(config, JSON.stringify({ acpAgents: { fake: looking, elsewhere } }));
-    const { home, folder, start, ask, call } = await sandboxedPortal(t, { args: ["--config", config] });
+    const { home, folder, start, ask, call } = await sandboxedPortal(t, {
+      args: ["--sandbox", "--config", config],
+    });
     const id = await start("", folder, "acp:fake");
     const seen = await readFile(join(folder, "seen.txt"), "utf8");
     assert.match(seen, /id_canary: No such file/);

@@ -147,7 +147,7 @@ describe("What a sandbox shows besides", () => {
       }),
     );
     const { home, start, shell } = await sandboxedPortal(t, {
-      args: ["--config", config],
+      args: ["--sandbox", "--config", config],
       dataDir: join(shown, "data"),
     });
     await mkdir(join(home, "cache"));
