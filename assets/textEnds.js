@@ -13,7 +13,8 @@ function charsOfEnd(lines, limit) {
   let chars = 0;
   let wasEmpty = false;
   for (const line of lines) {
-    const isEmpty = line.trim() === "";
+    // What is written out, as other white space is, fills a line.
+    const isEmpty = /^[ \t]*$/.test(line);
     if (!isEmpty || !wasEmpty) rows += 1;
     wasEmpty = isEmpty;
     if (rows > limit.lines) break;

@@ -174,6 +174,8 @@ const long: readonly [text: string, says: RegExp, why: string][] = [
   [`BEGIN${"\n".repeat(300)}END`, /301 lines/, "line feeds hide the rest below the fold"],
   [`BEGIN\n${"# all is well\n".repeat(2000)}END`, /2,002 lines/, "so do harmless lines"],
   [`BEGIN\n${"true\n\n\n\n".repeat(300)}END`, /1,202 lines/, "with empty ones between them"],
+  [`BEGIN\n${"\u00a0\n".repeat(300)}END`, /302 lines/, "or lines that only look empty"],
+  [`BEGIN\n${"\r\n".repeat(300)}END`, /302 lines/, "or that end as on Windows"],
   [`BEGIN${" ".repeat(5000)}END`, /\d characters hidden here/, "blanks hide it at the right"],
   [`BEGIN${"\t".repeat(5000)}END`, /\d characters hidden here/, "tabs too"],
   [`BEGIN ${"x".repeat(20_000)} END`, /19,\d\d\d characters hidden here/, "so does a word without an end"],

@@ -330,10 +330,11 @@ describe("text that others wrote", () => {
     for (const part of worst)
       for (const [name, work] of Object.entries(works)) {
         const text = part.repeat(Math.ceil(100_000 / part.length));
-        const times = [0, 1].map(() => {
-          const from = performance.now();
+        // Time of the processor: others may be using the machine.
+        const times = [0, 1, 2].map(() => {
+          const from = process.cpuUsage();
           work(text);
-          return performance.now() - from;
+          return process.cpuUsage(from).user / 1000;
         });
         const ms = Math.min(...times);
         assert.ok(ms < 50, `${name} takes ${ms.toFixed(0)} ms for ${JSON.stringify(part)}`);
