@@ -8,7 +8,6 @@ import { listen, urlOf } from "./listen.js";
 import { createLog, type Log } from "./log.js";
 import { openBrowser, type RedirectFile, redirectFile } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
-import type { PermissionPolicy } from "./permissions/approvals.js";
 import { readPolicy } from "./permissions/policy.js";
 import { createPortal } from "./portal.js";
 import { writeAddress } from "./portalAddress.js";
@@ -17,7 +16,7 @@ import { readEntry } from "./readEntry.js";
 import { sandboxAvailability } from "./sandbox/availability.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
-import { startLines } from "./startLines.js";
+import { type Started, startLines } from "./startLines.js";
 
 /** One clear line for what the user can mend, everything for what is our mistake. */
 function explain(error: unknown): void {
@@ -26,9 +25,9 @@ function explain(error: unknown): void {
 }
 
 /** In words to a person, as a line of the log to a program. */
-function announce(url: string, permissions: PermissionPolicy, log: Log): void {
-  if (process.stderr.isTTY) process.stderr.write(`${startLines({ url, permissions }).join("\n")}\n`);
-  else log.info({ url, permissions }, "the portal is open");
+function announce(started: Started, log: Log): void {
+  if (process.stderr.isTTY) process.stderr.write(`${startLines(started).join("\n")}\n`);
+  else log.info(started, "the portal is open");
 }
 
 /** Who asks for a sandbox must not get less without being told. */
@@ -76,7 +75,7 @@ async function start(): Promise<void> {
   writeAddress(options.dataDir, url);
   const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
   process.stdout.write(`${entrance}\n${url}/api/stop\n`);
-  announce(url, options.permissions, log);
+  announce({ url, permissions: options.permissions, sandbox: options.sandbox }, log);
   redirect = redirectFile(options.dataDir);
   redirect.remove();
   if (options.open) openBrowser(token === undefined ? url : redirect.write(entrance), log);

@@ -3,6 +3,7 @@ import type { PermissionPolicy } from "./permissions/approvals.js";
 export interface Started {
   url: string;
   permissions: PermissionPolicy;
+  sandbox: boolean;
 }
 
 const policies: Readonly<Record<PermissionPolicy, string>> = {
@@ -12,10 +13,11 @@ const policies: Readonly<Record<PermissionPolicy, string>> = {
 };
 
 /** What a person at the terminal should know: where the portal is, what agents may do, how it is stopped. */
-export function startLines({ url, permissions }: Started): string[] {
+export function startLines({ url, permissions, sandbox }: Started): string[] {
+  const where = sandbox ? ", in a sandbox" : "";
   return [
     `Copilot Portal is at ${url}`,
-    `Permissions: ${policies[permissions]} (--permissions ${permissions}), unless a session says otherwise`,
+    `Permissions: ${policies[permissions]}${where} (--permissions ${permissions}), unless a session says otherwise`,
     "Stop it with Ctrl+C",
   ];
 }

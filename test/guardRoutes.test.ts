@@ -41,6 +41,7 @@ const reading: Record<string, string> = {
   "/api/copilot/job/history": "tells what is stored",
   "/api/copilot/permission/pending": "lists what waits",
   "/api/copilot/permission/rules": "lists the rules",
+  "/api/copilot/folder": "tells what was chosen, and reads the folder's files",
   "/api/copilot/permission/test": "decides, and does not remember",
   "/api/copilot/agent": "reads the repository's files",
   "/api/copilot/run/{id}": "tells what is stored",

@@ -106,8 +106,14 @@ describe("Where there can be no sandbox", () => {
       assert.match(await shell(boxed, `node -e '${call}'`), /^status 403$/m, way);
     }
     const free = await start("?sandbox=false");
-    assert.match(await shell(free, `cat ${home}/.ssh/id_canary`), new RegExp(canary), "others go on as before");
-    const wrong = await fetch(`${portal.url}/api/copilot/session/start/x?sandbox=perhaps`, { method: "POST" });
+    assert.match(
+      await shell(free, `cat ${home}/.ssh/id_canary`),
+      new RegExp(canary),
+      "others go on as before",
+    );
+    const wrong = await fetch(`${portal.url}/api/copilot/session/start/x?sandbox=perhaps`, {
+      method: "POST",
+    });
     assert.equal(wrong.status, 400);
   });
 

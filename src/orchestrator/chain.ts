@@ -78,7 +78,7 @@ export function shorten(text: string, maxChars: number): string {
 
 /** No output can end the section that it stands in. */
 function neutralise(text: string): string {
-  return text.replace(/<(?=\s*\/?\s*(?:task|previous_results|result)\b)/gi, "&lt;");
+  return text.replace(/<(?=\s{0,50}\/?\s{0,50}(?:task|previous_results|result)\b)/gi, "&lt;");
 }
 
 function earlierTexts(earlier: readonly AgentResult[]): string[] {

@@ -1,7 +1,7 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { isInside } from "../base/inside.js";
-import { startupFilePatterns } from "./startupFiles.js";
+import { isStartupFile } from "./startupFiles.js";
 
 /** Names under which some file system finds `.git`: by case, by short name, past dots, streams and invisible signs. */
 function isGitName(name: string): boolean {
@@ -22,10 +22,6 @@ async function kindOf(path: string): Promise<"folder" | "other" | "nothing"> {
 
 /** More entries than a folder of settings has; where there are more, the user is asked. */
 const maxEntries = 5000;
-
-function isStartupFile(path: string): boolean {
-  return startupFilePatterns.some(pattern => pattern.test(path));
-}
 
 /**
  * Where the links lead under which a startup file, or .git, is found elsewhere in the folder: who edits there edits

@@ -2,7 +2,7 @@
  * Files of a repository that agents, editors or git hooks run or obey by themselves: paths from the repository's
  * folder, with `/` between names. A folder stands for everything in it.
  */
-export const startupFilePatterns: readonly RegExp[] = [
+const startupFilePatterns: readonly RegExp[] = [
   // The Copilot runtime and Copilot CLI.
   /(^|\/)\.github\/(hooks|copilot|lsp|mcp|extensions|agents|skills|plugins?)(\/|\.json$|$)/i,
   /(^|\/)\.copilot(\/|$)/i,
@@ -17,3 +17,7 @@ export const startupFilePatterns: readonly RegExp[] = [
   /(^|\/)\.(husky|githooks|git-hooks)(\/|$)/i,
   /(^|\/)\.?(lefthook|pre-commit-config)\.ya?ml$/i,
 ];
+
+export function isStartupFile(path: string): boolean {
+  return startupFilePatterns.some(pattern => pattern.test(path));
+}

@@ -23,7 +23,7 @@ export interface StartupPlace {
 const copilots: readonly StartupReader[] = ["copilot", "copilot-cli"];
 const scripts = /\.[cm]?[jt]sx?$/i;
 
-/** Each of these was seen to run, or is documented by the agent to run, when a session starts or goes on. */
+/** Those of Copilot and opencode were seen to run by themselves; those of the others are what their documents name. */
 export const startupPlaces: readonly StartupPlace[] = [
   { path: ".github/hooks", readers: copilots, names: /\.json$/i },
   { path: ".github/copilot/settings.json", readers: copilots },

@@ -1,5 +1,6 @@
 import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { isStartupFile } from "../permissions/startupFiles.js";
 
 /** One thing to do to a path of the working directory, or of the repository that it belongs to. */
 export interface Step {
@@ -10,32 +11,6 @@ export interface Step {
   root: string;
 }
 
-/**
- * Files that programs outside the sandbox obey without being asked: agents, editors and hooks of git. What is there at
- * the first start in a folder cannot be changed from inside.
- */
-const startupFiles = [
-  ".github/hooks",
-  ".github/copilot",
-  ".github/mcp.json",
-  ".claude/settings.json",
-  ".claude/settings.local.json",
-  ".claude/hooks",
-  ".mcp.json",
-  ".copilot",
-  ".vscode",
-  ".cursor",
-  ".codex",
-  ".gemini",
-  ".opencode",
-  "opencode.json",
-  "opencode.jsonc",
-  ".devcontainer",
-  ".envrc",
-  ".husky",
-  ".githooks",
-];
-
 /** What git obeys, or by what it finds what it obeys. Commits need none of it. */
 const gitSettings = ["config", "config.worktree", "hooks", "worktrees", "commondir", "gitdir"];
 const maxSubmodules = 100;
@@ -43,7 +18,7 @@ const maxGitFileBytes = 4096;
 
 /** What is special in a working directory, in the order in which it has to be done. */
 export async function stepsFor(folder: string): Promise<Step[]> {
-  const startup = startupFiles.map(name => readOnly(folder, join(folder, name)));
+  const startup = await startupSteps(folder);
   const git = join(folder, ".git");
   const found = await lstat(git).catch(() => undefined);
   if (found?.isDirectory()) return [...startup, ...(await settingsOf(folder, git))];
@@ -58,6 +33,18 @@ export async function stepsFor(folder: string): Promise<Step[]> {
     { as: "writable", path: own, root: own },
     ...gitSettings.map(name => readOnly(own, join(own, name))),
   ];
+}
+
+/**
+ * Files that programs outside the sandbox obey without being asked: agents, editors and hooks of git. What is there at
+ * the first start in a folder cannot be changed from inside.
+ */
+async function startupSteps(folder: string): Promise<Step[]> {
+  const inFolder = await readdir(folder).catch(() => []);
+  const inGitHub = await readdir(join(folder, ".github")).catch(() => []);
+  return [...inFolder, ...inGitHub.map(name => `.github/${name}`)]
+    .filter(isStartupFile)
+    .map(name => readOnly(folder, join(folder, name)));
 }
 
 function readOnly(root: string, path: string): Step {

@@ -16,8 +16,11 @@ const slash = /\/|%2f|\\|%5c/i;
 
 /** The words of a path behind which a secret stands, as `mcp` in `acp/mcp/{token}`. */
 export function wordsBeforeSecrets(paths: readonly string[]): ReadonlySet<string> {
-  const found = paths.flatMap(path => /([^/]+)\/\{token\}/.exec(path)?.[1] ?? []);
-  return new Set(found.map(word => word.toLowerCase()));
+  const found = paths.flatMap(path => {
+    const parts = path.toLowerCase().split("/");
+    return parts.filter((_, index) => parts[index + 1] === "{token}");
+  });
+  return new Set(found);
 }
 
 /** A path for the log: whatever comes behind such a word is left out, also where it is written oddly. */
