@@ -54,7 +54,7 @@ export function showStartupFiles(place, folder, files, onDecided) {
   const open = files.filter(({ decision }) => decision === "ask");
   place.hidden = open.length === 0;
   const list = element("div", "startup-list stack", ...open.map(file => fileItem(folder, file, onDecided)));
-  const remark = "Nothing of this runs unless you allow it. You are asked again when a file changes.";
+  const remark = "None of this runs unless you allow it. You are asked again when a file changes.";
   place.replaceChildren(
     ...(open.length > 0
       ? [element("h2", {}, "Files of this folder want to run commands"), element("p", "muted", remark), list]
