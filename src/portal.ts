@@ -111,7 +111,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const sessions = installSessions({ records, catalog: models, hostOf, log, approvals, permissions }, logs);
 
   const engine = new JobEngine(
-    { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
+    { store, logs, sessions: portalTaskSessions(sessions, store), log, maxTasks: config.maxTasks },
     sessions.ready,
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });

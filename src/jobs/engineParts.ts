@@ -10,6 +10,8 @@ export interface EngineParts {
     openOrCreate(kind: LogKind, id: string): Promise<DiaryLog>;
     open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
     delete(kind: LogKind, id: string): Promise<void>;
+    /** The ids that begin like this. */
+    idsBelow(kind: LogKind, prefix: string): Promise<string[]>;
   };
   sessions: TaskSessions;
   log: Log;

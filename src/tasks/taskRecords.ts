@@ -21,9 +21,9 @@ const columns = `id, name, status, entry_hash as "entryHash", user_input as "use
   model_id_override as "modelIdOverride", ignore_availability as "ignoreAvailability"`;
 
 export class TaskRecords {
-  readonly #store: Store;
+  readonly #store: Pick<Store, "query">;
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, "query">) {
     this.#store = store;
   }
 
@@ -31,7 +31,7 @@ export class TaskRecords {
     await this.#store.query(
       `insert into tasks (id, name, entry_hash, user_input, working_directory, borrowed_session_id,
          model_id_override, ignore_availability)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
       [
         task.id,
         task.name,
