@@ -112,7 +112,7 @@ export function createPortal(parts: PortalOptions): Portal {
 
   const engine = new JobEngine(
     { store, logs, sessions: portalTaskSessions(sessions, store), log, maxTasks: config.maxTasks },
-    sessions.ready,
+    sessions.recovered,
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
@@ -134,7 +134,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const routes = [
     ...portalRoutes({
       stop: () => void shutdown.stop(0, true),
-      health: () => healthOf(store.state(), runtimes.state()),
+      health: () => healthOf({ store, jobs: engine, runtime: runtimes.state() }),
     }),
     ...modelRoutes(models),
     ...sessionRoutes(logs),

@@ -41,6 +41,7 @@ export function portalRoutes({ health, stop }: PortalRoutesOptions): Route[] {
           status: oneOfTexts("ok", "starting", "failing"),
           store: oneOfTexts("opening", "ready", "failing", "closed"),
           runtime: oneOfTexts("none", "running"),
+          "message?": text,
           version: text,
           uptimeSeconds: number,
         }),

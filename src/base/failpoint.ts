@@ -33,7 +33,6 @@ export const failpoints = [
   "session-deleted",
   // A task.
   "task-inserted",
-  "task-log-created",
   "task-submitted",
   "task-session-opened",
   "session-opening-remembered",
@@ -45,7 +44,6 @@ export const failpoints = [
   // A job.
   "entry-saved",
   "job-inserted",
-  "job-log-created",
   "job-submitted",
   "work-ended",
   "job-error-set",

@@ -6,13 +6,13 @@ import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { type DurableJobs, openDurableJobs } from "../store/durableJobs.js";
 import { shortReason } from "../store/failure.js";
-import { TaskRecords } from "../tasks/taskRecords.js";
+import { TaskRecords, taskRow } from "../tasks/taskRecords.js";
 import { EngineControls } from "./engineControls.js";
 import { engineFlows } from "./engineFlows.js";
 import type { EngineParts, ResponseListener } from "./engineParts.js";
 import { EngineWatch } from "./engineWatch.js";
 import { flowOfTask, JobEnds } from "./jobEnds.js";
-import { type JobRecord, JobRecords } from "./jobRecords.js";
+import { type JobRecord, JobRecords, jobRow } from "./jobRecords.js";
 import { type WorkRun, workRunsIn } from "./jobWorks.js";
 import { LoadedJobs } from "./loadedJobs.js";
 import { Slots } from "./slots.js";
@@ -70,6 +70,7 @@ export class JobEngine {
   readonly #closing = new AbortController();
   #opening: Promise<OpenEngine>;
   #open: OpenEngine | undefined;
+  #failure: PortalError | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
 
   /** `after` is what has to be there before anything goes on, above all the sessions of earlier lives. */
@@ -100,7 +101,14 @@ export class JobEngine {
 
   /** Rejects, by name, when jobs cannot run at this moment. */
   get ready(): Promise<void> {
-    return this.#opening.then(() => undefined);
+    const { store } = this.#parts;
+    const failure = store.state() === "failing" ? store.failure() : undefined;
+    return failure ? Promise.reject(failure) : this.#opening.then(() => undefined);
+  }
+
+  /** Why jobs cannot run at this moment; undefined while they can, or are about to. */
+  failure(): PortalError | undefined {
+    return this.#failure;
   }
 
   /** Resolves when the job is in the store and will run to its end. */
@@ -113,10 +121,9 @@ export class JobEngine {
     if (listener) this.#listeners.set(id, listener);
     const entryHash = await this.jobs.saveEntry(entry);
     failpoint("entry-saved");
-    await this.jobs.insert({ id, name: jobName, entryHash, userInput, workingDirectory });
+    const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory });
+    await this.#parts.logs.openOrCreate("job", id, row);
     failpoint("job-inserted");
-    await this.#parts.logs.openOrCreate("job", id);
-    failpoint("job-log-created");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
     await durable.submit("job", id, { jobId: id });
     failpoint("job-submitted");
@@ -128,19 +135,19 @@ export class JobEngine {
     const { durable } = await this.#usable();
     const id = randomUUID();
     if (task.listener) this.#listeners.set(id, task.listener);
-    await this.tasks.insert({
+    const entryHash = await this.jobs.saveEntry(task.entry);
+    const row = taskRow({
       id,
       name: task.taskName,
-      entryHash: await this.jobs.saveEntry(task.entry),
+      entryHash,
       userInput: task.userInput,
       workingDirectory: task.workingDirectory,
       borrowedSessionId: task.borrowed?.sessionId ?? null,
       modelIdOverride: task.borrowed?.modelId ?? task.modelIdOverride ?? null,
       ignoreAvailability: task.ignoreAvailability,
     });
+    await this.#parts.logs.openOrCreate("task", id, row);
     failpoint("task-inserted");
-    await this.#parts.logs.openOrCreate("task", id);
-    failpoint("task-log-created");
     this.#controls.task(id, undefined);
     await durable.submit("alone", flowOfTask(id), { taskId: id });
     failpoint("task-submitted");
@@ -221,6 +228,7 @@ export class JobEngine {
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
         this.#open = await this.#opening;
+        this.#failure = undefined;
         return this.#lookAfter(lookIntervalMs);
       } catch (error) {
         this.#log.error({ reason: shortReason(error), retryMs }, "jobs cannot run; it is tried again");
@@ -255,8 +263,16 @@ export class JobEngine {
       await store.patiently(() => watch.settle());
       return { durable, watch };
     } catch (error) {
-      if (error instanceof PortalError) throw error;
-      throw PortalError.unavailable("JobsUnavailable", `Jobs cannot run now: ${shortReason(error)}`, error);
+      const failure =
+        error instanceof PortalError
+          ? error
+          : PortalError.unavailable(
+              "JobsUnavailable",
+              `Jobs cannot run now: ${shortReason(error)}. It is tried again by itself; those that were started are kept.`,
+              error,
+            );
+      this.#failure = failure;
+      throw failure;
     }
   }
 

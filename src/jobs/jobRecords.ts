@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../jobsDef.js";
+import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
 
 export type JobStatus = "Running" | "Paused" | "Succeeded" | "Failed" | "Canceled";
@@ -35,6 +36,19 @@ const usageSums = usageNames
 const columns = `id, name, entry_hash as "entryHash", user_input as "userInput",
   working_directory as "workingDirectory", status, error, created_at as "createdAt", ended_at as "endedAt"`;
 
+/** A new job, to be stored together with its log. */
+export function jobRow(
+  job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory">,
+): OwnerRow {
+  return {
+    id: job.id,
+    name: job.name,
+    entry_hash: job.entryHash,
+    user_input: job.userInput,
+    working_directory: job.workingDirectory,
+  };
+}
+
 /** The jobs and the entries that they were started with: a job keeps its own copy. */
 export class JobRecords {
   readonly #store: Pick<Store, "query">;
@@ -60,16 +74,6 @@ export class JobRecords {
     ]);
     if (!row) throw new Error(`The store has no entry ${hash}`);
     return JSON.parse(row.entry) as Entry;
-  }
-
-  async insert(
-    job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory">,
-  ): Promise<void> {
-    await this.#store.query(
-      `insert into jobs (id, name, entry_hash, user_input, working_directory) values ($1, $2, $3, $4, $5)
-       on conflict do nothing`,
-      [job.id, job.name, job.entryHash, job.userInput, job.workingDirectory],
-    );
   }
 
   async find(id: string): Promise<JobRecord | undefined> {

@@ -21,14 +21,23 @@ export class SessionRegistry {
   readonly #parts: SessionParts;
   readonly #logs: LiveLogs;
   readonly #sessions = new Map<string, PortalSession>();
-  /** Resolves when the sessions of earlier lives are known. */
-  readonly ready: Promise<void>;
+  /** Resolves when the sessions of earlier lives are known, however long the store takes. */
+  readonly recovered: Promise<void>;
+  #isRecovered = false;
 
   constructor(parts: SessionParts, logs: LiveLogs) {
     this.#parts = parts;
     this.#logs = logs;
-    this.ready = this.#recover();
-    this.ready.catch(() => undefined);
+    this.recovered = this.#recover().then(() => {
+      this.#isRecovered = true;
+    });
+    this.recovered.catch(() => undefined);
+  }
+
+  /** The same for users, who would rather know than wait for a store that does not open. */
+  get ready(): Promise<void> {
+    const { failure } = this.#logs;
+    return failure && !this.#isRecovered ? Promise.reject(failure) : this.recovered;
   }
 
   get(id: string): PortalSession | undefined {
