@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type JobsPortal, type TaskOfTest, task } from "./jobs.js";
 import type { Mortal } from "./mortal.js";
 import { sessionById } from "./restSession.js";
+import { checkRounds, withoutPrefix } from "./rounds.js";
 import { type AnyResponse, collectUntil, liveAll } from "./sse.js";
 
-export const crashPrefix = "The session crashed, please redo and here is the last request:\n";
 const model = { category: "driving" };
 
 /** Every prompt names its job, so that the model can be asked how often it got it. */
@@ -91,8 +91,8 @@ export async function endOf(
   const deaths = mortal.deaths.slice(deathsBefore).map(point => point.split(":")[0] ?? "");
   const mayRepeat = deaths.filter(point => duringTurn.has(point)).length;
   const arrived = puppet.prompts.filter(prompt => prompt.includes(input));
-  for (const prompt of new Set(arrived.map(text => text.replace(crashPrefix, "")))) {
-    const count = arrived.filter(text => text.replace(crashPrefix, "") === prompt).length;
+  for (const prompt of new Set(arrived.map(withoutPrefix))) {
+    const count = arrived.filter(text => withoutPrefix(text) === prompt).length;
     assert.ok(
       count <= 1 + mayRepeat,
       `${JSON.stringify(prompt)} came ${count} times; deaths: ${deaths.join(", ")}`,
@@ -103,28 +103,6 @@ export async function endOf(
     job: plainWords(job.filter(({ callback }) => callback !== "onNotice")),
     tasks: taskLogs.map(plainWords),
   };
-}
-
-/** A round that finished is never begun again, and every request came to one end. */
-export function checkRounds(log: readonly AnyResponse[]): void {
-  const finished = new Set<unknown>();
-  let round: unknown;
-  let failed = false;
-  let open = 0;
-  for (const response of log) {
-    if (response.callback === "onGeneratedUserPrompt") {
-      assert.ok(!finished.has(response.round), `the finished round ${response.round} was sent again`);
-      ({ round } = response);
-      failed = false;
-    }
-    if (response.callback === "onGeneratedUserPrompt" || response.callback === "onUserRequest") open++;
-    if ("sessionError" in response) failed = true;
-    if (response.callback !== "onIdle") continue;
-    open--;
-    assert.ok(open >= 0, "there is an onIdle without a request");
-    if (!failed) finished.add(round);
-  }
-  assert.equal(open, 0, "a request has no end");
 }
 
 /** A job that is stopped while its prompt is under way. */
