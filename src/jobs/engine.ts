@@ -228,6 +228,7 @@ export class JobEngine {
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
         this.#open = await this.#opening;
+        if (this.#failure) this.#log.info("jobs run again");
         this.#failure = undefined;
         return this.#lookAfter(lookIntervalMs);
       } catch (error) {

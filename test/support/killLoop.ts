@@ -78,7 +78,9 @@ export async function killLoop(t: TestContext, kills: number, seed = Date.now())
     let killsOfJob = 0;
     while (!reader.closed) {
       const isLastLife = counts.kills === kills;
-      await reader.read(isLastLife ? Number.POSITIVE_INFINITY : 1 + Math.floor(random() * maxResponsesPerLife));
+      await reader.read(
+        isLastLife ? Number.POSITIVE_INFINITY : 1 + Math.floor(random() * maxResponsesPerLife),
+      );
       if (reader.closed || isLastLife) continue;
       await portal.kill("SIGKILL");
       counts.kills++;

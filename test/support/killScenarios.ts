@@ -46,8 +46,10 @@ export interface JobEnd {
 }
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-const plainWords = (responses: readonly AnyResponse[]): unknown[] =>
-  responses.map(({ time: _, ...response }) => JSON.parse(JSON.stringify(response).replaceAll(uuid, "ID")));
+const plainWords = (responses: readonly AnyResponse[], input: string): unknown[] =>
+  responses.map(({ time: _, ...response }) =>
+    JSON.parse(JSON.stringify(response).replaceAll(uuid, "ID").replaceAll(input, "INPUT")),
+  );
 
 const pathOf = (jobId: string) => `copilot/job/${jobId}`;
 
@@ -100,8 +102,11 @@ export async function endOf(
   }
   return {
     status: [status.status, (status.tasks as AnyResponse[]).map(each => each.status)],
-    job: plainWords(job.filter(({ callback }) => callback !== "onNotice")),
-    tasks: taskLogs.map(plainWords),
+    job: plainWords(
+      job.filter(({ callback }) => callback !== "onNotice"),
+      input,
+    ),
+    tasks: taskLogs.map(log => plainWords(log, input)),
   };
 }
 
