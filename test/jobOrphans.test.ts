@@ -62,8 +62,8 @@ test("A start finds work that nobody would run", async t => {
     const stopped = await portal.api(`copilot/job/${jobIds.get("older")}/stop`);
     assert.deepEqual(stopped.body, { result: "Closed" });
     const log = await jobLog(jobIds.get("older") ?? "");
-    assert.deepEqual(callbacksOf(log), ["workStarted", "onNotice", "jobCanceled"]);
-    assert.equal(log[1]?.title, `Waiting for ${waiting}`);
+    assert.equal(log.filter(({ title }) => title === `Waiting for ${waiting}`).length, 1);
+    assert.deepEqual(log.at(-1)?.callback, "jobCanceled");
     assert.equal((await statusOf("older")).status, "Canceled");
     assert.equal((await statusOf("older")).waitingFor, undefined);
   });

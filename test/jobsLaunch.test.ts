@@ -31,6 +31,7 @@ test("Jobs that cannot be launched say so, and run by themselves when they can",
 
   const logs = new LiveLogs(store, log);
   const demo = demoBackend(log);
+  defer(t, () => demo.close());
   const registry = new SessionRegistry(
     {
       records: new SessionRecords(store),

@@ -55,7 +55,10 @@ test("A store that breaks under running work and is opened again in the same pro
   await t.test("is told by health, with what is wrong", async () => {
     const body = await health(jobsPortal, "failing");
     assert.equal(body.store, "failing");
-    assert.match(String(body.message), /^The store is not available: /);
+    assert.match(
+      String(body.message),
+      /^The store is not available: .*Let the files of this user grow; the portal/,
+    );
   });
 
   await t.test("refuses what users ask for at once and by name", async () => {
@@ -76,6 +79,7 @@ test("A store that breaks under running work and is opened again in the same pro
   });
 
   outage.end();
+  await health(jobsPortal, "ok");
 
   await t.test("fails no job and doubles no prompt", async () => {
     const log = await jobLog(jobId);

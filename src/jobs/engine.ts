@@ -156,9 +156,10 @@ export class JobEngine {
 
   /** False when the job has ended already, or never was. */
   async stopJob(id: string): Promise<boolean> {
-    const { durable } = await this.#usable();
+    const { durable, watch } = await this.#usable();
     if (!(await this.jobs.change(id, ["Running", "Paused"], "Canceled"))) return false;
     failpoint("cancel-decided");
+    watch.waiting.delete(id);
     await this.#ends.cancel(id, durable);
     return true;
   }
@@ -166,7 +167,7 @@ export class JobEngine {
   /** Stops a task that has sessions of its own; in a job it counts as failed. Resolves when it has ended. */
   async stopTask(id: string): Promise<void> {
     const { durable, watch } = await this.#usable();
-    if (!watch.waiting.has(id)) return this.#controls.stopTask(id);
+    if (!watch.waiting.delete(id)) return this.#controls.stopTask(id);
     await durable.cancel(flowOfTask(id));
     await this.#ends.endTask(id, "Canceled", "The task was given up.");
   }

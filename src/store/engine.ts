@@ -86,6 +86,7 @@ export async function openEngine(
     if (isFatal(error)) abort(shortReason(complaint ?? error));
     else if (!isStatementError(error)) onTrouble(error);
   });
+  endAtOnce(config.connection);
   return {
     config,
     close: () => db.close(),
@@ -104,6 +105,19 @@ function translateErrors(connection: PGlitePgConfig["connection"], look: (error:
     const [error] = args;
     look(error);
     return connection.listenerCount(event) > 0 && emit(event, errorForClient(error));
+  };
+}
+
+/**
+ * One client after the other has the same connection. Its own `end` tells of the end some time later, when the next
+ * client may already listen and would take it for its own.
+ */
+function endAtOnce(connection: PGlitePgConfig["connection"]): void {
+  connection.end = () => {
+    for (const name of connection.eventNames())
+      if (name !== "newListener") connection.removeAllListeners(name);
+    // The client that ends listens for it only after this call.
+    queueMicrotask(() => connection.emit("end"));
   };
 }
 

@@ -15,6 +15,7 @@ const remedies: readonly [RegExp, string][] = [
   [/read-only|EROFS/i, "Make the disk of the data folder writable again"],
   [/permission denied|EACCES|EPERM/i, "Let this user write in the data folder"],
   [/too many open files|EMFILE|ENFILE/i, "Let this user have more files open"],
+  [/file too large|EFBIG/i, "Let the files of this user grow"],
   [/input\/output error|i\/o error|EIO/i, "Look after the disk of the data folder"],
 ];
 const goesOn = "the portal then goes on by itself, and nothing that it acknowledged is lost";
