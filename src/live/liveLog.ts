@@ -13,7 +13,7 @@ import {
   type RowChange,
 } from "../store/eventLog.js";
 import { shortReason, storeUnavailable } from "../store/failure.js";
-import { interruptedEnd, OpenBlocks } from "./blocks.js";
+import { interruptedEnd, OpenBlocks, textsOf } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
 import { type Deferred, deferred, refused } from "./deferred.js";
@@ -102,17 +102,9 @@ export class LiveLog implements LogSource {
     return this.#append(response, change);
   }
 
-  /**
-   * What `written` comes to, or an error at once while the store cannot be written: for a user, who would rather know
-   * than wait. What was appended is kept all the same.
-   */
-  async orFailure<T>(written: Promise<T>): Promise<T> {
-    return this.#eventLog.orFailure(written);
-  }
-
-  /** Why nothing can be written now. */
-  get failure(): PortalError | undefined {
-    return this.#eventLog.failure;
+  /** For users, who would rather know than wait: `write` is not done while the store fails, or told to have failed. */
+  unlessFailing<T>(write: () => Promise<T>): Promise<T> {
+    return this.#eventLog.unlessFailing(write);
   }
 
   /** A change of the row alone; in order with what is appended. */
@@ -177,16 +169,7 @@ export class LiveLog implements LogSource {
 
   async #appendEnds(): Promise<void> {
     const open = this.#blocks.withoutEnd();
-    const texts = new Map(open.map(block => [block.n, ""]));
-    for (let at = (open[0]?.n ?? this.#lastN + 1) - 1; at < this.#lastN; ) {
-      const entries = await this.page(at, this.#lastN);
-      if (entries.length === 0) break;
-      for (const { n, part, block, json } of entries) {
-        const text = texts.get(block);
-        if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
-        at = n;
-      }
-    }
+    const texts = await textsOf(open, after => this.page(after, this.#lastN));
     for (const block of open) {
       if (block.endN === undefined) void this.#append(interruptedEnd(block, texts.get(block.n) ?? ""));
     }

@@ -116,13 +116,17 @@ export class PortalSession implements ICopilotSession {
 
   /** Accepts a user's request: durable when this resolves; it runs when those before it have ended. */
   async query(prompt: string): Promise<string> {
-    if (this.log.failure) throw this.log.failure;
     const requestId = randomUUID();
-    const accepted = this.#accept(prompt, { callback: "onUserRequest", requestId, prompt });
-    accepted
-      .then(() => this.#enqueue(prompt, undefined))
-      .catch(error => this.#parts.log.info({ sessionId: this.id, error: String(error) }, "a request failed"));
-    await this.log.orFailure(accepted);
+    await this.log.unlessFailing(() => {
+      const accepted = this.#accept(prompt, { callback: "onUserRequest", requestId, prompt });
+      // Also when its user was told meanwhile that the store fails: then it is stored, and runs, later.
+      accepted
+        .then(() => this.#enqueue(prompt, undefined))
+        .catch(error =>
+          this.#parts.log.info({ sessionId: this.id, error: String(error) }, "a request failed"),
+        );
+      return accepted;
+    });
     return requestId;
   }
 

@@ -92,12 +92,15 @@ export class EventLog {
     return this.#store.failure();
   }
 
-  /** What `written` comes to, or the first failure to write: for users, who would rather know than wait. */
-  orFailure<T>(written: Promise<T>): Promise<T> {
+  /** What `write` comes to, or the failure to write that is there or comes first. */
+  unlessFailing<T>(write: () => Promise<T>): Promise<T> {
+    const { failure } = this;
+    if (failure) return Promise.reject(failure);
     return new Promise((resolve, reject) => {
       this.#onFailure.add(reject);
-      const done = () => this.#onFailure.delete(reject);
-      written.then(resolve, reject).finally(done);
+      write()
+        .then(resolve, reject)
+        .finally(() => this.#onFailure.delete(reject));
     });
   }
 
