@@ -86,10 +86,7 @@ export class LiveLog implements LogSource {
     this.#wantsClosed = row.closed;
   }
 
-  /**
-   * Numbers the response at once; resolves when it is in the store, and with it the change of the row that the log
-   * belongs to. Nobody has to wait for that.
-   */
+  /** Numbers the response at once; resolves when it is in the store, and with it the change of the log's row. */
   append(response: LiveResponse, change?: RowChange): Promise<void> {
     if (this.#wantsClosed || this.#isDeleted) {
       return refused(PortalError.malformed("LogClosed", `The log of ${this.kind} ${this.id} is closed`));
