@@ -158,7 +158,14 @@ async function startFromBody(
   return { sessionId };
 }
 
+/** A user would rather know than wait. */
+function refuseWhileFailing(): void {
+  const { failure } = sessions().logs;
+  if (failure) throw failure;
+}
+
 async function stopById(id: string) {
+  refuseWhileFailing();
   await helperSessionStop(await openSession(id));
   return { result: "Closed" };
 }
@@ -272,6 +279,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       summary: "Take up the conversation of a closed session again",
       answers: { json: either(object({ sessionId: text }), notFound) },
       handler: async ({ params }) => {
+        refuseWhileFailing();
         await sessions().registry.ready;
         return { sessionId: (await sessions().registry.reopen(params.id)).id };
       },
@@ -282,6 +290,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       summary: "Delete a session, its conversation and its log for good",
       answers: { json: either(object({ result: oneOfTexts("Deleted") }), notFound) },
       handler: async ({ params }) => {
+        refuseWhileFailing();
         await sessions().registry.ready;
         await sessions().registry.delete(params.id);
         return { result: "Deleted" };

@@ -120,8 +120,9 @@ async function stopById(jobId: string) {
 }
 
 async function summariesOf(jobs: readonly JobRecord[]) {
-  const usage = await taskParts().engine.jobs.usage(jobs.map(({ id }) => id));
-  return jobs.map(job => summaryOf(job, usage.get(job.id)));
+  const { engine } = taskParts();
+  const usage = await engine.jobs.usage(jobs.map(({ id }) => id));
+  return jobs.map(job => summaryOf(job, { used: usage.get(job.id), waitingFor: engine.waitingFor(job.id) }));
 }
 
 async function deleteById(jobId: string) {
@@ -263,7 +264,10 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       handler: async ({ params }) => {
         const { engine } = taskParts();
         const job = await knownJob(params.jobId);
-        return detailsOf(job, await engine.jobs.entry(job.entryHash), await engine.works(job.id));
+        const waitingFor = engine.waitingFor(job.id);
+        return detailsOf(job, await engine.jobs.entry(job.entryHash), await engine.works(job.id), {
+          waitingFor,
+        });
       },
     }),
     defineRoute({

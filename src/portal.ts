@@ -133,8 +133,8 @@ export function createPortal(parts: PortalOptions): Portal {
   );
 
   const engine = new JobEngine(
-    { store, logs, sessions: portalTaskSessions(sessions), log, maxTasks: config.maxTasks },
-    sessions.ready,
+    { store, logs, sessions: portalTaskSessions(sessions, store), log, maxTasks: config.maxTasks },
+    sessions.recovered,
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
@@ -158,7 +158,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...portalRoutes({
       permissions,
       stop: () => void shutdown.stop(0, true),
-      health: () => healthOf(store.state(), runtimes.state()),
+      health: () => healthOf({ store, jobs: engine, runtime: runtimes.state() }),
     }),
     ...modelRoutes(models),
     ...sessionRoutes(logs),

@@ -315,6 +315,9 @@ async function startTroubled(
     ready: store.ready,
     pool: store.pool,
     state: () => store.state(),
+    failure: () => store.failure(),
+    patiently: work => store.patiently(work),
+    onReopened: callback => store.onReopened(callback),
     beforeClose: work => store.beforeClose(work),
     close: () => store.close(),
   });

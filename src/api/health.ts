@@ -1,14 +1,30 @@
 import type { RuntimeState } from "../backends/runtime.js";
-import type { StoreState } from "../store/store.js";
+import type { PortalError } from "../portalError.js";
+import type { Store, StoreState } from "../store/store.js";
 
 export interface Health {
   status: "ok" | "starting" | "failing";
   store: StoreState;
   runtime: RuntimeState;
+  /** What is wrong, and what to do about it. */
+  message?: string;
 }
 
-/** The portal is as well as what it stands on. */
-export function healthOf(store: StoreState, runtime: RuntimeState): Health {
-  const status = store === "ready" ? "ok" : store === "opening" ? "starting" : "failing";
-  return { status, store, runtime };
+export interface HealthParts {
+  store: Pick<Store, "state" | "failure">;
+  /** What runs jobs. */
+  jobs: { failure(): PortalError | undefined };
+  runtime: RuntimeState;
+}
+
+/** The portal is as well as what it stands on: a store that can be read but not written is not well. */
+export function healthOf({ store, jobs, runtime }: HealthParts): Health {
+  const failure = store.failure() ?? jobs.failure();
+  if (failure) {
+    const state = store.failure() ? "failing" : store.state();
+    return { status: "failing", store: state, runtime, message: failure.message };
+  }
+  const state = store.state();
+  const status = state === "ready" ? "ok" : state === "opening" ? "starting" : "failing";
+  return { status, store: state, runtime };
 }

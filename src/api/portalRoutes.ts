@@ -48,6 +48,7 @@ export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions)
           status: oneOfTexts("ok", "starting", "failing"),
           store: oneOfTexts("opening", "ready", "failing", "closed"),
           runtime: oneOfTexts("none", "running"),
+          "message?": text,
           version: text,
           uptimeSeconds: number,
         }),

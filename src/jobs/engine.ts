@@ -1,13 +1,19 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { failpoint } from "../base/failpoint.js";
 import type { Entry } from "../jobsDef.js";
 import type { Log } from "../log.js";
+import { PortalError } from "../portalError.js";
 import { type DurableJobs, openDurableJobs } from "../store/durableJobs.js";
-import { TaskRecords } from "../tasks/taskRecords.js";
+import { shortReason } from "../store/failure.js";
+import { TaskRecords, taskRow } from "../tasks/taskRecords.js";
 import { EngineControls } from "./engineControls.js";
 import { engineFlows } from "./engineFlows.js";
 import type { EngineParts, ResponseListener } from "./engineParts.js";
-import { type JobRecord, JobRecords } from "./jobRecords.js";
-import { hasEnded, type WorkRun, workRunsIn } from "./jobWorks.js";
+import { EngineWatch } from "./engineWatch.js";
+import { flowOfTask, JobEnds } from "./jobEnds.js";
+import { type JobRecord, JobRecords, jobRow } from "./jobRecords.js";
+import { type WorkRun, workRunsIn } from "./jobWorks.js";
 import { LoadedJobs } from "./loadedJobs.js";
 import { Slots } from "./slots.js";
 
@@ -34,6 +40,20 @@ export interface NewTaskAlone {
 /** Enough to keep two cores busy with agents; each has a session on the runtime. */
 const defaultMaxTasks = 8;
 
+/** Opening is tried again after this time, then after twice as long, up to the longest. */
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+/** How often the engine looks whether what should run does run. */
+const lookIntervalMs = 60_000;
+/** After the store was away: longer than DBOS takes to ask again. */
+const lookAgainMs = 15_000;
+
+/** What is open when the engine is. */
+interface OpenEngine {
+  durable: DurableJobs;
+  watch: EngineWatch;
+}
+
 /** Runs jobs and tasks, whatever dies in between. */
 export class JobEngine {
   readonly jobs: JobRecords;
@@ -43,79 +63,126 @@ export class JobEngine {
   readonly #log: Log;
   readonly #controls = new EngineControls();
   readonly #listeners = new Map<string, ResponseListener>();
+  /** For flows and ends, which wait while the store is not available; requests of users do not. */
+  readonly #patient: { jobs: JobRecords; tasks: TaskRecords };
   readonly #loaded: LoadedJobs;
-  /** Rejects when the store cannot be opened. */
-  readonly ready: Promise<void>;
-  #durable: DurableJobs | undefined;
-  #isClosing = false;
+  readonly #ends: JobEnds;
+  readonly #closing = new AbortController();
+  #opening: Promise<OpenEngine>;
+  #open: OpenEngine | undefined;
+  #failure: PortalError | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
 
   /** `after` is what has to be there before anything goes on, above all the sessions of earlier lives. */
   constructor(parts: EngineParts, after: Promise<unknown>) {
+    const { store, logs, sessions } = parts;
     this.#parts = parts;
     this.#log = parts.log;
-    this.jobs = new JobRecords(parts.store);
-    this.tasks = new TaskRecords(parts.store);
+    this.jobs = new JobRecords(store);
+    this.tasks = new TaskRecords(store);
+    const patient: Pick<typeof store, "query"> = {
+      query: (text, values) => store.patiently(() => store.query(text, values)),
+    };
+    this.#patient = { jobs: new JobRecords(patient), tasks: new TaskRecords(patient) };
     this.slots = new Slots(parts.maxTasks ?? defaultMaxTasks);
-    this.#loaded = new LoadedJobs(this.jobs, parts.logs, this.#listeners);
-    this.ready = after.then(() => this.#open());
-    this.ready.catch(error => this.#log.error({ err: error }, "jobs cannot run"));
+    this.#loaded = new LoadedJobs(parts, this.#patient.jobs, this.#listeners);
+    this.#ends = new JobEnds({
+      sessions,
+      logs,
+      ...this.#patient,
+      loaded: this.#loaded,
+      controls: this.#controls,
+      listeners: this.#listeners,
+    });
+    this.#opening = after.then(() => this.#launch());
+    void this.#openAtLast();
+    store.onReopened(brokenMs => void this.#afterReopening(brokenMs));
+  }
+
+  /** Rejects, by name, when jobs cannot run at this moment. */
+  get ready(): Promise<void> {
+    const { store } = this.#parts;
+    const failure = store.state() === "failing" ? store.failure() : undefined;
+    return failure ? Promise.reject(failure) : this.#opening.then(() => undefined);
+  }
+
+  /** Why jobs cannot run at this moment; undefined while they can, or are about to. */
+  failure(): PortalError | undefined {
+    return this.#failure;
   }
 
   /** Resolves when the job is in the store and will run to its end. */
   async startJob({ entry, jobName, userInput, workingDirectory, listener }: NewJob): Promise<string> {
-    const durable = await this.#running();
+    const { durable } = await this.#usable();
     const id = randomUUID();
     const others = (await this.jobs.withStatus("Running")).filter(
       job => job.workingDirectory === workingDirectory,
     );
     if (listener) this.#listeners.set(id, listener);
     const entryHash = await this.jobs.saveEntry(entry);
-    await this.jobs.insert({ id, name: jobName, entryHash, userInput, workingDirectory });
-    await this.#parts.logs.openOrCreate("job", id);
+    failpoint("entry-saved");
+    const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory });
+    await this.#parts.logs.openOrCreate("job", id, row);
+    failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
     await durable.submit("job", id, { jobId: id });
+    failpoint("job-submitted");
     return id;
   }
 
   /** Resolves when the task is in the store and will run to its end. */
   async startTask(task: NewTaskAlone): Promise<string> {
-    const durable = await this.#running();
+    const { durable } = await this.#usable();
     const id = randomUUID();
     if (task.listener) this.#listeners.set(id, task.listener);
-    await this.tasks.insert({
+    const entryHash = await this.jobs.saveEntry(task.entry);
+    const row = taskRow({
       id,
       name: task.taskName,
-      entryHash: await this.jobs.saveEntry(task.entry),
+      entryHash,
       userInput: task.userInput,
       workingDirectory: task.workingDirectory,
       borrowedSessionId: task.borrowed?.sessionId ?? null,
       modelIdOverride: task.borrowed?.modelId ?? task.modelIdOverride ?? null,
       ignoreAvailability: task.ignoreAvailability,
     });
-    await this.#parts.logs.openOrCreate("task", id);
+    await this.#parts.logs.openOrCreate("task", id, row);
+    failpoint("task-inserted");
     this.#controls.task(id, undefined);
     await durable.submit("alone", flowOfTask(id), { taskId: id });
+    failpoint("task-submitted");
     return id;
   }
 
   /** False when the job has ended already, or never was. */
   async stopJob(id: string): Promise<boolean> {
-    await this.#running();
+    const { durable, watch } = await this.#usable();
     if (!(await this.jobs.change(id, ["Running", "Paused"], "Canceled"))) return false;
-    await this.#endCanceled(id);
+    failpoint("cancel-decided");
+    watch.waiting.delete(id);
+    await this.#ends.cancel(id, durable);
     return true;
   }
 
   /** Stops a task that has sessions of its own; in a job it counts as failed. Resolves when it has ended. */
-  stopTask(id: string): Promise<void> {
-    return this.#controls.stopTask(id);
+  async stopTask(id: string): Promise<void> {
+    const { durable, watch } = await this.#usable();
+    if (!watch.waiting.delete(id)) return this.#controls.stopTask(id);
+    await durable.cancel(flowOfTask(id));
+    await this.#ends.endTask(id, "Canceled", "The task was given up.");
   }
 
   /** Undefined when no such task is running. */
   async taskState(id: string): Promise<"borrowing" | "managed" | undefined> {
-    await this.#running();
+    const { watch } = await this.#usable();
+    if (watch.waiting.has(id)) return "managed";
     if (!this.#controls.hasTask(id)) return undefined;
     return (await this.tasks.find(id))?.borrowedSessionId == null ? "managed" : "borrowing";
+  }
+
+  /** What a job waits for that this portal cannot do. */
+  waitingFor(jobId: string): string | undefined {
+    return this.#open?.watch.waiting.get(jobId);
   }
 
   /** The runs of the job's tasks so far. */
@@ -126,142 +193,142 @@ export class JobEngine {
 
   /** Goes on with a job that waits since the server was stopped. False when it does not wait. */
   async continueJob(id: string): Promise<boolean> {
-    const durable = await this.#running();
+    const { durable } = await this.#usable();
     if (!(await this.jobs.change(id, ["Paused"], "Running"))) return false;
+    failpoint("continue-decided");
     const { diary } = await this.#loaded.get(id);
-    await diary.add({ callback: "jobContinued" });
+    await diary.setPaused(false);
+    failpoint("continue-written");
     await durable.resume(id);
+    failpoint("flow-resumed");
     return true;
   }
 
   /** Forgets a job that does not run, and everything below it. */
   async deleteJob(id: string): Promise<void> {
-    const durable = await this.#running();
-    for (const { taskId } of await this.works(id)) {
-      for (const sessionId of await this.#sessionsOf(taskId)) await this.#parts.sessions.delete(sessionId);
-      await this.#parts.logs.delete("task", taskId);
-    }
-    await durable.delete(id);
-    await this.jobs.delete(id);
-    this.#loaded.forget(id);
-    await this.#parts.logs.delete("job", id);
+    const { durable } = await this.#usable();
+    await this.jobs.markDeleting(id);
+    failpoint("job-deletion-decided");
+    await this.#ends.delete(id, durable);
   }
 
   /** Leaves everything as it is. With `pause` jobs wait to be continued, else the next start goes on with them. */
   async close({ pause }: { pause: boolean }): Promise<void> {
-    if (this.#isClosing) return;
-    this.#isClosing = true;
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    clearTimeout(this.#lookTimer);
     this.#controls.interruptAll();
-    await this.ready.catch(() => {});
-    const durable = this.#durable;
-    if (!durable) return;
-    if (pause) await this.#pauseAll(durable);
-    await durable.close();
+    const open = await this.#opening.catch(() => undefined);
+    if (!open) return;
+    if (pause) await this.#pauseAll(open.durable);
+    await open.durable.close();
   }
 
-  async #open(): Promise<void> {
+  /** Tries until the engine is open: nobody else would. */
+  async #openAtLast(): Promise<void> {
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+      try {
+        this.#open = await this.#opening;
+        if (this.#failure) this.#log.info("jobs run again");
+        this.#failure = undefined;
+        return this.#lookAfter(lookIntervalMs);
+      } catch (error) {
+        this.#log.error({ reason: shortReason(error), retryMs }, "jobs cannot run; it is tried again");
+        await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+        if (this.#closing.signal.aborted) return;
+        this.#opening = this.#launch();
+      }
+    }
+  }
+
+  async #launch(): Promise<OpenEngine> {
     const { sessions, logs, store, log } = this.#parts;
     const flows = engineFlows({
+      store,
       sessions,
       logs,
-      jobs: this.jobs,
-      tasks: this.tasks,
+      ...this.#patient,
       loaded: this.#loaded,
       controls: this.#controls,
       slots: this.slots,
       listeners: this.#listeners,
     });
-    const durable = await openDurableJobs({ pool: await store.pool, flows, log });
-    this.#durable = durable;
-    await this.#settle(durable);
-  }
-
-  /** Mends what a death between two writes has left. */
-  async #settle(durable: DurableJobs): Promise<void> {
-    await durable.cancel(...(await this.jobs.withStatus("Paused")).map(({ id }) => id));
-    for (const { id } of await this.jobs.halfCanceled()) await this.#endCanceled(id);
-    for (const { id } of await this.jobs.withStatus("Running")) {
-      const status = await durable.status(id);
-      if (status === undefined) await durable.submit("job", id, { jobId: id });
-      else if (status === "cancelled") await durable.resume(id);
-      else if (status !== "running") await this.#endFailed(id);
+    try {
+      const durable = await openDurableJobs({ pool: await store.pool, flows, log });
+      const watch = new EngineWatch({
+        durable,
+        ...this.#patient,
+        loaded: this.#loaded,
+        ends: this.#ends,
+        log,
+      });
+      await store.patiently(() => watch.settle());
+      return { durable, watch };
+    } catch (error) {
+      const failure =
+        error instanceof PortalError
+          ? error
+          : PortalError.unavailable(
+              "JobsUnavailable",
+              `Jobs cannot run now: ${shortReason(error)}. It is tried again by itself; those that were started are kept.`,
+              error,
+            );
+      this.#failure = failure;
+      throw failure;
     }
-    for (const { id } of await this.tasks.running()) {
-      if ((await durable.status(flowOfTask(id))) === undefined) {
-        await durable.submit("alone", flowOfTask(id), { taskId: id });
-      }
+  }
+
+  /** For requests of users: they wait for a first start, but not for a store that cannot be written. */
+  async #usable(): Promise<OpenEngine> {
+    const failure = this.#parts.store.failure();
+    if (failure) throw failure;
+    return this.#opening;
+  }
+
+  #lookAfter(delayMs: number): void {
+    clearTimeout(this.#lookTimer);
+    if (this.#closing.signal.aborted) return;
+    this.#lookTimer = setTimeout(() => void this.#look(), delayMs);
+    this.#lookTimer.unref();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (!this.#parts.store.failure()) await this.#open?.watch.look();
+    } catch (error) {
+      this.#log.warn({ reason: shortReason(error) }, "cannot look after the jobs now");
     }
+    this.#lookAfter(lookIntervalMs);
   }
 
-  async #running(): Promise<DurableJobs> {
-    await this.ready;
-    if (!this.#durable) throw new Error("The job engine is not open");
-    return this.#durable;
-  }
-
-  async #endCanceled(id: string): Promise<void> {
-    await this.#durable?.cancel(id);
-    this.#controls.interruptJob(id, "canceled");
-    const { diary } = await this.#loaded.get(id);
-    for (const run of await this.works(id)) {
-      if (hasEnded(run)) continue;
-      await this.#endSessionsOf(run.taskId);
-      this.#controls.forgetTask(run.taskId);
+  /** DBOS asks again by itself; what it gave up is found by looking twice. */
+  async #afterReopening(brokenMs: number): Promise<void> {
+    const { watch } = this.#open ?? {};
+    if (!watch) return;
+    try {
+      await watch.tellReopened(brokenMs);
+      await watch.look();
+    } catch (error) {
+      this.#log.warn({ reason: shortReason(error) }, "cannot look after the jobs now");
     }
-    await diary.write({ callback: "jobCanceled" });
-    await diary.close();
-    await this.jobs.end(id, "Canceled");
-    this.#loaded.forget(id);
-    this.#controls.forgetJob(id);
-    this.#listeners.delete(id);
-  }
-
-  /** Its flow ended in an error that it could not even write down, for example because the store was full. */
-  async #endFailed(id: string): Promise<void> {
-    const { diary, record } = await this.#loaded.get(id);
-    await this.jobs.end(id, "Failed");
-    await diary.write({
-      jobError: record.error ?? "The job ended in an error; the log of the server has it.",
-    });
-    await diary.write({ callback: "jobFailed" });
-    await diary.close();
-  }
-
-  /** They may be those of an earlier life of the server, which no running task knows. */
-  async #endSessionsOf(taskId: string): Promise<void> {
-    for (const sessionId of await this.#sessionsOf(taskId)) await this.#parts.sessions.close(sessionId);
-    const log = await this.#parts.logs.open("task", taskId);
-    if (log && !log.closed) await log.close();
-  }
-
-  async #sessionsOf(taskId: string): Promise<string[]> {
-    const log = await this.#parts.logs.open("task", taskId);
-    const ids = new Set<string>();
-    for await (const response of log?.responses() ?? []) {
-      if ("callback" in response && response.callback === "taskSessionStarted")
-        ids.add(String(response.sessionId));
-    }
-    return [...ids];
-  }
-
-  /** A task by itself has nobody who would continue it. */
-  async #endTask(taskId: string, durable: DurableJobs): Promise<void> {
-    await durable.cancel(flowOfTask(taskId));
-    await this.tasks.end(taskId, "Canceled");
-    const log = await this.#parts.logs.open("task", taskId);
-    if (!log || log.closed) return;
-    void log.append({ taskError: "The server was stopped before the task had ended." });
-    void log.append({ callback: "taskFailed" });
-    await log.close();
+    this.#lookAfter(lookAgainMs);
   }
 
   /** The status comes first: what is left undone when the time is up, the next start does. */
   async #pauseAll(durable: DurableJobs): Promise<void> {
     const ids = await this.jobs.pauseAll();
+    failpoint("jobs-paused");
     await durable.cancel(...ids);
-    for (const { id } of await this.tasks.running()) await this.#endTask(id, durable);
-    const paused = ids.map(async id => (await this.#loaded.get(id)).diary.add({ callback: "jobPaused" }));
-    await Promise.all(paused);
+    failpoint("paused-flows-cancelled");
+    for (const { id } of await this.tasks.running()) {
+      await durable.cancel(flowOfTask(id));
+      failpoint("paused-task-flow-cancelled");
+      // A task by itself has nobody who would continue it.
+      await this.#ends.endTask(id, "Canceled", "The server was stopped before the task had ended.");
+      failpoint("paused-task-ended");
+    }
+    await Promise.all(ids.map(async id => (await this.#loaded.get(id)).diary.setPaused(true)));
+    failpoint("pause-written");
   }
 
   async #noteSharedDirectory(id: string, jobName: string, other: JobRecord): Promise<void> {
@@ -274,5 +341,3 @@ export class JobEngine {
     await (await this.#loaded.get(other.id)).diary.add(notice(jobName));
   }
 }
-
-const flowOfTask = (taskId: string) => `t:${taskId}`;

@@ -1,3 +1,4 @@
+import { failpoint } from "../base/failpoint.js";
 import type { TaskWork } from "../jobsDef.js";
 import { type Flow, type Flows, isFlowError, type RunningFlow } from "../store/durableJobs.js";
 import { errorToDetailedString } from "../tasks/errorText.js";
@@ -13,7 +14,8 @@ import type { JobRecords } from "./jobRecords.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 import type { Slots } from "./slots.js";
 
-export interface FlowParts extends Pick<EngineParts, "sessions" | "logs"> {
+export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "logs"> {
+  /** These wait while the store is not available. */
   jobs: JobRecords;
   tasks: TaskRecords;
   loaded: LoadedJobs;
@@ -47,6 +49,7 @@ export function engineFlows(parts: FlowParts): Flows {
       if (next.kind === "task") {
         const task = await flow.start<Outcome>("task", `${jobId}/t:${next.path}`, input(next.path));
         ended.set(next.path, { outcome: await task.result(), lastTasks: [next.work.taskId] });
+        failpoint("work-ended");
       } else {
         const branches: RunningFlow<Ended>[] = [];
         for (const branch of next.branches) {
@@ -76,13 +79,17 @@ export function engineFlows(parts: FlowParts): Flows {
     const { diary } = await loaded.get(jobId);
     const status = outcome === "succeeded" ? "Succeeded" : "Failed";
     await jobs.change(jobId, ["Running"], status);
+    failpoint("job-status-changed");
     const record = await jobs.find(jobId);
     // It may have been stopped at the very end.
     if (record?.status !== status) return;
     await jobs.end(jobId, status);
+    failpoint("job-ended");
     if (outcome === "crashed") await diary.write({ jobError: record.error ?? "" });
     await diary.write({ callback: outcome === "succeeded" ? "jobSucceeded" : "jobFailed" });
+    failpoint("job-end-written");
     await diary.close();
+    failpoint("job-diary-closed");
     loaded.forget(jobId);
     controls.forgetJob(jobId);
     listeners.delete(jobId);
@@ -98,6 +105,7 @@ export function engineFlows(parts: FlowParts): Flows {
     const end = await executeTask(flow, order, parts).finally(() => controls.forgetTask(order.run.taskId));
     if (!("kind" in end) && end.crashError !== undefined) {
       await jobs.setError(jobId, end.crashError);
+      failpoint("job-error-set");
       controls.interruptJob(jobId, "stopped");
     }
     // A task that was stopped has failed, unless it was stopped because another one crashed.

@@ -1,3 +1,4 @@
+import type { OwnerRow } from "../live/logTable.js";
 import type { LiveResponse, LogKind } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import type { Store } from "../store/store.js";
@@ -7,9 +8,11 @@ import type { TaskSessions } from "../tasks/taskSessions.js";
 export interface EngineParts {
   store: Store;
   logs: {
-    openOrCreate(kind: LogKind, id: string): Promise<DiaryLog>;
+    openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<DiaryLog>;
     open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
     delete(kind: LogKind, id: string): Promise<void>;
+    /** The ids that begin like this. */
+    idsBelow(kind: LogKind, prefix: string): Promise<string[]>;
   };
   sessions: TaskSessions;
   log: Log;

@@ -17,7 +17,14 @@ const summaryFields = {
   workingDirectory: text,
   userInput: text,
   "usage?": usage,
+  "waitingFor?": text,
 };
+
+export interface SummaryExtras {
+  used?: JobUsage | undefined;
+  /** What it needs to go on and this portal does not have. */
+  waitingFor?: string | undefined;
+}
 
 export const jobSummary = object(summaryFields);
 export const jobDetails = object({
@@ -36,7 +43,7 @@ export const jobDetails = object({
   ),
 });
 
-export function summaryOf(job: JobRecord, used?: JobUsage) {
+export function summaryOf(job: JobRecord, { used, waitingFor }: SummaryExtras = {}) {
   return {
     jobId: job.id,
     jobName: job.name,
@@ -46,11 +53,17 @@ export function summaryOf(job: JobRecord, used?: JobUsage) {
     workingDirectory: job.workingDirectory,
     userInput: job.userInput,
     ...(used && { usage: used }),
+    ...(waitingFor !== undefined && { waitingFor }),
   };
 }
 
 /** The job as it was started, with each task's largest number of attempts and its newest run. */
-export function detailsOf(job: JobRecord, entry: Entry, runs: readonly WorkRun[]) {
+export function detailsOf(
+  job: JobRecord,
+  entry: Entry,
+  runs: readonly WorkRun[],
+  extras: SummaryExtras = {},
+) {
   const definition = entry.jobs[job.name];
   const newest = new Map(runs.map(run => [run.workIdInJob, run]));
   const tasks = refsOf(definition?.work).map(({ workIdInJob, taskId: taskName }) => {
@@ -61,7 +74,7 @@ export function detailsOf(job: JobRecord, entry: Entry, runs: readonly WorkRun[]
     return { workIdInJob, taskName, attempts, taskId: run.taskId, status: statusIn(job, run.status) };
   });
   return {
-    ...summaryOf(job),
+    ...summaryOf(job, extras),
     ...(job.error !== null && { error: job.error }),
     job: definition ?? {},
     chart: definition ? generateChartNodes(definition.work) : { nodes: [] },

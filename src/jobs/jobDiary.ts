@@ -7,35 +7,45 @@ import { type DiaryLog, withTime } from "../tasks/taskDiary.js";
  */
 export class JobDiary {
   readonly #log: DiaryLog;
-  readonly #known: Set<string>;
+  readonly #known = new Set<string>();
+  #isPaused = false;
   readonly #listener: ((response: LiveResponse) => void) | undefined;
 
-  private constructor(log: DiaryLog, known: Set<string>, listener?: (response: LiveResponse) => void) {
+  private constructor(log: DiaryLog, listener?: (response: LiveResponse) => void) {
     this.#log = log;
-    this.#known = known;
     this.#listener = listener;
   }
 
   static async open(log: DiaryLog, listener?: (response: LiveResponse) => void): Promise<JobDiary> {
-    const known = new Set<string>();
-    for await (const response of log.responses()) known.add(keyOf(response));
-    return new JobDiary(log, known, listener);
+    const diary = new JobDiary(log, listener);
+    for await (const response of log.responses()) diary.#learn(response);
+    return diary;
+  }
+
+  /** Says that the job waits to be continued, or goes on, unless that was the last word. */
+  async setPaused(isPaused: boolean): Promise<void> {
+    if (isPaused !== this.#isPaused) await this.add({ callback: isPaused ? "jobPaused" : "jobContinued" });
   }
 
   /** Resolves when it is in the store. */
   async write(response: LiveResponse): Promise<void> {
-    const key = keyOf(response);
-    if (this.#known.has(key)) return;
-    this.#known.add(key);
-    await this.add(response);
+    if (!this.#known.has(keyOf(response))) await this.add(response);
   }
 
   /** For what may be said more than once. */
   async add(response: LiveResponse): Promise<void> {
     if (this.#log.closed) return;
+    this.#learn(response);
     const timed = withTime(response);
     await this.#log.append(timed);
     this.#listener?.(timed);
+  }
+
+  #learn(response: LiveResponse): void {
+    this.#known.add(keyOf(response));
+    if (!("callback" in response)) return;
+    if (response.callback === "jobPaused") this.#isPaused = true;
+    if (response.callback === "jobContinued") this.#isPaused = false;
   }
 
   async close(): Promise<void> {
@@ -44,5 +54,5 @@ export class JobDiary {
 }
 
 function keyOf(response: LiveResponse): string {
-  return "callback" in response ? `${response.callback} ${response.taskId ?? ""}` : "error";
+  return "callback" in response ? `${response.callback} ${response.taskId ?? response.title ?? ""}` : "error";
 }

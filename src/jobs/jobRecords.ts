@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../jobsDef.js";
+import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
 
 export type JobStatus = "Running" | "Paused" | "Succeeded" | "Failed" | "Canceled";
@@ -35,11 +36,24 @@ const usageSums = usageNames
 const columns = `id, name, entry_hash as "entryHash", user_input as "userInput",
   working_directory as "workingDirectory", status, error, created_at as "createdAt", ended_at as "endedAt"`;
 
+/** A new job, to be stored together with its log. */
+export function jobRow(
+  job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory">,
+): OwnerRow {
+  return {
+    id: job.id,
+    name: job.name,
+    entry_hash: job.entryHash,
+    user_input: job.userInput,
+    working_directory: job.workingDirectory,
+  };
+}
+
 /** The jobs and the entries that they were started with: a job keeps its own copy. */
 export class JobRecords {
-  readonly #store: Store;
+  readonly #store: Pick<Store, "query">;
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, "query">) {
     this.#store = store;
   }
 
@@ -62,23 +76,17 @@ export class JobRecords {
     return JSON.parse(row.entry) as Entry;
   }
 
-  async insert(
-    job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory">,
-  ): Promise<void> {
-    await this.#store.query(
-      "insert into jobs (id, name, entry_hash, user_input, working_directory) values ($1, $2, $3, $4, $5)",
-      [job.id, job.name, job.entryHash, job.userInput, job.workingDirectory],
-    );
-  }
-
   async find(id: string): Promise<JobRecord | undefined> {
-    const [row] = await this.#store.query<JobRecord>(`select ${columns} from jobs where id = $1`, [id]);
+    const [row] = await this.#store.query<JobRecord>(
+      `select ${columns} from jobs where id = $1 and not deleting`,
+      [id],
+    );
     return row;
   }
 
   withStatus(...status: JobStatus[]): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
-      `select ${columns} from jobs where status = any($1) order by created_at, id`,
+      `select ${columns} from jobs where status = any($1) and not deleting order by created_at, id`,
       [status],
     );
   }
@@ -86,7 +94,7 @@ export class JobRecords {
   /** Stopped by the user, but the server died before everything below was ended. */
   halfCanceled(): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
-      `select ${columns} from jobs where status = 'Canceled' and ended_at is null`,
+      `select ${columns} from jobs where status = 'Canceled' and ended_at is null and not deleting`,
     );
   }
 
@@ -94,7 +102,8 @@ export class JobRecords {
   recent(): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
       `select ${columns} from jobs
-       where status in ('Running', 'Paused') or ended_at > now() - interval '1 hour' order by created_at, id`,
+       where (status in ('Running', 'Paused') or ended_at > now() - interval '1 hour') and not deleting
+       order by created_at, id`,
     );
   }
 
@@ -103,6 +112,7 @@ export class JobRecords {
       `select ${columns} from jobs
        where ($2::text is null or (created_at, id) < (select created_at, id from jobs where id = $2))
          and ($3::text is null or strpos(lower(concat_ws(' ', name, working_directory, user_input)), lower($3)) > 0)
+         and not deleting
        order by created_at desc, id desc limit $1`,
       [limit, before ?? null, search || null],
     );
@@ -116,6 +126,16 @@ export class JobRecords {
       [ids],
     );
     return new Map(rows.map(({ id, ...usage }) => [id, usage]));
+  }
+
+  /** From now on nobody sees it; it is deleted to its end, if need be by the next start. */
+  async markDeleting(id: string): Promise<void> {
+    await this.#store.query("update jobs set deleting = true where id = $1", [id]);
+  }
+
+  async halfDeleted(): Promise<string[]> {
+    const rows = await this.#store.query<{ id: string }>("select id from jobs where deleting");
+    return rows.map(({ id }) => id);
   }
 
   async delete(id: string): Promise<void> {

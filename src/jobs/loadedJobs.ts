@@ -13,16 +13,18 @@ export interface LoadedJob {
 
 /** The jobs that this process works on. */
 export class LoadedJobs {
+  readonly #store: EngineParts["store"];
   readonly #records: JobRecords;
   readonly #logs: EngineParts["logs"];
   readonly #listeners: ReadonlyMap<string, ResponseListener>;
   readonly #loaded = new Map<string, Promise<LoadedJob>>();
 
   constructor(
+    { store, logs }: Pick<EngineParts, "store" | "logs">,
     records: JobRecords,
-    logs: EngineParts["logs"],
     listeners: ReadonlyMap<string, ResponseListener>,
   ) {
+    this.#store = store;
     this.#records = records;
     this.#logs = logs;
     this.#listeners = listeners;
@@ -31,7 +33,7 @@ export class LoadedJobs {
   get(jobId: string): Promise<LoadedJob> {
     const known = this.#loaded.get(jobId);
     if (known) return known;
-    const loading = this.#load(jobId);
+    const loading = this.#store.patiently(() => this.#load(jobId));
     this.#loaded.set(jobId, loading);
     loading.catch(() => this.#loaded.delete(jobId));
     return loading;

@@ -114,6 +114,25 @@ export class OpenBlocks {
   }
 }
 
+/** What has arrived of these blocks, by the numbers of their Starts; `page` gives the entries above a number. */
+export async function textsOf(
+  blocks: readonly Block[],
+  page: (after: number) => Promise<readonly Entry[]>,
+): Promise<Map<number, string>> {
+  const texts = new Map(blocks.map(block => [block.n, ""]));
+  const [first] = blocks;
+  if (!first) return texts;
+  for (let at = first.n - 1; ; ) {
+    const entries = await page(at);
+    for (const { n, part, block, json } of entries) {
+      const text = texts.get(block);
+      if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
+      at = n;
+    }
+    if (entries.length === 0) return texts;
+  }
+}
+
 /** How a block ends that nobody will go on with: with the text that had arrived. */
 export function interruptedEnd(block: Block, text: string): LiveResponse {
   const id = { [blockIdNames[block.type]]: block.id };

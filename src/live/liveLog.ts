@@ -1,3 +1,4 @@
+import { failpoint } from "../base/failpoint.js";
 import type { LiveResponse, LogKind } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
@@ -9,9 +10,10 @@ import {
   type LogSource,
   maxBatchChars,
   maxCursorsPerBatch,
+  type RowChange,
 } from "../store/eventLog.js";
 import { shortReason, storeUnavailable } from "../store/failure.js";
-import { interruptedEnd, OpenBlocks } from "./blocks.js";
+import { interruptedEnd, OpenBlocks, textsOf } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
 import { type Deferred, deferred, refused } from "./deferred.js";
@@ -54,6 +56,8 @@ export class LiveLog implements LogSource {
   #visibleN: number;
   #pending: Entry[] = [];
   #pendingDone: Deferred | undefined;
+  /** Of the row that the log belongs to, with what is pending. */
+  #pendingChange: RowChange | undefined;
   /** The batch that is being written. */
   #writing: Promise<void> | undefined;
   /** What the store knows about the log besides its entries. */
@@ -82,8 +86,8 @@ export class LiveLog implements LogSource {
     this.#wantsClosed = row.closed;
   }
 
-  /** Numbers the response at once; resolves when it is in the store. Nobody has to wait for that. */
-  append(response: LiveResponse): Promise<void> {
+  /** Numbers the response at once; resolves when it is in the store, and with it the change of the log's row. */
+  append(response: LiveResponse, change?: RowChange): Promise<void> {
     if (this.#wantsClosed || this.#isDeleted) {
       return refused(PortalError.malformed("LogClosed", `The log of ${this.kind} ${this.id} is closed`));
     }
@@ -92,16 +96,32 @@ export class LiveLog implements LogSource {
       this.#hasRefused = true;
       return refused(storeUnavailable("too much is waiting to be written"));
     }
-    return this.#append(response);
+    return this.#append(response, change);
   }
 
-  #append(response: LiveResponse): Promise<void> {
+  /** For users, who would rather know than wait: `write` is not done while the store fails, or told to have failed. */
+  unlessFailing<T>(write: () => Promise<T>): Promise<T> {
+    return this.#eventLog.unlessFailing(write);
+  }
+
+  /** A change of the row alone; in order with what is appended. */
+  change(change: RowChange): Promise<void> {
+    this.#addChange(change);
+    return this.#save();
+  }
+
+  #addChange(change: RowChange | undefined): void {
+    if (change) this.#pendingChange = { ...change, set: { ...this.#pendingChange?.set, ...change.set } };
+  }
+
+  #append(response: LiveResponse, change?: RowChange): Promise<void> {
     let entry: Entry;
     try {
       entry = this.#blocks.entry(this.#lastN + 1, response);
     } catch (error) {
       return refused(error instanceof Error ? error : new Error(String(error)));
     }
+    this.#addChange(change);
     this.#lastN = entry.n;
     this.#tail.push(entry);
     this.#pending.push(entry);
@@ -118,20 +138,23 @@ export class LiveLog implements LogSource {
   }
 
   /** Resolves when the store knows; readers get what is there, then that the log is closed. */
-  async close(): Promise<void> {
+  async close(change?: RowChange): Promise<void> {
     if (this.#isDeleted) return;
     await this.endOpenBlocks();
     this.#wantsClosed = true;
+    this.#addChange(change);
     await this.#save();
   }
 
   /** Goes on with a closed log: readers that were told of the end go on where they were. */
-  async reopen(): Promise<void> {
+  async reopen(change?: RowChange): Promise<void> {
     if (this.#isDeleted || this.#isForgotten) throw new Error("Open the log again before it is reopened");
     this.#wasUsed = true;
     this.#cursors.forgetTold();
     await this.#table.forgetTold(this.#rowId);
+    failpoint("readers-told-forgotten");
     this.#wantsClosed = false;
+    this.#addChange(change);
     await this.#save();
   }
 
@@ -143,16 +166,7 @@ export class LiveLog implements LogSource {
 
   async #appendEnds(): Promise<void> {
     const open = this.#blocks.withoutEnd();
-    const texts = new Map(open.map(block => [block.n, ""]));
-    for (let at = (open[0]?.n ?? this.#lastN + 1) - 1; at < this.#lastN; ) {
-      const entries = await this.page(at, this.#lastN);
-      if (entries.length === 0) break;
-      for (const { n, part, block, json } of entries) {
-        const text = texts.get(block);
-        if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
-        at = n;
-      }
-    }
+    const texts = await textsOf(open, after => this.page(after, this.#lastN));
     for (const block of open) {
       if (block.endN === undefined) void this.#append(interruptedEnd(block, texts.get(block.n) ?? ""));
     }
@@ -259,7 +273,7 @@ export class LiveLog implements LogSource {
   async delete(): Promise<void> {
     this.#isDeleted = true;
     try {
-      await this.#table.delete(this.#rowId);
+      await this.#table.delete(this.#rowId, this.kind, this.id);
     } catch (error) {
       this.#isDeleted = false;
       this.#eventLog.schedule(this, 0);
@@ -280,7 +294,9 @@ export class LiveLog implements LogSource {
     const chunk = chunkOf(entries);
     const state = this.#changedState(hasMore ? entries[0] : undefined);
     const cursors = this.#cursors.rows(maxCursorsPerBatch);
-    if (!chunk && !state && cursors.length === 0) {
+    const change = hasMore ? undefined : this.#pendingChange;
+    if (!hasMore) this.#pendingChange = undefined;
+    if (!chunk && !state && !change && cursors.length === 0) {
       done?.resolve();
       return undefined;
     }
@@ -300,7 +316,7 @@ export class LiveLog implements LogSource {
       written.reject(error);
       done?.reject(error);
     };
-    return { logId: this.#rowId, chunk, state, cursors, hasMore, committed, lost };
+    return { logId: this.#rowId, chunk, state, cursors, change, hasMore, committed, lost };
   }
 
   #takeEntries(): Entry[] {

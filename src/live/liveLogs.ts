@@ -1,10 +1,12 @@
+import { failpoint } from "../base/failpoint.js";
 import type { LogKind } from "../liveResponse.js";
 import type { Log } from "../log.js";
+import type { PortalError } from "../portalError.js";
 import { EventLog } from "../store/eventLog.js";
 import { shortReason } from "../store/failure.js";
 import type { Store } from "../store/store.js";
 import { LiveLog, reservedAhead } from "./liveLog.js";
-import { type LogRow, LogTable } from "./logTable.js";
+import { type LogRow, LogTable, type OwnerRow } from "./logTable.js";
 
 /** A log that nobody used for this long, and up to twice as long, keeps nothing in memory that the store has. */
 const restIntervalMs = 30_000;
@@ -29,6 +31,11 @@ export class LiveLogs {
     store.beforeClose(() => this.#close());
   }
 
+  /** Why nothing can be written now, for whoever would rather know than wait. */
+  get failure(): PortalError | undefined {
+    return this.#eventLog.failure;
+  }
+
   /** A new log; it is in the store when this resolves. */
   async create(kind: LogKind, id: string): Promise<LiveLog> {
     const earlier = this.#logs.get(keyOf(kind, id));
@@ -42,12 +49,15 @@ export class LiveLogs {
     return this.#logs.get(keyOf(kind, id)) ?? this.#register(kind, id, this.#load(kind, id));
   }
 
-  /** For a log whose id follows from something else: new the first time, the same one after a restart. */
-  async openOrCreate(kind: LogKind, id: string): Promise<LiveLog> {
+  /**
+   * For a log whose id follows from something else: new the first time, the same one after a restart. A new one comes
+   * with the row that it belongs to, where that is given: neither is ever without the other.
+   */
+  async openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<LiveLog> {
     const known = await this.#logs.get(keyOf(kind, id));
     const log =
       known ??
-      (await this.#register(kind, id, this.#insert(kind, id, undefined))) ??
+      (await this.#register(kind, id, this.#insert(kind, id, undefined, owner))) ??
       (await this.open(kind, id));
     if (!log) throw new Error(`The log of ${kind} ${id} has just been deleted`);
     return log;
@@ -67,6 +77,11 @@ export class LiveLogs {
     );
     await this.#register(kind, id, left);
     await deleted;
+  }
+
+  /** The ids of logs of this kind that begin like this. */
+  idsBelow(kind: LogKind, prefix: string): Promise<string[]> {
+    return this.#table.keysBelow(kind, prefix);
   }
 
   /** Resolves when everything appended so far is in the store. */
@@ -90,9 +105,9 @@ export class LiveLogs {
     return answer;
   }
 
-  async #insert(kind: LogKind, id: string, earlier: Promise<unknown> | undefined) {
+  async #insert(kind: LogKind, id: string, earlier: Promise<unknown> | undefined, owner?: OwnerRow) {
     if (await earlier) return undefined;
-    const row = await this.#table.insert(kind, id, reservedAhead);
+    const row = await this.#table.insert(kind, id, reservedAhead, owner);
     return row && this.#liveLog(kind, id, row);
   }
 
@@ -118,6 +133,7 @@ export class LiveLogs {
       await log.restore(row.openFrom);
       // Nobody in this process can be writing these blocks.
       await log.endOpenBlocks();
+      failpoint("open-blocks-ended");
     }
     return log;
   }

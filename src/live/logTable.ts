@@ -12,7 +12,18 @@ export interface LogRow {
   lastN: number;
 }
 
+/** The columns of the row that a log belongs to. */
+export type OwnerRow = Readonly<Record<string, unknown>>;
+
 const maxChunksPerPage = 1_000;
+
+/** Whose row a log belongs to; the tasks of a job have none. */
+const ownerTables: Readonly<Record<LogKind, string>> = {
+  session: "sessions",
+  task: "tasks",
+  job: "jobs",
+  run: "runs",
+};
 
 /** What live logs ask of the store, besides the writing of batches. */
 export class LogTable {
@@ -22,11 +33,18 @@ export class LogTable {
     this.#store = store;
   }
 
-  /** Undefined when there is such a log already. */
-  async insert(kind: LogKind, key: string, reserved: number): Promise<LogRow | undefined> {
+  /** Undefined when there is such a log already. The row that it belongs to comes with it. */
+  async insert(kind: LogKind, key: string, reserved: number, owner?: OwnerRow): Promise<LogRow | undefined> {
+    const values: unknown[] = [kind, key, reserved];
+    const columns = Object.keys(owner ?? {});
+    const places = Object.values(owner ?? {}).map(value => `$${values.push(value)}`);
+    const both = owner
+      ? `with owner as (insert into ${ownerTables[kind]} (${columns.join(", ")}) values (${places.join(", ")})
+           on conflict do nothing) `
+      : "";
     const [row] = await this.#store.query<{ id: number }>(
-      "insert into logs (kind, key, reserved) values ($1, $2, $3) on conflict do nothing returning id",
-      [kind, key, reserved],
+      `${both}insert into logs (kind, key, reserved) values ($1, $2, $3) on conflict do nothing returning id`,
+      values,
     );
     return row && { id: row.id, reserved, openFrom: 0, closed: false, lastN: 0 };
   }
@@ -41,12 +59,23 @@ export class LogTable {
     return row;
   }
 
-  async delete(id: number): Promise<void> {
+  /** The log and the row that it belongs to: neither is left without the other. */
+  async delete(id: number, kind: LogKind, key: string): Promise<void> {
     await this.#store.query(
-      `with a as (delete from log_chunks where log_id = $1), b as (delete from log_cursors where log_id = $1)
+      `with a as (delete from log_chunks where log_id = $1), b as (delete from log_cursors where log_id = $1),
+         c as (delete from ${ownerTables[kind]} where id = $2)
        delete from logs where id = $1`,
-      [id],
+      [id, key],
     );
+  }
+
+  /** The logs of a job's tasks. */
+  async keysBelow(kind: LogKind, prefix: string): Promise<string[]> {
+    const rows = await this.#store.query<{ key: string }>(
+      "select key from logs where kind = $1 and starts_with(key, $2)",
+      [kind, prefix],
+    );
+    return rows.map(({ key }) => key);
   }
 
   async cursor(id: number, reader: string): Promise<{ n: number; told: boolean } | undefined> {

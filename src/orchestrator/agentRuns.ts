@@ -100,7 +100,8 @@ export class AgentRuns {
   constructor(parts: AgentRunsParts) {
     this.#parts = parts;
     this.#records = new RunRecords(parts.store);
-    this.ready = parts.store.ready.then(() => this.#endInterrupted());
+    const { store } = parts;
+    this.ready = store.ready.then(() => store.patiently(() => this.#endInterrupted()));
     this.ready.catch(() => {});
   }
 
@@ -132,14 +133,14 @@ export class AgentRuns {
   }
 
   async find(id: string): Promise<RunRecord> {
-    await this.ready;
+    await this.#usable();
     const record = await this.#records.find(id);
     if (!record) throw runNotFound(id);
     return record;
   }
 
   async history(limit: number, before?: string, search?: string): Promise<RunRecord[]> {
-    await this.ready;
+    await this.#usable();
     return this.#records.history(limit, before, search);
   }
 
@@ -162,9 +163,17 @@ export class AgentRuns {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
+  /** Waits for a start, not for a store that does not open. */
+  async #usable(): Promise<void> {
+    const { store } = this.#parts;
+    const failure = store.state() === "failing" ? store.failure() : undefined;
+    if (failure) throw failure;
+    await this.ready;
+  }
+
   /** Rejects, before anything is kept, when this is no prompt. */
   async #open(prompt: unknown): Promise<OpenRun> {
-    await this.ready;
+    await this.#usable();
     const { originalPrompt } = await this.#parts.orchestrator.evaluatePrompt(prompt);
     const id = randomUUID();
     await this.#records.insert({ id, repoRoot: this.#parts.repoRoot, prompt: originalPrompt });

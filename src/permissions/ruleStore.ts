@@ -29,7 +29,8 @@ export class RuleStore {
 
   /** All rules that hold in a folder. */
   async rulesOf(folder: string): Promise<Rule[]> {
-    const { folders } = await this.all();
+    // An agent waits for the answer: a store that is away for a while is no reason to refuse it.
+    const { folders } = await this.#store.patiently(() => this.all());
     return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).flatMap(readRule);
   }
 

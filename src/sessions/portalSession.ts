@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CopilotSession } from "@github/copilot-sdk";
 import type { ModelCatalog } from "../backends/catalog.js";
+import { failpoint } from "../base/failpoint.js";
 import type {
   AgentSession,
   ICopilotSession,
@@ -17,7 +18,12 @@ import { logCallbacks } from "./logCallbacks.js";
 import type { SessionControls } from "./sessionControls.js";
 import { SessionCrashedError } from "./sessionCrashedError.js";
 import type { OpenSession, SessionHost } from "./sessionHost.js";
-import type { SessionRecord, SessionRecords, SessionSettings } from "./sessionRecord.js";
+import {
+  recordChange,
+  type SessionRecord,
+  type SessionRecords,
+  type SessionSettings,
+} from "./sessionRecord.js";
 import { sumUsage } from "./turnUsage.js";
 
 export interface SessionParts {
@@ -62,8 +68,6 @@ export class PortalSession implements ICopilotSession {
   #attaching: Promise<AgentSession> | undefined;
   /** Requests run one after the other; each waits for the one before, whatever became of it. */
   #queue: Promise<unknown> = Promise.resolve();
-  /** Requests that were accepted and have not come to their `onIdle`. */
-  #pending = 0;
   /** Requests are numbered, so that those up to one can be dropped. */
   #requests = 0;
   #dropUpTo = 0;
@@ -83,7 +87,7 @@ export class PortalSession implements ICopilotSession {
   }
 
   get busy(): boolean {
-    return this.#pending > 0;
+    return this.record.pendingRequests > 0;
   }
 
   /** In use in this life of the server: it has an agent, or is about to have one. */
@@ -108,7 +112,7 @@ export class PortalSession implements ICopilotSession {
 
   /** Requests that wait behind the running one. */
   get queueLength(): number {
-    return Math.max(0, this.#pending - 1);
+    return Math.max(0, this.record.pendingRequests - 1);
   }
 
   get rawSection(): CopilotSession | undefined {
@@ -122,15 +126,22 @@ export class PortalSession implements ICopilotSession {
   /** Accepts a user's request: durable when this resolves; it runs when those before it have ended. */
   async query(prompt: string): Promise<string> {
     const requestId = randomUUID();
-    await Promise.all([this.#accept(prompt), this.push({ callback: "onUserRequest", requestId, prompt })]);
-    this.#enqueue(prompt, undefined).catch(error =>
-      this.#parts.log.info({ sessionId: this.id, error: String(error) }, "a request failed"),
-    );
+    await this.log.unlessFailing(() => {
+      const accepted = this.#accept(prompt, { callback: "onUserRequest", requestId, prompt });
+      // Also when its user was told meanwhile that the store fails: then it is stored, and runs, later.
+      accepted
+        .then(() => this.#enqueue(prompt, undefined))
+        .catch(error =>
+          this.#parts.log.info({ sessionId: this.id, error: String(error) }, "a request failed"),
+        );
+      return accepted;
+    });
     return requestId;
   }
 
-  async sendRequest(message: string, timeout?: number): Promise<void> {
-    await this.#accept(message);
+  /** `said` is how the log tells of the request, where it does. */
+  async sendRequest(message: string, timeout?: number, said?: LiveResponse): Promise<void> {
+    await this.#accept(message, said);
     await this.#enqueue(message, timeout);
   }
 
@@ -234,19 +245,24 @@ export class PortalSession implements ICopilotSession {
   async #saveSettings(change: Partial<SessionSettings>): Promise<void> {
     const settings = { ...this.record.settings, ...change };
     await this.#parts.records.setSettings(this.id, settings);
+    failpoint("settings-saved");
     this.record.settings = settings;
   }
 
-  async #accept(prompt: string): Promise<void> {
-    this.#pending++;
-    this.record.updatedAt = new Date();
-    if (this.record.title === "") this.record.title = titleOf(prompt);
+  /** The request and that it is pending are in the store together, or neither is. */
+  async #accept(prompt: string, said: LiveResponse | undefined): Promise<void> {
+    const { record } = this;
+    record.pendingRequests++;
+    record.updatedAt = new Date();
+    if (record.title === "") record.title = titleOf(prompt);
+    const change = recordChange(record, "title");
     try {
-      await this.#parts.records.requestAccepted(this.id, this.record.title, this.#pending);
+      await (said ? this.log.append(said, change) : this.log.change(change));
     } catch (error) {
-      this.#pending--;
+      record.pendingRequests--;
       throw error;
     }
+    failpoint("request-accepted");
   }
 
   #enqueue(message: string, timeout: number | undefined): Promise<void> {
@@ -266,6 +282,7 @@ export class PortalSession implements ICopilotSession {
       this.#leaveStart = undefined;
       this.#conversation = "known";
       await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
+      failpoint("turn-ended");
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
       const message = this.#stopped
@@ -277,11 +294,11 @@ export class PortalSession implements ICopilotSession {
       throw error;
     } finally {
       this.#leaveStart = undefined;
-      this.#pending--;
+      this.record.pendingRequests--;
       this.record.updatedAt = new Date();
-      // Readers first: nobody waits for the record.
-      await this.push({ callback: "onIdle" });
-      await this.#parts.records.requestEnded(this.id, this.record.usage, this.#pending);
+      // In one go: a request whose end is told but not counted would be taken for an interrupted one.
+      await this.log.append({ callback: "onIdle" }, recordChange(this.record, "usage"));
+      failpoint("after-idle");
     }
   }
 

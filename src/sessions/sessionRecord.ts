@@ -1,6 +1,8 @@
+import type { OwnerRow } from "../live/logTable.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
+import type { RowChange } from "../store/eventLog.js";
 import type { Store } from "../store/store.js";
-import { noUsage, type TurnUsage } from "./turnUsage.js";
+import type { TurnUsage } from "./turnUsage.js";
 
 /** What the store knows of a session; the conversation itself is in its live log and with the agent runtime. */
 export interface SessionRecord {
@@ -45,31 +47,40 @@ export interface HistoryQuery {
   owned?: boolean;
 }
 
-/** The sessions table: every statement about it is here. */
+/** A new session, to be stored together with its log. */
+export function rowOf(record: SessionRecord): OwnerRow {
+  return {
+    id: record.id,
+    model_id: record.modelId,
+    model_name: record.modelName,
+    backend: record.backend,
+    working_directory: record.workingDirectory,
+    owner: record.owner,
+    title: record.title,
+    created_at: record.createdAt,
+    updated_at: record.updatedAt,
+    usage: JSON.stringify(record.usage),
+    settings: JSON.stringify(record.settings),
+  };
+}
+
+/** What a session's log and its record have in common is stored in one go: a death may not come between. */
+export function recordChange(
+  { id, updatedAt, closedAt, pendingRequests, ...record }: SessionRecord,
+  ...names: ("title" | "usage" | "status")[]
+): RowChange {
+  const set: Record<string, unknown> = { pending_requests: pendingRequests, updated_at: updatedAt };
+  for (const name of names) set[name] = name === "usage" ? JSON.stringify(record.usage) : record[name];
+  if (names.includes("status")) set.closed_at = closedAt;
+  return { table: "sessions", id, set };
+}
+
+/** The sessions table: every statement about it is here, except what is stored with the log. */
 export class SessionRecords {
   readonly #store: Store;
 
   constructor(store: Store) {
     this.#store = store;
-  }
-
-  async insert(record: SessionRecord): Promise<void> {
-    await this.#store.query(
-      `INSERT INTO sessions (id, model_id, model_name, backend, working_directory, owner, title, status, created_at, updated_at, usage, settings)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $8, $9, $10)`,
-      [
-        record.id,
-        record.modelId,
-        record.modelName,
-        record.backend,
-        record.workingDirectory,
-        record.owner,
-        record.title,
-        record.createdAt,
-        JSON.stringify(noUsage()),
-        JSON.stringify(record.settings),
-      ],
-    );
   }
 
   async find(id: string): Promise<SessionRecord | undefined> {
@@ -79,8 +90,26 @@ export class SessionRecords {
     return rows[0];
   }
 
-  open(): Promise<SessionRecord[]> {
+  /** For what has to come about, however long the store takes. */
+  patiently<T>(work: () => Promise<T>): Promise<T> {
+    return this.#store.patiently(work);
+  }
+
+  /** Waits for a store that opens late. */
+  async open(): Promise<SessionRecord[]> {
+    await this.#store.ready;
     return this.#store.query<SessionRecord>(`SELECT ${columns} FROM sessions WHERE status = 'open'`);
+  }
+
+  /** The sessions of a task, or of all tasks of a job. */
+  async ownedBy(owner: string, status?: "open"): Promise<string[]> {
+    const [root = ""] = owner.split(".", 1);
+    const rows = await this.#store.query<{ id: string }>(
+      `SELECT id FROM sessions WHERE split_part(owner, '.', 1) = $1 AND ($2 = $1 OR owner = $2)
+         AND ($3::text IS NULL OR status = $3)`,
+      [root, owner, status ?? null],
+    );
+    return rows.map(({ id }) => id);
   }
 
   history(query: HistoryQuery): Promise<SessionRecord[]> {
@@ -95,25 +124,6 @@ export class SessionRecords {
     );
   }
 
-  /** A request is accepted: the first one gives the session its title. */
-  async requestAccepted(id: string, title: string, pendingRequests: number): Promise<void> {
-    await this.#store.query(
-      "UPDATE sessions SET pending_requests = $3, updated_at = now(), title = $2 WHERE id = $1",
-      [id, title, pendingRequests],
-    );
-  }
-
-  async requestEnded(id: string, usage: TurnUsage, pendingRequests: number): Promise<void> {
-    await this.#store.query(
-      "UPDATE sessions SET pending_requests = $3, updated_at = now(), usage = $2 WHERE id = $1",
-      [id, JSON.stringify(usage), pendingRequests],
-    );
-  }
-
-  async interruptionsReported(id: string): Promise<void> {
-    await this.#store.query("UPDATE sessions SET pending_requests = 0 WHERE id = $1", [id]);
-  }
-
   async rename(id: string, title: string): Promise<void> {
     await this.#store.query("UPDATE sessions SET title = $2, updated_at = now() WHERE id = $1", [id, title]);
   }
@@ -123,13 +133,6 @@ export class SessionRecords {
       id,
       JSON.stringify(settings),
     ]);
-  }
-
-  async setStatus(id: string, status: "open" | "closed"): Promise<void> {
-    await this.#store.query(
-      `UPDATE sessions SET status = $2, updated_at = now(), closed_at = CASE WHEN $2 = 'closed' THEN now() END WHERE id = $1`,
-      [id, status],
-    );
   }
 
   async delete(id: string): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { failpoint } from "../base/failpoint.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
 import { PortalError } from "../portalError.js";
 import { sandboxFolder } from "../sandbox/sandboxes.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { PortalSession, type SessionParts } from "./portalSession.js";
-import type { HistoryQuery, SessionRecord } from "./sessionRecord.js";
+import { type HistoryQuery, recordChange, rowOf, type SessionRecord } from "./sessionRecord.js";
 import { noUsage } from "./turnUsage.js";
 
 /** A session that a task starts: its id is known before, so that it is found again after a crash. */
@@ -27,14 +28,23 @@ export class SessionRegistry {
   readonly #parts: SessionParts;
   readonly #logs: LiveLogs;
   readonly #sessions = new Map<string, PortalSession>();
-  /** Resolves when the sessions of earlier lives are known. */
-  readonly ready: Promise<void>;
+  /** Resolves when the sessions of earlier lives are known, however long the store takes. */
+  readonly recovered: Promise<void>;
+  #isRecovered = false;
 
   constructor(parts: SessionParts, logs: LiveLogs) {
     this.#parts = parts;
     this.#logs = logs;
-    this.ready = this.#recover();
-    this.ready.catch(() => undefined);
+    this.recovered = this.#recover().then(() => {
+      this.#isRecovered = true;
+    });
+    this.recovered.catch(() => undefined);
+  }
+
+  /** The same for users, who would rather know than wait for a store that does not open. */
+  get ready(): Promise<void> {
+    const { failure } = this.#logs;
+    return failure && !this.#isRecovered ? Promise.reject(failure) : this.recovered;
   }
 
   get(id: string): PortalSession | undefined {
@@ -84,18 +94,18 @@ export class SessionRegistry {
         ...(known && { acp: { agentSessionId: known.agentSessionId } }),
       },
     };
-    const log = await this.#logs.openOrCreate("session", id);
+    const log = await this.#logs.openOrCreate("session", id, rowOf(record));
+    failpoint("session-inserted");
     const session = new PortalSession(record, log, this.#parts);
-    const attach = () =>
-      known ? session.attach("known", { load: { replay: known.replay } }) : session.attach("new");
     try {
-      // In this order, since the agent session may have settings to save.
-      await Promise.all([this.#parts.records.insert(record), attach()]);
+      // After the record is there, since the agent session may have settings to save.
+      await (known ? session.attach("known", { load: { replay: known.replay } }) : session.attach("new"));
     } catch (error) {
       // Nobody has its id, so nobody would ever close it.
-      await this.#parts.records.setStatus(id, "closed");
+      await this.#close(session);
       throw error;
     }
+    failpoint("session-attached");
     this.#sessions.set(record.id, session);
     return session;
   }
@@ -104,8 +114,26 @@ export class SessionRegistry {
   async stop(session: PortalSession): Promise<void> {
     if (!this.#sessions.delete(session.id)) return;
     await session.stop();
-    await this.#parts.records.setStatus(session.id, "closed");
-    await session.log.close();
+    failpoint("session-stopped");
+    await this.#close(session);
+    failpoint("session-closed");
+  }
+
+  /** The sessions of a task that are open, from this life of the server or an earlier one. */
+  async openSessionsOf(taskId: string): Promise<string[]> {
+    return this.#parts.records.ownedBy(taskId, "open");
+  }
+
+  /** All sessions of a job or a task. */
+  async sessionsOf(owner: string): Promise<string[]> {
+    return this.#parts.records.ownedBy(owner);
+  }
+
+  /** The record and the log at once, so that no reader waits for a session that is closed. */
+  async #close({ record, log }: PortalSession): Promise<void> {
+    const now = new Date();
+    Object.assign(record, { status: "closed", updatedAt: now, closedAt: now });
+    await log.close(recordChange(record, "status"));
   }
 
   async reopen(id: string): Promise<PortalSession> {
@@ -114,9 +142,10 @@ export class SessionRegistry {
     const record = await this.#parts.records.find(id);
     const log = record && (await this.#logs.open("session", id));
     if (!record || !log) throw sessionNotFound(id);
-    await this.#parts.records.setStatus(id, "open");
-    await log.reopen();
-    const session = new PortalSession({ ...record, status: "open", closedAt: null }, log, this.#parts);
+    Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: 0 });
+    await log.reopen(recordChange(record, "status"));
+    failpoint("session-reopened");
+    const session = this.#sessions.get(id) ?? new PortalSession(record, log, this.#parts);
     this.#sessions.set(id, session);
     return session;
   }
@@ -126,9 +155,12 @@ export class SessionRegistry {
     if (!record) throw sessionNotFound(id);
     const session = this.#sessions.get(id);
     if (session) await this.stop(session);
+    // First what nobody would find again without the record.
+    await this.#parts.hostOf(record.backend).delete(record);
+    failpoint("agent-memory-deleted");
     await this.#logs.delete("session", id);
     await this.#parts.records.delete(id);
-    await this.#parts.hostOf(record.backend).delete(record);
+    failpoint("session-deleted");
   }
 
   async rename(id: string, title: string): Promise<void> {
@@ -152,24 +184,33 @@ export class SessionRegistry {
   }
 
   async #recover(): Promise<void> {
-    for (const record of await this.#parts.records.open()) {
-      const log = await this.#logs.open("session", record.id);
-      if (!log) continue;
-      const session = new PortalSession(record, log, this.#parts);
-      this.#sessions.set(record.id, session);
-      if (record.pendingRequests > 0) await this.#reportInterruption(session);
+    const { records } = this.#parts;
+    for (const record of await records.patiently(() => records.open())) {
+      try {
+        await records.patiently(() => this.#recoverOne(record));
+      } catch (error) {
+        // The others are not to blame.
+        this.#parts.log.error({ err: error, sessionId: record.id }, "a session cannot be taken up again");
+      }
     }
+  }
+
+  async #recoverOne(record: SessionRecord): Promise<void> {
+    // A store of an earlier version may have a session that died before its log was there.
+    const log = await this.#logs.openOrCreate("session", record.id);
+    const session = new PortalSession(record, log, this.#parts);
+    if (record.pendingRequests > 0) await this.#reportInterruption(session);
+    this.#sessions.set(record.id, session);
   }
 
   /** Its open blocks have been ended when the log was opened. */
   async #reportInterruption({ log, record }: PortalSession): Promise<void> {
-    await log.append({
-      sessionError: "The portal stopped before this request was done. Send it again to go on.",
-    });
-    for (let request = 0; request < record.pendingRequests; request++)
-      await log.append({ callback: "onIdle" });
-    await this.#parts.records.interruptionsReported(record.id);
+    const idles = record.pendingRequests;
     record.pendingRequests = 0;
+    void log.append({ sessionError: interruption });
+    for (let request = 1; request < idles; request++) void log.append({ callback: "onIdle" });
+    await log.append({ callback: "onIdle" }, recordChange(record));
+    failpoint("interruption-reported");
   }
 }
 

@@ -1,6 +1,14 @@
-import { DBOS, Error as DbosErrors, type GetWorkflowsInput, type WorkflowHandle } from "@dbos-inc/dbos-sdk";
+import {
+  DBOS,
+  Error as DbosErrors,
+  type GetWorkflowsInput,
+  type WorkflowHandle,
+  type WorkflowStatus,
+} from "@dbos-inc/dbos-sdk";
+import { dbRetryConfig } from "@dbos-inc/dbos-sdk/internal/utils";
 import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
 import type { Pool } from "pg";
+import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../log.js";
 
 /**
@@ -29,16 +37,24 @@ export interface DurableJobs {
   submit(kind: string, id: string, input: unknown): Promise<void>;
   /** The flows and everything that they started take no further step. */
   cancel(...ids: string[]): Promise<void>;
-  /** A cancelled flow goes on where it was. */
+  /** A flow that was cancelled, or that nobody runs, goes on where it was, with all that it started. */
   resume(id: string): Promise<void>;
-  status(id: string): Promise<FlowStatus | undefined>;
+  /** What is known of these flows; those that do not exist are left out. */
+  look(ids: readonly string[]): Promise<Map<string, SeenFlow>>;
   /** Forgets a flow and everything that it started. */
   delete(id: string): Promise<void>;
   /** Leaves running flows as they are: the next start goes on with them. */
   close(): Promise<void>;
 }
 
-export type FlowStatus = "running" | "ended" | "failed" | "cancelled";
+/** `orphaned`: it should run and does not, as far as this process can see at this moment. */
+export type FlowStatus = "running" | "orphaned" | "ended" | "failed" | "cancelled";
+
+export interface SeenFlow {
+  status: FlowStatus;
+  /** Only a portal whose flows have this version can go on with it. */
+  version: string;
+}
 
 export interface DurableJobsOptions {
   pool: Pool;
@@ -52,7 +68,7 @@ export function isFlowError(error: unknown): boolean {
 }
 
 /** Raise it only when flows of an earlier version can no longer be gone on with. */
-const flowVersion = "1";
+export const flowVersion = "1";
 
 /** Each dispatch after a crash counts as one; the default of 100 would give up on a job of a bad day. */
 const maxRecoveryAttempts = 1000;
@@ -63,8 +79,12 @@ const unusedIntervalMs = 3_600_000;
 /** How long after its end in this process a flow's result may take to be in the store. */
 const pollingIntervalMs = 20;
 
+/** How soon, and how late at most, DBOS asks again a store that was not available. */
+const [firstRetrySeconds, longestRetrySeconds] = [0.25, 5];
+
 /** DBOS wants its workflows registered once per process, so what the open engine has is looked up here. */
 let open: { flows: Flows; unended: Unended } | undefined;
+const runningHere = new Set<string>();
 
 const runFlow = DBOS.registerWorkflow(
   async (kind: string, input: unknown): Promise<unknown> => {
@@ -72,9 +92,11 @@ const runFlow = DBOS.registerWorkflow(
     if (!open || !code) throw new Error(`No durable code of the kind ${JSON.stringify(kind)}`);
     const { unended } = open;
     const id = String(DBOS.workflowID);
+    runningHere.add(id);
     try {
       return await code(flowOf(id, unended), input as never);
     } finally {
+      runningHere.delete(id);
       unended.end(id);
     }
   },
@@ -106,6 +128,7 @@ class Unended {
 
   add(ids: string[]): void {
     for (const id of ids) {
+      if (this.#waiting.has(id)) continue;
       const { promise: ended, resolve: end } = promiseWithResolve();
       this.#waiting.set(id, { ended, end });
     }
@@ -138,6 +161,8 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
   const unended = new Unended();
   open = { flows, unended };
   workflowTimeoutConfig.pollingIntervalMs = unusedIntervalMs;
+  dbRetryConfig.initialBackoffSec = firstRetrySeconds;
+  dbRetryConfig.maxBackoffSec = longestRetrySeconds;
   DBOS.setConfig({
     name: "copilot-portal",
     // Never connected to: the pool is. DBOS parses it all the same.
@@ -154,7 +179,14 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       error: entry => log.warn({ dbos: entry }),
     },
   });
-  await DBOS.launch();
+  try {
+    await DBOS.launch();
+  } catch (error) {
+    // Else the next try would find it half launched.
+    await DBOS.shutdown().catch(() => {});
+    throw error;
+  }
+  failpoint("engine-launched");
   unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));
   return {
     async submit(kind, id, input) {
@@ -165,14 +197,14 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       for (const id of ids) unended.endBelow(id);
     },
     async resume(id) {
-      const ids = [id, ...(await idsOf({ workflow_id_prefix: `${id}/`, status: "CANCELLED" }))];
-      unended.add(ids);
-      await DBOS.resumeWorkflows(ids);
+      const below = await idsOf({ workflow_id_prefix: `${id}/`, status: ["CANCELLED", "PENDING"] });
+      const ids = [id, ...below].filter(flow => !runningHere.has(flow));
+      unended.add([id, ...below]);
+      if (ids.length > 0) await DBOS.resumeWorkflows(ids);
+      // One that ended meanwhile does not run again, and nobody else would say so.
+      for (const [flow, { status }] of await look(ids)) if (hasEnded(status)) unended.end(flow);
     },
-    async status(id) {
-      const found = await DBOS.getWorkflowStatus(id);
-      return found ? statusOf(found.status) : undefined;
-    },
+    look,
     delete: id => DBOS.deleteWorkflows([id], true),
     async close() {
       await DBOS.shutdown();
@@ -181,13 +213,35 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
   };
 }
 
+const hasEnded = (status: FlowStatus) => status === "ended" || status === "failed";
+
+async function look(ids: readonly string[]): Promise<Map<string, SeenFlow>> {
+  if (ids.length === 0) return new Map();
+  const found = await DBOS.listWorkflows({ workflowIDs: [...ids], loadInput: false, loadOutput: false });
+  return new Map(found.map(flow => [flow.workflowID, seen(flow)]));
+}
+
 async function idsOf(query: GetWorkflowsInput): Promise<string[]> {
   const found = await DBOS.listWorkflows({ ...query, loadInput: false, loadOutput: false });
   return found.map(flow => flow.workflowID);
 }
 
-function statusOf(status: string): FlowStatus {
-  if (status === "SUCCESS") return "ended";
-  if (status === "CANCELLED") return "cancelled";
-  return status === "ERROR" || status === "MAX_RECOVERY_ATTEMPTS_EXCEEDED" ? "failed" : "running";
+function seen({ workflowID, status, applicationVersion = flowVersion }: WorkflowStatus): SeenFlow {
+  return { status: statusOf(workflowID, status), version: applicationVersion };
+}
+
+function statusOf(id: string, status: string): FlowStatus {
+  switch (status) {
+    case "SUCCESS":
+      return "ended";
+    case "CANCELLED":
+      return "cancelled";
+    case "ERROR":
+    case "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
+      return "failed";
+    case "PENDING":
+      return runningHere.has(id) ? "running" : "orphaned";
+    default:
+      return "running";
+  }
 }

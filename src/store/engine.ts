@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
+import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../log.js";
 import { packageRoot } from "../paths.js";
-import { shortReason } from "./failure.js";
+import { errorForClient, isFatal, isStatementError, shortReason } from "./failure.js";
 import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
 
 const run = promisify(execFile);
@@ -39,20 +40,32 @@ export function templatePath(): string {
   return join(packageRoot, "dist", `store-template-${manifest.dependencies["@electric-sql/pglite"]}.tgz`);
 }
 
-/** Opens PGlite on a folder; `onBroken` is called once when it has aborted. */
+export interface EngineListener {
+  /** Once, when it has aborted and answers nothing any more. */
+  onBroken(reason: string): void;
+  /** A statement failed by no fault of its own. */
+  onTrouble(error: unknown): void;
+}
+
+const nobody: EngineListener = { onBroken: () => {}, onTrouble: () => {} };
+
+/** Opens PGlite on a folder. */
 export async function openEngine(
   folder: string,
   log: Log,
-  onBroken: (reason: string) => void = () => {},
+  { onBroken, onTrouble }: EngineListener = nobody,
 ): Promise<Engine> {
   let complaint: string | undefined;
   let abortedBy: string | undefined;
+  const abort = (reason: string) => {
+    if (abortedBy !== undefined) return;
+    abortedBy = reason;
+    onBroken(reason);
+  };
   const onStderr = (text: string) => {
     log.debug({ engine: text.slice(0, 500) }, "store engine");
     complaint = /(?:FATAL|PANIC):\s*(.*)/.exec(text)?.[1] ?? complaint;
-    if (abortedBy !== undefined || !/PANIC:|^Aborted\(/.test(text)) return false;
-    abortedBy = shortReason(complaint ?? text);
-    onBroken(abortedBy);
+    if (/PANIC:|^Aborted\(/.test(text)) abort(shortReason(complaint ?? text));
     return false;
   };
   const db = new PGlite({ fs: new OwnersFiles(folder), startParams, onStderr });
@@ -70,7 +83,11 @@ export async function openEngine(
     },
   };
   const config = createPgConfig(guarded as PGlite);
-  ignoreErrorsOfNobody(config.connection);
+  translateErrors(config.connection, error => {
+    if (isFatal(error)) abort(shortReason(complaint ?? error));
+    else if (!isStatementError(error)) onTrouble(error);
+  });
+  endAtOnce(config.connection);
   return {
     config,
     close: () => db.close(),
@@ -78,11 +95,31 @@ export async function openEngine(
   };
 }
 
-/** A client that has ended listens no more, and an error event without a listener would end the process. */
-function ignoreErrorsOfNobody(connection: PGlitePgConfig["connection"]): void {
+/**
+ * Every error passes here, also the one of the statement that broke the engine: whoever asked learns whether to ask
+ * again. A client that has ended listens no more, and an error event without a listener would end the process.
+ */
+function translateErrors(connection: PGlitePgConfig["connection"], look: (error: unknown) => void): void {
   const emit = connection.emit.bind(connection);
-  connection.emit = (event: string | symbol, ...args: unknown[]) =>
-    event === "error" && connection.listenerCount("error") === 0 ? false : emit(event, ...args);
+  connection.emit = (event: string | symbol, ...args: unknown[]) => {
+    if (event !== "error" && event !== "errorMessage") return emit(event, ...args);
+    const [error] = args;
+    look(error);
+    return connection.listenerCount(event) > 0 && emit(event, errorForClient(error));
+  };
+}
+
+/**
+ * One client after the other has the same connection. Its own `end` tells of the end some time later, when the next
+ * client may already listen and would take it for its own.
+ */
+function endAtOnce(connection: PGlitePgConfig["connection"]): void {
+  connection.end = () => {
+    for (const name of connection.eventNames())
+      if (name !== "newListener") connection.removeAllListeners(name);
+    // The client that ends listens for it only after this call.
+    queueMicrotask(() => connection.emit("end"));
+  };
 }
 
 async function initialise(folder: string, log: Log): Promise<void> {
@@ -108,6 +145,7 @@ export async function ensureFolder(folder: string, log: Log, template = template
     await initialise(draft, log);
   }
   takeFromOthers(draft);
+  failpoint("store-folder-drafted");
   renameSync(draft, folder);
 }
 

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../log.js";
+import { PortalError } from "../portalError.js";
 import { shortReason, storeUnavailable } from "./failure.js";
 import type { Store } from "./store.js";
 
@@ -16,6 +18,16 @@ export interface CursorRow {
   readonly told: boolean;
 }
 
+/**
+ * New values for columns of the row that a log belongs to. They are in the store together with what was appended with
+ * them, or neither is: no death can come between.
+ */
+export interface RowChange {
+  readonly table: "sessions";
+  readonly id: string;
+  readonly set: Readonly<Record<string, unknown>>;
+}
+
 /** What one flush writes of one log. It does not change any more, so that writing it again is harmless. */
 export interface LogBatch {
   readonly logId: number;
@@ -24,6 +36,7 @@ export interface LogBatch {
     | { readonly reserved: number; readonly openFrom: number; readonly closed: boolean }
     | undefined;
   readonly cursors: readonly CursorRow[];
+  readonly change: RowChange | undefined;
   /** True when the log has more than a batch may hold. */
   readonly hasMore: boolean;
   committed(): void;
@@ -63,6 +76,7 @@ export class EventLog {
   #running: Promise<void> | undefined;
   #isClosing = false;
   readonly #unwritten = new Set<LogBatch>();
+  readonly #onFailure = new Set<(error: PortalError) => void>();
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -71,6 +85,23 @@ export class EventLog {
 
   get isFull(): boolean {
     return this.#pendingChars > maxPendingChars;
+  }
+
+  /** Why nothing can be written now; undefined when all is well. */
+  get failure(): PortalError | undefined {
+    return this.#store.failure();
+  }
+
+  /** What `write` comes to, or the failure to write that is there or comes first. */
+  unlessFailing<T>(write: () => Promise<T>): Promise<T> {
+    const { failure } = this;
+    if (failure) return Promise.reject(failure);
+    return new Promise((resolve, reject) => {
+      this.#onFailure.add(reject);
+      write()
+        .then(resolve, reject)
+        .finally(() => this.#onFailure.delete(reject));
+    });
   }
 
   /** Asks for `source` to be written at the latest after this time; `chars` is how much came up. */
@@ -160,13 +191,16 @@ export class EventLog {
 
   async #writeUntilDone(batches: readonly LogBatch[]): Promise<void> {
     for (const batch of batches) this.#unwritten.add(batch);
+    failpoint("log-flush-begins");
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
         await this.#write(batches);
+        failpoint("log-flushed");
         break;
       } catch (error) {
         if (this.#isClosing && this.#store.state() !== "ready") return;
         this.#log.error({ reason: shortReason(error), retryMs }, "live logs cannot be written");
+        for (const tell of [...this.#onFailure]) tell(keptInMemory(storeUnavailable(error)));
         await sleep(retryMs);
       }
     }
@@ -209,8 +243,21 @@ export class EventLog {
         `insert into log_cursors values ${rows.cursors.join(", ")}
          on conflict (log_id, reader) do update set n = excluded.n, told = excluded.told`,
       );
+    for (const { change } of batches) {
+      if (!change) continue;
+      const columns = Object.entries(change.set).map(
+        ([column, value]) => `${column} = $${values.push(value)}`,
+      );
+      parts.push(`update ${change.table} set ${columns.join(", ")} where id = $${values.push(change.id)}`);
+    }
     if (parts.length === 0) return;
     const ctes = parts.map((part, i) => `w${i} as (${part})`);
     await this.#store.query(`with ${ctes.join(", ")} select`, values);
   }
+}
+
+/** It may be in the store already, so it cannot be taken back. */
+function keptInMemory({ code, message }: PortalError): PortalError {
+  const kept = "What was sent is kept, and goes on as soon as it can be stored: do not send it again.";
+  return PortalError.unavailable(code, `${message} ${kept}`);
 }

@@ -1,3 +1,4 @@
+import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../portalError.js";
 import type { Query } from "./store.js";
 
@@ -113,6 +114,10 @@ export const migrations: readonly string[] = [
      told_at timestamptz not null default now(),
      primary key (folder, content)
    );`,
+  // 7: jobs that are being deleted, and what a store in trouble tries to write.
+  `alter table jobs add column deleting boolean not null default false;
+   create table write_probe (bytes bytea not null);
+   alter table write_probe alter column bytes set storage external;`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */
@@ -137,5 +142,6 @@ export async function migrate(
       await query(step);
       await query("insert into portal_schema values ($1)", [index + 1]);
     });
+    failpoint("schema-step-done");
   }
 }

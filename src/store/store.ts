@@ -1,12 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
+import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { type Engine, ensureFolder, openEngine } from "./engine.js";
-import { isFatal, isStatementError, shortReason, storeUnavailable } from "./failure.js";
+import { isStatementError, mayPass, shortReason, storeUnavailable } from "./failure.js";
 import { lockDataFolder } from "./lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
+import { patience } from "./patience.js";
 
 export type Query = <Row extends object = Record<string, unknown>>(
   text: string,
@@ -18,11 +21,20 @@ export interface Store {
   readonly query: Query;
   /** Everything `work` does with the query it is given happens, or nothing. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
-  /** The first opening; rejects with a PortalError. */
+  /**
+   * Does `work` again while the store is not available, for up to ten minutes: in flows, sessions and diaries, where
+   * a failure would end a job. Requests of users fail at once. An answer may get lost, so `work` must be repeatable.
+   */
+  readonly patiently: <T>(work: () => Promise<T>) => Promise<T>;
+  /** The first opening. Rejects with a PortalError when that will not come by itself. */
   readonly ready: Promise<void>;
   /** Stays the same when the engine below it has to be opened again. */
   readonly pool: Promise<pg.Pool>;
   state(): StoreState;
+  /** Why nothing can be written at this moment, and what to do about it; undefined when all is well. */
+  failure(): PortalError | undefined;
+  /** Calls back whenever the store is open again after it broke. */
+  onReopened(callback: (brokenMs: number) => void): void;
   /** Work to finish while the store can still be written. */
   beforeClose(work: () => Promise<void>): void;
   close(): Promise<void>;
@@ -39,6 +51,10 @@ export interface StoreOptions {
 /** Reopening is tried after this time, then after twice as long, up to the longest. */
 const firstRetryMs = 250;
 const longestRetryMs = 30_000;
+/** While statements fail by no fault of their own, writing is tried this often. */
+const probeIntervalMs = 1_000;
+/** More than what is left in pages that the store already has. */
+const probeBytes = 64 * 1024;
 
 /** Opens the embedded store in the background. Throws at once when the folder is in use or cannot be written. */
 export function openStore(options: StoreOptions): Store {
@@ -59,8 +75,15 @@ class EmbeddedStore implements Store {
   #failure: PortalError = storeUnavailable("it is not open yet");
   #retryMs = firstRetryMs;
   #retryTimer: NodeJS.Timeout | undefined;
+  #settleReady = { resolve: () => {}, reject: (_: PortalError) => {} };
   #opening: Promise<void>;
   #closing: Promise<void> | undefined;
+  /** Open, but the last write failed. */
+  #trouble: PortalError | undefined;
+  #probeTimer: NodeJS.Timeout | undefined;
+  #brokenAtMs: number | undefined;
+  readonly #reopened = new Set<(brokenMs: number) => void>();
+  readonly patiently = patience(() => this.#state === "closed");
 
   constructor(options: StoreOptions, unlock: () => void) {
     this.#folder = join(options.dataDir, "store");
@@ -75,10 +98,13 @@ class EmbeddedStore implements Store {
     this.#pool.on("error", error =>
       this.#log.debug({ reason: shortReason(error) }, "store connection ended"),
     );
+    this.ready = new Promise((resolve, reject) => {
+      this.#settleReady = { resolve, reject };
+    });
     this.#opening = this.#open();
-    this.ready = this.#opening;
     this.pool = this.ready.then(() => this.#pool);
     // Whoever needs them sees the rejection; nobody has to.
+    this.#opening.catch(() => {});
     this.ready.catch(() => {});
     this.pool.catch(() => {});
     this.#stopMaintenance = startMaintenance(this, options.log, options.maintenanceIntervalMs);
@@ -86,6 +112,14 @@ class EmbeddedStore implements Store {
 
   state(): StoreState {
     return this.#state;
+  }
+
+  failure(): PortalError | undefined {
+    return this.#state === "failing" ? this.#failure : this.#trouble;
+  }
+
+  onReopened(callback: (brokenMs: number) => void): void {
+    this.#reopened.add(callback);
   }
 
   readonly query: Query = async (text, values) => {
@@ -108,7 +142,7 @@ class EmbeddedStore implements Store {
   }
 
   async #available(): Promise<void> {
-    if (this.#state === "opening") await this.ready;
+    if (this.#state === "opening") await this.#opening;
     if (this.#state === "failing") throw this.#failure;
     if (this.#state === "closed") throw storeUnavailable("it has been closed");
   }
@@ -145,27 +179,65 @@ class EmbeddedStore implements Store {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof PortalError || isStatementError(error)) throw error;
-      if (isFatal(error)) this.#break(shortReason(error));
-      throw storeUnavailable(error);
+      throw isStatementError(error) ? error : storeUnavailable(error);
     }
   }
 
   async #open(): Promise<void> {
     try {
       await ensureFolder(this.#folder, this.#log);
-      const engine = await openEngine(this.#folder, this.#log, reason => this.#break(reason));
+      const engine = await openEngine(this.#folder, this.#log, {
+        onBroken: reason => this.#break(reason),
+        onTrouble: error => this.#troubled(error),
+      });
       this.#engine = engine;
       await migrate(work => this.#transaction(work));
       if (this.#engine !== engine) throw this.#failure;
       this.#state = "ready";
       this.#retryMs = firstRetryMs;
       this.#log.info({ folder: this.#folder }, "store is open");
+      failpoint("store-opened");
+      this.#settleReady.resolve();
+      this.#tellReopened();
     } catch (error) {
       const isPermanent = error instanceof PortalError && error.code !== "StoreUnavailable";
       const failure = error instanceof PortalError ? error : storeUnavailable(error);
       this.#fail(failure, !isPermanent);
+      if (!mayPass(failure)) this.#settleReady.reject(failure);
       throw failure;
+    }
+  }
+
+  #tellReopened(): void {
+    const brokenAtMs = this.#brokenAtMs;
+    this.#brokenAtMs = undefined;
+    if (brokenAtMs === undefined) return;
+    for (const callback of this.#reopened) callback(performance.now() - brokenAtMs);
+  }
+
+  /** Reads may go on; whether writes do is tried until one does. */
+  #troubled(error: unknown): void {
+    if (this.#state !== "ready" || this.#closing) return;
+    const isNew = this.#trouble === undefined;
+    this.#trouble = storeUnavailable(error);
+    if (!isNew) return;
+    this.#log.error({ folder: this.#folder }, this.#trouble.message);
+    this.#probeTimer = setTimeout(() => void this.#probe(), probeIntervalMs);
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#transaction(async query => {
+        await query("delete from write_probe");
+        await query("insert into write_probe values ($1)", [randomBytes(probeBytes)]);
+      });
+      this.#trouble = undefined;
+      this.#log.info({ folder: this.#folder }, "store can be written again");
+    } catch {
+      // A broken engine is another matter; its reopening ends the trouble too.
+      if (this.#state === "ready" && !this.#closing)
+        this.#probeTimer = setTimeout(() => void this.#probe(), probeIntervalMs);
+      else this.#trouble = undefined;
     }
   }
 
@@ -175,6 +247,7 @@ class EmbeddedStore implements Store {
 
   #fail(failure: PortalError, mayRecover: boolean): void {
     const engine = this.#engine;
+    if (this.#state === "ready") this.#brokenAtMs = performance.now();
     this.#engine = undefined;
     this.#state = "failing";
     this.#failure = failure;
@@ -202,6 +275,7 @@ class EmbeddedStore implements Store {
 
   async #close(): Promise<void> {
     clearTimeout(this.#retryTimer);
+    clearTimeout(this.#probeTimer);
     this.#stopMaintenance();
     await this.#opening.catch(() => {});
     for (const work of this.#lastWork) {
@@ -210,6 +284,7 @@ class EmbeddedStore implements Store {
       );
     }
     this.#state = "closed";
+    this.#settleReady.reject(storeUnavailable("it has been closed"));
     await this.#pool.end();
     // Shutting down writes a checkpoint of its own.
     await this.#engine?.close().catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { failpoint } from "../base/failpoint.js";
 import type { EngineParts, ResponseListener } from "../jobs/engineParts.js";
 import type { Slots } from "../jobs/slots.js";
 import { type Flow, isFlowError } from "../store/durableJobs.js";
@@ -18,7 +19,7 @@ export interface TaskOrder {
   ended?(end: TaskEnd): Promise<void>;
 }
 
-export interface ExecuteTaskParts extends Pick<EngineParts, "sessions" | "logs"> {
+export interface ExecuteTaskParts extends Pick<EngineParts, "sessions" | "logs" | "store"> {
   slots: Slots;
 }
 
@@ -28,20 +29,28 @@ export type TaskEnd = TaskResult | Stopped;
 export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): Promise<TaskEnd> {
   const { run, signal } = order;
   const { sessions, logs } = parts;
-  const diary = await TaskDiary.open(await logs.openOrCreate("task", run.taskId), order.listener);
+  const diary = await parts.store.patiently(async () =>
+    TaskDiary.open(await logs.openOrCreate("task", run.taskId), order.listener),
+  );
   const slot = await takeSlot(order, parts.slots);
-  if (typeof slot !== "function") {
-    await Promise.all([diary.close(), order.ended?.(slot)]);
-    return slot;
-  }
+  if (typeof slot !== "function") return finish(slot);
   try {
     order.started?.();
     const end = await endOf(new TaskRunner(flow, run, { sessions, diary, signal }));
     writeEnd(diary, end);
-    await Promise.all([diary.close(), order.ended?.(end)]);
-    return end;
+    return await finish(end);
   } finally {
     slot();
+  }
+
+  async function finish(end: TaskEnd): Promise<TaskEnd> {
+    // Those of an earlier life of the server, which this one has not opened, would stay open for ever.
+    if (run.borrowedSessionId === undefined) await sessions.closeAll(run.taskId);
+    await diary.close();
+    failpoint("task-diary-closed");
+    await order.ended?.(end);
+    failpoint("task-ended");
+    return end;
   }
 }
 

@@ -1,42 +1,55 @@
 import type { PortalSession } from "../sessions/portalSession.js";
 import type { SessionRegistry } from "../sessions/sessionRegistry.js";
 import { checkWorkingDirectory } from "../sessions/workingDirectory.js";
+import type { Store } from "../store/store.js";
 import { roundIn, roundPrompt } from "./taskRound.js";
 import type { TaskSession, TaskSessions } from "./taskSessions.js";
 
-/** Tasks run in the same sessions as people do: they can be watched, and talked to when they have ended. */
-export function portalTaskSessions(registry: SessionRegistry): TaskSessions {
+/**
+ * Tasks run in the same sessions as people do: they can be watched, and talked to when they have ended. A store that
+ * is not available for a while makes them wait; it is no crash of theirs.
+ */
+export function portalTaskSessions(
+  registry: SessionRegistry,
+  { patiently }: Pick<Store, "patiently">,
+): TaskSessions {
+  async function close(sessionId: string): Promise<void> {
+    const session = registry.get(sessionId);
+    if (session) await registry.stop(session);
+  }
+
+  function taskSession(session: PortalSession): TaskSession {
+    const { record, log } = session;
+    return {
+      id: record.id,
+      modelId: record.modelId,
+      send: (round, prompt) => session.sendRequest(prompt, undefined, roundPrompt(round, prompt)),
+      round: round =>
+        patiently(() => roundIn(log.responses(), round, record.backend === "acp" ? "arrivals" : "blocks")),
+    };
+  }
+
   return {
     async open(owned, modelId, workingDirectory) {
       await checkWorkingDirectory(workingDirectory);
-      const isKnown = (await registry.find(owned.id)) !== undefined;
-      return taskSession(
-        isKnown ? await registry.reopen(owned.id) : await registry.start(modelId, workingDirectory, owned),
+      const session = await patiently(async () =>
+        (await registry.find(owned.id))
+          ? registry.reopen(owned.id)
+          : registry.start(modelId, workingDirectory, owned),
       );
+      return taskSession(session);
     },
     find(sessionId) {
       const session = registry.get(sessionId);
       return session && taskSession(session);
     },
-    async close(sessionId) {
-      const session = registry.get(sessionId);
-      if (session) await registry.stop(session);
+    close,
+    async closeAll(taskId) {
+      for (const id of await patiently(() => registry.openSessionsOf(taskId))) await close(id);
     },
+    of: owner => registry.sessionsOf(owner),
     async delete(sessionId) {
       if (await registry.find(sessionId)) await registry.delete(sessionId);
     },
-  };
-}
-
-function taskSession(session: PortalSession): TaskSession {
-  const { record, log } = session;
-  return {
-    id: record.id,
-    modelId: record.modelId,
-    async send(round, prompt) {
-      await session.push(roundPrompt(round, prompt));
-      await session.sendRequest(prompt);
-    },
-    round: round => roundIn(log.responses(), round, record.backend === "acp" ? "arrivals" : "blocks"),
   };
 }

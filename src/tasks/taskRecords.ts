@@ -1,3 +1,4 @@
+import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
 
 export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
@@ -20,29 +21,25 @@ const columns = `id, name, status, entry_hash as "entryHash", user_input as "use
   working_directory as "workingDirectory", borrowed_session_id as "borrowedSessionId",
   model_id_override as "modelIdOverride", ignore_availability as "ignoreAvailability"`;
 
+/** A new task, to be stored together with its log. */
+export function taskRow(task: Omit<TaskRecord, "status">): OwnerRow {
+  return {
+    id: task.id,
+    name: task.name,
+    entry_hash: task.entryHash,
+    user_input: task.userInput,
+    working_directory: task.workingDirectory,
+    borrowed_session_id: task.borrowedSessionId,
+    model_id_override: task.modelIdOverride,
+    ignore_availability: task.ignoreAvailability,
+  };
+}
+
 export class TaskRecords {
-  readonly #store: Store;
+  readonly #store: Pick<Store, "query">;
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, "query">) {
     this.#store = store;
-  }
-
-  async insert(task: Omit<TaskRecord, "status">): Promise<void> {
-    await this.#store.query(
-      `insert into tasks (id, name, entry_hash, user_input, working_directory, borrowed_session_id,
-         model_id_override, ignore_availability)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [
-        task.id,
-        task.name,
-        task.entryHash,
-        task.userInput,
-        task.workingDirectory,
-        task.borrowedSessionId,
-        task.modelIdOverride,
-        task.ignoreAvailability,
-      ],
-    );
   }
 
   async find(id: string): Promise<TaskRecord | undefined> {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../portalError.js";
 import type { Flow } from "../store/durableJobs.js";
 import { errorToDetailedString } from "./errorText.js";
@@ -86,11 +87,14 @@ export class TaskRunner {
         return this.#open(action);
       case "send": {
         const round = `${this.#run.taskId}#${++this.#rounds}`;
-        return this.#step("send", () => this.#send(action.session, round, action.prompt));
+        const event = await this.#step("send", () => this.#send(action.session, round, action.prompt));
+        failpoint("round-remembered");
+        return event;
       }
       case "close": {
         const sessionId = this.#sessionId(action.session);
         await this.#parts.sessions.close(sessionId);
+        failpoint("task-session-closed");
         const { taskId } = this.#run;
         const { succeeded } = action;
         this.#parts.diary.write({ callback: "taskSessionStopped", sessionId, taskId, succeeded });
@@ -104,8 +108,10 @@ export class TaskRunner {
     const event = await this.#step("open", async () => {
       await this.#take(session);
       this.#fresh.add(session);
+      failpoint("task-session-opened");
       return { kind: "done" };
     });
+    failpoint("session-opening-remembered");
     if (event.kind === "done") {
       const sessionId = this.#sessionId(session);
       const { taskId } = this.#run;
@@ -125,6 +131,7 @@ export class TaskRunner {
     const before = this.#fresh.has(session) ? undefined : await agent.round(round);
     if (!before?.finished) await agent.send(round, before?.sent ? withCrashPrefix(prompt) : prompt);
     this.#fresh.add(session);
+    failpoint("round-finished");
     const { toolCalls, jobToolsMissing } = await agent.round(round);
     return { kind: "finished", toolCalls, ...(jobToolsMissing && { jobToolsMissing }) };
   }

@@ -18,6 +18,10 @@ export interface TaskSessions {
   find(sessionId: string): TaskSession | undefined;
   /** Ends the session, also in the middle of a turn; nothing happens when it is not open. */
   close(sessionId: string): Promise<void>;
+  /** Ends all sessions of a task, also those that an earlier life of the server opened. */
+  closeAll(taskId: string): Promise<void>;
+  /** The sessions of a job or a task, open or closed. */
+  of(owner: string): Promise<string[]>;
   /** Deletes the session and its conversation; nothing happens when it is not there. */
   delete(sessionId: string): Promise<void>;
 }

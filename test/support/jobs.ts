@@ -65,6 +65,7 @@ interface EntryPortalOptions {
   args?: string[];
   config?: object;
   env?: NodeJS.ProcessEnv;
+  dataDir?: string;
 }
 
 /** A portal with this entry, whose only model does what the prompts say. */
@@ -112,7 +113,11 @@ async function start(t: Scope, entry: EntryOfTest, script: Script, options: Entr
     await writeFile(file, JSON.stringify(options.config));
     args.push("--config", file);
   }
-  return { model, portal: await startPortal(t, { model, args, ...(options.env && { env: options.env }) }) };
+  const { env, dataDir } = options;
+  return {
+    model,
+    portal: await startPortal(t, { model, args, ...(env && { env }), ...(dataDir && { dataDir }) }),
+  };
 }
 
 async function jobsPortal(

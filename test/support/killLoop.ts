@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { JobReader, logsIn } from "./jobReader.js";
 import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "./jobs.js";
+import { randomFrom } from "./randomLog.js";
 import { callbacksOf } from "./restSession.js";
+import { checkRounds, withoutPrefix } from "./rounds.js";
 import type { AnyResponse } from "./sse.js";
 
-const prefix = "The session crashed, please redo and here is the last request:\n";
 const model = { category: "driving" };
 const plain = (name: string): TaskOfTest => ({ prompt: [name], model });
 const checked = (name: string, condition: string, separate = false): TaskOfTest => ({
@@ -56,32 +57,49 @@ const everyKind = {
 /** A death comes after at most this many responses. */
 const maxResponsesPerLife = 40;
 
+export interface KillCounts {
+  seed: number;
+  kills: number;
+  jobs: number;
+  tasksEnded: number;
+  /** Every prompt that the model got, and those of them that a death made it get again. */
+  prompts: number;
+  repeated: number;
+}
+
 /** Kills the portal at any moment of jobs that are read to their end, and checks what came of each of them. */
-export async function killLoop(t: TestContext, kills: number): Promise<{ kills: number; jobs: number }> {
+export async function killLoop(t: TestContext, kills: number, seed = Date.now()): Promise<KillCounts> {
+  const random = randomFrom(seed);
   const jobsPortal = await portalWithEntry(t, { tasks: manyTasks, jobs: { everyKind } });
   const { portal } = jobsPortal;
-  let killed = 0;
-  let jobs = 0;
-  while (killed < kills) {
+  const counts: KillCounts = { seed, kills: 0, jobs: 0, tasksEnded: 0, prompts: 0, repeated: 0 };
+  while (counts.kills < kills) {
     const reader = new JobReader(portal, await jobsPortal.startJob("everyKind"));
+    let killsOfJob = 0;
     while (!reader.closed) {
-      const isLastLife = killed === kills;
+      const isLastLife = counts.kills === kills;
       await reader.read(
-        isLastLife ? Number.POSITIVE_INFINITY : 1 + Math.floor(Math.random() * maxResponsesPerLife),
+        isLastLife ? Number.POSITIVE_INFINITY : 1 + Math.floor(random() * maxResponsesPerLife),
       );
       if (reader.closed || isLastLife) continue;
       await portal.kill("SIGKILL");
-      killed++;
+      counts.kills++;
+      killsOfJob++;
       await portal.restart();
     }
-    await checkJob(jobsPortal, reader);
-    jobs++;
+    await checkJob(jobsPortal, reader, killsOfJob, counts);
+    counts.jobs++;
   }
-  return { kills: killed, jobs };
+  return counts;
 }
 
-/** What the reader got over all deaths is what is there, each once; every task ended, every prompt was sent once. */
-async function checkJob({ portal, puppet }: JobsPortal, reader: JobReader): Promise<void> {
+/** What the reader got over all deaths is what is there, each once; every task ended once. */
+async function checkJob(
+  { portal, puppet }: JobsPortal,
+  reader: JobReader,
+  kills: number,
+  counts: KillCounts,
+): Promise<void> {
   const received = logsIn(reader.received);
   for (const [key, responses] of received) {
     const numbers = responses.map(({ n }) => Number(n));
@@ -109,9 +127,31 @@ async function checkJob({ portal, puppet }: JobsPortal, reader: JobReader): Prom
     const ends = callbacksOf(responses).filter(name => name === "taskSucceeded" || name === "taskFailed");
     assert.equal(ends.length, 1, key);
   }
-  const plainPrompts = puppet.prompts.filter(prompt => !prompt.startsWith(prefix));
+  counts.tasksEnded += stopped.length;
+  checkPrompts(puppet.prompts, received, kills, counts);
   puppet.prompts.length = 0;
-  for (const name of ["t1", "t4", "t6", "t8"]) {
-    assert.ok(plainPrompts.filter(prompt => prompt === name).length <= 1, `${name} was run twice`);
+}
+
+/** The model is the witness: it got no prompt more often than the logs account for by a death that hit it. */
+function checkPrompts(
+  prompts: readonly string[],
+  received: ReadonlyMap<string, AnyResponse[]>,
+  kills: number,
+  counts: KillCounts,
+): void {
+  const logged = new Map<string, number>();
+  for (const [key, responses] of received) {
+    if (!key.startsWith("session/")) continue;
+    for (const [prompt, times] of checkRounds(responses)) {
+      assert.ok(times <= 1 + kills, `${prompt} was sent ${times} times in ${key}, with ${kills} kills`);
+      logged.set(prompt, (logged.get(prompt) ?? 0) + times);
+      counts.repeated += times - 1;
+    }
   }
+  const arrived = prompts.map(withoutPrefix);
+  for (const prompt of new Set(arrived)) {
+    const times = arrived.filter(other => other === prompt).length;
+    assert.ok(times <= (logged.get(prompt) ?? 0), `${prompt} came ${times} times, the logs say less`);
+  }
+  counts.prompts += prompts.length;
 }

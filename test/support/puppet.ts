@@ -4,6 +4,7 @@ import { callTool, fault, type ModelRequest, runShell, type Script, type Step } 
  * A model that does what the prompt says. A line of the prompt is one order:
  * - `@call TOOL ARGUMENT` calls a tool; `@call-from N TOOL ARGUMENT` only from the Nth time on
  * - `@shell COMMAND` runs a command
+ * - `@say TEXT` begins the answer with this text
  * - `@crash` fails the turn; `@crash-first N` only the first N times
  * - `@wait NAME` stops until the test releases that name
  * - `@false-until N` answers the condition with false, from the Nth time on with true
@@ -46,6 +47,8 @@ export function puppet(): Puppet {
     switch (order) {
       case "call":
         return [call(words)];
+      case "say":
+        return [{ text: words.join(" ") }];
       case "shell":
         return [runShell(words.join(" "))];
       case "call-from":

@@ -1,0 +1,86 @@
+/**
+ * The moments between two writes at which a death would show whether they belong together. `test/killPoints.test.ts`
+ * dies at each of them.
+ */
+export const failpoints = [
+  // A start.
+  "store-folder-drafted",
+  "schema-step-done",
+  "store-opened",
+  "open-blocks-ended",
+  "interruption-reported",
+  "engine-launched",
+  "paused-flows-cancelled-again",
+  "half-canceled-job-ended",
+  "half-deleted-job-deleted",
+  "job-submitted-again",
+  "task-settled",
+  // A log.
+  "log-flush-begins",
+  "log-flushed",
+  // A session.
+  "session-inserted",
+  "session-attached",
+  "request-accepted",
+  "turn-ended",
+  "after-idle",
+  "settings-saved",
+  "session-stopped",
+  "session-closed",
+  "readers-told-forgotten",
+  "session-reopened",
+  "agent-memory-deleted",
+  "session-deleted",
+  // A task.
+  "task-inserted",
+  "task-submitted",
+  "task-session-opened",
+  "session-opening-remembered",
+  "round-finished",
+  "round-remembered",
+  "task-session-closed",
+  "task-diary-closed",
+  "task-ended",
+  // A job.
+  "entry-saved",
+  "job-inserted",
+  "job-submitted",
+  "work-ended",
+  "job-error-set",
+  "job-status-changed",
+  "job-ended",
+  "job-end-written",
+  "job-diary-closed",
+  // Stopping a job.
+  "cancel-decided",
+  "canceled-flow-ended",
+  "canceled-sessions-closed",
+  "cancel-written",
+  "canceled-diary-closed",
+  // Pausing and continuing.
+  "jobs-paused",
+  "paused-flows-cancelled",
+  "paused-task-flow-cancelled",
+  "paused-task-ended",
+  "pause-written",
+  "continue-decided",
+  "continue-written",
+  "flow-resumed",
+  // Deleting a job.
+  "job-deletion-decided",
+  "job-session-deleted",
+  "job-task-logs-deleted",
+  "job-flow-deleted",
+  "job-deleted",
+] as const;
+
+export type Failpoint = (typeof failpoints)[number];
+
+/** `PORTAL_FAILPOINT=name[:nth]`. */
+const [wanted = "", nth = "1"] = (process.env.PORTAL_FAILPOINT ?? "").split(":");
+let passesLeft = Number(nth);
+
+/** Does nothing, except in the one test that dies here. */
+export function failpoint(name: Failpoint): void {
+  if (name === wanted && --passesLeft === 0) process.kill(process.pid, "SIGKILL");
+}

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { type JobsPortal, type TaskOfTest, task } from "./jobs.js";
+import type { Mortal } from "./mortal.js";
+import { sessionById } from "./restSession.js";
+import { checkRounds, withoutPrefix } from "./rounds.js";
+import { type AnyResponse, collectUntil, liveAll } from "./sse.js";
+
+const model = { category: "driving" };
+
+/** Every prompt names its job, so that the model can be asked how often it got it. */
+export const tasks: Record<string, TaskOfTest> = {
+  checked: {
+    prompt: ["checked $user-input"],
+    model,
+    criteria: {
+      condition: ["condition $user-input? job_boolean_true", "@call job_boolean_true yes"],
+      runConditionInSameSession: false,
+      failureAction: { retryTimes: 0 },
+    },
+  },
+  plain: { prompt: ["plain $user-input"], model },
+  refused: { prompt: ["refused $user-input"], model: { id: "nobody-has-it" } },
+  held: { prompt: ["held $user-input", "@wait $user-input"], model },
+  lent: { prompt: ["lent $user-input"] },
+  "lent-held": { prompt: ["lent $user-input", "@wait lent $user-input"] },
+};
+export const jobs = {
+  both: { work: { kind: "Seq" as const, works: [task("checked"), task("plain")] } },
+  plain: { work: task("plain") },
+  refused: { work: task("refused") },
+  held: { work: task("held") },
+};
+
+/** A death here may hit a prompt that is under way; anywhere else every prompt arrives exactly once. */
+const duringTurn = new Set(["log-flush-begins", "log-flushed", "request-accepted", "turn-ended", "stop"]);
+
+export interface Chain extends JobsPortal {
+  mortal: Mortal;
+}
+
+/** How a job ended, in words that are the same for every run of it. */
+export interface JobEnd {
+  status: unknown;
+  job: unknown[];
+  tasks: unknown[][];
+}
+
+const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const plainWords = (responses: readonly AnyResponse[], input: string): unknown[] =>
+  responses.map(({ time: _, ...response }) =>
+    JSON.parse(JSON.stringify(response).replaceAll(uuid, "ID").replaceAll(input, "INPUT")),
+  );
+
+const pathOf = (jobId: string) => `copilot/job/${jobId}`;
+
+/** Starts the job, unless it was started before a death that kept the answer back. */
+export function startOnce({ portal, mortal, startJob }: Chain, name: string, input: string): Promise<string> {
+  return mortal.persist(async () => {
+    const { jobs: known } = (
+      await portal.api<{ jobs: { jobId: string }[] }>(`copilot/job/history?search=${input}`)
+    ).body;
+    return known[0]?.jobId ?? startJob(name, input);
+  });
+}
+
+export async function statusOf({ portal }: Chain, jobId: string): Promise<AnyResponse> {
+  return (await portal.api<AnyResponse>(`${pathOf(jobId)}/status`)).body;
+}
+
+/** Follows the job to its end over all deaths, and checks every log and every prompt below it. */
+export async function endOf(
+  chain: Chain,
+  jobId: string,
+  input: string,
+  deathsBefore: number,
+): Promise<JobEnd> {
+  const { portal, mortal, puppet } = chain;
+  const logOf = (path: string) =>
+    mortal.persist(() => liveAll(`${portal.url}/api/copilot/${path}/live/${Math.random()}`));
+  const job = await logOf(`job/${jobId}`);
+  const started = job.filter(({ callback }) => callback === "workStarted");
+  const taskLogs: AnyResponse[][] = [];
+  for (const { taskId } of started) taskLogs.push(await logOf(`task/${taskId}`));
+  const sessionIds = taskLogs.flatMap(log =>
+    log.filter(({ callback }) => callback === "taskSessionStarted").map(({ sessionId }) => String(sessionId)),
+  );
+  for (const id of sessionIds) {
+    checkRounds(await logOf(`session/${id}`));
+    const session = await mortal.persist(() => sessionById(portal, id).call<AnyResponse>(""));
+    assert.equal(session.status, "Closed");
+  }
+  const status = await mortal.persist(() => statusOf(chain, jobId));
+  const deaths = mortal.deaths.slice(deathsBefore).map(point => point.split(":")[0] ?? "");
+  const mayRepeat = deaths.filter(point => duringTurn.has(point)).length;
+  const arrived = puppet.prompts.filter(prompt => prompt.includes(input));
+  for (const prompt of new Set(arrived.map(withoutPrefix))) {
+    const count = arrived.filter(text => withoutPrefix(text) === prompt).length;
+    assert.ok(
+      count <= 1 + mayRepeat,
+      `${JSON.stringify(prompt)} came ${count} times; deaths: ${deaths.join(", ")}`,
+    );
+  }
+  return {
+    status: [status.status, (status.tasks as AnyResponse[]).map(each => each.status)],
+    job: plainWords(
+      job.filter(({ callback }) => callback !== "onNotice"),
+      input,
+    ),
+    tasks: taskLogs.map(log => plainWords(log, input)),
+  };
+}
+
+/** A job that is stopped while its prompt is under way. */
+export async function cancelledJob(chain: Chain, input: string): Promise<JobEnd> {
+  const { mortal, puppet, portal } = chain;
+  const before = mortal.deaths.length;
+  const jobId = await startOnce(chain, "held", input);
+  await mortal.persist(() => mortal.orDeath(puppet.arrived(input)));
+  await mortal.persist(async () => {
+    if ((await statusOf(chain, jobId)).status === "Running") await portal.api(`${pathOf(jobId)}/stop`);
+  });
+  puppet.release(input);
+  return endOf(chain, jobId, input, before);
+}
+
+/** A job, and a task in a session, that the stop of the server catches; the job is continued after the next start. */
+export async function pausedJob(chain: Chain, input: string): Promise<JobEnd> {
+  const { mortal, puppet, portal, startSession } = chain;
+  const before = mortal.deaths.length;
+  const sessionId = await mortal.persist(() => startSession());
+  const jobId = await startOnce(chain, "held", input);
+  const { taskId } = await mortal.persist(
+    async () =>
+      (
+        await portal.api<{ taskId: string }>(`copilot/task/start/lent-held/session/${sessionId}`, {
+          body: input,
+        })
+      ).body,
+  );
+  await mortal.persist(() =>
+    mortal.orDeath(Promise.all([puppet.arrived(input), puppet.arrived(`lent ${input}`)])),
+  );
+  await mortal.stop();
+  puppet.release(input);
+  puppet.release(`lent ${input}`);
+  await mortal.persist(async () => {
+    if ((await statusOf(chain, jobId)).status === "Paused") await portal.api(`${pathOf(jobId)}/continue`);
+  });
+  const end = await endOf(chain, jobId, input, before);
+  const lent = await mortal.persist(() => liveAll(`${portal.url}/api/copilot/task/${taskId}/live/check`));
+  const ends = lent.filter(({ callback }) => callback === "taskSucceeded" || callback === "taskFailed");
+  assert.equal(ends.length, 1, "the task in the session ended once");
+  await mortal.persist(() => portal.api(`copilot/session/${sessionId}/delete`, { method: "POST" }));
+  return end;
+}
+
+/** Nothing of it is left afterwards; who asks twice is told that there is no such job. */
+export async function deletedJob(chain: Chain, input: string): Promise<unknown> {
+  const { mortal, portal } = chain;
+  const before = mortal.deaths.length;
+  const jobId = await startOnce(chain, "plain", input);
+  const end = await endOf(chain, jobId, input, before);
+  await mortal.persist(async () => {
+    if ("jobId" in (await statusOf(chain, jobId)))
+      await portal.api(`${pathOf(jobId)}/delete`, { method: "POST" });
+  });
+  const found = await mortal.persist(() => statusOf(chain, jobId));
+  assert.deepEqual(found, { error: "JobNotFound" });
+  return end;
+}
+
+export async function anyJob(chain: Chain, name: string, input: string): Promise<JobEnd> {
+  const before = chain.mortal.deaths.length;
+  return endOf(chain, await startOnce(chain, name, input), input, before);
+}
+
+/** A task in a session. Whether or not its start was acknowledged, it runs once. */
+export async function lentTask(chain: Chain, input: string): Promise<string[]> {
+  const { mortal, portal, puppet, startSession } = chain;
+  const before = mortal.deaths.length;
+  const sessionId = await mortal.persist(() => startSession());
+  const session = sessionById(portal, sessionId);
+  let isAsked = false;
+  await mortal.persist(async () => {
+    if (isAsked) return;
+    isAsked = true;
+    await portal.api(`copilot/task/start/lent/session/${sessionId}`, { body: input });
+  });
+  const log = await mortal.persist(() =>
+    collectUntil(session.events(), ({ data }) => data.callback === "onIdle" && puppet.prompts.length > 0),
+  );
+  await mortal.persist(() => session.call("stop"));
+  checkRounds(log.map(({ data }) => data));
+  const arrived = puppet.prompts.filter(prompt => prompt.includes(input));
+  assert.equal(arrived.length, 1, `deaths: ${mortal.deaths.slice(before)}`);
+  await mortal.persist(() => session.call("delete", { method: "POST" }));
+  return arrived.map(prompt => prompt.replace(input, "INPUT"));
+}
+
+/** A person's session from its start to its deletion, talked to twice. */
+export async function session(chain: Chain, input: string): Promise<unknown> {
+  const { mortal, portal, puppet, startSession } = chain;
+  const id = await mortal.persist(() => startSession());
+  const own = sessionById(portal, id);
+  /** Sends the request until it was answered, as a person would who is told that it was interrupted. */
+  function ask(prompt: string): Promise<void> {
+    return mortal.persist(async () => {
+      for (;;) {
+        const requests = (await ownLog()).filter(({ callback }) => callback === "onUserRequest").length;
+        if (requests > 0) await own.untilIdle(requests);
+        const log = await ownLog();
+        const last = log.findLastIndex(response => response.prompt === prompt);
+        if (last >= 0 && !log.slice(last).some(response => "sessionError" in response)) return;
+        await own.query(prompt);
+      }
+    });
+  }
+  async function ownLog(): Promise<AnyResponse[]> {
+    const { responses } = await own.call<{ responses: AnyResponse[] }>("export?format=json");
+    return responses;
+  }
+  await ask(`first ${input}`);
+  await mortal.persist(() => own.call("policy", { body: JSON.stringify({ policy: "ask" }) }));
+  await mortal.persist(async () => {
+    if ((await own.call<AnyResponse>("")).status !== "Closed") await own.call("stop");
+  });
+  const reader = `live/${input}`;
+  const closed = await mortal.persist(() => liveAll(`${portal.url}/api/copilot/session/${id}/${reader}`));
+  checkRounds(closed);
+  await mortal.persist(() => own.call("reopen", { method: "POST" }));
+  await ask(`second ${input}`);
+  const { status, permissions } = await mortal.persist(() => own.call<AnyResponse>(""));
+  const log = await mortal.persist(ownLog);
+  checkRounds(log);
+  const prompts = [...new Set(puppet.prompts.filter(prompt => prompt.includes(input)))];
+  await mortal.persist(() => own.call("delete", { method: "POST" }));
+  const gone = await mortal.persist(() => own.call(""));
+  return { status, permissions, gone, prompts: prompts.map(prompt => prompt.replace(input, "INPUT")) };
+}
+
+/** A death in the middle of a message: its block is ended by the next start. */
+export async function cutMessage(chain: Chain, input: string): Promise<unknown> {
+  const { mortal, portal, startSession, puppet } = chain;
+  const id = await mortal.persist(() => startSession());
+  const own = sessionById(portal, id);
+  await own.query(`cut ${input}\n@say Once upon a time\n@wait ${input}`);
+  await own.waitFor("onMessage");
+  await mortal.kill();
+  puppet.release(input);
+  const log = await mortal.persist(() => own.untilIdle());
+  checkRounds(log);
+  const ends = log.filter(({ callback }) => callback === "onEndMessage");
+  await mortal.persist(() => own.call("delete", { method: "POST" }));
+  return ends.map(({ completeContent, interrupted }) => ({ completeContent, interrupted }));
+}
