@@ -17,6 +17,7 @@ import { sandboxAvailability } from "./sandbox/availability.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 import { type Started, startLines } from "./startLines.js";
+import { lockDataFolder } from "./store/lock.js";
 
 /** One clear line for what the user can mend, everything for what is our mistake. */
 function explain(error: unknown): void {
@@ -48,13 +49,14 @@ async function start(): Promise<void> {
   const log = createLog(options.logLevel, secrets);
   const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
+  const unlock = await lockDataFolder(options.dataDir);
 
   let redirect: RedirectFile | undefined;
   process.once("exit", () => redirect?.remove());
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
   const onExchange = () => redirect?.remove();
-  const parts = { options, config, entry, policy, log, port, token, marker, shutdown, onExchange };
+  const parts = { options, config, entry, policy, log, port, token, unlock, marker, shutdown, onExchange };
   const portal = createPortal(parts);
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

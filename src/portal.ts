@@ -42,6 +42,7 @@ import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
+import type { Unlock } from "./store/lock.js";
 import { ownersFolder } from "./store/ownersFiles.js";
 import { openStore } from "./store/store.js";
 import { installTasks, taskRoutes } from "./taskApi.js";
@@ -68,6 +69,8 @@ export interface PortalOptions {
   port: number;
   /** Whoever calls must show it, if there is one. */
   token: string | undefined;
+  /** The lock of the data folder; the portal gives it back when it has stopped. */
+  unlock: Unlock;
   /** Names this portal to the processes it starts. */
   marker: string;
   /** Called when somebody has got in by the printed address. */
@@ -77,8 +80,8 @@ export interface PortalOptions {
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
 export function createPortal(parts: PortalOptions): Portal {
-  const { options, config, entry, policy, log, port, token, marker, shutdown } = parts;
-  const store = openStore({ dataDir: options.dataDir, log });
+  const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
+  const store = openStore({ dataDir: options.dataDir, log, unlock });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
   const env = agentEnvironment(process.env, config);

@@ -4,7 +4,7 @@ import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { type Engine, ensureFolder, openEngine } from "./engine.js";
 import { isFatal, isStatementError, shortReason, storeUnavailable } from "./failure.js";
-import { lockDataFolder } from "./lock.js";
+import { lockDataFolder, type Unlock } from "./lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
 
@@ -33,6 +33,8 @@ export type StoreState = "opening" | "ready" | "failing" | "closed";
 export interface StoreOptions {
   dataDir: string;
   log: Log;
+  /** The lock of the folder, of who has taken it already; the store gives it back when it is closed. */
+  unlock?: Unlock;
   maintenanceIntervalMs?: number;
 }
 
@@ -40,20 +42,21 @@ export interface StoreOptions {
 const firstRetryMs = 250;
 const longestRetryMs = 30_000;
 
-/** Opens the embedded store in the background. Throws at once when the folder is in use or cannot be written. */
+/** Opens the embedded store in the background. `ready` rejects when the folder is in use or cannot be written. */
 export function openStore(options: StoreOptions): Store {
-  return new EmbeddedStore(options, lockDataFolder(options.dataDir));
+  return new EmbeddedStore(options);
 }
 
 class EmbeddedStore implements Store {
   readonly ready: Promise<void>;
   readonly pool: Promise<pg.Pool>;
   readonly #pool: pg.Pool;
+  readonly #dataDir: string;
   readonly #folder: string;
   readonly #log: Log;
-  readonly #unlock: () => void;
   readonly #lastWork: (() => Promise<void>)[] = [];
   readonly #stopMaintenance: () => void;
+  #unlock: Unlock | undefined;
   #state: StoreState = "opening";
   #engine: Engine | undefined;
   #failure: PortalError = storeUnavailable("it is not open yet");
@@ -62,10 +65,11 @@ class EmbeddedStore implements Store {
   #opening: Promise<void>;
   #closing: Promise<void> | undefined;
 
-  constructor(options: StoreOptions, unlock: () => void) {
+  constructor(options: StoreOptions) {
+    this.#dataDir = options.dataDir;
     this.#folder = join(options.dataDir, "store");
     this.#log = options.log;
-    this.#unlock = unlock;
+    this.#unlock = options.unlock;
     // PGlite has one connection; a second one would land inside someone else's transaction.
     const settings: pg.PoolConfig = { max: 1, idleTimeoutMillis: 0 };
     this.#pool = new pg.Pool({
@@ -153,6 +157,7 @@ class EmbeddedStore implements Store {
 
   async #open(): Promise<void> {
     try {
+      this.#unlock ??= await lockDataFolder(this.#dataDir);
       await ensureFolder(this.#folder, this.#log);
       const engine = await openEngine(this.#folder, this.#log, reason => this.#break(reason));
       this.#engine = engine;
@@ -219,7 +224,7 @@ class EmbeddedStore implements Store {
       );
     });
     this.#engine = undefined;
-    this.#unlock();
+    this.#unlock?.();
   }
 }
 
