@@ -6,6 +6,7 @@ import type { Row } from "./row.js";
 
 const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
+  openSessions: async () => (await import("./openSessions.js")).openSessionRows(),
   deltaDelay: async () => (await import("./deltaDelay.js")).deltaDelayRows(),
   live: async () => (await import("./live.js")).liveRows(),
   orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),

@@ -79,8 +79,12 @@ export class SessionRecords {
     return rows[0];
   }
 
-  open(): Promise<SessionRecord[]> {
-    return this.#store.query<SessionRecord>(`SELECT ${columns} FROM sessions WHERE status = 'open'`);
+  /** Open sessions with requests that an earlier life of the server has not brought to their end. */
+  async interrupted(): Promise<string[]> {
+    const rows = await this.#store.query<{ id: string }>(
+      "SELECT id FROM sessions WHERE status = 'open' AND pending_requests > 0",
+    );
+    return rows.map(({ id }) => id);
   }
 
   history(query: HistoryQuery): Promise<SessionRecord[]> {

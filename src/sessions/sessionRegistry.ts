@@ -26,8 +26,12 @@ const interruption = "The portal stopped before this request was done. Send it a
 export class SessionRegistry {
   readonly #parts: SessionParts;
   readonly #logs: LiveLogs;
+  /** Those that were asked for in this life of the server; the others sleep in the store. */
   readonly #sessions = new Map<string, PortalSession>();
-  /** Resolves when the sessions of earlier lives are known. */
+  readonly #waking = new Map<string, Promise<PortalSession | undefined>>();
+  /** Just starting or stopping here, so what the store says of them is not the last word. */
+  readonly #changing = new Set<string>();
+  /** Resolves when what earlier lives left undone is told in the sessions. */
   readonly ready: Promise<void>;
 
   constructor(parts: SessionParts, logs: LiveLogs) {
@@ -37,12 +41,23 @@ export class SessionRegistry {
     this.ready.catch(() => undefined);
   }
 
+  /** Only of those that were asked for in this life of the server. */
   get(id: string): PortalSession | undefined {
     return this.#sessions.get(id);
   }
 
+  /** Those that may be in use; others sleep. */
   get open(): PortalSession[] {
     return [...this.#sessions.values()];
+  }
+
+  /** An open session. One of an earlier life is taken up when it is first asked for. */
+  async wake(id: string): Promise<PortalSession | undefined> {
+    const known = this.#sessions.get(id) ?? this.#waking.get(id);
+    if (known || this.#changing.has(id)) return known;
+    const waking = this.#wake(id).finally(() => this.#waking.delete(id));
+    this.#waking.set(id, waking);
+    return waking;
   }
 
   /** A caller that must find the session again after a death chooses its id. `known` is a conversation of the agent. */
@@ -88,6 +103,7 @@ export class SessionRegistry {
     const session = new PortalSession(record, log, this.#parts);
     const attach = () =>
       known ? session.attach("known", { load: { replay: known.replay } }) : session.attach("new");
+    this.#changing.add(id);
     try {
       // In this order, since the agent session may have settings to save.
       await Promise.all([this.#parts.records.insert(record), attach()]);
@@ -95,6 +111,8 @@ export class SessionRegistry {
       // Nobody has its id, so nobody would ever close it.
       await this.#parts.records.setStatus(id, "closed");
       throw error;
+    } finally {
+      this.#changing.delete(id);
     }
     this.#sessions.set(record.id, session);
     return session;
@@ -103,13 +121,18 @@ export class SessionRegistry {
   /** Ends a session: what is in its log stays readable, and `reopen` takes up the conversation. */
   async stop(session: PortalSession): Promise<void> {
     if (!this.#sessions.delete(session.id)) return;
-    await session.stop();
-    await this.#parts.records.setStatus(session.id, "closed");
-    await session.log.close();
+    this.#changing.add(session.id);
+    try {
+      await session.stop();
+      await this.#parts.records.setStatus(session.id, "closed");
+      await session.log.close();
+    } finally {
+      this.#changing.delete(session.id);
+    }
   }
 
   async reopen(id: string): Promise<PortalSession> {
-    const known = this.#sessions.get(id);
+    const known = await this.wake(id);
     if (known) return known;
     const record = await this.#parts.records.find(id);
     const log = record && (await this.#logs.open("session", id));
@@ -124,11 +147,12 @@ export class SessionRegistry {
   async delete(id: string): Promise<void> {
     const record = await this.find(id);
     if (!record) throw sessionNotFound(id);
-    const session = this.#sessions.get(id);
+    const session = await this.wake(id);
     if (session) await this.stop(session);
-    await this.#logs.delete("session", id);
-    await this.#parts.records.delete(id);
     await this.#parts.hostOf(record.backend).delete(record);
+    await this.#logs.delete("session", id);
+    // The record is last: as long as it is there, what a death has left can be deleted again.
+    await this.#parts.records.delete(id);
   }
 
   async rename(id: string, title: string): Promise<void> {
@@ -152,13 +176,21 @@ export class SessionRegistry {
   }
 
   async #recover(): Promise<void> {
-    for (const record of await this.#parts.records.open()) {
-      const log = await this.#logs.open("session", record.id);
-      if (!log) continue;
-      const session = new PortalSession(record, log, this.#parts);
-      this.#sessions.set(record.id, session);
-      if (record.pendingRequests > 0) await this.#reportInterruption(session);
+    for (const id of await this.#parts.records.interrupted()) {
+      const session = await this.wake(id);
+      if (session) await this.#reportInterruption(session);
     }
+  }
+
+  async #wake(id: string): Promise<PortalSession | undefined> {
+    const record = await this.#parts.records.find(id);
+    if (record?.status !== "open") return undefined;
+    const log = await this.#logs.open("session", id);
+    const known = this.#sessions.get(id);
+    if (known || !log || this.#changing.has(id)) return known;
+    const session = new PortalSession(record, log, this.#parts);
+    this.#sessions.set(id, session);
+    return session;
   }
 
   /** Its open blocks have been ended when the log was opened. */

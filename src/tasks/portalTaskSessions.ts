@@ -14,12 +14,12 @@ export function portalTaskSessions(registry: SessionRegistry): TaskSessions {
         isKnown ? await registry.reopen(owned.id) : await registry.start(modelId, workingDirectory, owned),
       );
     },
-    find(sessionId) {
-      const session = registry.get(sessionId);
+    async find(sessionId) {
+      const session = await registry.wake(sessionId);
       return session && taskSession(session);
     },
     async close(sessionId) {
-      const session = registry.get(sessionId);
+      const session = await registry.wake(sessionId);
       if (session) await registry.stop(session);
     },
     async delete(sessionId) {
