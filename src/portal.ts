@@ -45,6 +45,7 @@ import type { Shutdown, Stage } from "./shutdown.js";
 import type { Unlock } from "./store/lock.js";
 import { ownersFolder } from "./store/ownersFiles.js";
 import { openStore } from "./store/store.js";
+import { keepStore } from "./storeKeeping.js";
 import { installTasks, taskRoutes } from "./taskApi.js";
 import { InstalledEntry } from "./tasks/installedEntry.js";
 import { portalTaskSessions } from "./tasks/portalTaskSessions.js";
@@ -117,13 +118,14 @@ export function createPortal(parts: PortalOptions): Portal {
   const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
   const choices = new FolderChoices(store);
   const startup = new StartupGate(approvals.rules, choices);
+  const toolOutputDirectory = ownersFolder(join(options.dataDir, "tool-output"));
   const copilot = copilotHost({
     catalog: models,
     runtimes,
     sandboxes,
     approvals,
     secrets,
-    toolOutputDirectory: ownersFolder(join(options.dataDir, "tool-output")),
+    toolOutputDirectory,
     log,
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
@@ -157,6 +159,18 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
+  const keeping = keepStore({
+    dataDir: options.dataDir,
+    store,
+    logs,
+    sessions,
+    hostOf,
+    engine,
+    retention: config.retention,
+    toolOutputDirectory,
+    log,
+  });
+
   const routes = [
     ...portalRoutes({
       permissions,
@@ -178,6 +192,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...agentRoutes({ agents: acpAgents, catalog: models }),
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...editorRoutes(),
+    ...keeping.routes,
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({
@@ -192,9 +207,10 @@ export function createPortal(parts: PortalOptions): Portal {
     stopping: () => shutdown.stopping,
   });
   const stopAgents = () => Promise.all([runtimes.stop(700), acpAgents.close({ exitMs: 700, killMs: 500 })]);
+  const closeEngine = () => engine.close({ pause: shutdown.byUser });
   // Together less than five seconds.
   const stages = [
-    { name: "jobs", timeoutMs: 700, stop: () => engine.close({ pause: shutdown.byUser }) },
+    { name: "jobs", timeoutMs: 700, stop: () => Promise.all([keeping.close(), closeEngine()]) },
     { name: "agents", timeoutMs: 300, stop: () => agents.close() },
     { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
     { name: "agent processes", timeoutMs: 1600, stop: stopAgents },

@@ -315,6 +315,7 @@ async function startTroubled(
     ready: store.ready,
     pool: store.pool,
     state: () => store.state(),
+    copy: folder => store.copy(folder),
     beforeClose: work => store.beforeClose(work),
     close: () => store.close(),
   });

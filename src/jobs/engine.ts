@@ -147,6 +147,11 @@ export class JobEngine {
     await this.#parts.logs.delete("job", id);
   }
 
+  /** Forgets how jobs and tasks went that have ended: what happened is in their logs. */
+  async forgetFlows(ids: readonly string[]): Promise<void> {
+    await (await this.#running()).delete(...ids);
+  }
+
   /** Leaves everything as it is. With `pause` jobs wait to be continued, else the next start goes on with them. */
   async close({ pause }: { pause: boolean }): Promise<void> {
     if (this.#isClosing) return;

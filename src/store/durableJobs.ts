@@ -32,8 +32,8 @@ export interface DurableJobs {
   /** A cancelled flow goes on where it was. */
   resume(id: string): Promise<void>;
   status(id: string): Promise<FlowStatus | undefined>;
-  /** Forgets a flow and everything that it started. */
-  delete(id: string): Promise<void>;
+  /** Forgets flows and everything that they started. */
+  delete(...ids: string[]): Promise<void>;
   /** Leaves running flows as they are: the next start goes on with them. */
   close(): Promise<void>;
 }
@@ -173,7 +173,7 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       const found = await DBOS.getWorkflowStatus(id);
       return found ? statusOf(found.status) : undefined;
     },
-    delete: id => DBOS.deleteWorkflows([id], true),
+    delete: (...ids) => DBOS.deleteWorkflows(ids, true),
     async close() {
       await DBOS.shutdown();
       open = undefined;

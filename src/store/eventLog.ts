@@ -207,7 +207,8 @@ export class EventLog {
     if (rows.cursors.length > 0)
       parts.push(
         `insert into log_cursors values ${rows.cursors.join(", ")}
-         on conflict (log_id, reader) do update set n = excluded.n, told = excluded.told`,
+         on conflict (log_id, reader) do update
+         set n = excluded.n, told = excluded.told, used_on = excluded.used_on`,
       );
     if (parts.length === 0) return;
     const ctes = parts.map((part, i) => `w${i} as (${part})`);

@@ -1,3 +1,5 @@
+import { constants } from "node:fs";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import type { Log } from "../log.js";
@@ -23,6 +25,8 @@ export interface Store {
   /** Stays the same when the engine below it has to be opened again. */
   readonly pool: Promise<pg.Pool>;
   state(): StoreState;
+  /** Copies the files as they are at one moment; whoever asks meanwhile waits. */
+  copy(folder: string): Promise<void>;
   /** Work to finish while the store can still be written. */
   beforeClose(work: () => Promise<void>): void;
   close(): Promise<void>;
@@ -100,6 +104,18 @@ class EmbeddedStore implements Store {
   async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     await this.#available();
     return this.#transaction(work);
+  }
+
+  async copy(folder: string): Promise<void> {
+    await this.#available();
+    // The one connection: as long as we have it, nothing is written.
+    const client = await this.#understood(() => this.#pool.connect());
+    try {
+      await this.#queryOf(client)("checkpoint");
+      await cp(this.#folder, folder, { recursive: true, mode: constants.COPYFILE_FICLONE });
+    } finally {
+      client.release();
+    }
   }
 
   beforeClose(work: () => Promise<void>): void {
