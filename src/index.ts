@@ -18,6 +18,7 @@ import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 import { type Started, startLines } from "./startLines.js";
 import { lockDataFolder } from "./store/lock.js";
+import { runStoreCommand } from "./storeCommands.js";
 
 /** One clear line for what the user can mend, everything for what is our mistake. */
 function explain(error: unknown): void {
@@ -38,7 +39,9 @@ async function needSandbox(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  const options = parseOptions(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (await runStoreCommand(args)) process.exit(0);
+  const options = parseOptions(args);
   if (options.sandbox) await needSandbox();
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);

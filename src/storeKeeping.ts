@@ -9,6 +9,7 @@ import type { LiveLogs } from "./sharedApi.js";
 import { deleteFilesBefore } from "./store/keep/files.js";
 import { Janitor } from "./store/keep/janitor.js";
 import { defaultRetention, type Retention } from "./store/keep/retention.js";
+import { removeSnapshotBefore } from "./store/keep/snapshot.js";
 import type { Store } from "./store/store.js";
 
 export interface StoreKeepingParts {
@@ -45,7 +46,10 @@ export function keepStore(parts: StoreKeepingParts): StoreKeeping {
     },
     forgetConversation: conversation => hostOf(conversation.backend).delete(conversation),
     forgetFlows: ids => engine.forgetFlows(ids),
-    forgetFiles: before => deleteFilesBefore(toolOutputDirectory, before),
+    async forgetFiles(cutoffs) {
+      if (cutoffs.sessions) await deleteFilesBefore(toolOutputDirectory, cutoffs.sessions);
+      await removeSnapshotBefore(dataDir, cutoffs.strays);
+    },
   });
   janitor.start();
   return {

@@ -19,8 +19,8 @@ export interface JanitorParts {
   forgetConversation(conversation: StoredConversation): Promise<void>;
   /** Deletes flows and everything that they started. */
   forgetFlows(ids: readonly string[]): Promise<void>;
-  /** Deletes files that agents have put aside, when they are older than this. */
-  forgetFiles?(before: Date): Promise<void>;
+  /** Deletes old files that are no part of the store. */
+  forgetFiles?(cutoffs: Cutoffs): Promise<void>;
   now?(): Date;
 }
 
@@ -149,7 +149,7 @@ export class Janitor {
       if (this.#isClosing) return;
     }
     await deleteUnnamedEntries(store.query, cutoffs);
-    if (cutoffs.sessions) await forgetFiles?.(cutoffs.sessions);
+    await forgetFiles?.(cutoffs);
   }
 
   async #removeRoots(kind: RootKind, ids: readonly string[]): Promise<number> {

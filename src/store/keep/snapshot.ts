@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { PortalError } from "../../portalError.js";
 import { shortReason } from "../failure.js";
@@ -12,6 +12,12 @@ export const snapshotFolder = (dataDir: string) => join(dataDir, "snapshot");
 
 export async function removeSnapshot(dataDir: string): Promise<void> {
   await rm(snapshotFolder(dataDir), { recursive: true, force: true });
+}
+
+/** An export that was killed has left it. */
+export async function removeSnapshotBefore(dataDir: string, before: Date): Promise<void> {
+  const found = await stat(snapshotFolder(dataDir)).catch(() => undefined);
+  if (found && found.mtime < before) await removeSnapshot(dataDir);
 }
 
 /** A copy of the store as it is at one moment. There is one at a time; the next one takes its place. */
