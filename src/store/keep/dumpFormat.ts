@@ -1,4 +1,5 @@
 import { StartError } from "../../startError.js";
+import { migrations } from "../migrations.js";
 
 /**
  * An export is gzipped JSON lines: a header; then for each table a line with its columns and a line for each row;
@@ -41,6 +42,9 @@ export function rowOfLine(line: string): string | undefined {
 export const damaged = (file: string, what: string) =>
   new StartError(`${file} is damaged: ${what}. Nothing has been imported.`);
 
+export const writtenByNewer = (file: string, what: string) =>
+  new StartError(`${file} was written by a newer portal (${what}). Update this one first.`);
+
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 export function parseHeader(line: string, file: string): DumpHeader {
@@ -55,9 +59,9 @@ export function parseHeader(line: string, file: string): DumpHeader {
   if (!isCount(version) || !isCount(schema) || !isCount(engineSchema))
     throw damaged(file, "its header is wrong");
   if (version > formatVersion)
-    throw new StartError(
-      `${file} has the format ${version}, this portal knows ${formatVersion}: it was written by a newer portal. Update this one first.`,
-    );
+    throw writtenByNewer(file, `format ${version}, this one knows ${formatVersion}`);
+  if (schema > migrations.length)
+    throw writtenByNewer(file, `schema ${schema}, this one knows ${migrations.length}`);
   return header as DumpHeader;
 }
 

@@ -5,13 +5,14 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { packageVersion } from "../../paths.js";
+import type { Query } from "../store.js";
 import { type DumpHeader, formatName, formatVersion, lineOfRow } from "./dumpFormat.js";
 import { type StoreFolder, schemaVersion, tablesOf } from "./storeFolder.js";
 
 /** Rows that are in memory at once; one of a log has up to 256 KB. */
 const rowsPerPage = 100;
 
-async function* linesOf({ query }: StoreFolder, counted: (rows: number) => void): AsyncGenerator<string> {
+async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGenerator<string> {
   const hash = createHash("sha256");
   let rows = 0;
   const line = (text: string) => {
@@ -52,7 +53,7 @@ export async function exportStore(store: StoreFolder, file: string): Promise<num
     await store.transaction(async query => {
       await query("set transaction isolation level repeatable read, read only");
       await query("set local time zone 'UTC'");
-      const lines = linesOf(store, count => {
+      const lines = linesOf(query, count => {
         rows = count;
       });
       const out = createWriteStream(draft, { mode: 0o600, flags: "wx", flush: true });

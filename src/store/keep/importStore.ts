@@ -1,9 +1,6 @@
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import type { Log } from "../../log.js";
 import { StartError } from "../../startError.js";
 import { openDurableJobs } from "../durableJobs.js";
@@ -11,7 +8,8 @@ import { ensureFolder } from "../engine.js";
 import { shortReason } from "../failure.js";
 import { migrate, migrations } from "../migrations.js";
 import type { Query } from "../store.js";
-import { type DumpHeader, damaged, endOfLine, parseHeader, rowOfLine, tableOfLine } from "./dumpFormat.js";
+import { type DumpHeader, damaged, rowOfLine, tableOfLine, writtenByNewer } from "./dumpFormat.js";
+import { checkDump, dumpLines } from "./dumpReader.js";
 import { openStoreFolder, schemaVersion, type Table, tablesOf } from "./storeFolder.js";
 
 export interface ImportOptions {
@@ -25,9 +23,6 @@ export interface ImportOptions {
 
 /** What goes into the store in one statement. */
 const maxBatchChars = 1024 * 1024;
-
-/** A row of a log has 256 KB at most. */
-const maxLineChars = 64 * 1024 * 1024;
 
 /** The first start of a portal already writes there. */
 const notOfUsers = ["public.housekeeping"];
@@ -51,6 +46,7 @@ async function isEmpty(folder: string, log: Log): Promise<boolean> {
  * that a damaged file, a full disk or a kill leaves everything as it was. Gives the number of rows.
  */
 export async function importStore({ dataDir, file, log, finish }: ImportOptions): Promise<number> {
+  const header = await checkDump(file);
   const place = join(dataDir, "store");
   const draft = join(dataDir, "import");
   await rm(draft, { recursive: true, force: true });
@@ -62,7 +58,7 @@ export async function importStore({ dataDir, file, log, finish }: ImportOptions)
   try {
     const folder = join(draft, "store");
     await ensureFolder(folder, log);
-    const rows = await fill(folder, file, log);
+    const rows = await fill(folder, header, file, log);
     await finish(draft);
     if (existsSync(place)) await rename(place, join(draft, "empty"));
     await rename(folder, place);
@@ -72,79 +68,40 @@ export async function importStore({ dataDir, file, log, finish }: ImportOptions)
   }
 }
 
-async function fill(folder: string, file: string, log: Log): Promise<number> {
+async function fill(folder: string, header: DumpHeader, file: string, log: Log): Promise<number> {
   const store = await openStoreFolder(folder, log);
   try {
     if ((await schemaVersion(store.query, "dbos.dbos_migrations")) === 0) {
       const durable = await openDurableJobs({ pool: store.pool, flows: {}, log });
       await durable.close();
     }
-    return await store.transaction(query => readInto(query, file));
+    return await store.transaction(query => readInto(query, header, file));
   } finally {
     await store.close();
   }
 }
 
-async function readInto(query: Query, file: string): Promise<number> {
-  const hash = createHash("sha256");
+async function readInto(query: Query, header: DumpHeader, file: string): Promise<number> {
+  await prepare(query, header, file);
+  const writer = new RowWriter(query, await tablesOf(query), file);
   let rows = 0;
-  let writer: RowWriter | undefined;
-  let end: ReturnType<typeof endOfLine>;
-  for await (const line of linesOf(file)) {
-    if (end) throw damaged(file, "something stands behind its last line");
+  for await (const line of dumpLines(file)) {
     const row = rowOfLine(line);
-    if (writer && row === undefined) end = endOfLine(line);
-    if (end) continue;
-    hash.update(`${line}\n`);
-    if (!writer) {
-      await prepare(query, parseHeader(line, file), file);
-      writer = new RowWriter(query, await tablesOf(query), file);
-    } else if (row === undefined) await writer.begin(line);
+    if (row === undefined) await writer.begin(line);
     else {
       rows++;
       await writer.add(row);
     }
   }
-  if (!end) throw damaged(file, "its end is missing");
-  if (end.rows !== rows || end.sha256 !== hash.digest("hex")) throw damaged(file, "its checksum is wrong");
-  await writer?.done();
+  await writer.done();
   return rows;
-}
-
-/** Not `readline`, for which some characters inside a text end a line too. */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const unzipped = createGunzip();
-  // Whatever goes wrong reaches the loop below.
-  pipeline(createReadStream(file), unzipped).catch(() => undefined);
-  let pieces: string[] = [];
-  let chars = 0;
-  try {
-    for await (const chunk of unzipped.setEncoding("utf8") as AsyncIterable<string>) {
-      const [first = "", ...others] = chunk.split("\n");
-      pieces.push(first);
-      chars += first.length;
-      if (chars > maxLineChars) throw damaged(file, "it has a line that no portal writes");
-      for (const next of others) {
-        yield pieces.join("");
-        pieces = [next];
-        chars = next.length;
-      }
-    }
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "";
-    if (code.startsWith("Z_")) throw damaged(file, "it is no whole gzip file");
-    throw code === "" ? error : new StartError(`${file} cannot be read (${code}).`);
-  }
-  if (chars > 0) yield pieces.join("");
 }
 
 /** The tables as they were when the file was written; later steps then change the rows as they would have there. */
 async function prepare(query: Query, { schema, engineSchema }: DumpHeader, file: string): Promise<void> {
   const engineHere = await schemaVersion(query, "dbos.dbos_migrations");
-  if (schema > migrations.length || engineSchema > engineHere)
-    throw new StartError(
-      `${file} was written by a newer portal (schema ${schema} and ${engineSchema}, this one knows ${migrations.length} and ${engineHere}). Update this one first.`,
-    );
+  if (engineSchema > engineHere)
+    throw writtenByNewer(file, `engine ${engineSchema}, this one has ${engineHere}`);
   await migrate(work => work(query), migrations.slice(0, schema));
 }
 

@@ -60,6 +60,11 @@ export async function belongingsOf(
   ids: readonly string[],
 ): Promise<Belongings> {
   const condition = conversations[kind];
+  // Most are gone since an hour after the end.
+  const flows = await query<{ id: string }>(
+    "select workflow_uuid as id from dbos.workflow_status where workflow_uuid = any($1)",
+    [kind === "jobs" ? ids : kind === "tasks" ? ids.map(id => `t:${id}`) : []],
+  );
   return {
     conversations: condition
       ? await query<StoredConversation>(
@@ -68,7 +73,7 @@ export async function belongingsOf(
         )
       : [],
     logs: await query<StoredLog>(logs[kind], [ids]),
-    flows: kind === "jobs" ? [...ids] : kind === "tasks" ? ids.map(id => `t:${id}`) : [],
+    flows: flows.map(({ id }) => id),
   };
 }
 

@@ -15,20 +15,26 @@ export interface StoreFolder {
 export async function openStoreFolder(folder: string, log: Log): Promise<StoreFolder> {
   const engine = await openEngine(folder, log);
   const pool = new pg.Pool({ ...engine.config, max: 1, idleTimeoutMillis: 0 });
-  const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>
-    (await pool.query<Row>(text, values)).rows ?? [];
+  const queryOf =
+    (client: pg.Pool | pg.PoolClient): Query =>
+    async <Row extends object>(text: string, values?: unknown[]) =>
+      (await client.query<Row>(text, values)).rows ?? [];
   return {
     pool,
-    query,
+    query: queryOf(pool),
     async transaction(work) {
-      await query("begin");
+      const client = await pool.connect();
+      const query = queryOf(client);
       try {
+        await query("begin");
         const result = await work(query);
         await query("commit");
         return result;
       } catch (error) {
         await query("rollback");
         throw error;
+      } finally {
+        client.release();
       }
     },
     async close() {
