@@ -35,7 +35,7 @@ async function writeDay({ query }: Pick<Store, "query">, day: Date): Promise<voi
        select 'session', session, 400, true, at from task returning id, kind
      ), chunk as (
        insert into log_chunks (log_id, last_n, chars, lines)
-       select id, 40, 1500, (select string_agg(md5(random()::text || id), '') from generate_series(1, 45))
+       select id, 40, 1500, (select string_agg(md5(log.id::text || '.' || i), '') from generate_series(1, 45) as i)
        from log
      ), cursor as (
        insert into log_cursors (log_id, reader, n, told, used_on) select id, '', 40, true, $1::date from log
