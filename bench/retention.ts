@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "../src/log.js";
 import { bytesBelow } from "../src/store/keep/files.js";
@@ -12,6 +11,8 @@ const jobsPerDay = Math.round(10_000 / 30);
 const daysOfYear = 365;
 const keptDays = 90;
 const dayMs = 86_400_000;
+/** The portal does it whenever it is idle for a minute. */
+const daysBetweenVacuums = 5;
 
 /** The rows of one day: each job with two tasks, a session and a log for each, and what the engine remembers of it. */
 async function writeDay({ query }: Pick<Store, "query">, day: Date): Promise<void> {
@@ -58,57 +59,60 @@ async function lookAfter({ query }: Pick<Store, "query">): Promise<void> {
   await query("checkpoint");
 }
 
-/** The size of the store after so many days with this many jobs each. */
-async function sizeAfter(days: number, roundMs: number[]): Promise<number> {
+interface Year {
+  /** The size of the store when nothing has been removed yet, and at the end. */
+  first: number;
+  last: number;
+  roundMs: number[];
+}
+
+async function liveThroughAYear(): Promise<Year> {
   return inScope(async scope => {
     const dataDir = await tempFolder(scope, "retention");
     let now = new Date("2030-01-01T00:00:00Z");
     const { store, janitor, close } = await storeWithJanitor(dataDir, createLog("silent"), {
       now: () => now,
     });
+    const size = () => bytesBelow(join(dataDir, "store", "base"));
+    const year: Year = { first: 0, last: 0, roundMs: [] };
     await store.query("insert into entries (hash, entry) values ('entry', '{}')");
-    for (let day = 0; day < days; day++) {
+    for (let day = 1; day <= daysOfYear; day++) {
       await writeDay(store, now);
       now = new Date(now.getTime() + dayMs);
       // As many rounds as a day has hours would do the same in smaller pieces.
       for (let again = true; again; ) {
         const startMs = performance.now();
         const removed = await janitor.clean(0);
-        roundMs.push(performance.now() - startMs);
         again = removed.jobs > 0;
+        if (again) year.roundMs.push(performance.now() - startMs);
       }
-      await lookAfter(store);
-      if (day % 30 === 29) {
+      if (day % daysBetweenVacuums === 0) await lookAfter(store);
+      if (day === keptDays) year.first = await size();
+      if (day % 30 === 0) {
         const [row] = await store.query<{ jobs: number }>("select count(*)::int as jobs from jobs");
-        const megabytes = (await bytesBelow(join(dataDir, "store", "base"))) / 1e6;
-        process.stderr.write(`  day ${day + 1}: ${row?.jobs} jobs, ${megabytes.toFixed(0)} MB\n`);
+        const megabytes = Math.round((await size()) / 1e6);
+        process.stderr.write(`  day ${day}: ${row?.jobs} jobs, ${megabytes} MB\n`);
       }
     }
     await close();
-    const bytes = await bytesBelow(join(dataDir, "store", "base"));
-    await rm(dataDir, { recursive: true, force: true });
-    return bytes;
+    year.last = await size();
+    return year;
   });
 }
 
 export async function retentionRows(): Promise<Row[]> {
-  const roundMs: number[] = [];
-  const reference = await sizeAfter(keptDays, []);
-  const value = await sizeAfter(daysOfYear, roundMs);
-  const megabytes = (bytes: number) => bytes / 1e6;
+  const { first, last, roundMs } = await liveThroughAYear();
   return [
     ratioRow(
-      "store after a year of 10,000 jobs a month against its last 90 days",
-      { value: megabytes(value), reference: megabytes(reference), unit: "MB" },
+      "store after a year of 10,000 jobs a month against its first 90 days",
+      { value: last / 1e6, reference: first / 1e6, unit: "MB" },
       { atMost: 1.15 },
     ),
     absoluteRow(
-      "a round of the janitor, 100 jobs with all that belongs to them, median",
+      "a round of the janitor: 100 jobs with all that belongs to them, median",
       median(roundMs),
       "ms",
-      {
-        atMost: 2_000,
-      },
+      { atMost: 2_000 },
     ),
   ];
 }

@@ -173,12 +173,22 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       const found = await DBOS.getWorkflowStatus(id);
       return found ? statusOf(found.status) : undefined;
     },
-    delete: (...ids) => DBOS.deleteWorkflows(ids, true),
+    delete: async (...ids) => DBOS.deleteWorkflows(await withThoseBelow(pool, ids)),
     async close() {
       await DBOS.shutdown();
       open = undefined;
     },
   };
+}
+
+/** What a flow started has its id before a slash, and a zero is the next character: DBOS would ask for each by itself. */
+async function withThoseBelow(pool: Pool, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select workflow_uuid as id from unnest($1::text[]) as root(id)
+     join dbos.workflow_status on workflow_uuid >= root.id || '/' and workflow_uuid < root.id || '0'`,
+    [ids],
+  );
+  return [...ids, ...rows.map(({ id }) => id)];
 }
 
 async function idsOf(query: GetWorkflowsInput): Promise<string[]> {
