@@ -6,6 +6,8 @@ import type { Row } from "./row.js";
 
 const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
+  openSessions: async () => (await import("./openSessions.js")).openSessionRows(),
+  retention: async () => (await import("./retention.js")).retentionRows(),
   deltaDelay: async () => (await import("./deltaDelay.js")).deltaDelayRows(),
   live: async () => (await import("./live.js")).liveRows(),
   orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { StartError } from "./startError.js";
+import type { Retention } from "./store/keep/retention.js";
 
 /** A model of a provider whose name, wire name or limits differ from what the runtime would guess. */
 export interface ProviderModel {
@@ -37,6 +38,8 @@ export interface Config {
   /** How many tasks of jobs may have a session at once. */
   maxTasks?: number;
   permissions?: PermissionSettings;
+  /** For how many days ended things are kept. */
+  retention?: Partial<Retention>;
   /** Secret variables of the portal that commands of agents may see all the same: `GH_TOKEN`, for `gh`. */
   toolEnv?: string[];
   sandbox?: SandboxSettings;
@@ -57,6 +60,8 @@ export interface PermissionSettings {
 
 const text = { type: "string", minLength: 1 };
 const tokens = { type: "integer", minimum: 1 };
+/** 0 is for ever. */
+const days = { type: "integer", minimum: 0, maximum: 36_500 };
 
 const modelSchema = {
   type: "object",
@@ -118,6 +123,11 @@ const configSchema = {
     sandbox: {
       type: "object",
       properties: { read: folders, write: folders },
+      additionalProperties: false,
+    },
+    retention: {
+      type: "object",
+      properties: { jobs: days, sessions: days, runs: days },
       additionalProperties: false,
     },
     // Checked agent by agent, because one that is wrong must not keep the portal from starting.

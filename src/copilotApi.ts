@@ -53,6 +53,7 @@ export async function helperSessionStop(session: ICopilotSession): Promise<void>
   await sessions().registry.stop(portalSession(session));
 }
 
+/** One that sleeps since an earlier life of the server is there when `openSession` has woken it. */
 export function helperGetSession(sessionId: string): ICopilotSession | undefined {
   return sessions().registry.get(sessionId);
 }
@@ -74,7 +75,7 @@ function portalSession(session: ICopilotSession): PortalSession {
 /** A session that can be talked to, by its id. */
 export async function openSession(id: string): Promise<PortalSession> {
   await sessions().registry.ready;
-  const session = sessions().registry.get(id);
+  const session = await sessions().registry.wake(id);
   if (!session) throw sessionNotFound(id);
   return session;
 }

@@ -17,6 +17,8 @@ import { sandboxAvailability } from "./sandbox/availability.js";
 import { Shutdown } from "./shutdown.js";
 import { StartError } from "./startError.js";
 import { type Started, startLines } from "./startLines.js";
+import { lockDataFolder } from "./store/lock.js";
+import { runStoreCommand } from "./storeCommands.js";
 
 /** One clear line for what the user can mend, everything for what is our mistake. */
 function explain(error: unknown): void {
@@ -37,7 +39,9 @@ async function needSandbox(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  const options = parseOptions(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (await runStoreCommand(args)) process.exit(0);
+  const options = parseOptions(args);
   if (options.sandbox) await needSandbox();
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
@@ -48,13 +52,14 @@ async function start(): Promise<void> {
   const log = createLog(options.logLevel, secrets);
   const marker = await ownerMarker(options.dataDir);
   const { server, port } = await listen(options.host, options.port);
+  const unlock = await lockDataFolder(options.dataDir);
 
   let redirect: RedirectFile | undefined;
   process.once("exit", () => redirect?.remove());
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
   const onExchange = () => redirect?.remove();
-  const parts = { options, config, entry, policy, log, port, token, marker, shutdown, onExchange };
+  const parts = { options, config, entry, policy, log, port, token, unlock, marker, shutdown, onExchange };
   const portal = createPortal(parts);
   server.on("request", portal.app);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

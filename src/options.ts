@@ -90,7 +90,9 @@ function chosenFolder(dataDir: string): string {
 function createParser(args: readonly string[]) {
   return yargs([...args])
     .scriptName("copilot-portal")
-    .usage("$0 [port] [options]\n\nRuns AI coding agents from a browser, curl, an editor or another agent.")
+    .usage(
+      "$0 [port] [options]\n$0 export FILE [--data-dir DIR]\n$0 import FILE [--data-dir DIR] [--continue]\n\nRuns AI coding agents from a browser, curl, an editor or another agent.",
+    )
     .parserConfiguration({
       "duplicate-arguments-array": false,
       "dot-notation": false,

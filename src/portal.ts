@@ -42,8 +42,10 @@ import { copilotHost } from "./sessions/copilotHost.js";
 import { SessionRecords } from "./sessions/sessionRecord.js";
 import { LiveLogs } from "./sharedApi.js";
 import type { Shutdown, Stage } from "./shutdown.js";
+import type { Unlock } from "./store/lock.js";
 import { ownersFolder } from "./store/ownersFiles.js";
 import { openStore } from "./store/store.js";
+import { keepStore } from "./storeKeeping.js";
 import { installTasks, taskRoutes } from "./taskApi.js";
 import { InstalledEntry } from "./tasks/installedEntry.js";
 import { portalTaskSessions } from "./tasks/portalTaskSessions.js";
@@ -68,6 +70,8 @@ export interface PortalOptions {
   port: number;
   /** Whoever calls must show it, if there is one. */
   token: string | undefined;
+  /** The lock of the data folder; the portal gives it back when it has stopped. */
+  unlock: Unlock;
   /** Names this portal to the processes it starts. */
   marker: string;
   /** Called when somebody has got in by the printed address. */
@@ -77,8 +81,8 @@ export interface PortalOptions {
 
 /** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
 export function createPortal(parts: PortalOptions): Portal {
-  const { options, config, entry, policy, log, port, token, marker, shutdown } = parts;
-  const store = openStore({ dataDir: options.dataDir, log });
+  const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
+  const store = openStore({ dataDir: options.dataDir, log, unlock });
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
   const env = agentEnvironment(process.env, config);
@@ -114,13 +118,14 @@ export function createPortal(parts: PortalOptions): Portal {
   const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
   const choices = new FolderChoices(store);
   const startup = new StartupGate(approvals.rules, choices);
+  const toolOutputDirectory = ownersFolder(join(options.dataDir, "tool-output"));
   const copilot = copilotHost({
     catalog: models,
     runtimes,
     sandboxes,
     approvals,
     secrets,
-    toolOutputDirectory: ownersFolder(join(options.dataDir, "tool-output")),
+    toolOutputDirectory,
     log,
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
@@ -154,6 +159,18 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
+  const keeping = keepStore({
+    dataDir: options.dataDir,
+    store,
+    logs,
+    sessions,
+    hostOf,
+    engine,
+    retention: config.retention,
+    toolOutputDirectory,
+    log,
+  });
+
   const routes = [
     ...portalRoutes({
       permissions,
@@ -175,6 +192,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...agentRoutes({ agents: acpAgents, catalog: models }),
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...editorRoutes(),
+    ...keeping.routes,
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = createApp({
@@ -189,9 +207,10 @@ export function createPortal(parts: PortalOptions): Portal {
     stopping: () => shutdown.stopping,
   });
   const stopAgents = () => Promise.all([runtimes.stop(700), acpAgents.close({ exitMs: 700, killMs: 500 })]);
+  const closeEngine = () => engine.close({ pause: shutdown.byUser });
   // Together less than five seconds.
   const stages = [
-    { name: "jobs", timeoutMs: 700, stop: () => engine.close({ pause: shutdown.byUser }) },
+    { name: "jobs", timeoutMs: 700, stop: () => Promise.all([keeping.close(), closeEngine()]) },
     { name: "agents", timeoutMs: 300, stop: () => agents.close() },
     { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
     { name: "agent processes", timeoutMs: 1600, stop: stopAgents },

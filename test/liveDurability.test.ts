@@ -318,6 +318,7 @@ async function startTroubled(
     failure: () => store.failure(),
     patiently: work => store.patiently(work),
     onReopened: callback => store.onReopened(callback),
+    copy: folder => store.copy(folder),
     beforeClose: work => store.beforeClose(work),
     close: () => store.close(),
   });

@@ -50,8 +50,8 @@ describe("The data folder", () => {
     const first = spawn(process.execPath, [holder, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
     defer(t, () => first.kill("SIGKILL"));
     await once(first.stdout, "data");
-    assert.throws(
-      () => openStore({ dataDir, log: silent }),
+    await assert.rejects(
+      open(t, dataDir).ready,
       (error: unknown) =>
         error instanceof PortalError &&
         error.code === "DataFolderInUse" &&
@@ -66,9 +66,8 @@ describe("The data folder", () => {
 
   test("is refused to a second store of the same process", async t => {
     const dataDir = await tempFolder(t);
-    const store = open(t, dataDir);
-    assert.throws(() => openStore({ dataDir, log: silent }), { code: "DataFolderInUse" });
-    await store.ready;
+    await open(t, dataDir).ready;
+    await assert.rejects(open(t, dataDir).ready, { code: "DataFolderInUse" });
   });
 
   for (const [name, content] of [
@@ -96,8 +95,8 @@ describe("The data folder", () => {
       [path, /is a file/],
       [join(path, "below"), /part of the path is a file/],
     ] as const) {
-      assert.throws(
-        () => openStore({ dataDir, log: silent }),
+      await assert.rejects(
+        open(t, dataDir).ready,
         (error: unknown) =>
           error instanceof PortalError &&
           error.code === "DataFolderUnusable" &&
@@ -112,8 +111,8 @@ describe("The data folder", () => {
     const dataDir = isRoot ? "/sys/portal" : await tempFolder(t);
     // Even root cannot make a folder there.
     if (!isRoot) await import("node:fs/promises").then(fs => fs.chmod(dataDir, 0o500));
-    assert.throws(
-      () => openStore({ dataDir, log: silent }),
+    await assert.rejects(
+      open(t, dataDir).ready,
       (error: unknown) =>
         error instanceof PortalError &&
         error.code === "DataFolderUnusable" &&

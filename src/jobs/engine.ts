@@ -212,6 +212,11 @@ export class JobEngine {
     await this.#ends.delete(id, durable);
   }
 
+  /** Forgets how jobs and tasks went that have ended: what happened is in their logs. */
+  async forgetFlows(ids: readonly string[]): Promise<void> {
+    await (await this.#usable()).durable.delete(...ids);
+  }
+
   /** Leaves everything as it is. With `pause` jobs wait to be continued, else the next start goes on with them. */
   async close({ pause }: { pause: boolean }): Promise<void> {
     if (this.#closing.signal.aborted) return;

@@ -57,14 +57,14 @@ export class JobRecords {
     this.#store = store;
   }
 
-  /** The same entry is stored once, however many jobs were started with it. */
+  /** The same entry is stored once, however many jobs were started with it; it is kept until one names it. */
   async saveEntry(entry: Entry): Promise<string> {
     const text = JSON.stringify(entry);
     const hash = createHash("sha256").update(text).digest("hex");
-    await this.#store.query("insert into entries (hash, entry) values ($1, $2) on conflict do nothing", [
-      hash,
-      text,
-    ]);
+    await this.#store.query(
+      "insert into entries (hash, entry) values ($1, $2) on conflict (hash) do update set saved_at = now()",
+      [hash, text],
+    );
     return hash;
   }
 

@@ -84,6 +84,19 @@ export class LiveLogs {
     return this.#table.keysBelow(kind, prefix);
   }
 
+  /** Deletes many logs by their rows, without opening those that nobody uses. */
+  async deleteAll(rows: readonly { id: number; kind: LogKind; key: string }[]): Promise<void> {
+    const inUse = rows.filter(({ kind, key }) => this.#logs.has(keyOf(kind, key)));
+    const others = rows.filter(row => !inUse.includes(row));
+    const deleted = this.#table.deleteAll(others.map(({ id }) => id));
+    for (const { kind, key } of others) {
+      const left = deleted.catch(() => undefined).then(() => this.#load(kind, key));
+      this.#register(kind, key, left).catch(() => undefined);
+    }
+    await deleted;
+    for (const { kind, key } of inUse) await this.delete(kind, key);
+  }
+
   /** Resolves when everything appended so far is in the store. */
   async drain(): Promise<void> {
     await Promise.all([...this.#opened.values()].map(log => log.saved()));

@@ -78,6 +78,14 @@ export class LogTable {
     return rows.map(({ key }) => key);
   }
 
+  async deleteAll(ids: readonly number[]): Promise<void> {
+    await this.#store.query(
+      `with a as (delete from log_chunks where log_id = any($1)), b as (delete from log_cursors where log_id = any($1))
+       delete from logs where id = any($1)`,
+      [ids],
+    );
+  }
+
   async cursor(id: number, reader: string): Promise<{ n: number; told: boolean } | undefined> {
     const [row] = await this.#store.query<{ n: number; told: boolean }>(
       "select n, told from log_cursors where log_id = $1 and reader = $2",

@@ -95,10 +95,14 @@ export class SessionRecords {
     return this.#store.patiently(work);
   }
 
-  /** Waits for a store that opens late. */
-  async open(): Promise<SessionRecord[]> {
+  /** Open sessions with requests that an earlier life of the server has not brought to their end. */
+  async interrupted(): Promise<string[]> {
+    // A store may open late.
     await this.#store.ready;
-    return this.#store.query<SessionRecord>(`SELECT ${columns} FROM sessions WHERE status = 'open'`);
+    const rows = await this.#store.query<{ id: string }>(
+      "SELECT id FROM sessions WHERE status = 'open' AND pending_requests > 0",
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** The sessions of a task, or of all tasks of a job. */

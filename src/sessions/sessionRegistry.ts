@@ -27,10 +27,14 @@ const interruption = "The portal stopped before this request was done. Send it a
 export class SessionRegistry {
   readonly #parts: SessionParts;
   readonly #logs: LiveLogs;
+  /** Those that were asked for in this life of the server; the others sleep in the store. */
   readonly #sessions = new Map<string, PortalSession>();
   /** Resolves when the sessions of earlier lives are known, however long the store takes. */
   readonly recovered: Promise<void>;
   #isRecovered = false;
+  readonly #waking = new Map<string, Promise<PortalSession | undefined>>();
+  /** Just starting or stopping here, so what the store says of them is not the last word. */
+  readonly #changing = new Set<string>();
 
   constructor(parts: SessionParts, logs: LiveLogs) {
     this.#parts = parts;
@@ -47,12 +51,23 @@ export class SessionRegistry {
     return failure && !this.#isRecovered ? Promise.reject(failure) : this.recovered;
   }
 
+  /** Only of those that were asked for in this life of the server. */
   get(id: string): PortalSession | undefined {
     return this.#sessions.get(id);
   }
 
+  /** Those that may be in use; others sleep. */
   get open(): PortalSession[] {
     return [...this.#sessions.values()];
+  }
+
+  /** An open session. One of an earlier life is taken up when it is first asked for. */
+  async wake(id: string): Promise<PortalSession | undefined> {
+    const known = this.#sessions.get(id) ?? this.#waking.get(id);
+    if (known || this.#changing.has(id)) return known;
+    const waking = this.#wake(id).finally(() => this.#waking.delete(id));
+    this.#waking.set(id, waking);
+    return waking;
   }
 
   /** A caller that must find the session again after a death chooses its id. `known` is a conversation of the agent. */
@@ -94,7 +109,19 @@ export class SessionRegistry {
         ...(known && { acp: { agentSessionId: known.agentSessionId } }),
       },
     };
-    const log = await this.#logs.openOrCreate("session", id, rowOf(record));
+    this.#changing.add(id);
+    try {
+      return await this.#begin(record, known);
+    } finally {
+      this.#changing.delete(id);
+    }
+  }
+
+  async #begin(
+    record: SessionRecord,
+    known: { agentSessionId: string; replay: boolean } | undefined,
+  ): Promise<PortalSession> {
+    const log = await this.#logs.openOrCreate("session", record.id, rowOf(record));
     failpoint("session-inserted");
     const session = new PortalSession(record, log, this.#parts);
     try {
@@ -113,9 +140,14 @@ export class SessionRegistry {
   /** Ends a session: what is in its log stays readable, and `reopen` takes up the conversation. */
   async stop(session: PortalSession): Promise<void> {
     if (!this.#sessions.delete(session.id)) return;
-    await session.stop();
-    failpoint("session-stopped");
-    await this.#close(session);
+    this.#changing.add(session.id);
+    try {
+      await session.stop();
+      failpoint("session-stopped");
+      await this.#close(session);
+    } finally {
+      this.#changing.delete(session.id);
+    }
     failpoint("session-closed");
   }
 
@@ -137,7 +169,7 @@ export class SessionRegistry {
   }
 
   async reopen(id: string): Promise<PortalSession> {
-    const known = this.#sessions.get(id);
+    const known = await this.wake(id);
     if (known) return known;
     const record = await this.#parts.records.find(id);
     const log = record && (await this.#logs.open("session", id));
@@ -153,7 +185,7 @@ export class SessionRegistry {
   async delete(id: string): Promise<void> {
     const record = await this.find(id);
     if (!record) throw sessionNotFound(id);
-    const session = this.#sessions.get(id);
+    const session = await this.wake(id);
     if (session) await this.stop(session);
     // First what nobody would find again without the record.
     await this.#parts.hostOf(record.backend).delete(record);
@@ -184,23 +216,32 @@ export class SessionRegistry {
   }
 
   async #recover(): Promise<void> {
-    const { records } = this.#parts;
-    for (const record of await records.patiently(() => records.open())) {
+    const { records, log } = this.#parts;
+    for (const id of await records.patiently(() => records.interrupted())) {
       try {
-        await records.patiently(() => this.#recoverOne(record));
+        await records.patiently(() => this.#recoverOne(id));
       } catch (error) {
         // The others are not to blame.
-        this.#parts.log.error({ err: error, sessionId: record.id }, "a session cannot be taken up again");
+        log.error({ err: error, sessionId: id }, "a session cannot be taken up again");
       }
     }
   }
 
-  async #recoverOne(record: SessionRecord): Promise<void> {
+  async #recoverOne(id: string): Promise<void> {
+    const session = await this.wake(id);
+    if (session && session.record.pendingRequests > 0) await this.#reportInterruption(session);
+  }
+
+  async #wake(id: string): Promise<PortalSession | undefined> {
+    const record = await this.#parts.records.find(id);
+    if (record?.status !== "open") return undefined;
     // A store of an earlier version may have a session that died before its log was there.
-    const log = await this.#logs.openOrCreate("session", record.id);
+    const log = await this.#logs.openOrCreate("session", id);
+    const known = this.#sessions.get(id);
+    if (known || this.#changing.has(id)) return known;
     const session = new PortalSession(record, log, this.#parts);
-    if (record.pendingRequests > 0) await this.#reportInterruption(session);
-    this.#sessions.set(record.id, session);
+    this.#sessions.set(id, session);
+    return session;
   }
 
   /** Its open blocks have been ended when the log was opened. */

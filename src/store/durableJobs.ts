@@ -41,8 +41,8 @@ export interface DurableJobs {
   resume(id: string): Promise<void>;
   /** What is known of these flows; those that do not exist are left out. */
   look(ids: readonly string[]): Promise<Map<string, SeenFlow>>;
-  /** Forgets a flow and everything that it started. */
-  delete(id: string): Promise<void>;
+  /** Forgets flows and everything that they started. */
+  delete(...ids: string[]): Promise<void>;
   /** Leaves running flows as they are: the next start goes on with them. */
   close(): Promise<void>;
 }
@@ -205,7 +205,7 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       for (const [flow, { status }] of await look(ids)) if (hasEnded(status)) unended.end(flow);
     },
     look,
-    delete: id => DBOS.deleteWorkflows([id], true),
+    delete: async (...ids) => DBOS.deleteWorkflows(await withThoseBelow(pool, ids)),
     async close() {
       await DBOS.shutdown();
       open = undefined;
@@ -219,6 +219,16 @@ async function look(ids: readonly string[]): Promise<Map<string, SeenFlow>> {
   if (ids.length === 0) return new Map();
   const found = await DBOS.listWorkflows({ workflowIDs: [...ids], loadInput: false, loadOutput: false });
   return new Map(found.map(flow => [flow.workflowID, seen(flow)]));
+}
+
+/** What a flow started has its id before a slash, and a zero is the next character: DBOS would ask for each by itself. */
+async function withThoseBelow(pool: Pool, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select workflow_uuid as id from unnest($1::text[]) as root(id)
+     join dbos.workflow_status on workflow_uuid >= root.id || '/' and workflow_uuid < root.id || '0'`,
+    [ids],
+  );
+  return [...ids, ...rows.map(({ id }) => id)];
 }
 
 async function idsOf(query: GetWorkflowsInput): Promise<string[]> {

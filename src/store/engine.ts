@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
@@ -130,7 +131,9 @@ async function initialise(folder: string, log: Log): Promise<void> {
 /** Makes a new store beside its place and moves it there whole, so that an interrupted first start leaves nothing. */
 export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
   if (existsSync(join(folder, "PG_VERSION"))) return takeFromOthers(folder);
-  const draft = `${folder}.new`;
+  removeDrafts(folder, log);
+  // The `tar` of a start that was killed may still be unpacking: it gets no share in this one.
+  const draft = `${folder}.new-${randomUUID()}`;
   const fresh = () => {
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
@@ -147,6 +150,21 @@ export async function ensureFolder(folder: string, log: Log, template = template
   takeFromOthers(draft);
   failpoint("store-folder-drafted");
   renameSync(draft, folder);
+  removeDrafts(folder, log);
+}
+
+function removeDrafts(folder: string, log: Log): void {
+  const prefix = `${basename(folder)}.new`;
+  for (const name of readdirSync(dirname(folder)).filter(each => each.startsWith(prefix))) {
+    try {
+      rmSync(join(dirname(folder), name), { recursive: true, force: true });
+    } catch (error) {
+      log.debug(
+        { reason: shortReason(error) },
+        "what an interrupted first start left is removed by the next",
+      );
+    }
+  }
 }
 
 /** Writes an archive of a store that was shut down cleanly. */

@@ -241,7 +241,8 @@ export class EventLog {
     if (rows.cursors.length > 0)
       parts.push(
         `insert into log_cursors values ${rows.cursors.join(", ")}
-         on conflict (log_id, reader) do update set n = excluded.n, told = excluded.told`,
+         on conflict (log_id, reader) do update
+         set n = excluded.n, told = excluded.told, used_on = excluded.used_on`,
       );
     for (const { change } of batches) {
       if (!change) continue;

@@ -1,58 +1,83 @@
-import { spawnSync } from "node:child_process";
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { PortalError } from "../portalError.js";
+import { type Owner, parseOwner, sightOf, thisProcess } from "./lockOwner.js";
+import { askSocket, openLockSocket, removeSocket } from "./lockSocket.js";
 
-/** Who holds a data folder: the start time tells a process from a later one with the same pid. */
-interface Owner {
-  pid: number;
-  started: string;
-}
+/** Makes the folder free for others. */
+export type Unlock = () => void;
 
-/** When a process started, in words of the system that only need to be comparable; undefined when it is gone. */
-function processStart(pid: number): string | undefined {
-  if (process.platform === "linux") {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The name in parentheses may contain spaces; the start time is the 20th field behind it.
-      const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-      return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${ticks}`;
-    } catch {
-      return undefined;
-    }
-  }
-  const [command, args] =
-    process.platform === "win32"
-      ? ["powershell", ["-NoProfile", "-Command", `(Get-Process -Id ${pid}).StartTime.Ticks`]]
-      : ["ps", ["-o", "lstart=", "-p", String(pid)]];
-  return spawnSync(command, args, { encoding: "utf8" }).stdout?.trim() || undefined;
-}
+/** A portal that was killed may take this long to be gone; one that answers is never waited for. */
+const dyingMs = 2_000;
+const lookAgainMs = 25;
 
-function readOwner(path: string): Owner | undefined {
-  try {
-    const owner = JSON.parse(readFileSync(path, "utf8")) as Partial<Owner>;
-    return typeof owner.pid === "number" && typeof owner.started === "string" ? (owner as Owner) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isAlive = (owner: Owner) => processStart(owner.pid) === owner.started;
-const isSame = (a: Owner | undefined, b: Owner | undefined) => a?.pid === b?.pid && a?.started === b?.started;
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? "";
 
-/** Removes a lock whose owner is gone, unless another portal was quicker and has put its own in place. */
-function removeStale(path: string, stale: Owner | undefined): void {
-  const aside = `${path}.stale-${process.pid}`;
+/** `working` and `stuck`: it is held. `unseen`: its process is in another container and has no socket to ask. */
+type State = "working" | "stuck" | "unseen" | "gone";
+
+async function stateOf(dataDir: string, owner: Owner | undefined): Promise<State> {
+  if (!owner) return "gone";
+  const sight = sightOf(owner);
+  if (sight === "gone") return "gone";
+  const answer = owner.socket === undefined ? "missing" : await askSocket(dataDir, owner.socket);
+  if (answer === "answers") return "working";
+  if (answer === "silent") return "stuck";
+  // A dying process closes its socket before it is gone, and may still be writing until then.
+  if (sight === "alive") return "stuck";
+  return answer === "closed" ? "gone" : "unseen";
+}
+
+/** Undefined when there is no such file. */
+function read(path: string): string | undefined {
   try {
-    renameSync(path, aside);
+    return readFileSync(path, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
-  const taken = readOwner(aside);
-  if (!isSame(taken, stale)) linkSync(aside, path);
-  rmSync(aside, { force: true });
+}
+
+/** False when there is such a file already. A finished file is linked, so nobody ever reads a half of it. */
+function put(draft: string, path: string): boolean {
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * Removes the lock of a portal that is gone. Several may want to: only who has put the tombstone of exactly this lock
+ * may, so that nobody removes the lock that another has just put in its place. The tombstone of one who died is passed.
+ * Gives whoever is about to do it already.
+ */
+async function removeStale(
+  dataDir: string,
+  path: string,
+  stale: string,
+  draft: string,
+): Promise<Owner | undefined> {
+  const name = createHash("sha256").update(stale).digest("hex").slice(0, 16);
+  const tombstones: string[] = [];
+  for (;;) {
+    const tombstone = `${path}.${name}-${tombstones.length}`;
+    tombstones.push(tombstone);
+    if (put(draft, tombstone)) break;
+    const other = parseOwner(read(tombstone) ?? "");
+    if (other && (await stateOf(dataDir, other)) !== "gone") return other;
+  }
+  if (read(path) === stale) {
+    const { socket } = parseOwner(stale) ?? {};
+    if (socket !== undefined) removeSocket(dataDir, socket);
+    rmSync(path, { force: true });
+  }
+  for (const tombstone of tombstones) rmSync(tombstone, { force: true });
+  return undefined;
 }
 
 const reasons: Record<string, string> = {
@@ -72,42 +97,61 @@ function unusable(dataDir: string, error: unknown): PortalError {
   );
 }
 
+function inUse(dataDir: string, state: State, owner: Owner): PortalError {
+  const who = `pid ${owner.pid}${sightOf(owner) === "elsewhere" ? " of another container" : ""}`;
+  const remedy =
+    state === "unseen"
+      ? `It cannot be seen from here whether that one still runs: stop it, and if there is none, remove ${join(dataDir, "portal.lock")}.`
+      : "Stop it, or choose another folder with --data-dir.";
+  return PortalError.unavailable(
+    "DataFolderInUse",
+    `The data folder ${dataDir} is in use by another portal (${who}). ${remedy}`,
+  );
+}
+
 /**
- * Makes the data folder this process's own, because two processes on one store destroy it.
- * Gives the function that hands it back; throws when another portal has it or it cannot be written.
+ * Makes the data folder this process's own, because two processes on one store destroy it. The lock names its process
+ * and a socket, which also tells those in other containers that the process lives.
+ * Gives the function that hands the folder back; rejects when another portal has it or it cannot be written.
  */
-export function lockDataFolder(dataDir: string): () => void {
-  const path = join(dataDir, "portal.lock");
-  const own: Owner = { pid: process.pid, started: processStart(process.pid) ?? String(process.pid) };
-  const draft = `${path}.new-${process.pid}`;
+export async function lockDataFolder(dataDir: string): Promise<Unlock> {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    // Linking a finished file is atomic with its content, so nobody ever reads a half-written lock.
-    writeFileSync(draft, JSON.stringify(own), { mode: 0o600 });
   } catch (error) {
     throw unusable(dataDir, error);
   }
+  // It listens before the lock can be seen, so a lock whose socket is closed has no owner any more.
+  const socket = await openLockSocket(dataDir);
   try {
-    for (;;) {
-      try {
-        linkSync(draft, path);
-        break;
-      } catch (error) {
-        if (codeOf(error) !== "EEXIST") throw unusable(dataDir, error);
-      }
-      const owner = readOwner(path);
-      if (owner && isAlive(owner)) {
-        throw PortalError.unavailable(
-          "DataFolderInUse",
-          `The data folder ${dataDir} is in use by another portal (pid ${owner.pid}). Stop it, or choose another folder with --data-dir.`,
-        );
-      }
-      removeStale(path, owner);
+    const own = JSON.stringify(thisProcess(socket?.name));
+    const path = await take(dataDir, own);
+    return () => {
+      if (read(path) === own) rmSync(path, { force: true });
+      socket?.close();
+    };
+  } catch (error) {
+    socket?.close();
+    throw error instanceof PortalError ? error : unusable(dataDir, error);
+  }
+}
+
+async function take(dataDir: string, own: string): Promise<string> {
+  const path = join(dataDir, "portal.lock");
+  const draft = `${path}.${randomUUID()}`;
+  writeFileSync(draft, own, { mode: 0o600 });
+  try {
+    for (const deadlineMs = performance.now() + dyingMs; ; ) {
+      if (put(draft, path)) return path;
+      const found = read(path);
+      if (found === undefined) continue;
+      const owner = parseOwner(found);
+      const state = await stateOf(dataDir, owner);
+      const other = state === "gone" ? await removeStale(dataDir, path, found, draft) : owner;
+      if (!other) continue;
+      if (state === "working" || performance.now() > deadlineMs) throw inUse(dataDir, state, other);
+      await delay(lookAgainMs);
     }
   } finally {
     rmSync(draft, { force: true });
   }
-  return () => {
-    if (isSame(readOwner(path), own)) rmSync(path, { force: true });
-  };
 }

@@ -118,6 +118,21 @@ export const migrations: readonly string[] = [
   `alter table jobs add column deleting boolean not null default false;
    create table write_probe (bytes bytea not null);
    alter table write_probe alter column bytes set storage external;`,
+  // 8: what a start mends and what the janitor removes is found without reading everything.
+  `create index sessions_to_mend on sessions (id) where status = 'open' and pending_requests > 0;
+   create index sessions_by_use on sessions (updated_at) where status = 'open';
+   create index sessions_by_end on sessions (closed_at) where status = 'closed' and owner is null;
+   create index jobs_by_end on jobs (ended_at);
+   create index runs_by_end on runs (ended_at);
+   create index tasks_by_session on tasks (borrowed_session_id);
+   create index tasks_by_time on tasks (created_at);
+   alter table log_cursors add column used_on date not null default current_date;
+   create index log_cursors_by_use on log_cursors (used_on);
+   alter table entries add column saved_at timestamptz not null default now();
+   create table housekeeping (
+     name text primary key,
+     next_at timestamptz not null
+   );`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

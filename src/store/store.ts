@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { failpoint } from "../base/failpoint.js";
@@ -6,7 +8,7 @@ import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import { type Engine, ensureFolder, openEngine } from "./engine.js";
 import { isStatementError, mayPass, shortReason, storeUnavailable } from "./failure.js";
-import { lockDataFolder } from "./lock.js";
+import { lockDataFolder, type Unlock } from "./lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
 import { patience } from "./patience.js";
@@ -35,6 +37,8 @@ export interface Store {
   failure(): PortalError | undefined;
   /** Calls back whenever the store is open again after it broke. */
   onReopened(callback: (brokenMs: number) => void): void;
+  /** Copies the files as they are at one moment; whoever asks meanwhile waits. */
+  copy(folder: string): Promise<void>;
   /** Work to finish while the store can still be written. */
   beforeClose(work: () => Promise<void>): void;
   close(): Promise<void>;
@@ -45,6 +49,8 @@ export type StoreState = "opening" | "ready" | "failing" | "closed";
 export interface StoreOptions {
   dataDir: string;
   log: Log;
+  /** The lock of the folder, of who has taken it already; the store gives it back when it is closed. */
+  unlock?: Unlock;
   maintenanceIntervalMs?: number;
 }
 
@@ -56,20 +62,21 @@ const probeIntervalMs = 1_000;
 /** More than what is left in pages that the store already has. */
 const probeBytes = 64 * 1024;
 
-/** Opens the embedded store in the background. Throws at once when the folder is in use or cannot be written. */
+/** Opens the embedded store in the background. `ready` rejects when the folder is in use or cannot be written. */
 export function openStore(options: StoreOptions): Store {
-  return new EmbeddedStore(options, lockDataFolder(options.dataDir));
+  return new EmbeddedStore(options);
 }
 
 class EmbeddedStore implements Store {
   readonly ready: Promise<void>;
   readonly pool: Promise<pg.Pool>;
   readonly #pool: pg.Pool;
+  readonly #dataDir: string;
   readonly #folder: string;
   readonly #log: Log;
-  readonly #unlock: () => void;
   readonly #lastWork: (() => Promise<void>)[] = [];
   readonly #stopMaintenance: () => void;
+  #unlock: Unlock | undefined;
   #state: StoreState = "opening";
   #engine: Engine | undefined;
   #failure: PortalError = storeUnavailable("it is not open yet");
@@ -85,10 +92,11 @@ class EmbeddedStore implements Store {
   readonly #reopened = new Set<(brokenMs: number) => void>();
   readonly patiently = patience(() => this.#state === "closed");
 
-  constructor(options: StoreOptions, unlock: () => void) {
+  constructor(options: StoreOptions) {
+    this.#dataDir = options.dataDir;
     this.#folder = join(options.dataDir, "store");
     this.#log = options.log;
-    this.#unlock = unlock;
+    this.#unlock = options.unlock;
     // PGlite has one connection; a second one would land inside someone else's transaction.
     const settings: pg.PoolConfig = { max: 1, idleTimeoutMillis: 0 };
     this.#pool = new pg.Pool({
@@ -130,6 +138,18 @@ class EmbeddedStore implements Store {
   async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     await this.#available();
     return this.#transaction(work);
+  }
+
+  async copy(folder: string): Promise<void> {
+    await this.#available();
+    // The one connection: as long as we have it, nothing is written.
+    const client = await this.#understood(() => this.#pool.connect());
+    try {
+      await this.#queryOf(client)("checkpoint");
+      await cp(this.#folder, folder, { recursive: true, mode: constants.COPYFILE_FICLONE });
+    } finally {
+      client.release();
+    }
   }
 
   beforeClose(work: () => Promise<void>): void {
@@ -185,6 +205,7 @@ class EmbeddedStore implements Store {
 
   async #open(): Promise<void> {
     try {
+      this.#unlock ??= await lockDataFolder(this.#dataDir);
       await ensureFolder(this.#folder, this.#log);
       const engine = await openEngine(this.#folder, this.#log, {
         onBroken: reason => this.#break(reason),
@@ -294,7 +315,7 @@ class EmbeddedStore implements Store {
       );
     });
     this.#engine = undefined;
-    this.#unlock();
+    this.#unlock?.();
   }
 }
 

@@ -14,7 +14,7 @@ export function portalTaskSessions(
   { patiently }: Pick<Store, "patiently">,
 ): TaskSessions {
   async function close(sessionId: string): Promise<void> {
-    const session = registry.get(sessionId);
+    const session = await patiently(() => registry.wake(sessionId));
     if (session) await registry.stop(session);
   }
 
@@ -39,8 +39,8 @@ export function portalTaskSessions(
       );
       return taskSession(session);
     },
-    find(sessionId) {
-      const session = registry.get(sessionId);
+    async find(sessionId) {
+      const session = await patiently(() => registry.wake(sessionId));
       return session && taskSession(session);
     },
     close,

@@ -139,7 +139,7 @@ export class TaskRunner {
   async #take(session: number): Promise<TaskSession> {
     const { sessions, signal } = this.#parts;
     const sessionId = this.#sessionId(session);
-    const open = sessions.find(sessionId);
+    const open = await sessions.find(sessionId);
     if (open) return open;
     if (session === borrowedSession) throw new Error(`The borrowed session ${sessionId} is closed`);
     const { taskId, setup, workingDirectory } = this.#run;

@@ -15,7 +15,7 @@ export interface TaskSession {
 export interface TaskSessions {
   /** Starts the session with this id, or takes it up again where an earlier life of the server left it. */
   open(session: OwnedSession, modelId: string, workingDirectory: string): Promise<TaskSession>;
-  find(sessionId: string): TaskSession | undefined;
+  find(sessionId: string): Promise<TaskSession | undefined>;
   /** Ends the session, also in the middle of a turn; nothing happens when it is not open. */
   close(sessionId: string): Promise<void>;
   /** Ends all sessions of a task, also those that an earlier life of the server opened. */

@@ -4,6 +4,7 @@ import { ownerMarker } from "../../src/backends/orphans.js";
 import { parseOptions } from "../../src/options.js";
 import { createPortal } from "../../src/portal.js";
 import { runStages } from "../../src/shutdown.js";
+import { lockDataFolder } from "../../src/store/lock.js";
 import { defer, tempFolder } from "./cleanup.js";
 import { type Puppet, puppet } from "./puppet.js";
 import { scriptedApiKey, startScriptedModel } from "./scriptedModel.js";
@@ -24,6 +25,7 @@ export async function portalHere(t: TestContext): Promise<Puppet & { workingDire
     log,
     port: 0,
     token: undefined,
+    unlock: await lockDataFolder(dataDir),
     marker: await ownerMarker(dataDir),
     shutdown: { stopping: false, byUser: false, stop: async () => {} },
   });

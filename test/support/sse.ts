@@ -40,7 +40,7 @@ export async function* sseEvents<T = AnyResponse>(
 function parseRecord<T>(record: string): SseEvent<T> | undefined {
   const fields = new Map<string, string>();
   for (const line of record.split(/\r?\n/)) {
-    const [, name, value] = /^([^:]+):? ?(.*)$/.exec(line) ?? [];
+    const [, name, value] = /^([^:]+):? ?(.*)$/s.exec(line) ?? [];
     if (name === undefined || value === undefined) continue;
     const known = fields.get(name);
     fields.set(name, known === undefined || name !== "data" ? value : `${known}\n${value}`);

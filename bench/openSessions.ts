@@ -1,0 +1,54 @@
+import { createLog } from "../src/log.js";
+import { openStore } from "../src/store/store.js";
+import { tempFolder } from "../test/support/cleanup.js";
+import { startPortal } from "../test/support/portal.js";
+import { median, type Row, ratioRow } from "./row.js";
+import { inScope } from "./scope.js";
+
+const openSessions = 10_000;
+const turns = 3;
+
+/** A store of an earlier life with this many open sessions, each with a conversation of a few lines. */
+async function prepare(dataDir: string, sessions: number): Promise<void> {
+  const store = openStore({ dataDir, log: createLog("silent") });
+  await store.query(
+    `with s as (
+       insert into sessions (id, model_id, model_name, backend, working_directory, title, created_at)
+       select gen_random_uuid()::text, 'model', 'Model', 'provider', '/work', 'Session ' || i,
+         now() - i * interval '1 minute'
+       from generate_series(1, $1::int) as i returning id
+     ), l as (
+       insert into logs (kind, key, reserved) select 'session', id, 1000 from s returning id
+     )
+     insert into log_chunks (log_id, last_n, chars, lines) select id, 3, 600, repeat('x', 600) from l`,
+    [sessions],
+  );
+  await store.close();
+}
+
+/** From the first instruction until the sessions are listed, which needs those of earlier lives. */
+async function startMs(dataDir: string): Promise<number> {
+  return inScope(async scope => {
+    const begun = performance.now();
+    const portal = await startPortal(scope, { dataDir });
+    await portal.api("copilot/session/history?limit=1");
+    const ms = performance.now() - begun;
+    await portal.stop();
+    return ms;
+  });
+}
+
+export async function openSessionRows(): Promise<Row[]> {
+  return inScope(async scope => {
+    const [empty, full] = [await tempFolder(scope, "empty"), await tempFolder(scope, "full")];
+    await prepare(empty, 0);
+    await prepare(full, openSessions);
+    const times = { empty: [] as number[], full: [] as number[] };
+    for (let turn = 0; turn < turns; turn++) {
+      times.empty.push(await startMs(empty));
+      times.full.push(await startMs(full));
+    }
+    const measured = { value: median(times.full), reference: median(times.empty), unit: "ms" };
+    return [ratioRow("start with 10,000 open sessions against one with none", measured, { atMost: 1.2 })];
+  });
+}

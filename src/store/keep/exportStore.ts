@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { packageVersion } from "../../paths.js";
+import type { Query } from "../store.js";
+import { type DumpHeader, formatName, formatVersion, lineOfRow } from "./dumpFormat.js";
+import { type StoreFolder, schemaVersion, tablesOf } from "./storeFolder.js";
+
+/** Rows that are in memory at once; one of a log has up to 256 KB. */
+const rowsPerPage = 100;
+
+async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGenerator<string> {
+  const hash = createHash("sha256");
+  let rows = 0;
+  const line = (text: string) => {
+    const whole = `${text}\n`;
+    hash.update(whole);
+    return whole;
+  };
+  const header: DumpHeader = {
+    format: formatName,
+    version: formatVersion,
+    portal: packageVersion,
+    schema: await schemaVersion(query, "portal_schema"),
+    engineSchema: await schemaVersion(query, "dbos.dbos_migrations"),
+    exportedAt: new Date().toISOString(),
+  };
+  yield line(JSON.stringify(header));
+  for (const { name, columns } of await tablesOf(query)) {
+    yield line(JSON.stringify({ table: name, columns }));
+    await query(`declare dump no scroll cursor for select row_to_json(t)::text as row from ${name} as t`);
+    for (;;) {
+      const page = await query<{ row: string }>(`fetch ${rowsPerPage} from dump`);
+      if (page.length === 0) break;
+      rows += page.length;
+      yield line(page.map(({ row }) => lineOfRow(row)).join("\n"));
+    }
+    await query("close dump");
+  }
+  counted(rows);
+  yield `${JSON.stringify({ end: { rows, sha256: hash.digest("hex") } })}\n`;
+}
+
+/** Writes everything that a store holds into a file that only this user can read; gives the number of rows. */
+export async function exportStore(store: StoreFolder, file: string): Promise<number> {
+  const draft = `${file}.part`;
+  let rows = 0;
+  await rm(draft, { force: true });
+  try {
+    await store.transaction(async query => {
+      await query("set transaction isolation level repeatable read, read only");
+      await query("set local time zone 'UTC'");
+      const lines = linesOf(query, count => {
+        rows = count;
+      });
+      const out = createWriteStream(draft, { mode: 0o600, flags: "wx", flush: true });
+      await pipeline(Readable.from(lines), createGzip(), out);
+    });
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  return rows;
+}

@@ -1,0 +1,174 @@
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Log } from "../../log.js";
+import { StartError } from "../../startError.js";
+import { openDurableJobs } from "../durableJobs.js";
+import { ensureFolder } from "../engine.js";
+import { shortReason } from "../failure.js";
+import { migrate, migrations } from "../migrations.js";
+import type { Query } from "../store.js";
+import { type DumpHeader, damaged, rowOfLine, tableOfLine, writtenByNewer } from "./dumpFormat.js";
+import { checkDump, dumpLines } from "./dumpReader.js";
+import { openStoreFolder, schemaVersion, type Table, tablesOf } from "./storeFolder.js";
+
+export interface ImportOptions {
+  /** Its lock is held by the caller. */
+  dataDir: string;
+  file: string;
+  log: Log;
+  /** What has to be changed when all rows are there, before the store takes its place. */
+  finish(draftDataDir: string): Promise<void>;
+}
+
+/** What goes into the store in one statement. */
+const maxBatchChars = 1024 * 1024;
+
+/** The first start of a portal already writes there. */
+const notOfUsers = ["public.housekeeping"];
+
+async function isEmpty(folder: string, log: Log): Promise<boolean> {
+  const store = await openStoreFolder(folder, log);
+  try {
+    for (const { name } of await tablesOf(store.query)) {
+      if (!name.startsWith("public.") || notOfUsers.includes(name)) continue;
+      const [row] = await store.query<{ used: boolean }>(`select exists (select from ${name}) as used`);
+      if (row?.used) return false;
+    }
+    return true;
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Brings an export into an empty store. It is made beside its place and moved there as a whole at the very end, so
+ * that a damaged file, a full disk or a kill leaves everything as it was. Gives the number of rows.
+ */
+export async function importStore({ dataDir, file, log, finish }: ImportOptions): Promise<number> {
+  const header = await checkDump(file);
+  const place = join(dataDir, "store");
+  const draft = join(dataDir, "import");
+  await rm(draft, { recursive: true, force: true });
+  if (existsSync(join(place, "PG_VERSION")) && !(await isEmpty(place, log)))
+    throw new StartError(
+      `The store in ${dataDir} is not empty. Choose another folder with --data-dir, or move ${place} away.`,
+    );
+  await mkdir(draft, { mode: 0o700 });
+  try {
+    const folder = join(draft, "store");
+    await ensureFolder(folder, log);
+    const rows = await fill(folder, header, file, log);
+    await finish(draft);
+    if (existsSync(place)) await rename(place, join(draft, "empty"));
+    await rename(folder, place);
+    return rows;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function fill(folder: string, header: DumpHeader, file: string, log: Log): Promise<number> {
+  const store = await openStoreFolder(folder, log);
+  try {
+    if ((await schemaVersion(store.query, "dbos.dbos_migrations")) === 0) {
+      const durable = await openDurableJobs({ pool: store.pool, flows: {}, log });
+      await durable.close();
+    }
+    return await store.transaction(query => readInto(query, header, file));
+  } finally {
+    await store.close();
+  }
+}
+
+async function readInto(query: Query, header: DumpHeader, file: string): Promise<number> {
+  await prepare(query, header, file);
+  const writer = new RowWriter(query, await tablesOf(query), file);
+  let rows = 0;
+  for await (const line of dumpLines(file)) {
+    const row = rowOfLine(line);
+    if (row === undefined) await writer.begin(line);
+    else {
+      rows++;
+      await writer.add(row);
+    }
+  }
+  await writer.done();
+  return rows;
+}
+
+/** The tables as they were when the file was written; later steps then change the rows as they would have there. */
+async function prepare(query: Query, { schema, engineSchema }: DumpHeader, file: string): Promise<void> {
+  const engineHere = await schemaVersion(query, "dbos.dbos_migrations");
+  if (engineSchema > engineHere)
+    throw writtenByNewer(file, `engine ${engineSchema}, this one has ${engineHere}`);
+  await migrate(work => work(query), migrations.slice(0, schema));
+}
+
+/** Writes rows table by table, many in one statement. */
+class RowWriter {
+  readonly #query: Query;
+  readonly #known: readonly Table[];
+  readonly #file: string;
+  #table: Table | undefined;
+  #rows: string[] = [];
+  #chars = 0;
+
+  constructor(query: Query, known: readonly Table[], file: string) {
+    this.#query = query;
+    this.#known = known;
+    this.#file = file;
+  }
+
+  async begin(line: string): Promise<void> {
+    await this.#flush();
+    const wanted = tableOfLine(line);
+    const known = this.#known.find(({ name }) => name === wanted?.table);
+    const columns = known?.columns.filter(column => wanted?.columns.includes(column));
+    if (!wanted || !known || columns?.length !== wanted.columns.length)
+      throw damaged(this.#file, "it has a line that no portal writes");
+    this.#table = { name: known.name, columns };
+  }
+
+  async add(row: string): Promise<void> {
+    this.#rows.push(row);
+    this.#chars += row.length;
+    if (this.#chars >= maxBatchChars) await this.#flush();
+  }
+
+  /** Numbers that the store gives itself go on behind those that are there. */
+  async done(): Promise<void> {
+    await this.#flush();
+    const columns = await this.#query<{ sequence: string; name: string; column: string }>(
+      `select pg_get_serial_sequence(format('%I.%I', n.nspname, c.relname), a.attname) as sequence,
+         format('%I.%I', n.nspname, c.relname) as name, quote_ident(a.attname) as column
+       from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+       where c.relkind = 'r' and n.nspname in ('public', 'dbos') and a.attnum > 0 and not a.attisdropped
+         and pg_get_serial_sequence(format('%I.%I', n.nspname, c.relname), a.attname) is not null`,
+    );
+    for (const { sequence, name, column } of columns)
+      await this.#query(
+        `select setval($1::regclass, greatest(coalesce((select max(${column}) from ${name}), 0), 1))`,
+        [sequence],
+      );
+  }
+
+  async #flush(): Promise<void> {
+    const [rows, table] = [this.#rows, this.#table];
+    this.#rows = [];
+    this.#chars = 0;
+    if (rows.length === 0) return;
+    if (!table) throw damaged(this.#file, "it has rows of no table");
+    const columns = table.columns.map(column => `"${column.replaceAll('"', '""')}"`).join(", ");
+    try {
+      // Some rows of the engine are there from the beginning.
+      await this.#query(
+        `insert into ${table.name} (${columns}) overriding system value
+         select ${columns} from json_populate_recordset(null::${table.name}, $1::json) on conflict do nothing`,
+        [`[${rows.join(",")}]`],
+      );
+    } catch (error) {
+      throw damaged(this.#file, `its rows do not fit ${table.name} (${shortReason(error)})`);
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Log } from "../../log.js";
+import { shortReason } from "../failure.js";
+import type { Store } from "../store.js";
+import { type Amounts, amountsDue, flowsDue, type RootKind, rootKinds, rootsDue, unusedDue } from "./due.js";
+import { type Cutoffs, cutoffsOf, type Retention } from "./retention.js";
+import { belongingsOf, deleteRows, type StoredConversation, type StoredLog } from "./roots.js";
+import { deleteOldCursors, deleteUnnamedEntries, strayLogs, straySessions } from "./strays.js";
+
+export interface JanitorParts {
+  store: Pick<Store, "query" | "state">;
+  log: Log;
+  retention: Retention;
+  /** Deletes logs whose owner goes; whoever reads one is told that it is closed. */
+  deleteLogs(logs: readonly StoredLog[]): Promise<void>;
+  /** Closes an open session. False when it is in use after all. */
+  closeSession(id: string): Promise<boolean>;
+  /** Has the agent delete what it keeps of a conversation. */
+  forgetConversation(conversation: StoredConversation): Promise<void>;
+  /** Deletes flows and everything that they started. */
+  forgetFlows(ids: readonly string[]): Promise<void>;
+  /** Deletes old files that are no part of the store. */
+  forgetFiles?(cutoffs: Cutoffs): Promise<void>;
+  now?(): Date;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** A round does not go on for long, and the next one comes a minute later. */
+const maxRootsPerRound = 100;
+/** One statement stops everything else while it runs; the logs of this many roots are deleted in a few milliseconds. */
+const rootsPerStatement = 10;
+
+const nothing = (): Amounts => ({ jobs: 0, tasks: 0, sessions: 0, runs: 0, unused: 0, cursors: 0 });
+
+/**
+ * Removes what has been kept long enough: hourly, a hundred roots at a time. A root's row goes last, and each step
+ * before it can be repeated, so a death at any moment leaves only what the next round removes.
+ */
+export class Janitor {
+  readonly #parts: JanitorParts;
+  readonly #now: () => Date;
+  #timer: NodeJS.Timeout | undefined;
+  /** Rounds run one after the other. */
+  #work: Promise<unknown> = Promise.resolve();
+  #isClosing = false;
+
+  constructor(parts: JanitorParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? (() => new Date());
+  }
+
+  /** Looks every minute whether it is time. */
+  start(): void {
+    this.#timer = setInterval(() => {
+      if (this.#parts.store.state() !== "ready") return;
+      this.roundIfDue().catch(error => this.#warn(error, "cleaning up failed; it is tried again"));
+    }, minuteMs);
+    this.#timer.unref();
+  }
+
+  /** Ends after the step that is running. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#timer);
+    await this.#work;
+  }
+
+  due(): Promise<Amounts> {
+    return amountsDue(this.#parts.store.query, this.#cutoffs());
+  }
+
+  /** Rounds until everything that is due is gone or the time is up. */
+  clean(timeLimitMs: number): Promise<Amounts> {
+    return this.#alone(async () => {
+      const removed = nothing();
+      const deadlineMs = performance.now() + timeLimitMs;
+      do {
+        const round = await this.#round();
+        for (const name of Object.keys(removed) as (keyof Amounts)[]) removed[name] += round.removed[name];
+        if (!round.hasMore) break;
+      } while (performance.now() < deadlineMs && !this.#isClosing);
+      return removed;
+    });
+  }
+
+  /** The store knows when the next round is due, so that restarts and other portals do not make it more often. */
+  async roundIfDue(): Promise<Amounts | undefined> {
+    const { query } = this.#parts.store;
+    const now = this.#now();
+    const next = (ms: number) => new Date(now.getTime() + ms);
+    // Claimed for a minute: who dies in the middle is followed then.
+    const claimed = await query(
+      `insert into housekeeping (name, next_at) values ('janitor', $2)
+       on conflict (name) do update set next_at = $2 where housekeeping.next_at <= $1 returning name`,
+      [now, next(minuteMs)],
+    );
+    if (claimed.length === 0) return undefined;
+    const { removed, hasMore } = await this.#alone(() => this.#round());
+    if (!hasMore) await query("update housekeeping set next_at = $1 where name = 'janitor'", [next(hourMs)]);
+    return removed;
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#work.then(work);
+    this.#work = result.catch(() => undefined);
+    return result;
+  }
+
+  #cutoffs(): Cutoffs {
+    return cutoffsOf(this.#parts.retention, this.#now());
+  }
+
+  async #round(): Promise<{ removed: Amounts; hasMore: boolean }> {
+    const { query } = this.#parts.store;
+    const cutoffs = this.#cutoffs();
+    const removed = nothing();
+    let left = maxRootsPerRound;
+    for (const id of await unusedDue(query, cutoffs, left)) {
+      if (this.#isClosing) break;
+      if (await this.#closeUnused(id)) removed.unused++;
+      left--;
+    }
+    for (const kind of rootKinds) {
+      const ids = await rootsDue(query, kind, cutoffs, left);
+      removed[kind] = await this.#removeRoots(kind, ids);
+      left -= ids.length;
+    }
+    const flows = await flowsDue(query, cutoffs, maxRootsPerRound);
+    await this.#inGroups(flows, group => this.#parts.forgetFlows(group));
+    removed.cursors = await deleteOldCursors(query, cutoffs);
+    const hasMore = left === 0 || flows.length === maxRootsPerRound;
+    if (!hasMore) await this.#removeStrays(cutoffs);
+    const total = Object.values(removed).reduce((sum, count) => sum + count, 0);
+    if (total > 0) this.#parts.log.info({ removed }, "cleaned up what was kept long enough");
+    return { removed, hasMore };
+  }
+
+  async #removeStrays(cutoffs: Cutoffs): Promise<void> {
+    const { store, deleteLogs, forgetFiles } = this.#parts;
+    for await (const ids of straySessions(store.query, cutoffs)) {
+      await this.#removeRoots("sessions", ids);
+      await nextTurn();
+      if (this.#isClosing) return;
+    }
+    for await (const logs of strayLogs(store.query, cutoffs)) {
+      await this.#inGroups(logs, deleteLogs);
+      await nextTurn();
+      if (this.#isClosing) return;
+    }
+    await deleteUnnamedEntries(store.query, cutoffs);
+    await forgetFiles?.(cutoffs);
+  }
+
+  async #removeRoots(kind: RootKind, ids: readonly string[]): Promise<number> {
+    let removed = 0;
+    const { query } = this.#parts.store;
+    await this.#inGroups(ids, async group => {
+      const { conversations, flows, logs } = await belongingsOf(query, kind, group);
+      for (const conversation of conversations) await this.#forget(conversation);
+      if (flows.length > 0) await this.#parts.forgetFlows(flows);
+      if (logs.length > 0) await this.#parts.deleteLogs(logs);
+      await deleteRows(query, kind, group);
+      removed += group.length;
+    });
+    return removed;
+  }
+
+  async #inGroups<T>(items: readonly T[], work: (group: readonly T[]) => Promise<void>): Promise<void> {
+    for (let at = 0; at < items.length && !this.#isClosing; at += rootsPerStatement) {
+      await work(items.slice(at, at + rootsPerStatement));
+      await nextTurn();
+    }
+  }
+
+  async #closeUnused(id: string): Promise<boolean> {
+    try {
+      return await this.#parts.closeSession(id);
+    } catch (error) {
+      this.#warn(error, "an unused session could not be closed", id);
+      return false;
+    }
+  }
+
+  /** An agent that is not there any more is no reason to keep the rest for ever. */
+  async #forget(conversation: StoredConversation): Promise<void> {
+    try {
+      await this.#parts.forgetConversation(conversation);
+    } catch (error) {
+      this.#warn(error, "an agent could not delete a conversation", conversation.id);
+    }
+  }
+
+  #warn(error: unknown, message: string, sessionId?: string): void {
+    this.#parts.log.warn({ reason: shortReason(error), sessionId }, message);
+  }
+}

@@ -1,0 +1,83 @@
+import type { Query } from "../store.js";
+import type { RootKind } from "./due.js";
+
+/** A log with its row in the store. */
+export interface StoredLog {
+  readonly id: number;
+  readonly kind: string;
+  readonly key: string;
+}
+
+/** What an agent keeps of a conversation is found by these. */
+export interface StoredConversation {
+  readonly id: string;
+  readonly backend: string;
+  readonly workingDirectory: string;
+  readonly settings: object;
+}
+
+/** What to remove with some roots. */
+export interface Belongings {
+  readonly conversations: StoredConversation[];
+  readonly logs: StoredLog[];
+  readonly flows: string[];
+}
+
+const ownedSessions = "split_part(owner, '.', 1) = any($1)";
+const keyed = (kind: string, keys: string) =>
+  `select id, kind, key from logs where kind = '${kind}' and key = any(${keys})`;
+const sessionLogs = (condition: string) =>
+  keyed("session", `array(select id from sessions where ${condition})`);
+/** A dot stands behind the job's id in those of its tasks, and the next character is a slash. */
+const taskLogsOfJobs = `select l.id, l.kind, l.key from unnest($1::text[]) as root(id)
+  join logs l on l.kind = 'task' and l.key >= root.id || '.' and l.key < root.id || '/'`;
+
+const conversations: Record<RootKind, string | undefined> = {
+  jobs: ownedSessions,
+  tasks: ownedSessions,
+  sessions: "id = any($1)",
+  runs: undefined,
+};
+
+const logs: Record<RootKind, string> = {
+  jobs: `${keyed("job", "$1")} union all ${taskLogsOfJobs} union all ${sessionLogs(ownedSessions)}`,
+  tasks: `${keyed("task", "$1")} union all ${sessionLogs(ownedSessions)}`,
+  sessions: `${keyed("session", "$1")} union all
+    ${keyed("task", "array(select id from tasks where borrowed_session_id = any($1))")}`,
+  runs: keyed("run", "$1"),
+};
+
+const rows: Record<RootKind, string> = {
+  jobs: `with s as (delete from sessions where ${ownedSessions}) delete from jobs where id = any($1)`,
+  tasks: `with s as (delete from sessions where ${ownedSessions}) delete from tasks where id = any($1)`,
+  sessions: `with t as (delete from tasks where borrowed_session_id = any($1)) delete from sessions where id = any($1)`,
+  runs: "delete from runs where id = any($1)",
+};
+
+export async function belongingsOf(
+  query: Query,
+  kind: RootKind,
+  ids: readonly string[],
+): Promise<Belongings> {
+  const condition = conversations[kind];
+  // Most are gone since an hour after the end.
+  const flows = await query<{ id: string }>(
+    "select workflow_uuid as id from dbos.workflow_status where workflow_uuid = any($1)",
+    [kind === "jobs" ? ids : kind === "tasks" ? ids.map(id => `t:${id}`) : []],
+  );
+  return {
+    conversations: condition
+      ? await query<StoredConversation>(
+          `select id, backend, working_directory as "workingDirectory", settings from sessions where ${condition}`,
+          [ids],
+        )
+      : [],
+    logs: await query<StoredLog>(logs[kind], [ids]),
+    flows: flows.map(({ id }) => id),
+  };
+}
+
+/** The last step of removing: as long as a root has its row, what a death has left is found again. */
+export async function deleteRows(query: Query, kind: RootKind, ids: readonly string[]): Promise<void> {
+  await query(rows[kind], [ids]);
+}

@@ -1,0 +1,91 @@
+import pg from "pg";
+import type { Log } from "../../log.js";
+import { openEngine } from "../engine.js";
+import type { Query } from "../store.js";
+
+/** The files of a store that no portal has open, as they are: nothing is brought up to date. */
+export interface StoreFolder {
+  readonly pool: pg.Pool;
+  readonly query: Query;
+  transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Who opens one holds the lock of its data folder, or has a copy of their own. */
+export async function openStoreFolder(folder: string, log: Log): Promise<StoreFolder> {
+  const engine = await openEngine(folder, log);
+  const pool = new pg.Pool({ ...engine.config, max: 1, idleTimeoutMillis: 0 });
+  const queryOf =
+    (client: pg.Pool | pg.PoolClient): Query =>
+    async <Row extends object>(text: string, values?: unknown[]) =>
+      (await client.query<Row>(text, values)).rows ?? [];
+  return {
+    pool,
+    query: queryOf(pool),
+    async transaction(work) {
+      const client = await pool.connect();
+      const query = queryOf(client);
+      try {
+        await query("begin");
+        const result = await work(query);
+        await query("commit");
+        return result;
+      } catch (error) {
+        await query("rollback");
+        throw error;
+      } finally {
+        client.release();
+      }
+    },
+    async close() {
+      await pool.end();
+      await engine.close();
+    },
+  };
+}
+
+export interface Table {
+  /** With its schema, quoted where it has to be. */
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** What tells the versions of the schemas: the header of an export has that. */
+const versionTables = ["portal_schema", "dbos_migrations"];
+
+/** The tables of the portal and of its engine; one that refers to another comes after it. */
+export async function tablesOf(query: Query): Promise<Table[]> {
+  const rows = await query<{ id: number; name: string; columns: string[]; parents: number[] }>(
+    `select c.oid::int as id, format('%I.%I', n.nspname, c.relname) as name,
+       array(select attname::text from pg_attribute a where a.attrelid = c.oid and attnum > 0
+         and not attisdropped and attgenerated = '' order by attnum) as columns,
+       array(select confrelid::int from pg_constraint f where f.conrelid = c.oid and contype = 'f'
+         and confrelid <> conrelid) as parents
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind = 'r' and n.nspname in ('public', 'dbos') and not c.relname = any($1) order by 2`,
+    [versionTables],
+  );
+  const ordered: typeof rows = [];
+  while (ordered.length < rows.length) {
+    const known = new Set(ordered.map(({ id }) => id));
+    const next = rows.filter(
+      ({ id, parents }) => !known.has(id) && parents.every(parent => known.has(parent)),
+    );
+    if (next.length === 0) throw new Error("The tables of the store refer to each other in a circle");
+    ordered.push(...next);
+  }
+  return ordered.map(({ name, columns }) => ({ name, columns }));
+}
+
+/** The number of the last step; 0 when there is no such schema. */
+export async function schemaVersion(
+  query: Query,
+  table: "portal_schema" | "dbos.dbos_migrations",
+): Promise<number> {
+  const [found] = await query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [table]);
+  if (!found?.exists) return 0;
+  const [row] = await query<{ version: number }>(
+    `select coalesce(max(version), 0)::int as version from ${table}`,
+  );
+  return row?.version ?? 0;
+}
