@@ -73,7 +73,7 @@ export function createPortal(parts: PortalOptions): Portal {
   // Only who holds the lock of the data folder may end what an earlier portal left running there.
   sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
   const env = withoutKeys(process.env, config.providers);
-  const runtimes = new RuntimePool({ env, marker, log });
+  const runtimes = new RuntimePool({ env, marker, log, isStopping: () => shutdown.stopping });
   const demo = demoBackend(log);
   const github = gitHubBackend(async () => (await runtimes.use()).client);
   const own = providerBackends(config.providers, process.env);

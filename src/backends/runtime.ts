@@ -23,6 +23,8 @@ export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
   /** From `ownerMarker`. */
   marker: string;
   log: Log;
+  /** Whether the portal is stopping. */
+  isStopping?(): boolean;
 }
 
 const defaultLimits: RuntimeLimits = {
@@ -84,9 +86,9 @@ export class RuntimePool {
   }
 
   async #start(): Promise<CopilotRuntime> {
-    const { env = process.env, marker, log } = this.#options;
+    const { env = process.env, marker, log, isStopping = () => false } = this.#options;
     const owner = `${marker}/${++this.#started}`;
-    const runtime = await CopilotRuntime.start({ env, owner, log, limits: this.#limits });
+    const runtime = await CopilotRuntime.start({ env, owner, log, isStopping, limits: this.#limits });
     this.#runtimes.add(runtime);
     void runtime.gone.then(() => this.#runtimes.delete(runtime));
     return runtime;

@@ -8,6 +8,7 @@ import type {
   SessionConfig,
 } from "@github/copilot-sdk";
 import type { Runtime } from "../backends/runtime.js";
+import { isRuntimeGone } from "../backends/runtimeGone.js";
 import { type AgentSession, SessionCrashedError } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import { CopilotAgentSession } from "../sessions/copilotAgentSession.js";
@@ -225,7 +226,9 @@ export class CopilotInvoker implements Invoker {
       stop().then(() => client.deleteSession(sessionId)),
       startTimeoutMs,
       "no answer",
-    ).catch((error: unknown) => log.warn({ err: error, sessionId }, "a session was not deleted"));
+    ).catch((error: unknown) =>
+      log[isRuntimeGone(error) ? "debug" : "warn"]({ err: error, sessionId }, "a session was not deleted"),
+    );
     this.#cleanUps.add(work);
     void work.finally(() => this.#cleanUps.delete(work));
     return work;
