@@ -92,7 +92,7 @@ export function createPortal(parts: PortalOptions): Portal {
     settings: config.sandbox ?? {},
     env,
   });
-  const runtimes = new RuntimePool({ env, marker, sandboxes, log });
+  const runtimes = new RuntimePool({ env, marker, sandboxes, log, isStopping: () => shutdown.stopping });
   const demo = demoBackend(log);
   const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
   const own = providerBackends(config.providers, process.env);

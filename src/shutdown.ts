@@ -13,7 +13,8 @@ async function runStage({ name, timeoutMs, stop }: Stage, log: Log): Promise<voi
     await withTimeout(Promise.resolve(stop()), timeoutMs, `not done after ${timeoutMs} ms`);
     log.debug({ stage: name }, "stopped");
   } catch (error) {
-    log.warn({ stage: name, err: error }, "did not stop cleanly");
+    log.warn({ stage: name, reason: String(error) }, "did not stop cleanly");
+    log.debug({ stage: name, err: error }, "did not stop cleanly");
   }
 }
 

@@ -28,6 +28,8 @@ export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
   /** Without it no runtime can be in one. */
   sandboxes?: Pick<Sandboxes, "wrap">;
   log: Log;
+  /** Whether the portal is stopping. */
+  isStopping?(): boolean;
 }
 
 const defaultLimits: RuntimeLimits = {
@@ -103,7 +105,13 @@ export class RuntimePool {
   }
 
   async #start(sandboxed: string): Promise<CopilotRuntime> {
-    const { env = agentEnvironment(process.env), marker, log, sandboxes } = this.#options;
+    const {
+      env = agentEnvironment(process.env),
+      marker,
+      log,
+      sandboxes,
+      isStopping = () => false,
+    } = this.#options;
     const owner = `${marker}/${++this.#started}`;
     const command =
       sandboxed === shared
@@ -111,7 +119,14 @@ export class RuntimePool {
         : await sandboxes?.wrap(sandboxed, { ...runtimeProgram(env), by: "user" });
     if (command === undefined && sandboxed !== shared) throw new Error("This pool has no sandboxes");
     if (command) this.#makeRoom();
-    const runtime = await CopilotRuntime.start({ env, owner, log, limits: this.#limits, command });
+    const runtime = await CopilotRuntime.start({
+      env,
+      owner,
+      log,
+      isStopping,
+      limits: this.#limits,
+      command,
+    });
     this.#runtimes.set(runtime, sandboxed);
     void runtime.gone.then(() => this.#runtimes.delete(runtime));
     return runtime;

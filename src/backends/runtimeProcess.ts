@@ -27,6 +27,8 @@ export interface RuntimeOptions {
   command?: Command | undefined;
   owner: string;
   log: Log;
+  /** True when the portal is: Ctrl+C reaches the runtime too, and its end is no news then. */
+  isStopping(): boolean;
   limits: RuntimeLimits;
 }
 
@@ -143,7 +145,7 @@ export class CopilotRuntime implements Runtime {
     try {
       await withTimeout(stopping, timeoutMs, `no answer within ${timeoutMs} ms`);
     } catch (error) {
-      this.#log.warn({ err: error }, "The Copilot runtime did not stop; it is killed");
+      this.#log.warn({ reason: String(error) }, "The Copilot runtime did not stop; it is killed");
       await this.#kill();
     }
     this.#resolveGone();
@@ -195,7 +197,7 @@ export class CopilotRuntime implements Runtime {
   async #lost(reason: string): Promise<void> {
     if (this.#state === "stopping" || this.#state === "lost") return;
     this.#state = "lost";
-    this.#log.error({ sessions: this.#sessions.size }, reason);
+    this.#log[this.#options.isStopping() ? "debug" : "error"]({ sessions: this.#sessions.size }, reason);
     for (const session of this.#sessions) session.crash(reason);
     await this.#kill();
     this.#resolveGone();

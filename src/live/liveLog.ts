@@ -3,9 +3,8 @@ import type { LiveResponse, LogKind } from "../liveResponse.js";
 import type { Log } from "../log.js";
 import { PortalError } from "../portalError.js";
 import {
-  cursorDelayMs,
-  deltaDelayMs,
   type EventLog,
+  flushDelayMs,
   type LogBatch,
   type LogSource,
   maxBatchChars,
@@ -126,7 +125,7 @@ export class LiveLog implements LogSource {
     this.#tail.push(entry);
     this.#pending.push(entry);
     this.#pendingDone ??= deferred();
-    const delayMs = entry.part === "d" ? deltaDelayMs : 0;
+    const delayMs = entry.part === "d" ? flushDelayMs : 0;
     this.#eventLog.schedule(this, delayMs, entry.json.length);
     this.#showMore();
     return this.#pendingDone.promise;
@@ -225,7 +224,7 @@ export class LiveLog implements LogSource {
 
   moveCursor(cursor: Cursor, to: { n: number; told: boolean }): void {
     this.#cursors.move(cursor, to);
-    this.#eventLog.schedule(this, cursorDelayMs);
+    this.#eventLog.schedule(this, flushDelayMs);
   }
 
   /** Takes over blocks that were open when the portal died. */
@@ -307,7 +306,8 @@ export class LiveLog implements LogSource {
       if (chunk) this.#committedN = chunk.lastN;
       if (state) this.#state = state;
       this.#cursors.committed(cursors);
-      if (this.#cursors.hasMoved) this.#eventLog.schedule(this, cursorDelayMs);
+      // Those that found no place in this batch have waited long enough.
+      if (cursors.length === maxCursorsPerBatch && this.#cursors.hasMoved) this.#eventLog.schedule(this, 0);
       if (chunk || state) this.#showCommitted();
       written.resolve();
       done?.resolve();

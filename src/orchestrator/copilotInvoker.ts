@@ -10,6 +10,7 @@ import type {
 import { gitHubTokenIn } from "../backends/agentEnvironment.js";
 import { isSignedIn } from "../backends/gitHubAccount.js";
 import type { Runtime } from "../backends/runtime.js";
+import { isRuntimeGone } from "../backends/runtimeGone.js";
 import { type AgentSession, SessionCrashedError } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import { CopilotAgentSession } from "../sessions/copilotAgentSession.js";
@@ -229,7 +230,9 @@ export class CopilotInvoker implements Invoker {
       stop().then(() => client.deleteSession(sessionId)),
       startTimeoutMs,
       "no answer",
-    ).catch((error: unknown) => log.warn({ err: error, sessionId }, "a session was not deleted"));
+    ).catch((error: unknown) =>
+      log[isRuntimeGone(error) ? "debug" : "warn"]({ err: error, sessionId }, "a session was not deleted"),
+    );
     this.#cleanUps.add(work);
     void work.finally(() => this.#cleanUps.delete(work));
     return work;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
+import { isRuntimeGone } from "../backends/runtimeGone.js";
 import type { AgentSession, SessionState } from "../copilotSession.js";
 import type { Log } from "../log.js";
 import { withTimeout } from "../withTimeout.js";
@@ -159,7 +160,7 @@ export class CopilotAgentSession implements AgentSession {
   #sendFailed(request: Request, error: unknown): void {
     if (this.#current !== request) return;
     const message = errorText(error instanceof Error ? error.message : String(error), this.#options.secrets);
-    if (/connection (is closed|got disposed)/i.test(message)) {
+    if (isRuntimeGone(error)) {
       this.crash("The Copilot runtime is gone.");
       return;
     }
@@ -276,7 +277,9 @@ export class CopilotAgentSession implements AgentSession {
     try {
       await withTimeout(call(), callTimeoutMs, `no answer within ${callTimeoutMs} ms`);
     } catch (error) {
-      this.#options.log?.warn({ err: error, sessionId: this.id }, `The Copilot runtime did not ${what}`);
+      const level = isRuntimeGone(error) ? "debug" : "warn";
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.log?.[level]({ reason, sessionId: this.id }, `The Copilot runtime did not ${what}`);
     }
   }
 }

@@ -131,9 +131,11 @@ export class PortalSession implements ICopilotSession {
       // Also when its user was told meanwhile that the store fails: then it is stored, and runs, later.
       accepted
         .then(() => this.#enqueue(prompt, undefined))
-        .catch(error =>
-          this.#parts.log.info({ sessionId: this.id, error: String(error) }, "a request failed"),
-        );
+        .catch(error => {
+          // Who stopped the session knows.
+          const level = this.#stopped ? "debug" : "info";
+          this.#parts.log[level]({ sessionId: this.id, error: String(error) }, "a request failed");
+        });
       return accepted;
     });
     return requestId;

@@ -48,9 +48,8 @@ export interface LogSource {
   takeBatch(): LogBatch | undefined;
 }
 
-/** A delta may wait this long for others; a cursor that moved, for anything else to write. */
-export const deltaDelayMs = 50;
-export const cursorDelayMs = 250;
+/** A delta, or a cursor that moved, may wait this long for others: what a death takes, or makes a reader get again. */
+export const flushDelayMs = 50;
 
 /** Above this, responses that the store cannot take are refused instead of filling the memory. */
 const maxPendingChars = 64 * 1024 * 1024;

@@ -66,6 +66,7 @@ interface EntryPortalOptions {
   config?: object;
   env?: NodeJS.ProcessEnv;
   dataDir?: string;
+  ownGroup?: boolean;
 }
 
 /** A portal with this entry, whose only model does what the prompts say. */
@@ -113,11 +114,8 @@ async function start(t: Scope, entry: EntryOfTest, script: Script, options: Entr
     await writeFile(file, JSON.stringify(options.config));
     args.push("--config", file);
   }
-  const { env, dataDir } = options;
-  return {
-    model,
-    portal: await startPortal(t, { model, args, ...(env && { env }), ...(dataDir && { dataDir }) }),
-  };
+  const { models: _, config: __, ...portalOptions } = options;
+  return { model, portal: await startPortal(t, { ...portalOptions, model, args }) };
 }
 
 async function jobsPortal(

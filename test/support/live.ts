@@ -41,6 +41,8 @@ export interface LiveOptions extends LiveSettings {
   dataDir?: string;
   /** Puts something between the live logs and the store. */
   wrap?: (store: Store) => Store;
+  /** What every answer carries besides. */
+  headers?: () => Record<string, string>;
 }
 
 /** One for all tests of a file that need nothing of their own but ids; calls wait until they are answered. */
@@ -54,8 +56,9 @@ export async function startLive(t: TestContext, options: LiveOptions = {}): Prom
   const kinds: LogKind[] = ["session", "task", "job"];
   let calls = 0;
   const app = express();
-  app.use((_req, _res, next) => {
+  app.use((_req, res, next) => {
     calls++;
+    res.set(options.headers?.());
     next();
   });
   app.use(

@@ -31,3 +31,11 @@ export function logLines(): {
     },
   };
 }
+
+/** The lines that a portal has written to stderr; what is no line of its log counts as the worst. */
+export function loggedLines(stderr: string): LogLine[] {
+  return stderr
+    .split("\n")
+    .filter(line => line !== "")
+    .map(line => (line.startsWith("{") ? (JSON.parse(line) as LogLine) : { level: 60, msg: line }));
+}

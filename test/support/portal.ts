@@ -13,6 +13,8 @@ export interface PortalOptions {
   dataDir?: string;
   /** The portal's only provider. */
   model?: Pick<ScriptedModel, "baseUrl" | "apiKey">;
+  /** In a process group of its own, as a terminal has it: `pressCtrlC` reaches all of it. */
+  ownGroup?: boolean;
 }
 
 export interface PortalExit {
@@ -36,6 +38,8 @@ export interface Portal {
   /** Calls `/api/PATH`; with a body it is a POST. */
   api<T = Record<string, unknown>>(path: string, init?: RequestInit): Promise<{ status: number; body: T }>;
   kill(signal?: NodeJS.Signals): Promise<PortalExit>;
+  /** Of a portal with a group of its own. */
+  pressCtrlC(): Promise<PortalExit>;
   /** The graceful way, by `api/stop`. */
   stop(): Promise<PortalExit>;
   /** Starts it again on the same data folder, after ending it if it still runs. */
@@ -94,6 +98,10 @@ export async function startPortal(t: Scope, options: PortalOptions = {}): Promis
       running.child.kill(signal);
       return running.exited;
     },
+    pressCtrlC() {
+      process.kill(-(running.child.pid ?? 0), "SIGINT");
+      return running.exited;
+    },
     async stop() {
       await fetch(running.stopUrl);
       return running.exited;
@@ -131,6 +139,7 @@ function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) 
   const child = spawn(process.execPath, ["--enable-source-maps", ...args], {
     env: environment(options, copilotHome),
     stdio: ["ignore", "pipe", "pipe"],
+    detached: options.ownGroup === true,
   });
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", text => {
