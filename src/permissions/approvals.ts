@@ -229,7 +229,8 @@ export class Approvals {
   }
 
   async #rulesOf({ id, record }: Asker): Promise<Rule[]> {
-    return [...(await this.rules.rulesOf(record.workingDirectory)), ...(this.#sessionRules.get(id) ?? [])];
+    const ofFolder = await this.rules.rulesForAgent(record.workingDirectory);
+    return [...ofFolder, ...(this.#sessionRules.get(id) ?? [])];
   }
 
   async #remember(

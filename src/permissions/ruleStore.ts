@@ -29,9 +29,13 @@ export class RuleStore {
 
   /** All rules that hold in a folder. */
   async rulesOf(folder: string): Promise<Rule[]> {
-    // An agent waits for the answer: a store that is away for a while is no reason to refuse it.
-    const { folders } = await this.#store.patiently(() => this.all());
+    const { folders } = await this.all();
     return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).flatMap(readRule);
+  }
+
+  /** The same for an agent that waits: a store that is away for a while is no reason to refuse it. */
+  rulesForAgent(folder: string): Promise<Rule[]> {
+    return this.#store.patiently(() => this.rulesOf(folder));
   }
 
   /** Adding a rule that is there changes nothing. */

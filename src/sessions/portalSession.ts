@@ -195,7 +195,8 @@ export class PortalSession implements ICopilotSession {
   /** The folder, its rules or the policy have changed what may run there, and an agent session takes it only at its start. */
   async #leaveOutdated(agent: AgentSession): Promise<boolean> {
     if (!this.#permit || agent.state !== "idle") return false;
-    const { key } = await this.#parts.startup.permit(this.#starting(() => undefined));
+    const { startup, records } = this.#parts;
+    const { key } = await records.patiently(() => startup.permit(this.#starting(() => undefined)));
     if (key === this.#permit.key || agent.state !== "idle") return false;
     await agent.detach();
     return true;
@@ -221,11 +222,14 @@ export class PortalSession implements ICopilotSession {
     this.#conversation = conversation;
     const callbacks = this.#callbacks();
     const starting = this.#starting((title, text) => callbacks.onNotice?.("warning", title, text));
+    const { startup, records } = this.#parts;
+    const { startupReader } = host;
+    // A turn waits for this: a store that is away for a while is no crash.
     const checkStartup = async () => {
-      if (host.startupReader) await this.#parts.startup.openAcp(starting, host.startupReader(modelId));
+      if (startupReader) await records.patiently(() => startup.openAcp(starting, startupReader(modelId)));
     };
     await checkStartup();
-    this.#permit = host.startupReader ? undefined : await this.#parts.startup.openCopilot(starting);
+    this.#permit = startupReader ? undefined : await records.patiently(() => startup.openCopilot(starting));
     this.#agent = await host.open({
       sessionId: id,
       modelId,
@@ -236,7 +240,7 @@ export class PortalSession implements ICopilotSession {
       ...(this.#permit && { startup: this.#permit }),
       checkStartup,
       settings,
-      saveSettings: change => this.#saveSettings(change),
+      saveSettings: change => records.patiently(() => this.#saveSettings(change)),
       owner,
       asker: this,
       say: text => void this.query(text).catch(() => undefined),
