@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, rmSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 
@@ -42,6 +42,7 @@ export async function openLockSocket(folder: string): Promise<LockSocket | undef
     // Bound before `listen` returns, so the descriptor need not stay open.
     withShortPath(folder, name, path => server.listen(path));
     await listening;
+    chmodSync(join(folder, name), 0o600);
   } catch {
     return undefined;
   }
