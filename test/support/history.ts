@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Entry } from "../../src/jobsDef.js";
+import type { LiveResponse } from "../../src/liveResponse.js";
+import { packageRoot } from "../../src/paths.js";
+import type { TaskRecord } from "../../src/tasks/taskRecords.js";
+
+/** What durable code asked of its engine, in this order. */
+export type Call =
+  /** `at` says in which order the steps of all flows ended. */
+  { step: string; at: number; result: unknown } | { start: string } | { resultOf: string; result: unknown };
+
+export interface RecordedFlow {
+  kind: string;
+  input: unknown;
+  calls: Call[];
+  result: unknown;
+}
+
+export interface RecordedJob {
+  id: string;
+  name: string;
+  userInput: string;
+  workingDirectory: string;
+}
+
+/** A job, or a task by itself, that ran to its end in some release: what was remembered of it, and what it wrote. */
+export interface History {
+  release: string;
+  flowVersion: string;
+  about: string;
+  job?: RecordedJob;
+  task?: Omit<TaskRecord, "status" | "entryHash">;
+  entry: Entry;
+  /** By id; the first is that of the job or the task. */
+  flows: Record<string, RecordedFlow>;
+  /** By `job/ID` and `task/ID`. */
+  diaries: Record<string, LiveResponse[]>;
+}
+
+export const historiesFolder = join(packageRoot, "test", "histories");
+
+export function readHistories(): { name: string; history: History }[] {
+  return readdirSync(historiesFolder, { recursive: true, encoding: "utf8" })
+    .filter(name => name.endsWith(".json"))
+    .sort()
+    .map(name => ({
+      name,
+      history: JSON.parse(readFileSync(join(historiesFolder, name), "utf8")) as History,
+    }));
+}
+
+/** Without what differs between two runs of the same: times, and where in the code an error came up. */
+export function comparable(response: LiveResponse): LiveResponse {
+  const { time: _, ...rest } = response as LiveResponse & { time?: number };
+  return withoutStacks(rest) as LiveResponse;
+}
+
+export function withoutStacks(value: unknown): unknown {
+  const text = JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === "string" ? item.replaceAll(/(?:\\n|\n) +at [^"\\\n]*/g, "") : item,
+  );
+  return text === undefined ? undefined : JSON.parse(text);
+}
