@@ -137,6 +137,28 @@ describe("Git is left to the user where the repository's own settings could run 
         await writeFile(join(at, "HEAD"), "ref: refs/heads/main\n");
       },
     ],
+    [
+      "settings in another place that .git names",
+      (at: string) => writeFile(join(at, ".git/commondir"), "../evil\n"),
+    ],
+    [
+      "a .git in which git sees no repository, so that it looks above",
+      (at: string) => rm(join(at, ".git/HEAD")),
+    ],
+    ["one with a HEAD that says nothing", (at: string) => writeFile(join(at, ".git/HEAD"), "x\n")],
+    ["one without objects", (at: string) => rm(join(at, ".git/objects"), { recursive: true })],
+    ["a folder of hooks with a comment behind it", config("[core]\n\thooksPath = evil ; x\n")],
+    ["one with another comment", config("[core]\n\thooksPath=evil#x\n")],
+    ["one with a tab, which git reads as a space", config("[core]\n\thooksPath = e\tvil\n")],
+    ["one in the home folder", config("[core]\n\thooksPath = ~/evil\n")],
+    ["one where git is installed", config("[core]\n\thooksPath = %(prefix)/evil\n")],
+    [
+      "objects of another repository",
+      (at: string) => writeFile(join(at, ".git/objects/info/alternates"), "/tmp/other/.git/objects\n"),
+    ],
+    ["packs that are a link", (at: string) => symlink("/tmp/other", join(at, ".git/objects/pack/x.pack"))],
+    ["a branch that is a link", (at: string) => symlink("/tmp/other", join(at, ".git/refs/heads/x"))],
+    ["a list of branches that is a link", (at: string) => symlink("/tmp/x", join(at, ".git/packed-refs"))],
   ] as const)
     test(why, async t => {
       const at = await tempFolder(t);
@@ -146,6 +168,19 @@ describe("Git is left to the user where the repository's own settings could run 
       assert.equal((await decide(run("git status"), at, rules)).decision, "ask");
       assert.deepEqual(await rulesFor(run("git log"), at, "allow"), [], "nothing is offered either");
     });
+
+  test("git grep goes through a link that has taken the place of a folder, so it is asked about", async t => {
+    const at = await tempFolder(t);
+    await mkdir(join(at, "one", "two"), { recursive: true });
+    await writeFile(join(at, "one/two/secret"), "plain\n");
+    await git("git", ["init", "-q"], { cwd: at });
+    await git("git", ["add", "one"], { cwd: at });
+    const decision = async () => (await decide(run("git grep x"), at, ruleFor("git grep"))).decision;
+    assert.equal(await decision(), "allow");
+    await rm(join(at, "one/two"), { recursive: true });
+    await symlink("../..", join(at, "one/two"));
+    assert.equal(await decision(), "ask");
+  });
 
   test("a folder below the repository's reaches outside itself; a worktree is a folder of its own", async t => {
     const at = await tempFolder(t);

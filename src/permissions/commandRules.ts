@@ -2,7 +2,7 @@ import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { firstOutside, targetInside } from "../base/inside.js";
 import { type Command, parseCommandLine } from "./commandLine.js";
-import { repositoryProblem } from "./gitRepository.js";
+import { hasLinkedFolder, repositoryProblem } from "./gitRepository.js";
 import { editProblem } from "./guardedEdits.js";
 import { isFoundInFolder } from "./programPlace.js";
 import { harmlessUse, knownName } from "./programs/knownPrograms.js";
@@ -109,6 +109,8 @@ class LineCheck {
       if (problem !== undefined) return problem;
       this.#isGitChecked = true;
     }
+    if (program === "git" && words[1] === "grep" && (await hasLinkedFolder(this.#folder).catch(() => true)))
+      return "A folder of the repository is a link, which git grep would follow.";
     return use ? this.#problemOfUse(program, use) : this.#problemOfExactLine(words, isPiped);
   }
 

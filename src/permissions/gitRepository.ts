@@ -1,5 +1,6 @@
 import { lstat, open, readdir, readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { quietGit } from "../base/git.js";
 
 const maxConfigBytes = 64 * 1024;
 const maxIndexBytes = 64 * 1024 * 1024;
@@ -16,6 +17,9 @@ const harmlessSettings = [
   /^extensions\.(objectformat|worktreeconfig)$/,
 ];
 
+/** A path that git reads as it stands: no comment behind it, no blanks, nothing that is expanded. */
+const plainPath = /^[\w./-]+$/;
+
 /** The first setting that is not known to be harmless, read line by line; git's rarer forms count as such. */
 export function unknownSetting(config: string): { setting?: string; hooksPath?: string } {
   let section = "";
@@ -31,7 +35,9 @@ export function unknownSetting(config: string): { setting?: string; hooksPath?: 
     const setting = key === "" ? line.slice(0, 80) : section + key;
     const name = setting.toLowerCase();
     if (key === "" || !harmlessSettings.some(pattern => pattern.test(name))) return { setting };
-    if (name === "core.hookspath") hooksPath = value;
+    if (name !== "core.hookspath") continue;
+    if (!plainPath.test(value)) return { setting };
+    hooksPath = value;
   }
   return hooksPath === undefined ? {} : { hooksPath };
 }
@@ -59,17 +65,69 @@ async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
+interface Places {
+  readonly own: string;
+  readonly common: string;
+}
+
 /** Where git keeps its things for this folder and its settings; a worktree's place has to point back. */
-async function placesOf(folder: string): Promise<{ own: string; common: string } | undefined> {
+async function placesOf(folder: string): Promise<Places | undefined> {
   const dotGit = join(folder, ".git");
   const kind = await kindOf(dotGit);
-  if (kind === "folder") return { own: dotGit, common: dotGit };
+  if (kind === "folder")
+    // Git would read the settings of the place that this file names.
+    return (await kindOf(join(dotGit, "commondir"))) === "nothing"
+      ? { own: dotGit, common: dotGit }
+      : undefined;
   const named = /^gitdir: (.+)\n?$/.exec((await textOf(dotGit)) ?? "")?.[1];
   if (named === undefined || !isAbsolute(named)) return undefined;
   const back = (await textOf(join(named, "gitdir")))?.trim();
   if (back === undefined || (await realpath(back).catch(() => undefined)) !== dotGit) return undefined;
   const common = (await textOf(join(named, "commondir")))?.trim();
   return common === undefined ? undefined : { own: named, common: resolve(named, common) };
+}
+
+/** Otherwise git goes on looking above, and finds another repository. */
+async function isRepository({ own, common }: Places): Promise<boolean> {
+  const head = (await textOf(join(own, "HEAD"))) ?? "";
+  const kinds = await Promise.all(["objects", "refs"].map(name => kindOf(join(common, name))));
+  return /^(ref: refs\/\S+|[0-9a-f]{40,64})\n?$/.test(head) && kinds.every(kind => kind === "folder");
+}
+
+/** More names than git keeps in folders of its own, apart from single objects. */
+const maxEntries = 5000;
+
+/** Whether git would read what stands elsewhere: the objects or branches of another repository. */
+async function readsElsewhere(common: string): Promise<boolean> {
+  if ((await kindOf(join(common, "objects", "info", "alternates"))) !== "nothing") return true;
+  const waiting = ["", "objects", "objects/info", "objects/pack", "refs"];
+  let seen = 0;
+  for (const folder of waiting) {
+    const entries = await readdir(join(common, folder), { withFileTypes: true }).catch(() => []);
+    seen += entries.length;
+    if (seen > maxEntries || entries.some(entry => entry.isSymbolicLink())) return true;
+    if (folder !== "refs" && !folder.startsWith("refs/")) continue;
+    for (const entry of entries) if (entry.isDirectory()) waiting.push(`${folder}/${entry.name}`);
+  }
+  return false;
+}
+
+/**
+ * Whether a folder of files that git knows is a link by now. Of all commands that only look, `git grep` alone goes
+ * through it.
+ */
+export async function hasLinkedFolder(folder: string): Promise<boolean> {
+  const files = (await quietGit(folder, ["ls-files", "-z"])).split("\0");
+  const folders = new Set(files.flatMap(foldersAbove));
+  if (folders.size > maxEntries) return true;
+  const kinds = await Promise.all([...folders].map(name => kindOf(join(folder, name))));
+  return kinds.includes("other");
+}
+
+/** `a/b/c` stands in `a` and in `a/b`. */
+function foldersAbove(file: string): string[] {
+  const names = file.split("/").slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join("/"));
 }
 
 /** Entries of other repositories in the index; git looks into those, with their own settings. Asks rather too often. */
@@ -101,6 +159,8 @@ export async function repositoryProblem(folder: string): Promise<string | undefi
   }
   const places = await placesOf(folder);
   if (!places) return "The folder's .git leads elsewhere.";
+  if (!(await isRepository(places))) return "The folder's .git is not what git takes for a repository.";
+  if (await readsElsewhere(places.common)) return "The repository reads from places outside it.";
   const config = await textOf(join(places.common, "config"));
   if (config === undefined) return "The repository's settings cannot be read.";
   const worktreeConfig = (await kindOf(join(places.own, "config.worktree"))) !== "nothing";
@@ -108,7 +168,7 @@ export async function repositoryProblem(folder: string): Promise<string | undefi
   if (setting !== undefined || worktreeConfig)
     return `The repository's settings may run other programs: ${setting ?? "config.worktree"}`;
   const hooks = hooksPath === undefined ? join(places.common, "hooks") : resolve(folder, hooksPath);
-  if (hooksPath?.startsWith("~") || (await kindOf(join(hooks, "post-index-change"))) !== "nothing")
+  if ((await kindOf(join(hooks, "post-index-change"))) !== "nothing")
     return "The repository has a hook that runs whenever git looks.";
   return (await mayHaveSubmodules(places.own))
     ? "The repository has others inside it, with settings of their own."

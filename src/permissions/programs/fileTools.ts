@@ -85,6 +85,7 @@ export const fileTools: Readonly<Record<string, Program>> = {
   tree: {
     flags: "adfhpsCDFin",
     letters: { L: "number", I: "text", P: "text" },
+    valuesApart: true,
     long: "dirsfirst noreport du prune gitignore",
     operands: "path",
   },
@@ -97,6 +98,7 @@ export const fileTools: Readonly<Record<string, Program>> = {
   mkdir: { flags: "pv", long: "parents verbose", operands: "new" },
   touch: { flags: "acm", long: "no-create", operands: "new" },
   test: {
+    isExpression: true,
     words: {
       "-e": "path",
       "-f": "path",

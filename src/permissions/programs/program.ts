@@ -10,8 +10,12 @@ export interface Program {
   readonly flags?: string;
   /** Letters with a value, beside them or in the next word: `-n5`, `-n 5`. */
   readonly letters?: Readonly<Record<string, Kind>>;
+  /** A letter's value is always the next word, and what stands beside the letter is more letters. */
+  readonly valuesApart?: true;
   /** Whole words, with or without a value in the next one: `-name`, `(`. */
   readonly words?: Readonly<Record<string, Kind | "alone">>;
+  /** Its words are an expression, in which `--` ends nothing. */
+  readonly isExpression?: true;
   /** `--short`, in a text with blanks between. */
   readonly long?: string;
   /** `--max-count=5`, `--max-count 5`. */
@@ -95,7 +99,7 @@ class Arguments {
     while (this.#at < this.#words.length) {
       const word = this.#words[this.#at++] ?? "";
       if (isOver || this.#isOperand(word)) this.#operands.push(word);
-      else if (word === "--") isOver = true;
+      else if (word === "--" && !this.#program.isExpression) isOver = true;
       else this.#option(word);
     }
     this.#readOperands();
@@ -136,13 +140,15 @@ class Arguments {
   }
 
   #letters(word: string): void {
-    const { flags = "", letters = {} } = this.#program;
+    const { flags = "", letters = {}, valuesApart } = this.#program;
     for (let at = 1; at < word.length; at++) {
       const letter = word.charAt(at);
       this.#given.add(`-${letter}`);
       const kind = Object.hasOwn(letters, letter) ? letters[letter] : undefined;
       if (kind !== undefined) {
-        if (at + 1 < word.length) addTo(this.use, kind, word.slice(at + 1));
+        const beside = word.slice(at + 1);
+        if (beside !== "" && valuesApart) throw new Unknown(word);
+        if (beside !== "") addTo(this.use, kind, beside);
         else this.#nextWord(kind);
         return;
       }

@@ -74,6 +74,7 @@ export const searchTools: Readonly<Record<string, Program>> = {
   },
   // Without the actions that run, delete or write.
   find: {
+    isExpression: true,
     words: { ...each(findTests, "text" as const), ...each(findWords, "alone" as const), "-newer": "path" },
     operands: "path",
   },
