@@ -1,5 +1,6 @@
 import { diffsOf, maxDiffChars } from "./contentText.js";
 import { type Fields, fieldsOf, listOf } from "./fields.js";
+import { patchFiles } from "./patchFiles.js";
 
 /** Everything that a tool call says it would run or touch. */
 export interface CallReading {
@@ -39,28 +40,37 @@ const newTexts = names(
 const diffFields = names("diff patch patchtext");
 
 const contentTypes = ["content", "diff", "terminal"];
+/** Content that is only shown. */
+const shownTypes = ["text", "image", "audio"];
+const diffContentFields = ["type", "path", "oldText", "newText", "_meta"];
+const locationFields = ["path", "line", "_meta"];
+const unknownIn = (fields: Fields, known: readonly string[]) =>
+  Object.keys(fields).find(name => !known.includes(name));
 const maxPaths = 200;
 
 const isPlain = (value: unknown) =>
   typeof value !== "object" || (Array.isArray(value) && value.every(item => typeof item === "number"));
+
+/** A number, a switch, or a name that no program takes for an option. */
+const isSetting = (value: unknown) =>
+  typeof value === "string" ? /^(?:\w[\w.+-]*|-?\d+)$/.test(value) : isPlain(value);
 
 /** A list may be longer than a call can have arguments. */
 function addAll(list: string[], items: readonly string[]): void {
   for (const item of items) list.push(item);
 }
 
-/** The files that a difference or a patch names in its own lines. */
-function pathsInDiff(diff: string): string[] {
-  const headers = /^(?:\+\+\+|---|rename (?:from|to)|copy (?:from|to)|\*\*\* (?:\w+ File|Move to):) ?(.*)$/gm;
-  return [...diff.matchAll(headers)]
-    .map(([, path = ""]) => path.replace(/\t.*$/, "").trim().replace(/^"|"$/g, ""))
-    .map(path => path.replace(/^[ab]\/(?=.)/, ""))
-    .filter(path => path !== "" && path !== "/dev/null" && path !== "dev/null");
-}
-
 /** A pattern that names files could lead out as a path does. */
 const leadsOut = (pattern: string) =>
   /^[/~\\]|^[a-z]:|(^|[\\/{,])\.\.([\\/},]|$)|^[a-z][a-z0-9+.-]+:\/\//i.test(pattern);
+
+/** Where a pattern for files begins: it goes through links that it names, below each place that is searched. */
+function startOf(pattern: string, places: readonly string[]): string[] {
+  const names = pattern.split("/");
+  const plain = names.findIndex(name => /[*?[{(!]/.test(name));
+  const start = names.slice(0, Math.max(plain, 0)).join("/");
+  return start === "" ? [] : (places.length > 0 ? places : ["."]).map(place => `${place}/${start}`);
+}
 
 const notKnown = (name: string) =>
   `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`;
@@ -73,6 +83,7 @@ class Reader implements CallReading {
   problem: string | undefined;
   readonly #kind: JudgedKind;
   readonly #inDiffs: string[] = [];
+  readonly #patterns: string[] = [];
 
   constructor(kind: JudgedKind) {
     this.#kind = kind;
@@ -94,6 +105,10 @@ class Reader implements CallReading {
     addAll(
       this.paths,
       this.#inDiffs.filter(path => !named.has(path)),
+    );
+    addAll(
+      this.paths,
+      this.#patterns.flatMap(pattern => startOf(pattern, this.paths.slice(0, maxPaths))),
     );
     this.#checkPaths();
   }
@@ -121,7 +136,7 @@ class Reader implements CallReading {
   #isRead(name: string, value: unknown): boolean {
     const field = plainName(name);
     if (words.has(field)) return typeof value === "string";
-    if (settings.has(field)) return isPlain(value);
+    if (settings.has(field)) return isSetting(value);
     if (workingFolders.has(field)) {
       addAll(this.folders, this.#texts(name, value));
       return true;
@@ -154,20 +169,29 @@ class Reader implements CallReading {
     if (newTexts.has(field)) return isPlain(value);
     if (field === "edits") {
       for (const edit of listOf(value)) this.#input(fieldsOf(edit));
-      return Array.isArray(value);
+      return Array.isArray(value) && value.every(edit => fieldsOf(edit) === edit);
     }
     if (!diffFields.has(field)) return false;
     for (const diff of this.#texts(name, value)) {
       if (diff.length > maxDiffChars) this.#doubt("Its difference is too long to be shown.");
-      else addAll(this.#inDiffs, pathsInDiff(diff));
+      else this.#patch(diff);
     }
     return true;
   }
 
+  #patch(diff: string): void {
+    const { paths, problem } = patchFiles(diff);
+    if (problem !== undefined) this.#doubt(problem);
+    addAll(this.#inDiffs, paths);
+  }
+
   #isSearch(field: string, name: string, value: unknown): boolean {
-    if (ranges.has(field) || searchSettings.has(field)) return isPlain(value);
+    if (ranges.has(field) || searchSettings.has(field)) return isSetting(value);
     if (!patterns.has(field)) return false;
-    if (this.#texts(name, value).some(leadsOut)) this.#doubt("Its pattern may lead out of the folder.");
+    const given = this.#texts(name, value);
+    if (given.some(leadsOut)) this.#doubt("Its pattern may lead out of the folder.");
+    if (given.some(pattern => pattern.startsWith("-"))) this.#doubt("Its pattern may be read as an option.");
+    this.#patterns.push(...given.slice(0, maxPaths));
     return true;
   }
 
@@ -177,6 +201,12 @@ class Reader implements CallReading {
     const types = listOf(content).map(item => fieldsOf(item).type);
     if (types.some(type => !contentTypes.some(known => known === type)))
       this.#doubt("Its content is of a kind that nobody here knows.");
+    for (const item of listOf(content).map(fieldsOf)) {
+      const strange = item.type === "diff" ? unknownIn(item, diffContentFields) : undefined;
+      if (strange !== undefined) this.#doubt(notKnown(strange));
+      if (item.type === "content" && !shownTypes.some(known => known === fieldsOf(item.content).type))
+        this.#doubt("Its content names a file or an address.");
+    }
     const diffs = diffsOf(content);
     if (diffs.length > 0 && !this.#isEdit) this.#doubt("It changes files, and does not say so.");
     addAll(
@@ -190,6 +220,8 @@ class Reader implements CallReading {
       this.#doubt("Its locations are not a list.");
     for (const location of listOf(locations)) {
       const { path } = fieldsOf(location);
+      const strange = unknownIn(fieldsOf(location), locationFields);
+      if (strange !== undefined) this.#doubt(notKnown(strange));
       if (typeof path === "string") this.paths.push(path);
       else this.#doubt("One of its locations has no path.");
     }
@@ -199,6 +231,7 @@ class Reader implements CallReading {
     if (this.paths.length > maxPaths) this.#doubt("It names too many files for a rule.");
     this.paths.splice(maxPaths);
     for (const path of this.paths) {
+      if (!this.#isEdit && /[*?{]|\[[^/]*\][^/]*\/./.test(path)) this.#doubt("It names files by a pattern.");
       if (path === "") this.#doubt("It names a file without a name.");
       if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in the form of an address.");
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for

@@ -69,6 +69,57 @@ describe("A request that says all that it does", () => {
   });
 });
 
+describe("A patch is asked about where it may name a file in a way that is not read", () => {
+  const hooks = ".github/hooks/x.json";
+  const hunk = "@@ -0,0 +1 @@\n+x\n";
+  const patches: Record<string, string> = {
+    "git has a file as bytes": `diff --git a/a b/a\nnew file mode 100644\nGIT binary patch\nliteral 1\n`,
+    "a file becomes a program": "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n",
+    "a link is made": `diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n${hunk}`,
+    "a name is written in escapes": `--- /dev/null\n+++ "b/\\056github/hooks/x.json"\n${hunk}`,
+    "git's own line has escapes": `diff --git "a/\\056x" "b/\\056x"\nnew file mode 100644\n`,
+    "git's own line can be read in two ways": "diff --git a/x b/y b/z\nnew file mode 100644\n",
+    "a name goes up behind a folder": `--- src/../x\n+++ src/../x\n${hunk}`,
+    "a line says Index": `Index: ${hooks}\n${hunk}`,
+    "headers stand further right": `  --- a/${hooks}\n  +++ b/${hooks}\n  ${hunk}`,
+    "it is a context diff": `*** ${hooks}\n--- a\n***************\n*** 1 ****\n! a\n`,
+    "it is a script of ed": "0a\nx\n.\nw /etc/x\n",
+    "a header has other letters": "*** Begin Patch\n*** add file: ../x\n+x\n*** End Patch",
+    "a header has other words": "*** Begin Patch\n*** Rename To: ../x\n*** End Patch",
+    "a header has another blank": "*** Begin Patch\n***\tAdd File: ../x\n+x\n*** End Patch",
+    "a header stands behind a blank": "*** Begin Patch\n *** Add File: ../x\n+x\n*** End Patch",
+  };
+  for (const [what, patch] of Object.entries(patches))
+    test(what, () => {
+      for (const field of ["patch", "diff", "patchText"])
+        assert.match(action(edit({ path: "a", [field]: patch })).unclear ?? "", /difference/);
+    });
+
+  test("the forms that agents really write are read", () => {
+    const whole = `${folder}/a b.txt`;
+    const copilots = `\ndiff --git a${whole} b${whole}\ncreate file mode 100644\nindex 0000000..0000000\n--- a/dev/null\n+++ b${whole}\n@@ -1,0 +1,1 @@\n+{}\n`;
+    const gits = `diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\nindex 12ab..34cd 100755\n--- a/x\n+++ b/y\n@@ -1 +1 @@ f()\n-a\n+b\n\\ No newline at end of file\n`;
+    const codex =
+      "*** Begin Patch\n*** Update File: x\n*** Move to: y\n@@\n a\n-b\n+c\n*** End of File\n*** End Patch";
+    for (const [patch, paths] of [
+      [copilots, [whole]],
+      [gits, [whole, "x", "y", "x", "y", "x", "y"]],
+      [codex, [whole, "x", "y"]],
+    ] as const) {
+      const found = action(edit({ fileName: whole, diff: patch }));
+      assert.equal(found.unclear, undefined);
+      assert.deepEqual(found.paths, [...new Set(paths)]);
+    }
+  });
+});
+
+test("a pattern for files goes through the links that it names, so its beginning is a path too", () => {
+  const search = (rawInput: Fields) => action({ ...read(rawInput), kind: "search" });
+  assert.deepEqual(search({ path: "src", glob: "up/x/*.ts" }).paths, ["src", "src/up/x"]);
+  assert.deepEqual(search({ pattern: "up/**" }).paths, ["./up"]);
+  assert.deepEqual(search({ path: "src", pattern: "foo/bar" }).paths, ["src"], "a pattern for text");
+});
+
 describe("A request is asked about where", () => {
   const announced = (rawInput: unknown, more: Fields = {}) => [{ rawInput, ...more }];
   const asked: Record<string, ReturnType<typeof action>> = {
@@ -97,6 +148,33 @@ describe("A request is asked about where", () => {
     "an edit has a command": action(edit({ path: "a", command: "create" })),
     "an edit has what nobody knows": action(edit({ path: "a", hook: "x" })),
     "one of several edits has it": action(edit({ path: "a", edits: [{ newText: "x", run: "y" }] })),
+    "an edit among several is a text": action(edit({ path: "a", edits: ["--- /etc/x"] })),
+    "an edit among several is a list": action(edit({ path: "a", edits: [[{ path: "/etc/x" }]] })),
+    "a difference also says where to": action(
+      edit({ path: "a" }, { content: [{ ...diff("a"), moveTo: "/etc/x" }] }),
+    ),
+    "a location also has an address": action(
+      read({ path: "a" }, { locations: [{ path: "a", uri: "file:///x" }] }),
+    ),
+    "its content is an address": action(
+      read(
+        { path: "a" },
+        { content: [{ type: "content", content: { type: "resource_link", uri: "file:///x" } }] },
+      ),
+    ),
+    "files are named by a pattern": action(read({ paths: ["[u]p/secret"] })),
+    "a file is named by a pattern": action(read({ path: "u*/secret" })),
+    "a pattern is an option": action({ ...read({ path: ".", pattern: "--pre=./x" }), kind: "search" }),
+    "a setting is an option": action({
+      ...read({ path: ".", pattern: "x", type: "--follow" }),
+      kind: "search",
+    }),
+    "a number is an option": action({
+      ...read({ path: ".", pattern: "x", "-A": "--pre=x" }),
+      kind: "search",
+    }),
+    "a range is a file": action(read({ path: "a", lines: "../b" })),
+    "a time limit is a script": action(execute({ command: "ls", timeout: "$(x)" })),
     "a file is an address": action(read({ path: "a%2e%2e/b" })),
     "a file has control characters": action(read({ path: "a\u202e\u0007" })),
     "a file has no name": action(edit({}, { content: [{ type: "diff", newText: "x" }] })),
