@@ -59,6 +59,18 @@ describe("An agent in a sandbox that may do everything", () => {
       await assert.rejects(access(path));
     });
 
+  test("cannot change the portal that runs, also where the portal is what it works on", async () => {
+    const own = await box.start("", packageRoot);
+    for (const part of ["dist/src", "node_modules", "assets"]) {
+      const path = join(packageRoot, part, "sandbox-was-here");
+      assert.match(await box.shell(own, `touch ${path} 2>&1; echo`), /Read-only file system/, part);
+    }
+    const page = join(packageRoot, "assets", "index.js");
+    const said = await box.shell(own, `echo >> ${page}; mv ${packageRoot}/assets ${packageRoot}/old; echo`);
+    assert.match(said, /Read-only file system/);
+    assert.match(said, /Device or resource busy/);
+  });
+
   test("what it writes to the user's home and to /tmp lands elsewhere", async () => {
     const { home } = box;
     await shell(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fakeAgent, steps } from "./support/acp.js";
@@ -39,5 +39,30 @@ describe("An ACP agent in a sandbox", () => {
     const refused = await call("copilot/session/start/acp:elsewhere", folder);
     assert.equal(refused.error, "SandboxNotAvailable");
     assert.match(String(refused.message), /does not start the agent at 127\.0\.0\.1:9/);
+  });
+
+  test("cannot have the portal read or write files for it, which is outside", async t => {
+    const config = join(await tempFolder(t), "portal.config.json");
+    await writeFile(config, JSON.stringify({ acpAgents: { fake: fakeAgent({}, { clientFs: true }) } }));
+    const { folder, start, ask } = await sandboxedPortal(t, { args: ["--sandbox", "--config", config] });
+    const settings = join(folder, ".git", "config");
+    const earlier = await readFile(settings, "utf8");
+    const id = await start("", folder, "acp:fake");
+    const content = "[core]\n\tfsmonitor = ./evil\n";
+    const paths = [settings, join(folder, ".git", "hooks", "post-checkout"), join(folder, ".envrc")];
+    const said = await ask(
+      id,
+      steps(...paths.map(path => ({ ask: "fs/write_text_file", params: { path, content } })), {
+        ask: "fs/read_text_file",
+        params: { path: settings },
+      }),
+    );
+    assert.equal(
+      JSON.stringify(said).match(/Method not found/g)?.length,
+      paths.length + 1,
+      JSON.stringify(said),
+    );
+    assert.equal(await readFile(settings, "utf8"), earlier);
+    for (const path of paths.slice(1)) await assert.rejects(access(path), path);
   });
 });

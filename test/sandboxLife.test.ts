@@ -43,6 +43,16 @@ describe("A sandbox", () => {
     assert.doesNotMatch(said, new RegExp(canary), "and the session is still in a sandbox");
   });
 
+  test("is kept by a process that it cannot see, and whose end it cannot keep from being its own", async t => {
+    const { portal, start, shell } = await sandboxedPortal(t);
+    const said = await shell(await start(), "grep NSpid /proc/1/status; ls -d /proc/[0-9]* | wc -l");
+    assert.match(said, /^NSpid:\s+1$/m, "inside, the first process is the sandbox's own");
+    const [runtime] = await sandboxedRuntimes(portal.copilotHome);
+    const status = await readFile(`/proc/${runtime}/status`, "utf8");
+    // Its number for us, for the keeper, and in the sandbox.
+    assert.match(status, /^NSpid:(?:\s+\d+){3}$/m);
+  });
+
   test("whose runtime dies fails the turn, and the next request runs in a new one with the conversation", async t => {
     const { portal, model, start, shell, call } = await sandboxedPortal(t);
     const line = await lifeline(t);

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
-import { isolation, systemMounts } from "./systemView.js";
+import { isolation, keeper, systemMounts } from "./systemView.js";
 
 export interface SandboxAvailability {
   available: boolean;
@@ -13,7 +13,13 @@ export interface SandboxAvailability {
 
 const probeTimeoutMs = 5000;
 
-let probing: Promise<{ program: string } | { why: string }> | undefined;
+/** How a sandbox is begun here: a bwrap that works, and its arguments before those of the sandbox. */
+export interface Bwrap {
+  program: string;
+  before: string[];
+}
+
+let probing: Promise<Bwrap | { why: string }> | undefined;
 
 /** Whether agents can run in a sandbox here. It is tried once, for real. */
 export async function sandboxAvailability(): Promise<SandboxAvailability> {
@@ -21,8 +27,7 @@ export async function sandboxAvailability(): Promise<SandboxAvailability> {
   return "why" in found ? { available: false, why: found.why } : { available: true };
 }
 
-/** The path of a bwrap that works. */
-export function probe(): Promise<{ program: string } | { why: string }> {
+export function probe(): Promise<Bwrap | { why: string }> {
   probing ??= findBwrap(process.env.PATH ?? "").then(program =>
     program === undefined ? { why: missing() } : tryOut(program),
   );
@@ -48,16 +53,24 @@ async function findBwrap(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-export async function tryOut(program: string): Promise<{ program: string } | { why: string }> {
-  const args = [...isolation, ...(await systemMounts()), "--", "true"];
+/** Some systems allow one sandbox and none in it: a single one is better than none. */
+async function tryOut(program: string): Promise<Bwrap | { why: string }> {
+  const kept = [...keeper, program];
+  if ((await failureOf(program, kept)) === undefined) return { program, before: kept };
+  const line = await failureOf(program, []);
+  if (line === undefined) return { program, before: [] };
+  return {
+    why: `bwrap is installed and does not work here (${line.slice(0, 200)}). The system, or the container around the portal, may forbid user namespaces.`,
+  };
+}
+
+async function failureOf(program: string, before: readonly string[]): Promise<string | undefined> {
+  const args = [...before, ...isolation, ...(await systemMounts()), "--", "true"];
   try {
     await promisify(execFile)(program, args, { timeout: probeTimeoutMs });
-    return { program };
+    return undefined;
   } catch (error) {
     const { stderr = "", code } = error as { stderr?: string; code?: string | number };
-    const line = stderr.trim().split("\n", 1)[0] || `it ended with ${code}`;
-    return {
-      why: `bwrap is installed and does not work here (${line.slice(0, 200)}). The system, or the container around the portal, may forbid user namespaces.`,
-    };
+    return stderr.trim().split("\n", 1)[0] || `it ended with ${code}`;
   }
 }

@@ -5,7 +5,7 @@ import { isInside } from "../base/inside.js";
 import type { SandboxSettings } from "../config.js";
 import { packageRoot } from "../paths.js";
 import { PortalError } from "../portalError.js";
-import { probe } from "./availability.js";
+import { type Bwrap, probe } from "./availability.js";
 import { makePrivateHome, type PrivateHome, pinsInHome, privateHome } from "./privateHome.js";
 import { filesIn, nodeFolder, programFolder, realProgram } from "./programFolders.js";
 import { mountsOf, type Step, stepsFor } from "./readOnlyPaths.js";
@@ -67,7 +67,7 @@ export class Sandboxes {
   /** The command that runs this one in the sandbox of a working directory. */
   async wrap(folder: string, request: CommandInFolder): Promise<Command> {
     const { args, cwd = folder, variables = {} } = request;
-    const bwrap = await this.#bwrap();
+    const { program: bwrap, before } = await this.#bwrap();
     await this.#check(folder);
     this.#isUsed = true;
     const home = this.homeOf(folder);
@@ -79,6 +79,7 @@ export class Sandboxes {
     return {
       program: bwrap,
       args: [
+        ...before,
         ...isolation,
         ...(await systemMounts()),
         ...["--bind", home.folder, home.home, ...pins, "--setenv", "HOME", home.home],
@@ -97,10 +98,10 @@ export class Sandboxes {
     };
   }
 
-  async #bwrap(): Promise<string> {
+  async #bwrap(): Promise<Bwrap> {
     const found = await probe();
     if ("why" in found) throw notAvailable(found.why);
-    return found.program;
+    return found;
   }
 
   /** A sandbox around everything that it is to hide is none. */
@@ -158,7 +159,8 @@ export class Sandboxes {
   async #ownSteps(folder: string): Promise<Step[]> {
     const { configFile } = this.#options;
     const steps: Step[] = [];
-    for (const name of ["dist", "node_modules"]) {
+    // The pages too: a script in them calls the portal as its user does.
+    for (const name of ["dist", "node_modules", "assets"]) {
       const path = join(packageRoot, name);
       if (await isInside(folder, path)) steps.push({ as: "readOnly", path, root: folder });
     }

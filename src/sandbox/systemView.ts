@@ -15,6 +15,17 @@ export const isolation: readonly string[] = [
   "ALL",
 ];
 
+/**
+ * Goes around a whole sandbox. What is inside can debug the first of its own processes, and with that one's wish to end
+ * with the portal away it would live on; this view of processes it cannot see, and the kernel ends all in it at once.
+ */
+export const keeper: readonly string[] = [
+  "--die-with-parent",
+  "--unshare-pid",
+  ...["--dev-bind", "/", "/"],
+  "--",
+];
+
 /** Programs and settings of the system, all of them read-only. */
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
 

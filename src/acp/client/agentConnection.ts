@@ -6,6 +6,7 @@ import { withTimeout } from "../../withTimeout.js";
 import { callError, type ErrorContext, goneError } from "./agentErrors.js";
 import { AgentLink, choosePort, type LinkEnd, type LinkOptions, type StopTimes } from "./agentLink.js";
 import type { AgentSettings } from "./agentSettings.js";
+import { offered } from "./clientMethods.js";
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.js";
 import { HeldUpdates } from "./heldUpdates.js";
 import { errorCode, RpcError, RpcPeer } from "./rpcPeer.js";
@@ -211,7 +212,7 @@ export class AgentConnection {
   }
 
   #hello(): object {
-    const { clientFs, clientTerminal } = this.settings;
+    const { clientFs, clientTerminal } = offered(this.settings, this.wrap);
     return {
       protocolVersion,
       clientInfo: { name: "copilot-portal", title: "Copilot Portal", version: packageVersion },

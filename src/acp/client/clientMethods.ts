@@ -22,6 +22,17 @@ export interface ClientMethodsOptions {
   terminalChanged(terminalId: string): void;
 }
 
+/**
+ * What the portal offers to an agent. It reads and writes files outside of every sandbox, where nothing is read-only or
+ * hidden: an agent in one has only its own way to files, and terminals in the same sandbox.
+ */
+export function offered(
+  { clientFs, clientTerminal }: AgentSettings,
+  wrap: LinkOptions["wrap"],
+): { clientFs: boolean; clientTerminal: boolean } {
+  return { clientFs: clientFs && wrap === undefined, clientTerminal };
+}
+
 /** A command may write a thousand times a second. */
 const terminalIntervalMs = 100;
 
@@ -50,12 +61,12 @@ export class ClientMethods {
   }
 
   async answer(method: string, params: Fields): Promise<object> {
-    const { settings, workingDirectory: folder } = this.#options;
-    if (settings.clientTerminal && method.startsWith("terminal/"))
-      return this.#terminals.answer(method, params);
-    if (settings.clientFs && method === "fs/read_text_file")
+    const { settings, workingDirectory: folder, wrap } = this.#options;
+    const { clientFs, clientTerminal } = offered(settings, wrap);
+    if (clientTerminal && method.startsWith("terminal/")) return this.#terminals.answer(method, params);
+    if (clientFs && method === "fs/read_text_file")
       return readTextFile(folder, params, action => this.#allow(action));
-    if (settings.clientFs && method === "fs/write_text_file")
+    if (clientFs && method === "fs/write_text_file")
       return writeTextFile(folder, params, action => this.#allow(action));
     throw new RpcError(errorCode.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
   }
