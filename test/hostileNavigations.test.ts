@@ -156,4 +156,29 @@ describe("A browser in which the printed stop address is opened", () => {
     await page.click("button");
     assert.equal((await portal.exited).code, 0);
   });
+
+  test("takes no click in the first moment, also not when a window above it has just gone", async t => {
+    const { portal, page, sessions } = await startVisited(t, false);
+    await page.clock.install({ time: 0 });
+    await page.clock.pauseAt(1000);
+    await page.goto(`${portal.stopUrl}#question`);
+    const button = page.locator("button");
+    const isHeld = page.locator("#question[aria-disabled=true]");
+    await page.locator("button:enabled").waitFor();
+    await isHeld.waitFor();
+    await button.dispatchEvent("click");
+    // Whoever lies above the page opened it long before.
+    await page.clock.runFor(10_000);
+    await page.locator("#question:not([aria-disabled])").waitFor();
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await button.dispatchEvent("click");
+    await page.clock.runFor(499);
+    await button.dispatchEvent("click");
+    assert.deepEqual(await sessions(), []);
+    assert.match(page.url(), /#question$/);
+    assert.equal(await page.evaluate("document.activeElement.tagName"), "BODY", "it has no keyboard");
+    await page.clock.runFor(1);
+    await button.click();
+    assert.equal((await portal.exited).code, 0);
+  });
 });

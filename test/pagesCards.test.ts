@@ -416,4 +416,44 @@ describe("a card that has just appeared", () => {
     await click("b");
     assert.deepEqual(await answers(), ["a", "b"]);
   });
+
+  it("takes no click when its window has just come to the front, from under a foreign one", async t => {
+    const { page, answers, seen, click } = await openPaused(t);
+    await feed(page, command("ls", { requestId: "a" }));
+    await seen("a");
+    for (const change of [
+      "dispatchEvent(new Event('focus'))",
+      "document.dispatchEvent(new Event('visibilitychange'))",
+    ]) {
+      await page.clock.runFor(10_000);
+      await page.evaluate(change);
+      await click("a");
+      await page.clock.runFor(499);
+      await click("a");
+    }
+    assert.deepEqual(await answers(), []);
+    await page.clock.runFor(1);
+    await click("a");
+    assert.deepEqual(await answers(), ["a"]);
+  });
+
+  it("takes no click when something above it has grown or gone", async t => {
+    const { page, answers, seen, click } = await openPaused(t);
+    await feed(page, command("ls", { requestId: "a" }));
+    await seen("a");
+    const grow = (px: number) =>
+      page.evaluate(`document.querySelector(".permission-card").style.marginTop = "${px}px"`);
+    await page.clock.runFor(10_000);
+    await grow(40);
+    await click("a");
+    assert.deepEqual(await answers(), [], "at once");
+    await page.clock.runFor(10_000);
+    await grow(0);
+    await page.clock.runFor(200);
+    await click("a");
+    assert.deepEqual(await answers(), [], "and a while after");
+    await page.clock.runFor(400);
+    await click("a");
+    assert.deepEqual(await answers(), ["a"]);
+  });
 });

@@ -9,11 +9,15 @@ export interface ConfirmPage {
   value: string;
 }
 
-/** No script at all, and the form leads to the portal alone. */
+/** The form leads to the portal alone. */
 const policy =
-  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** The form has no action of its own: it posts to the address at which the page stands. */
+/**
+ * The form has no action of its own: it posts to the address at which the page stands. Its button waits for the script,
+ * which keeps a foreign page from having it pressed by the second half of a double click. It has no id: an address could
+ * give it the keyboard.
+ */
 function pageOf({ summary, address, value }: ConfirmPage): string {
   return `<!doctype html>
 <html lang="en">
@@ -24,17 +28,18 @@ function pageOf({ summary, address, value }: ConfirmPage): string {
     <link rel="icon" href="/favicon-idle.svg" />
     <link rel="stylesheet" href="/design.css" />
     <link rel="stylesheet" href="/permissions.css" />
+    <script type="module" src="/confirm.js"></script>
   </head>
   <body>
     <main class="rules stack">
       <h1>Do you want this?</h1>
-      <section class="stack card">
+      <section id="question" class="stack card">
         <p><strong>${escapeHtml(summary)}</strong></p>
         <p><code>${escapeHtml(address)}</code></p>
         <p class="muted">Your browser was sent to an address that does something. Nothing has happened yet. If you did not mean to, close this page.</p>
         <form method="post" class="row">
           <input type="hidden" name="confirm" value="${escapeHtml(value)}" />
-          <button class="danger">Do it</button>
+          <button class="danger" disabled>Do it</button>
           <a class="button" href="/">Back to the portal</a>
         </form>
       </section>
