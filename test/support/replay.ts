@@ -177,7 +177,7 @@ const plain = (value: unknown): unknown =>
 /** In a replay everything that a session did is known: none is there, and none may be opened. */
 const noSessions: TaskSessions = {
   open: () => Promise.reject(new Deviation("A session is opened outside of a step")),
-  find: () => undefined,
+  find: async () => undefined,
   close: async () => {},
   closeAll: async () => {},
   of: async () => [],
