@@ -7,15 +7,21 @@ const startupFilePatterns: readonly RegExp[] = [
   /(^|\/)\.github\/(hooks|copilot|lsp|mcp|extensions|agents|skills|plugins?)(\/|\.json$|$)/i,
   /(^|\/)\.copilot(\/|$)/i,
   // Other agents: their settings name hooks, programs and MCP servers.
-  /(^|\/)\.(claude|gemini|codex|cursor|opencode|qwen|kiro|windsurf|continue|agents)(\/|$)/i,
-  /(^|\/)opencode\.jsonc?$/i,
+  /(^|\/)\.(claude|claude-plugin|gemini|codex|cursor|opencode|qwen|kiro|windsurf|continue|agents)(\/|$)/i,
+  /(^|\/)\.(cline|clinerules|roo|kilocode|amazonq|junie|factory|trae|augment|crush)(\/|$)/i,
+  /(^|\/)(opencode\.jsonc?|\.?crush\.json|\.aider\.conf\.ya?ml)$/i,
   /(^|\/)\.?mcp\.json$/i,
   // Editors and shells that run what a folder says when it is opened or entered.
-  /(^|\/)\.(vscode|idea|zed|devcontainer)(\/|$)/i,
-  /(^|\/)\.(envrc|direnv|mise\.toml|tool-versions)$/i,
+  /(^|\/)\.(vscode|vs|idea|fleet|zed|devcontainer)(\/|$)/i,
+  /(^|\/)(\.devcontainer\.json|[^/]*\.code-workspace|\.dir-locals(-2)?\.el)$/i,
+  /(^|\/)\.(exrc|nvimrc|vimrc|lvimrc|nvim\.lua)$/i,
+  /(^|\/)\.(envrc|direnv|tool-versions|rtx\.toml|autoenv(_leave)?(\.zsh)?)$/i,
+  /(^|\/)(\.config\/|\.)?mise(\.[\w-]+){0,2}\.toml$/i,
+  /(^|\/)(\.config\/mise|\.?mise)\/(config|conf\.d)/i,
   // Hooks of git that live in the repository.
-  /(^|\/)\.(husky|githooks|git-hooks)(\/|$)/i,
-  /(^|\/)\.?(lefthook|pre-commit-config)\.ya?ml$/i,
+  /(^|\/)(\.husky|\.hooks|\.?githooks|\.?git-hooks)(\/|$)/i,
+  /(^|\/)\.?(lefthook(-local)?\.(ya?ml|toml|jsonc?)|pre-commit-config\.ya?ml|overcommit\.yml)$/i,
+  /(^|\/)\.?(simple-git-hooks\.(json|[cm]?js)|rusty-hook\.toml)$/i,
 ];
 
 export function isStartupFile(path: string): boolean {
