@@ -74,6 +74,9 @@ const clientErrorStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
+/** Long enough for the answer to arrive. Who keeps its end open for ever must not keep ours open. */
+const lingerMs = 1000;
+
 /** What is not HTTP never reaches Express, and gets a JSON answer too. */
 export function answerClientErrors(server: Server): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -84,5 +87,6 @@ export function answerClientErrors(server: Server): void {
     socket.end(
       `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     );
+    setTimeout(() => socket.destroy(), lingerMs).unref();
   });
 }
