@@ -143,7 +143,12 @@ class Reader implements CallReading {
     }
     if (this.#kind === "execute") return this.#isCommand(field, name, value);
     if (pathFields.has(field)) {
-      addAll(this.paths, this.#texts(name, value));
+      const paths = this.#texts(name, value);
+      // Tools that take a list of files take patterns in it; a single name may well be `[id]`.
+      const pattern = Array.isArray(value) ? /[*?{[]/ : /[*?{]/;
+      if (!this.#isEdit && paths.some(path => pattern.test(path)))
+        this.#doubt("It names files by a pattern.");
+      addAll(this.paths, paths);
       return true;
     }
     return this.#isEdit ? this.#isNewText(field, name, value) : this.#isSearch(field, name, value);
@@ -231,7 +236,6 @@ class Reader implements CallReading {
     if (this.paths.length > maxPaths) this.#doubt("It names too many files for a rule.");
     this.paths.splice(maxPaths);
     for (const path of this.paths) {
-      if (!this.#isEdit && /[*?{]|\[[^/]*\][^/]*\/./.test(path)) this.#doubt("It names files by a pattern.");
       if (path === "") this.#doubt("It names a file without a name.");
       if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in the form of an address.");
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for

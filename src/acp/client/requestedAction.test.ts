@@ -34,6 +34,7 @@ describe("A request that says all that it does", () => {
       { command: "ls" },
     ],
     "an edit with its difference": [edit({ fileName: "/work/project/a", diff: "--- a\n+++ a\n" }), {}],
+    "a read of a name in brackets": [read({ path: "app/[id]/page.tsx" }), { paths: ["app/[id]/page.tsx"] }],
     "a read of some lines": [read({ path: "a", offset: 3, limit: 7 }), { paths: ["a"] }],
     "a search": [
       { ...read({ pattern: "foo..bar", path: "src", "-A": 3 }), kind: "search" },
