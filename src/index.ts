@@ -2,12 +2,14 @@
 import { agentSecrets, readAgentsFile } from "./acp/client/agentSettings.js";
 import { ownerMarker } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
+import { searchPath } from "./base/searchPath.js";
 import { readConfig } from "./config.js";
 import { chosenToken } from "./guard/token/token.js";
 import { listen, urlOf } from "./listen.js";
 import { createLog, type Log } from "./log.js";
 import { openBrowser, type RedirectFile, redirectFile } from "./openBrowser.js";
 import { parseOptions } from "./options.js";
+import { packageRoot } from "./paths.js";
 import { readPolicy } from "./permissions/policy.js";
 import { createPortal } from "./portal.js";
 import { writeAddress } from "./portalAddress.js";
@@ -39,6 +41,7 @@ async function needSandbox(): Promise<void> {
 }
 
 async function start(): Promise<void> {
+  process.env.PATH = searchPath(process.env.PATH ?? "", packageRoot);
   const args = process.argv.slice(2);
   if (await runStoreCommand(args)) process.exit(0);
   const options = parseOptions(args);

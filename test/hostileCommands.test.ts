@@ -14,6 +14,7 @@ import { hostileLines } from "./support/hostileLines.js";
 import { shells, watchedFolder } from "./support/watchedFolder.js";
 
 const run = (command: string): Action => ({ kind: "execute", title: command, command });
+const git = promisify(execFile);
 const edit = (...paths: string[]): Action => ({ kind: "edit", title: "", paths });
 
 /** What most users have allowed; a row adds its own. */
@@ -65,7 +66,6 @@ describe("A rule covers what is plainly harmless, and that touches nothing outsi
 
 describe("Git is left to the user where the repository's own settings could run something", () => {
   const rules = ["git status", "git log"].flatMap(ruleFor);
-  const git = promisify(execFile);
   const config = (text: string) => (at: string) => appendFile(join(at, ".git", "config"), text);
   for (const [why, change] of [
     ["a program that watches files", config("[core]\n\tfsmonitor = ./x\n")],
@@ -283,6 +283,17 @@ describe("Edits are left to the user where something runs or obeys the file by i
       assert.equal(await decision({ ...edit("sub/plain.ts", path), kind: "move" }, at), "ask", "as a target");
       assert.equal(await decision(edit("sub/plain.ts"), at), "allow", "others are edited");
     });
+
+  test("scripts/hooks/pre-commit: the repository's settings name that folder for hooks", async t => {
+    const at = await tempFolder(t);
+    await git("git", ["init", "-q"], { cwd: at });
+    assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "allow", "nothing names it yet");
+    await git("git", ["config", "core.hooksPath", "scripts/hooks"], { cwd: at });
+    assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "ask", "before the folder is there");
+    await mkdir(join(at, "scripts", "hooks"), { recursive: true });
+    assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "ask");
+    assert.equal(await decision(edit("scripts/other"), at), "allow", "others are edited");
+  });
 });
 
 describe("However long the input, the answer is there at once", () => {

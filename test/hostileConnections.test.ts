@@ -6,7 +6,7 @@ import { listen } from "../src/listen.js";
 import { defer } from "./support/cleanup.js";
 
 describe("A connection that was refused", () => {
-  test("takes no place any more, also when the other end never closes it", { timeout: 30_000 }, async t => {
+  test("takes no place any more, also when the other end never closes it", { timeout: 15_000 }, async t => {
     const { server, port } = await listen("127.0.0.1", 0);
     defer(t, () => server.close());
     for (const bytes of ["no HTTP\r\n\r\n", "GET / HTTP/1.1\r\nBad Header: x\r\n\r\n"]) {

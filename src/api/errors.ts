@@ -74,7 +74,7 @@ const clientErrorStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Long enough for the answer to arrive. Who keeps its end open for ever must not keep ours open. */
+/** Long enough for the answer to arrive; Node itself would wait ten times as long for who never closes its end. */
 const lingerMs = 1000;
 
 /** What is not HTTP never reaches Express, and gets a JSON answer too. */

