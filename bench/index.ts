@@ -1,8 +1,13 @@
-// npm run bench [-- NAME…]: measures what the specification names, each figure beside its reference in the same run.
+// npm run bench [-- NAME… [MINUTES]]: measures what the specification names, each figure beside its reference in the
+// same run. The soak runs only when it is named, for an hour or the minutes given.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../src/paths.js";
 import type { Row } from "./row.js";
+
+const args = process.argv.slice(2);
+const minutes = args.find(arg => /^\d+(\.\d+)?$/.test(arg));
+const names = args.filter(arg => arg !== minutes);
 
 const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
@@ -17,7 +22,9 @@ const benches: Record<string, () => Promise<Row[]>> = {
   jobs: async () => (await import("./jobs.js")).jobRows(),
   acp: async () => (await import("./acp.js")).acpRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
+  soak: async () => (await import("./soak.js")).soakRows(minutes === undefined ? undefined : Number(minutes)),
 };
+const onlyByName = ["soak"];
 
 function table(rows: readonly Row[]): string {
   const cells = [
@@ -35,7 +42,6 @@ function table(rows: readonly Row[]): string {
   return cells.map(row => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")).join("\n");
 }
 
-const names = process.argv.slice(2);
 const unknown = names.filter(name => !(name in benches));
 if (unknown.length > 0) {
   process.stderr.write(`No bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}\n`);
@@ -44,7 +50,7 @@ if (unknown.length > 0) {
 
 const rows: Row[] = [];
 for (const [name, measure] of Object.entries(benches)) {
-  if (names.length > 0 && !names.includes(name)) continue;
+  if (names.length > 0 ? !names.includes(name) : onlyByName.includes(name)) continue;
   process.stderr.write(`Measuring ${name} …\n`);
   rows.push(...(await measure()));
 }
