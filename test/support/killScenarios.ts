@@ -46,9 +46,13 @@ export interface JobEnd {
 }
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+/** Where an error was made depends on what was cached. */
+const stackFrame = /\\+n +at [^\\"]*/g;
 const plainWords = (responses: readonly AnyResponse[], input: string): unknown[] =>
   responses.map(({ time: _, ...response }) =>
-    JSON.parse(JSON.stringify(response).replaceAll(uuid, "ID").replaceAll(input, "INPUT")),
+    JSON.parse(
+      JSON.stringify(response).replaceAll(uuid, "ID").replaceAll(stackFrame, "").replaceAll(input, "INPUT"),
+    ),
   );
 
 const pathOf = (jobId: string) => `copilot/job/${jobId}`;
