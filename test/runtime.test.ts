@@ -85,7 +85,7 @@ describe("the runtime", { concurrency: 3 }, () => {
       ],
     );
     assert.equal(session.state, "crashed");
-    await assert.rejects(session.sendRequest("more"), { kind: "stopped" });
+    await assert.rejects(session.sendRequest("more"), runtimeDied);
 
     const again = await start({ sessionId: session.id, resume: true });
     assert.notEqual(again.runtime.child?.pid, runtime.child?.pid);

@@ -61,6 +61,8 @@ export class CopilotAgentSession implements AgentSession {
   #current: Request | undefined;
   #idleSignal = signal();
   #endState: "detached" | "stopped" | "crashed" | undefined;
+  /** Why a request that comes too late fails as well. */
+  #crash: SessionCrashedError | undefined;
   #lastEventAtMs = 0;
 
   constructor(raw: CopilotSession, adapter: EventAdapter, options: AgentSessionOptions) {
@@ -94,7 +96,7 @@ export class CopilotAgentSession implements AgentSession {
   sendRequest(message: string, timeout?: number): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#endState) {
-        reject(new SessionCrashedError("stopped", `The session is ${this.#endState}.`));
+        reject(this.#crash ?? new SessionCrashedError("stopped", `The session is ${this.#endState}.`));
         return;
       }
       const signals = { started: signal(), agentStopped: signal(), done: signal() };
@@ -128,6 +130,7 @@ export class CopilotAgentSession implements AgentSession {
   crash(reason: string): void {
     if (this.#endState) return;
     this.#close("crashed");
+    this.#crash = new SessionCrashedError("runtime-died", reason);
     this.#rejectAll("runtime-died", reason);
   }
 
