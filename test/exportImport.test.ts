@@ -298,8 +298,8 @@ describe("An import", () => {
     const dataDir = await tempFolder(t);
     for (let kill = 0; kill < 3; kill++) {
       await rm(join(dataDir, "import"), { recursive: true, force: true });
-      const { child, ended } = spawnCommand(t, ["import", file, "--data-dir", dataDir]);
       const watcher = watch(dataDir);
+      const { child, ended } = spawnCommand(t, ["import", file, "--data-dir", dataDir]);
       // Its folder for the work is there, so it has begun.
       while (!existsSync(join(dataDir, "import"))) await once(watcher, "change");
       watcher.close();
