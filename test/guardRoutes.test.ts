@@ -44,6 +44,7 @@ const reading: Record<string, string> = {
   "/api/copilot/folder": "tells what was chosen, and reads the folder's files",
   "/api/copilot/permission/test": "decides, and does not remember",
   "/api/copilot/agent": "reads the repository's files",
+  "/api/copilot/storage": "tells how much is stored",
   "/api/copilot/run/{id}": "tells what is stored",
   "/api/copilot/run/{id}/events": "reads a log without a cursor",
   "/api/copilot/run/history": "tells what is stored",

@@ -50,7 +50,8 @@ const mcp = { accept: "application/json, text/event-stream", "content-type": "ap
 /** Where a body is read; `x` is nobody's id, so that whatever is read leads nowhere. */
 const bodyTargets = () => [
   ...routes
-    .filter(({ path, method }) => method === "POST" && !/stop$|start/.test(path))
+    // Copying and cleaning the store read no body, and take their time whatever it is.
+    .filter(({ path, method }) => method === "POST" && !/stop$|start|storage/.test(path))
     .map(({ path }) => path.replaceAll(/\{\w+\}/g, "x")),
   "/mcp",
 ];

@@ -31,6 +31,7 @@ export function storageRoutes({ dataDir, store, janitor, retention }: StorageRou
     defineRoute({
       path: "copilot/storage",
       methods: ["GET"],
+      reads: true,
       summary: "How much the portal keeps on disk, for how long, and what has been kept long enough",
       answers: {
         json: object({

@@ -68,16 +68,6 @@ export async function quietGit(folder: string, args: readonly string[]): Promise
   return git(folder, args, [...quietSettings, ...(await filterSettings(folder))]);
 }
 
-/** The folders that settings make git look into for hooks, as they are written there; none outside of git. */
-export async function hookFolders(folder: string): Promise<string[]> {
-  const found = await git(
-    folder,
-    ["config", "--null", "--includes", "--type=path", "--get-all", "core.hooksPath"],
-    [],
-  );
-  return found.split("\0").filter(path => path !== "");
-}
-
 /** Where the work tree of a folder begins, as git sees it; undefined outside of git. */
 export async function workTreeRoot(folder: string): Promise<string | undefined> {
   const top = await git(folder, ["rev-parse", "--show-toplevel"], quietSettings).catch(() => "");

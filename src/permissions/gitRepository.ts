@@ -87,6 +87,16 @@ async function placesOf(folder: string): Promise<Places | undefined> {
   return common === undefined ? undefined : { own: named, common: resolve(named, common) };
 }
 
+const hooksSetting = /^[ \t]*hookspath[ \t]*=[ \t]*"?([^"#;\n]*)/gim;
+
+/** The folders that the repository's own settings name for hooks; read here, because asking git takes a process. */
+export async function hookFolders(folder: string): Promise<string[]> {
+  const places = await placesOf(folder);
+  const config = places && (await textOf(join(places.common, "config")));
+  const named = [...(config ?? "").matchAll(hooksSetting)].map(([, path = ""]) => path.trim());
+  return named.filter(path => path !== "").map(path => resolve(folder, path));
+}
+
 /** Otherwise git goes on looking above, and finds another repository. */
 async function isRepository({ own, common }: Places): Promise<boolean> {
   const head = (await textOf(join(own, "HEAD"))) ?? "";

@@ -1,6 +1,6 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
-import { hookFolders } from "../base/git.js";
+import { dirname, join, relative, sep } from "node:path";
+import { hookFolders } from "./gitRepository.js";
 import { isStartupFile } from "./startupFiles.js";
 
 /** Names under which some file system finds `.git`: by case, by short name, past dots, streams and invisible signs. */
@@ -77,8 +77,8 @@ export async function editProblem(folder: string, targets: readonly string[]): P
   if (targets.length === 0) return undefined;
   const linked = await linkedPlaces(folder).catch(() => undefined);
   if (!linked) return "The folder has too many files to see which of them are links.";
-  const hooks = (await hookFolders(folder).catch(() => [])).map(path => resolve(folder, path));
-  const places = [...linked, ...(await Promise.all(hooks.map(path => realpath(path).catch(() => path))))];
+  const hooks = (await hookFolders(folder)).map(path => realpath(path).catch(() => path));
+  const places = [...linked, ...(await Promise.all(hooks))];
   const problems = await Promise.all(targets.map(target => problemOf(folder, target, places)));
   return problems.find(problem => problem !== undefined);
 }

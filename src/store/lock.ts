@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { PortalError } from "../portalError.js";
 import { type Owner, parseOwner, sightOf, thisProcess } from "./lockOwner.js";
@@ -80,7 +80,21 @@ async function removeStale(
   return undefined;
 }
 
+/** With those above it. Node's own way to do that never ends where no folder can be made, as in /proc. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === "EEXIST" && statSync(folder).isDirectory()) return;
+    const above = dirname(folder);
+    if (codeOf(error) !== "ENOENT" || existsSync(above)) throw error;
+    makeFolder(above);
+    mkdirSync(folder, { mode: 0o700 });
+  }
+}
+
 const reasons: Record<string, string> = {
+  ENOENT: "no folder can be made there",
   EEXIST: "it is a file, not a folder",
   ENOTDIR: "a part of the path is a file, not a folder",
   EACCES: "this user may not write there",
@@ -116,7 +130,7 @@ function inUse(dataDir: string, state: State, owner: Owner): PortalError {
  */
 export async function lockDataFolder(dataDir: string): Promise<Unlock> {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
   } catch (error) {
     throw unusable(dataDir, error);
   }
