@@ -82,10 +82,11 @@ async function start(): Promise<void> {
   const url = urlOf(options.host, port);
   writeAddress(options.dataDir, url);
   const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
-  process.stdout.write(`${entrance}\n${url}/api/stop\n`);
-  announce({ url, permissions: options.permissions, sandbox: options.sandbox }, log);
+  // One that was killed may have left it.
   redirect = redirectFile(options.dataDir);
   redirect.remove();
+  process.stdout.write(`${entrance}\n${url}/api/stop\n`);
+  announce({ url, permissions: options.permissions, sandbox: options.sandbox }, log);
   if (options.open) openBrowser(token === undefined ? url : redirect.write(entrance), log);
 }
 

@@ -4,7 +4,7 @@ const inspectedChars = 4 * maxChars;
 /** A message that comes as JSON is read as such up to here. */
 const maxJsonChars = 1024 * 1024;
 const url = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;
-const keyHint = / ?Check your [A-Z][A-Z0-9_]+(?:,? (?:or )?[A-Z][A-Z0-9_]+)*\./g;
+const keyHint = /\s{0,20}Check your [A-Z][A-Z0-9_]+(?:,? (?:or )?[A-Z][A-Z0-9_]+)*\./g;
 const capitals = /\b[A-Z][A-Z0-9_]*\b/g;
 const keyName = /_(?:KEY|TOKEN|SECRET|PASSWORD)(?:_|$)/;
 const credential = /\b(?:Bearer\s+\S+|(?:sk|gh[oprsu]|github_pat)[-_][\w-]{8,})/gi;
