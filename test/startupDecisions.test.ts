@@ -232,7 +232,7 @@ describe("What was chosen for a folder", () => {
       permissions: "ask",
       remembered: false,
       startup: [],
-      sandbox: { available: false, chosen: false },
+      sandbox: { available: true, chosen: false },
     };
     assert.deepEqual(await read(), fresh);
     assert.deepEqual(await choice(portal, { path, sandbox: true }), fresh, "only a policy is one");

@@ -224,7 +224,7 @@ class EmbeddedStore implements Store {
       const isPermanent = error instanceof PortalError && error.code !== "StoreUnavailable";
       const failure = error instanceof PortalError ? error : storeUnavailable(error);
       this.#fail(failure, !isPermanent);
-      if (!mayPass(failure)) this.#settleReady.reject(failure);
+      if (isPermanent || !mayPass(failure)) this.#settleReady.reject(failure);
       throw failure;
     }
   }
