@@ -85,9 +85,10 @@ async function start(): Promise<void> {
   // One that was killed may have left it.
   redirect = redirectFile(options.dataDir);
   redirect.remove();
+  const opened = token !== undefined && options.open ? redirect.write(entrance) : url;
   process.stdout.write(`${entrance}\n${url}/api/stop\n`);
   announce({ url, permissions: options.permissions, sandbox: options.sandbox }, log);
-  if (options.open) openBrowser(token === undefined ? url : redirect.write(entrance), log);
+  if (options.open) openBrowser(opened, log);
 }
 
 start().catch(error => {

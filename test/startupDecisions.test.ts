@@ -235,12 +235,14 @@ describe("What was chosen for a folder", () => {
       sandbox: { available: true, chosen: false },
     };
     assert.deepEqual(await read(), fresh);
-    assert.deepEqual(await choice(portal, { path, sandbox: true }), fresh, "only a policy is one");
-    const chosen = { ...fresh, permissions: "allow-all", remembered: true };
+    const boxed = { ...fresh, sandbox: { available: true, chosen: true } };
+    assert.deepEqual(await choice(portal, { path, sandbox: true }), boxed, "a sandbox is no policy");
+    const chosen = { ...boxed, permissions: "allow-all", remembered: true };
     assert.deepEqual(await choice(portal, { path, permissions: "allow-all" }), chosen);
-    assert.deepEqual(await choice(portal, { path, sandbox: false }), chosen);
     await portal.restart();
     assert.deepEqual(await read(), chosen);
+    const free = { ...chosen, sandbox: fresh.sandbox };
+    assert.deepEqual(await choice(portal, { path, sandbox: false }), free);
   });
 
   const refused: readonly [what: string, path: unknown, error: string][] = [
