@@ -13,8 +13,12 @@ const program = join(packageRoot, "dist", "src", "index.js");
 async function seenAtTerminal(t: TestContext, args: string): Promise<string[]> {
   const dataDir = await tempFolder(t, "portal-data");
   const command = `${process.execPath} ${program} --test --port 0 --data-dir ${dataDir} --log-level silent ${args}`;
-  // util-linux's script gives it a terminal of its own.
-  const child = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });
+  // util-linux's script gives it a terminal of its own. A shell that stayed beside the portal would get Ctrl+C
+  // too, and dash then answers 130 whatever the portal ended with.
+  const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], {
+    env: { ...process.env, SHELL: "/bin/sh" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const exited = once(child, "exit");
   defer(t, () => {
     child.kill("SIGKILL");
