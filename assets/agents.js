@@ -1,14 +1,14 @@
 // The agents page: who there is, how clear a prompt is, who would run, and the run itself.
-import { showRuns } from "./agentRuns.js";
-import { api, errorAt, part, withProgress } from "./api.js";
-import { button, byId, element, muted, onSubmit, showStatus } from "./dom.js";
-import { notice } from "./notice.js";
-import { notify, setPageState } from "./pageState.js";
-import { agentMeanings } from "./policyWords.js";
+import { showRuns } from "./agents/agentRuns.js";
+import { api, errorAt, part, withProgress } from "./lib/api.js";
+import { button, byId, element, muted, onSubmit, showStatus } from "./lib/dom.js";
+import { readEvents } from "./lib/stream.js";
+import { visibleLine, visibleProse } from "./lib/visibleText.js";
+import { agentMeanings } from "./permissions/policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
-import { makeSplitter } from "./splitter.js";
-import { readEvents } from "./stream.js";
-import { visibleLine, visibleProse } from "./visibleText.js";
+import { notice } from "./shell/notice.js";
+import { notify, setPageState } from "./shell/pageState.js";
+import { makeSplitter } from "./shell/splitter.js";
 
 const RUN_PART_PX = 760;
 const EVALUATE_DELAY_MS = 200;

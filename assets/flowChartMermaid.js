@@ -1,8 +1,8 @@
 // The flow chart of a job: laid out by Mermaid, coloured by flowChartMermaid.css, zoomed and dragged by hand.
-import { chartSource, kindOf, workIdOf } from "./chartSource.js";
-import { button, element } from "./dom.js";
+import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
+import { button, element } from "./lib/dom.js";
 
-/** @typedef {import("./chartSource.js").ChartGraph} ChartGraph */
+/** @typedef {import("./job/chartSource.js").ChartGraph} ChartGraph */
 /** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled"} WorkStatus */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -179,7 +179,7 @@ export class FlowChart extends EventTarget {
     this.zoomTo(Math.floor(zoom * 10 + 1e-6) / 10);
   }
 
-  /** @param {import("./chartSource.js").ChartNode} node @param {SVGSVGElement} svg */
+  /** @param {import("./job/chartSource.js").ChartNode} node @param {SVGSVGElement} svg */
   #dressNode({ id, hint, label = "" }, svg) {
     const group = /** @type {SVGGElement | null} */ (svg.querySelector(`g.node[id*="-flowchart-n${id}-"]`));
     if (!group) return;

@@ -1,6 +1,6 @@
 // The start page: a form that starts a session, or the session itself. Each loads its own part only.
-import { byId } from "./dom.js";
-import { setPageState } from "./pageState.js";
+import { byId } from "./lib/dom.js";
+import { setPageState } from "./shell/pageState.js";
 
 /** @param {"start" | "session" | "over"} name */
 function showPart(name) {
@@ -17,13 +17,13 @@ function showOver(title, text) {
 
 /** @param {string} sessionId */
 async function showSession(sessionId) {
-  const { openSessionView } = await import("./sessionView.js");
+  const { openSessionView } = await import("./session/sessionView.js");
   showPart("session");
   openSessionView(sessionId, showOver);
 }
 
 async function showStart() {
-  const { openStartForm } = await import("./startForm.js");
+  const { openStartForm } = await import("./session/startForm.js");
   showPart("start");
   openStartForm(showSession);
 }

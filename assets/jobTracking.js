@@ -1,22 +1,23 @@
 // A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
-import { ApiError, api, errorAt, part, withProgress } from "./api.js";
-import { kindOf, workIdOf } from "./chartSource.js";
-import { ask } from "./dialog.js";
-import { button, byId, element, showStatus } from "./dom.js";
-import { FlowChart } from "./flowChartMermaid.js";
-import { formatDuration } from "./format.js";
-import { nextFrame } from "./frame.js";
-import { jobDefinition, jobSummary } from "./jobAbout.js";
-import { JobState } from "./jobState.js";
-import { notice } from "./notice.js";
-import { bindNotifications, notify, setPageState } from "./pageState.js";
-import { SessionResponseRenderer } from "./sessionResponse.js";
-import { makeSplitter } from "./splitter.js";
-import { readEvents } from "./stream.js";
-import { Timeline } from "./timeline.js";
 
-/** @typedef {import("./jobState.js").Run} Run */
-/** @typedef {import("./jobState.js").TabLog} TabLog */
+import { FlowChart } from "./flowChartMermaid.js";
+import { kindOf, workIdOf } from "./job/chartSource.js";
+import { jobDefinition, jobSummary } from "./job/jobAbout.js";
+import { JobState } from "./job/jobState.js";
+import { Timeline } from "./job/timeline.js";
+import { ApiError, api, errorAt, part, withProgress } from "./lib/api.js";
+import { button, byId, element, showStatus } from "./lib/dom.js";
+import { formatDuration } from "./lib/format.js";
+import { readEvents } from "./lib/stream.js";
+import { SessionResponseRenderer } from "./sessionResponse.js";
+import { ask } from "./shell/dialog.js";
+import { nextFrame } from "./shell/frame.js";
+import { notice } from "./shell/notice.js";
+import { bindNotifications, notify, setPageState } from "./shell/pageState.js";
+import { makeSplitter } from "./shell/splitter.js";
+
+/** @typedef {import("./job/jobState.js").Run} Run */
+/** @typedef {import("./job/jobState.js").TabLog} TabLog */
 
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
@@ -35,9 +36,9 @@ const timelineDiv = byId("timeline");
 const state = new JobState();
 const chart = new FlowChart(byId("chart"));
 const timeline = new Timeline(timelineDiv, labelOf);
-/** @type {{job: unknown, chart: import("./chartSource.js").ChartGraph}} */
+/** @type {{job: unknown, chart: import("./job/chartSource.js").ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
-/** What the job could do; only in a preview. @type {import("./jobAbout.js").Plan | undefined} */
+/** What the job could do; only in a preview. @type {import("./job/jobAbout.js").Plan | undefined} */
 let plan;
 /** @type {Map<number, string>} */
 const labels = new Map();

@@ -1,11 +1,11 @@
 // The jobs page: a grid of jobs, and what the chosen one is to be told.
-import { api, errorAt, messageOf, part, withProgress } from "./api.js";
-import { ask } from "./dialog.js";
-import { button, byId, element, onSubmit } from "./dom.js";
-import { meanings, policyNames } from "./policyWords.js";
-import { makeSplitter } from "./splitter.js";
-import { showStartupFiles } from "./startupFiles.js";
-import { visibleCode } from "./visibleText.js";
+import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
+import { button, byId, element, onSubmit } from "./lib/dom.js";
+import { visibleCode } from "./lib/visibleText.js";
+import { meanings, policyNames } from "./permissions/policyWords.js";
+import { showStartupFiles } from "./permissions/startupFiles.js";
+import { ask } from "./shell/dialog.js";
+import { makeSplitter } from "./shell/splitter.js";
 
 /** @typedef {{name: string, jobName: string}} GridCell */
 /** @typedef {{keyword: string, jobs: (GridCell | null | undefined)[]}} GridRow */

@@ -1,10 +1,10 @@
 // One block of a conversation: a title line, and below it what was said, thought or done.
-import { button, element } from "./dom.js";
-import { nextFrame } from "./frame.js";
-import { plainText } from "./longText.js";
-import { markdown } from "./markdown.js";
-import { looksLikeMarkdown } from "./markdownSigns.js";
-import { visibleLine, visibleProse } from "./visibleText.js";
+import { button, element } from "./lib/dom.js";
+import { plainText } from "./lib/longText.js";
+import { markdown } from "./lib/markdown.js";
+import { looksLikeMarkdown } from "./lib/markdownSigns.js";
+import { visibleLine, visibleProse } from "./lib/visibleText.js";
+import { nextFrame } from "./shell/frame.js";
 
 /** @typedef {"User" | "Reasoning" | "Tool" | "Message"} BlockType */
 /** @typedef {"succeeded" | "failed" | "interrupted"} Outcome */

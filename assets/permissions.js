@@ -1,11 +1,11 @@
 // The permissions page: the rules of every folder, and what they would say.
-import { api, errorAt, messageOf, part, withProgress } from "./api.js";
-import { button, byId, element, muted, onSubmit } from "./dom.js";
-import { notice } from "./notice.js";
-import { bindNotifications } from "./pageState.js";
-import { ruleWords } from "./ruleWords.js";
-import { showStartupFiles } from "./startupFiles.js";
-import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./visibleText.js";
+import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
+import { button, byId, element, muted, onSubmit } from "./lib/dom.js";
+import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
+import { ruleWords } from "./permissions/ruleWords.js";
+import { showStartupFiles } from "./permissions/startupFiles.js";
+import { notice } from "./shell/notice.js";
+import { bindNotifications } from "./shell/pageState.js";
 
 const TEST_DELAY_MS = 150;
 const LEVELS = { allow: "good", reject: "error", ask: "warning" };

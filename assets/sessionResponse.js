@@ -1,11 +1,11 @@
 // Renders the responses of a session, one after the other. Pure rendering: no network.
-import { button, element } from "./dom.js";
-import { formatDuration, formatUsage } from "./format.js";
+import { button, element } from "./lib/dom.js";
+import { formatDuration, formatUsage } from "./lib/format.js";
 import { MessageBlock } from "./messageBlock.js";
-import { notice } from "./notice.js";
-import { permissionCard, settleCard } from "./permissionCard.js";
-import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
-import { toolView } from "./toolView.js";
+import { permissionCard, settleCard } from "./permissions/permissionCard.js";
+import { isShell, readShellOutput, toolTitle } from "./session/toolCall.js";
+import { toolView } from "./session/toolView.js";
+import { notice } from "./shell/notice.js";
 
 /** Few enough to lay out in a frame, many enough that thousands of blocks are few groups. */
 const GROUP_SIZE = 25;
@@ -14,7 +14,7 @@ const BOTTOM_MARGIN_PX = 24;
 
 /** @typedef {import("./messageBlock.js").BlockType} BlockType */
 /**
- * A response of a live log (src/liveResponse.ts).
+ * A response of a live log (src/live/liveResponse.ts).
  * @typedef {{callback?: string, sessionError?: string, [argument: string]: any}} SessionResponse
  */
 /** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown, kind?: string, locations?: any[]}} RunningTool */

@@ -3,9 +3,9 @@ import { tempFolder } from "../test/support/cleanup.js";
 import { atHome, copilot, portalWithAgents } from "../test/support/copilotCli.js";
 import type { RestSession } from "../test/support/restSession.js";
 import { runShell, type Script, type Step } from "../test/support/scriptedModel.js";
-import { type DirectSession, directAgent } from "./directAgent.js";
-import { absoluteRow, percentile, type Row, ratioRow, round } from "./row.js";
-import { inScope } from "./scope.js";
+import { type DirectSession, directAgent } from "./support/directAgent.js";
+import { absoluteRow, percentile, type Row, ratioRow, round } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const sessions = 10;
 /** Each way counts at its best round: others use this machine too. */

@@ -5,8 +5,8 @@ import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { defer } from "../test/support/cleanup.js";
 import { type Portal, startPortal } from "../test/support/portal.js";
-import { absoluteRow, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { absoluteRow, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const idleConnections = 2000;
 const readers = 2000;

@@ -2,8 +2,8 @@
 // same run. The soak runs only when it is named, for an hour or the minutes given.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../src/paths.js";
-import type { Row } from "./row.js";
+import { packageRoot } from "../src/base/paths.js";
+import type { Row } from "./support/row.js";
 
 const args = process.argv.slice(2);
 const minutes = args.find(arg => /^\d+(\.\d+)?$/.test(arg));
@@ -13,7 +13,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
   openSessions: async () => (await import("./openSessions.js")).openSessionRows(),
   retention: async () => (await import("./retention.js")).retentionRows(),
-  deltaDelay: async () => (await import("./deltaDelay.js")).deltaDelayRows(),
+  deltaDelay: async () => (await import("./support/deltaDelay.js")).deltaDelayRows(),
   live: async () => (await import("./live.js")).liveRows(),
   orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),
   sessions: async () => (await import("./sessions.js")).sessionRows(),

@@ -8,8 +8,8 @@ import { entryOf, type JobsPortal, portalWithEntry, task } from "../test/support
 import { killLoop } from "../test/support/killLoop.js";
 import { portalHere } from "../test/support/portalHere.js";
 import { scriptedModelId } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, type Row, round } from "./row.js";
-import { inScope } from "./scope.js";
+import { absoluteRow, median, type Row, round } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const rounds = 7;
 const tasksPerRound = 10;

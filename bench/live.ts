@@ -5,16 +5,16 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import express from "express";
-import type { LiveResponse } from "../src/liveResponse.js";
+import type { LiveResponse } from "../src/live/liveResponse.js";
 import type { LiveLog } from "../src/sharedApi.js";
 import { defer } from "../test/support/cleanup.js";
 import { type Live, startLive } from "../test/support/live.js";
 import { usedBytes } from "../test/support/memory.js";
-import { absoluteRow, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { absoluteRow, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const run = promisify(execFile);
-const client = fileURLToPath(new URL("./liveClient.js", import.meta.url));
+const client = fileURLToPath(new URL("./support/liveClient.js", import.meta.url));
 const million = 1_000_000;
 /** Each is measured so often, in turn, and counts at its best: others use this machine too. */
 const rounds = 5;

@@ -1,9 +1,9 @@
-import { createLog } from "../src/log.js";
+import { createLog } from "../src/base/log.js";
 import { openStore } from "../src/store/store.js";
 import { tempFolder } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
-import { median, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { median, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const openSessions = 10_000;
 const turns = 3;

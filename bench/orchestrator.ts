@@ -6,12 +6,12 @@ import { runInNewContext } from "node:vm";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import express from "express";
-import { evaluate } from "../src/orchestrator/evaluator.js";
+import { evaluate } from "../src/orchestrator/prompt/evaluator.js";
 import { defer } from "../test/support/cleanup.js";
 import { callTool, connectClient, startModule } from "../test/support/orchestrator.js";
 import { agentText } from "../test/support/orchestratorRepo.js";
-import { absoluteRow, median, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { absoluteRow, median, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const names = ["localhost", "127.0.0.1"];
 const sentence =

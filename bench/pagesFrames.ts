@@ -1,7 +1,7 @@
 // How long the pages' own code keeps a frame: many blocks, many deltas, a huge message. `npm run bench -- pages`
 import type { Page } from "playwright-core";
 import { launchBrowser, openRenderer } from "../test/support/browser.js";
-import { absoluteRow, type Row } from "./row.js";
+import { absoluteRow, type Row } from "./support/row.js";
 
 type Response = { [name: string]: unknown };
 

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { createLog } from "../src/log.js";
+import { createLog } from "../src/base/log.js";
 import { bytesBelow } from "../src/store/keep/files.js";
 import type { Store } from "../src/store/store.js";
 import { tempFolder } from "../test/support/cleanup.js";
 import { storeWithJanitor } from "../test/support/oldStore.js";
-import { absoluteRow, median, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { absoluteRow, median, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const jobsPerDay = Math.round(10_000 / 30);
 const daysOfYear = 365;

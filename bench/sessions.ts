@@ -4,8 +4,8 @@ import { tempFolder } from "../test/support/cleanup.js";
 import { portalWithModel, type RestSession } from "../test/support/restSession.js";
 import { runTurn, startBareSession, startRuntime } from "../test/support/runtime.js";
 import { byPrompt, largeText, type Script, startScriptedModel } from "../test/support/scriptedModel.js";
-import { median, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { median, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const manySessions = 100;
 /** 200 deltas as fast as they go, and at the pace of a quick model. */

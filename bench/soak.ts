@@ -5,15 +5,15 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { startScriptedModel } from "../src/backends/scripted/server.js";
-import { packageRoot } from "../src/paths.js";
+import { packageRoot } from "../src/base/paths.js";
 import { defer, tempFolder } from "../test/support/cleanup.js";
 import { entryOf } from "../test/support/jobs.js";
 import { startPortal } from "../test/support/portal.js";
 import { scriptedApiKey, scriptedModelId } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, type Row, round } from "./row.js";
-import { inScope } from "./scope.js";
-import { type SoakCounts, SoakLoad, soakEntry, soakScript } from "./soakLoad.js";
-import type { Sample } from "./soakProbe.js";
+import { absoluteRow, median, type Row, round } from "./support/row.js";
+import { inScope } from "./support/scope.js";
+import { type SoakCounts, SoakLoad, soakEntry, soakScript } from "./support/soakLoad.js";
+import type { Sample } from "./support/soakProbe.js";
 
 const defaultMinutes = 60;
 const [sessions, jobs, readers] = [20, 3, 10];
@@ -90,7 +90,7 @@ async function soak(scope: TestContext, minutes: number): Promise<{ all: Sample[
     model,
     args: ["--entry", entryFile, "--log-level", "error"],
     env: {
-      NODE_OPTIONS: `--import=${new URL("./soakProbe.js", import.meta.url)}`,
+      NODE_OPTIONS: `--import=${new URL("./support/soakProbe.js", import.meta.url)}`,
       SOAK_FILE: sampleFile,
       SOAK_INTERVAL_MS: String(lengthMs / samples),
     },

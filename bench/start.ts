@@ -9,8 +9,8 @@ import { defer, tempFolder } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
 import { portalWithModel } from "../test/support/restSession.js";
 import { startScriptedModel } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, type Row, ratioRow } from "./row.js";
-import { inScope } from "./scope.js";
+import { absoluteRow, median, type Row, ratioRow } from "./support/row.js";
+import { inScope } from "./support/scope.js";
 
 const repetitions = 5;
 /** What a start leaves to be collected is gone by then. */

@@ -1,6 +1,6 @@
-// npm run portal | mcp | acp | test | check | bench | build: sets up what is missing, then does it.
+// npm run portal | mcp | acp | test | test:fast | check | bench | build: sets up what is missing, then does it.
 import { readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { needBubblewrap } from "./bubblewrap.mjs";
 import { chromium } from "./chromium.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
@@ -27,27 +27,49 @@ function check() {
 }
 
 /** They take longest; begun last, one of them would keep a single core busy at the end. */
-const longest = ["jobSurvive", "sessionsSurvive", "pagesJobs", "jobDurable", "stop.", "start."];
+const longest = [
+  "store/killPoints",
+  "store/exportImport",
+  "jobs/survive",
+  "sessions/survive",
+  "pages/jobs",
+  "server/",
+];
 
 function longestFirst(files) {
   const rank = file => {
-    const place = longest.findIndex(name => basename(file).startsWith(name));
+    const place = longest.findIndex(name => file.includes(name));
     return place < 0 ? longest.length : place;
   };
   return files.sort((a, b) => rank(a) - rank(b));
 }
 
+/** The test files below these folders of dist/ whose path contains one of `parts`; all of them without parts. */
+function testFiles(folders, parts) {
+  const files = folders
+    .flatMap(folder => filesEndingWith(join(root, "dist", folder), ".test.js"))
+    .filter(file => parts.length === 0 || parts.some(part => file.slice(root.length).includes(part)));
+  if (files.length === 0) throw new SetupError(`No test file matches ${parts.join(" ")}`);
+  return files;
+}
+
+function runTests(files, env) {
+  const runner = ["--enable-source-maps", join(root, "scripts", "runTests.mjs")];
+  run(node, [...runner, ...longestFirst(files)], "The tests", {
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
+}
+
 /** `npm test` runs everything; `npm test -- live` runs the test files whose path contains "live". */
 function test() {
-  const files = ["src", "test"]
-    .flatMap(folder => filesEndingWith(join(root, "dist", folder), ".test.js"))
-    .filter(file => args.length === 0 || args.some(part => file.slice(root.length).includes(part)));
-  if (files.length === 0) throw new SetupError(`No test file matches ${args.join(" ")}`);
-  const agents = files.some(file => /acp/i.test(file.slice(root.length))) && { TEST_AGENTS: testAgents() };
-  if (files.some(file => /sandbox/i.test(file.slice(root.length)))) needBubblewrap();
-  const env = { ...process.env, CHROMIUM: chromium(), ...agents };
-  const runner = ["--enable-source-maps", join(root, "scripts", "runTests.mjs")];
-  run(node, [...runner, ...longestFirst(files)], "The tests", { stdio: "inherit", env });
+  const files = testFiles(["src", "test"], args);
+  const matches = expression => files.some(file => expression.test(file.slice(root.length)));
+  if (matches(/sandbox/i)) needBubblewrap();
+  const agents = matches(/dist\/test\/.*(acp|editors|api|backends|permissions)/i) && {
+    TEST_AGENTS: testAgents(),
+  };
+  runTests(files, { CHROMIUM: chromium(), ...agents });
 }
 
 /** In this process, so that signals and streams are its own. */
@@ -68,6 +90,8 @@ const commands = {
     if (args.length === 0) check();
     test();
   },
+  // What stands beside its source needs no portal, no browser and no agent.
+  "test:fast": () => runTests(testFiles(["src"], args)),
   check,
   bench: () => {
     const env = { ...process.env, CHROMIUM: chromium(), TEST_AGENTS: testAgents() };

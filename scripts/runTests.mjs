@@ -1,4 +1,6 @@
-// node scripts/runTests.mjs FILE…: runs test files in the order given, which `node --test` would sort by name.
+// node scripts/runTests.mjs FILE…: runs test files in the order given, which `node --test` would sort by name, and
+// says at the end which of them took longest.
+import { relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
@@ -6,9 +8,28 @@ import { spec } from "node:test/reporters";
 const timeout = 14 * 60_000;
 /** Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores. */
 const concurrency = 5;
+const mostFiles = 20;
 
-const tests = run({ files: process.argv.slice(2), concurrency, timeout });
+const files = process.argv.slice(2);
+const durationsMs = new Map();
+
+function slowestFiles() {
+  const slowest = [...durationsMs].sort(([, a], [, b]) => b - a).slice(0, mostFiles);
+  const rows = slowest.map(
+    ([file, ms]) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${relative("dist", file)}`,
+  );
+  return `The slowest files:\n${rows.join("\n")}\n`;
+}
+
+const tests = run({ files, concurrency, timeout });
 tests.on("test:fail", () => {
   process.exitCode = 1;
 });
-tests.compose(new spec()).pipe(process.stdout);
+tests.on("test:complete", ({ name, details }) => {
+  if (files.includes(name)) durationsMs.set(name, details.duration_ms);
+});
+const report = tests.compose(new spec());
+report.on("end", () => {
+  if (files.length > 1) process.stdout.write(slowestFiles());
+});
+report.pipe(process.stdout);

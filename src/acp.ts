@@ -3,14 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { ndJsonStream } from "@agentclientprotocol/sdk";
-import { PortalAgent } from "./acp/agent/agent.js";
-import { type AgentOptions, parseAgentOptions } from "./acp/agent/agentOptions.js";
-import { boundedInput } from "./acp/agent/boundedInput.js";
-import { Portal } from "./acp/agent/portal.js";
-import { checkNesting, mayUseAgents } from "./acp/nesting.js";
-import { createLog } from "./log.js";
-import { StartError } from "./startError.js";
-import { withTimeout } from "./withTimeout.js";
+import { createLog } from "./base/log.js";
+import { StartError } from "./base/startError.js";
+import { withTimeout } from "./base/withTimeout.js";
+import { PortalAgent } from "./editors/agent.js";
+import { type AgentOptions, parseAgentOptions } from "./editors/agentOptions.js";
+import { boundedInput } from "./editors/boundedInput.js";
+import { Portal } from "./editors/portal.js";
+import { checkNesting, mayUseAgents } from "./sessions/acp/nesting.js";
 
 /** Together less than the five seconds after which an editor ends its agents. */
 const closeTimeoutMs = 2000;
@@ -18,7 +18,7 @@ const exitTimeoutMs = 4500;
 
 async function serve(options: AgentOptions): Promise<void> {
   // From here on stdout carries the protocol.
-  await import("./orchestrator/quietConsole.js");
+  await import("./orchestrator/mcp/quietConsole.js");
   const { server, token, model, permissions, logLevel } = options;
   checkNesting(process.env);
   const log = createLog(logLevel, token === undefined ? [] : [token]);

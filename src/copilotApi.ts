@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { rememberServers } from "./acp/editorServers.js";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { sendExport } from "./api/sendExport.js";
 import type { PortalModel } from "./backends/catalog.js";
+import { repoRoot } from "./base/paths.js";
+import { PortalError } from "./base/portalError.js";
 import type { ICopilotSession } from "./copilotSession.js";
-import type { LiveResponse } from "./liveResponse.js";
-import { repoRoot } from "./paths.js";
+import type { LiveResponse } from "./live/liveResponse.js";
 import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
-import { PortalError } from "./portalError.js";
+import { rememberServers } from "./sessions/acp/editorServers.js";
 import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
 import { PortalSession, type SessionParts } from "./sessions/portalSession.js";
 import type { SessionRecord } from "./sessions/sessionRecord.js";

@@ -1,26 +1,26 @@
 #!/usr/bin/env node
-import { agentSecrets, readAgentsFile } from "./acp/client/agentSettings.js";
 import { ownerMarker } from "./backends/orphans.js";
 import { knownSecrets } from "./backends/providers.js";
+import { createLog, type Log } from "./base/log.js";
+import { packageRoot } from "./base/paths.js";
+import { PortalError } from "./base/portalError.js";
 import { searchPath } from "./base/searchPath.js";
-import { readConfig } from "./config.js";
+import { StartError } from "./base/startError.js";
 import { chosenToken } from "./guard/token/token.js";
-import { listen, urlOf } from "./listen.js";
-import { createLog, type Log } from "./log.js";
-import { openBrowser, type RedirectFile, redirectFile } from "./openBrowser.js";
-import { parseOptions } from "./options.js";
-import { packageRoot } from "./paths.js";
 import { readPolicy } from "./permissions/policy.js";
-import { createPortal } from "./portal.js";
-import { writeAddress } from "./portalAddress.js";
-import { PortalError } from "./portalError.js";
-import { readEntry } from "./readEntry.js";
 import { sandboxAvailability } from "./sandbox/availability.js";
-import { Shutdown } from "./shutdown.js";
-import { StartError } from "./startError.js";
-import { type Started, startLines } from "./startLines.js";
-import { lockDataFolder } from "./store/lock.js";
-import { runStoreCommand } from "./storeCommands.js";
+import { readConfig } from "./server/config.js";
+import { listen, urlOf } from "./server/listen.js";
+import { openBrowser, type RedirectFile, redirectFile } from "./server/openBrowser.js";
+import { parseOptions } from "./server/options.js";
+import { createPortal } from "./server/portal.js";
+import { writeAddress } from "./server/portalAddress.js";
+import { readEntry } from "./server/readEntry.js";
+import { Shutdown } from "./server/shutdown.js";
+import { type Started, startLines } from "./server/startLines.js";
+import { runStoreCommand } from "./server/storeCommands.js";
+import { agentSecrets, readAgentsFile } from "./sessions/acp/agentSettings.js";
+import { lockDataFolder } from "./store/lock/lock.js";
 
 /** One clear line for what the user can mend, everything for what is our mistake. */
 function explain(error: unknown): void {

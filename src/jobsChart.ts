@@ -1,4 +1,4 @@
-import { call, type Deep, runDeep } from "./jobs/deep.js";
+import { call, type Deep, runDeep } from "./jobs/definition/deep.js";
 import type { TaskWork, Work } from "./jobsDef.js";
 
 /** What a node stands for; the number is the `workIdInJob` of its Ref. */

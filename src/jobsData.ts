@@ -1,6 +1,6 @@
-import { promptVariables } from "./jobs/builtinPrompts.js";
-import { tasks } from "./jobs/builtinTasks.js";
-import type { ModelAlternatives } from "./jobs/modelFallback.js";
+import { promptVariables } from "./jobs/builtin/builtinPrompts.js";
+import { tasks } from "./jobs/builtin/builtinTasks.js";
+import type { ModelAlternatives } from "./jobs/definition/modelFallback.js";
 import { type Entry, type EntryInput, validateEntry, type WorkInput } from "./jobsDef.js";
 
 /**

@@ -1,16 +1,16 @@
 /** The jobs data: what an entry is made of. `JobsData.md` explains the format by example. */
 
-export { entrySchema } from "./jobs/entrySchema.js";
-export { expandPromptDynamic, expandPromptStatic } from "./jobs/promptExpansion.js";
+export { entrySchema } from "./jobs/definition/entrySchema.js";
+export { expandPromptDynamic, expandPromptStatic } from "./jobs/definition/promptExpansion.js";
 export {
   availableTools,
   retryFailed,
   retryFailedCondition,
   retryWithNewSessionCondition,
   runtimeVariables,
-} from "./jobs/readyMade.js";
-export { validateEntry } from "./jobs/validateEntry.js";
-export { assignWorkId, simplifyWork } from "./jobs/workTree.js";
+} from "./jobs/definition/readyMade.js";
+export { validateEntry } from "./jobs/definition/validateEntry.js";
+export { assignWorkId, simplifyWork } from "./jobs/definition/workTree.js";
 
 /** Lines, joined by LF. */
 export type Prompt = string[];

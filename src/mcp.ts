@@ -1,18 +1,18 @@
 #!/usr/bin/env node
-import "./orchestrator/quietConsole.js";
+import "./orchestrator/mcp/quietConsole.js";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { knownSecrets } from "./backends/providers.js";
-import { keepAliveTimeoutMs } from "./listen.js";
-import { createLog, type Log } from "./log.js";
+import { createLog, type Log } from "./base/log.js";
+import { packageVersion } from "./base/paths.js";
 import { createOrchestrator, type OrchestratorModule } from "./orchestrator/createOrchestrator.js";
 import {
   ConfigError,
   type OrchestratorConfig,
   readOrchestratorConfig,
 } from "./orchestrator/orchestratorConfig.js";
-import { packageVersion } from "./paths.js";
+import { keepAliveTimeoutMs } from "./server/listen.js";
 
 const help = `Usage: copilot-os [serve | health] [--version] [--help]
 

@@ -1,12 +1,12 @@
 import type { Request, Response } from "express";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, list, object } from "./api/schemas.js";
+import { PortalError } from "./base/portalError.js";
 import { EventStream } from "./live/eventStream.js";
 import { followLog } from "./live/follow.js";
 import type { LiveLogs } from "./live/liveLogs.js";
+import type { LogKind } from "./live/liveResponse.js";
 import { type LiveErrors, longPoll, sendError } from "./live/longPoll.js";
-import type { LogKind } from "./liveResponse.js";
-import { PortalError } from "./portalError.js";
 
 export { LiveLog } from "./live/liveLog.js";
 export { LiveLogs } from "./live/liveLogs.js";

@@ -1,11 +1,11 @@
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "./api/schemas.js";
+import { repoRoot } from "./base/paths.js";
+import { PortalError } from "./base/portalError.js";
 import { helperGetSession, openSession } from "./copilotApi.js";
 import type { ICopilotSession } from "./copilotSession.js";
-import type { JobEngine } from "./jobs/engine.js";
+import type { JobEngine } from "./jobs/engine/engine.js";
 import type { Entry, Task } from "./jobsDef.js";
-import { repoRoot } from "./paths.js";
-import { PortalError } from "./portalError.js";
 import { PortalSession } from "./sessions/portalSession.js";
 import { type LiveLogs, liveRoutes } from "./sharedApi.js";
 import type { InstalledEntry } from "./tasks/installedEntry.js";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type Server, STATUS_CODES } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import type { Log } from "../log.js";
-import { PortalError } from "../portalError.js";
+import type { Log } from "../base/log.js";
+import { PortalError } from "../base/portalError.js";
 
 interface ErrorAnswer {
   status: number;

@@ -1,5 +1,5 @@
 import type { RuntimeState } from "../backends/runtime.js";
-import type { PortalError } from "../portalError.js";
+import type { PortalError } from "../base/portalError.js";
 import type { Store, StoreState } from "../store/store.js";
 
 export interface Health {

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { JsonError, parseJson } from "../base/json.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { JsonSchema } from "./route.js";
 
 // Its complaints about a schema would go past the log.

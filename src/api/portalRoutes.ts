@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { packageVersion, repoRoot } from "../paths.js";
+import { packageVersion, repoRoot } from "../base/paths.js";
 import { type PermissionPolicy, permissionPolicies } from "../permissions/settlement.js";
 import type { Health } from "./health.js";
 import { openApiDocument } from "./openapi.js";

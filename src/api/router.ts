@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
+import { PortalError } from "../base/portalError.js";
 import type { ActionGuard } from "../guard/navigation/navigation.js";
-import { PortalError } from "../portalError.js";
 import { readTextBody } from "./body.js";
 import { bySpecificity, type Route } from "./route.js";
 import { createRouteCheck } from "./validate.js";

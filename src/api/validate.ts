@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { JsonSchema, Route } from "./route.js";
 
 type Values = Record<string, unknown>;

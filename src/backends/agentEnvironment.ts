@@ -1,4 +1,4 @@
-import type { ProviderSettings } from "../config.js";
+import type { ProviderSettings } from "../server/config.js";
 
 /** Where the Copilot CLI looks for a token, in its order. */
 const gitHubVariables = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];

@@ -1,5 +1,5 @@
 import type { ProviderConfig } from "@github/copilot-sdk";
-import { type ProviderModel, type ProviderSettings, providerProblems } from "../config.js";
+import { type ProviderModel, type ProviderSettings, providerProblems } from "../server/config.js";
 import { secretVariables } from "./agentEnvironment.js";
 import { type Backend, type BackendModel, BackendUnavailable } from "./backend.js";
 import { fetchModelIds } from "./providerModels.js";

@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import type { CopilotClient } from "@github/copilot-sdk";
+import type { Log } from "../base/log.js";
+import { PortalError } from "../base/portalError.js";
+import { withTimeout } from "../base/withTimeout.js";
 import type { AgentSession } from "../copilotSession.js";
-import type { Log } from "../log.js";
-import { PortalError } from "../portalError.js";
 import type { Sandboxes } from "../sandbox/sandboxes.js";
-import { withTimeout } from "../withTimeout.js";
 import { agentEnvironment } from "./agentEnvironment.js";
 import { endOwnedProcesses } from "./orphans.js";
 import { CopilotRuntime, type RuntimeLimits } from "./runtimeProcess.js";

@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
+import type { Log } from "../base/log.js";
+import { withTimeout } from "../base/withTimeout.js";
 import type { AgentSession } from "../copilotSession.js";
-import type { Log } from "../log.js";
 import type { Command } from "../sandbox/sandboxes.js";
-import { withTimeout } from "../withTimeout.js";
 import { endOwnedProcesses, ownerVariable } from "./orphans.js";
 import type { Runtime } from "./runtime.js";
 

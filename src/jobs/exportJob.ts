@@ -1,4 +1,4 @@
-import type { LiveResponse, LogKind } from "../liveResponse.js";
+import type { LiveResponse, LogKind } from "../live/liveResponse.js";
 import { fenced, responseAsMarkdown } from "../sessions/exportSession.js";
 
 /** What an export reads: the logs of the job and of everything below it. */

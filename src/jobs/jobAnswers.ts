@@ -1,10 +1,10 @@
 import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { generateChartNodes } from "../jobsChart.js";
 import type { Entry, Work } from "../jobsDef.js";
+import { walkWork } from "./definition/workTree.js";
 import type { JobRecord, JobUsage } from "./jobRecords.js";
 import type { WorkRun, WorkStatus } from "./jobWorks.js";
-import { amountsOf } from "./planAmounts.js";
-import { walkWork } from "./workTree.js";
+import { amountsOf } from "./plan/planAmounts.js";
 
 const jobStatus = oneOfTexts("Running", "Paused", "Succeeded", "Failed", "Canceled");
 const usage = object({ inputTokens: number, outputTokens: number, cost: number, premiumRequests: number });

@@ -2,9 +2,9 @@ import type { EventStream } from "../live/eventStream.js";
 import { followLog } from "../live/follow.js";
 import type { LiveLog } from "../live/liveLog.js";
 import type { LiveLogs } from "../live/liveLogs.js";
+import type { LogKind } from "../live/liveResponse.js";
 import type { ReadResponse } from "../live/merge.js";
 import { readLog } from "../live/reading.js";
-import type { LogKind } from "../liveResponse.js";
 import { formatJobCursor, type JobCursor } from "./jobStreamCursor.js";
 
 /** How the logs below a log are found: the callback that names one, and the argument that has its id. */

@@ -1,4 +1,4 @@
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 
 export type WorkStatus = "Waiting" | "Running" | "Succeeded" | "Failed";
 

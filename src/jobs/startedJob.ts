@@ -1,5 +1,5 @@
 import type { ICopilotJob, ICopilotJobCallback } from "../jobsApi.js";
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 
 export interface StartedJobParts {
   callback: ICopilotJobCallback;

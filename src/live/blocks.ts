@@ -1,11 +1,11 @@
+import type { Entry } from "./entry.js";
 import {
   type BlockPart,
   type BlockType,
   blockIdNames,
   blockPartOf,
   type LiveResponse,
-} from "../liveResponse.js";
-import type { Entry } from "./entry.js";
+} from "./liveResponse.js";
 
 export interface Block {
   /** The number of its Start. */

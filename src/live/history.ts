@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Log } from "../log.js";
+import type { Log } from "../base/log.js";
 import { blockOfStart, type OpenBlocks } from "./blocks.js";
 import { readChunk } from "./chunk.js";
 import type { Entry } from "./entry.js";

@@ -1,7 +1,7 @@
+import { type Deferred, deferred, refused } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
-import type { LiveResponse, LogKind } from "../liveResponse.js";
-import type { Log } from "../log.js";
-import { PortalError } from "../portalError.js";
+import type { Log } from "../base/log.js";
+import { PortalError } from "../base/portalError.js";
 import {
   type EventLog,
   flushDelayMs,
@@ -15,9 +15,9 @@ import { shortReason, storeUnavailable } from "../store/failure.js";
 import { interruptedEnd, OpenBlocks, textsOf } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
-import { type Deferred, deferred, refused } from "./deferred.js";
 import type { Entry } from "./entry.js";
 import { History, type PageSize } from "./history.js";
+import type { LiveResponse, LogKind } from "./liveResponse.js";
 import type { LogRow, LogTable } from "./logTable.js";
 import { readLog } from "./reading.js";
 import { Tail } from "./tail.js";

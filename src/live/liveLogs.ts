@@ -1,11 +1,11 @@
 import { failpoint } from "../base/failpoint.js";
-import type { LogKind } from "../liveResponse.js";
-import type { Log } from "../log.js";
-import type { PortalError } from "../portalError.js";
+import type { Log } from "../base/log.js";
+import type { PortalError } from "../base/portalError.js";
 import { EventLog } from "../store/eventLog.js";
 import { shortReason } from "../store/failure.js";
 import type { Store } from "../store/store.js";
 import { LiveLog, reservedAhead } from "./liveLog.js";
+import type { LogKind } from "./liveResponse.js";
 import { type LogRow, LogTable, type OwnerRow } from "./logTable.js";
 
 /** A log that nobody used for this long, and up to twice as long, keeps nothing in memory that the store has. */

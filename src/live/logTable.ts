@@ -1,5 +1,5 @@
-import type { LogKind } from "../liveResponse.js";
 import type { Store } from "../store/store.js";
+import type { LogKind } from "./liveResponse.js";
 
 export interface LogRow {
   id: number;

@@ -1,12 +1,12 @@
 import { relative } from "node:path";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import { type LiveLogs, liveRoutes } from "../sharedApi.js";
-import type { AgentRuns } from "./agentRuns.js";
 import type { Orchestrator } from "./orchestrator.js";
 import { OrchestratorError } from "./orchestratorError.js";
-import type { RunRecord } from "./runRecords.js";
+import type { AgentRuns } from "./run/agentRuns.js";
+import type { RunRecord } from "./run/runRecords.js";
 
 export interface AgentRoutesParts {
   orchestrator: Orchestrator;

@@ -1,24 +1,24 @@
 import type { CopilotClient } from "@github/copilot-sdk";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import type { Log } from "../log.js";
-import { AgentFolder } from "./agentFolder.js";
-import { AgentRunner, type Clock, type Invoker, systemClock } from "./agentRunner.js";
-import { configuredModels } from "./configuredModels.js";
+import type { Log } from "../base/log.js";
+import { AgentFolder } from "./agents/agentFolder.js";
+import type { HttpAccess } from "./mcp/httpAccess.js";
+import { createHttpRouter, type McpRouter } from "./mcp/httpRouter.js";
+import { createMcpServer } from "./mcp/mcpServer.js";
+import { type McpTool, orchestratorTools, type RecordRun } from "./mcp/tools.js";
+import { Orchestrator } from "./orchestrator.js";
+import type { OrchestratorConfig } from "./orchestratorConfig.js";
+import { evaluate, suggestRefinement } from "./prompt/evaluator.js";
+import { extractKeywords } from "./prompt/keywords.js";
+import { AgentRunner, type Clock, type Invoker, systemClock } from "./run/agentRunner.js";
+import { configuredModels } from "./run/configuredModels.js";
 import {
   type AgentPermissionHandler,
   CopilotInvoker,
   type ModelSource,
   type RuntimeSource,
-} from "./copilotInvoker.js";
-import { evaluate, suggestRefinement } from "./evaluator.js";
-import type { HttpAccess } from "./httpAccess.js";
-import { createHttpRouter, type McpRouter } from "./httpRouter.js";
-import { extractKeywords } from "./keywords.js";
-import { createMcpServer } from "./mcpServer.js";
-import { Orchestrator } from "./orchestrator.js";
-import type { OrchestratorConfig } from "./orchestratorConfig.js";
-import { type OwnRuntimes, ownRuntimes } from "./ownRuntimes.js";
-import { type McpTool, orchestratorTools, type RecordRun } from "./tools.js";
+} from "./run/copilotInvoker.js";
+import { type OwnRuntimes, ownRuntimes } from "./run/ownRuntimes.js";
 
 export interface CreateOptions {
   config: OrchestratorConfig;

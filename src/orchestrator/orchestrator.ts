@@ -1,14 +1,14 @@
-import type { Agent } from "./agentFile.js";
-import type { AgentSnapshot } from "./agentFolder.js";
-import type { AgentCallbacks, AgentRun, AgentRunner, Clock } from "./agentRunner.js";
-import { type AgentResult, chainPrompt, synthesise } from "./chain.js";
-import { formatSeconds } from "./duration.js";
-import { evaluate, type Issue, suggestRefinement } from "./evaluator.js";
+import { formatSeconds } from "../base/duration.js";
+import type { Agent } from "./agents/agentFile.js";
+import type { AgentSnapshot } from "./agents/agentFolder.js";
+import { selectAgents } from "./agents/selection.js";
 import type { OrchestratorConfig } from "./orchestratorConfig.js";
 import { abortError, isAbort, OrchestratorError } from "./orchestratorError.js";
-import { type OnProgress, Progress } from "./progress.js";
-import { checkPrompt } from "./prompt.js";
-import { selectAgents } from "./selection.js";
+import { evaluate, type Issue, suggestRefinement } from "./prompt/evaluator.js";
+import { checkPrompt } from "./prompt/prompt.js";
+import type { AgentCallbacks, AgentRun, AgentRunner, Clock } from "./run/agentRunner.js";
+import { type AgentResult, chainPrompt, synthesise } from "./run/chain.js";
+import { type OnProgress, Progress } from "./run/progress.js";
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
 export type OnLog = (level: LogLevel, message: string, data?: Record<string, unknown>) => void;

@@ -1,5 +1,5 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
-import { parseDuration } from "./duration.js";
+import { parseDuration } from "../base/duration.js";
 
 export type PermissionMode = "read-only" | "declared" | "all";
 

@@ -2,20 +2,20 @@ import type { RequestHandler } from "express";
 import type { Route } from "../api/route.js";
 import type { ModelCatalog } from "../backends/catalog.js";
 import type { RuntimePool } from "../backends/runtime.js";
-import type { Log } from "../log.js";
-import { repoRoot } from "../paths.js";
+import type { Log } from "../base/log.js";
+import { repoRoot } from "../base/paths.js";
+import { StartError } from "../base/startError.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
 import type { LiveLogs } from "../sharedApi.js";
-import { StartError } from "../startError.js";
 import type { Store } from "../store/store.js";
 import { agentRoutes } from "./agentRoutes.js";
-import { systemClock } from "./agentRunner.js";
-import { AgentRuns } from "./agentRuns.js";
-import { askUser } from "./askUser.js";
-import { catalogModels } from "./catalogModels.js";
 import { createOrchestrator } from "./createOrchestrator.js";
-import { jobTools } from "./jobsAsTools.js";
+import { jobTools } from "./mcp/jobsAsTools.js";
 import { ConfigError, type OrchestratorConfig, readOrchestratorConfig } from "./orchestratorConfig.js";
+import { systemClock } from "./run/agentRunner.js";
+import { AgentRuns } from "./run/agentRuns.js";
+import { askUser } from "./run/askUser.js";
+import { catalogModels } from "./run/catalogModels.js";
 
 export interface PortalAgentsParts {
   env: Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { Action } from "./action.js";
 import { coverageOf } from "./coverage.js";
 import type { RuleStore } from "./ruleStore.js";

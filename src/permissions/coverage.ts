@@ -1,5 +1,5 @@
-import { quoteWord } from "./commandLine.js";
-import { isOpenEnded } from "./commandRules.js";
+import { quoteWord } from "./commands/commandLine.js";
+import { isOpenEnded } from "./commands/commandRules.js";
 import type { Rule } from "./rules.js";
 
 /** What a rule would cover, in one sentence for the user who is about to make it. */

@@ -4,7 +4,7 @@ import { domainError, either, flag, list, object, oneOfTexts, text } from "../ap
 import { checkWorkingDirectory } from "../sessions/workingDirectory.js";
 import { type PermissionPolicy, permissionPolicies } from "./approvals.js";
 import type { FolderChoices } from "./folderChoices.js";
-import type { StartupGate } from "./startupGate.js";
+import type { StartupGate } from "./startup/startupGate.js";
 
 export interface FolderRouteParts {
   gate: StartupGate;

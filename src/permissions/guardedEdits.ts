@@ -1,7 +1,7 @@
 import { lstat, opendir, realpath } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { hookFolders } from "./gitRepository.js";
-import { isStartupFile } from "./startupFiles.js";
+import { hookFolders } from "./commands/gitRepository.js";
+import { isStartupFile } from "./startup/startupFiles.js";
 
 /** Names under which some file system finds `.git`: by case, by short name, past dots, streams and invisible signs. */
 function isGitName(name: string): boolean {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { PortalError } from "../portalError.js";
-import { StartError } from "../startError.js";
+import { PortalError } from "../base/portalError.js";
+import { StartError } from "../base/startError.js";
 import { parseRule, ruleText } from "./rules.js";
 
 /** Rules by folder, as a policy file has them; `*` is every folder. */

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { Store } from "../store/store.js";
 import { everyFolder, type Policy } from "./policy.js";
 import { parseRule, type Rule, ruleText } from "./rules.js";

@@ -1,11 +1,11 @@
 import { realpath } from "node:fs/promises";
 import { firstOutside, targetInside } from "../base/inside.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { Action } from "./action.js";
-import { parseCommandLine, quoteWord } from "./commandLine.js";
-import { judgeLine, type Part, rememberedStarts } from "./commandRules.js";
+import { parseCommandLine, quoteWord } from "./commands/commandLine.js";
+import { judgeLine, type Part, rememberedStarts } from "./commands/commandRules.js";
+import { programProblem } from "./commands/unfitPrograms.js";
 import { editProblem } from "./guardedEdits.js";
-import { programProblem } from "./unfitPrograms.js";
 
 export type Effect = "allow" | "reject";
 

@@ -1,4 +1,4 @@
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 import type { Effect } from "./rules.js";
 
 export type PermissionPolicy = "allow-all" | "ask" | "deny";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
-import type { LiveResponse } from "../liveResponse.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 import type { Action } from "./action.js";
 import { type PermissionOption, type PermissionPolicy, resolutionOf, type Settled } from "./settlement.js";
 

@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { isStartupFile } from "../permissions/startupFiles.js";
+import { isStartupFile } from "../permissions/startup/startupFiles.js";
 
 /** One thing to do to a path of the working directory, or of the repository that it belongs to. */
 export interface Step {

@@ -1,5 +1,5 @@
 import { fenceFor } from "../base/fence.js";
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 
 export interface ExportedSession {
   sessionId: string;

@@ -1,5 +1,5 @@
 import type { SessionCallbacks } from "../copilotSession.js";
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 
 /** Turns what happens in a session into responses of a live log. `onIdle` is left to who knows that it is the last. */
 export function logCallbacks(push: (response: LiveResponse) => void): SessionCallbacks {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { CopilotSession } from "@github/copilot-sdk";
 import type { ModelCatalog } from "../backends/catalog.js";
 import { failpoint } from "../base/failpoint.js";
+import type { Log } from "../base/log.js";
 import type {
   AgentSession,
   ICopilotSession,
@@ -10,10 +11,9 @@ import type {
   TurnUsage,
 } from "../copilotSession.js";
 import type { LiveLog } from "../live/liveLog.js";
-import type { LiveResponse } from "../liveResponse.js";
-import type { Log } from "../log.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
-import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startupGate.js";
+import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startup/startupGate.js";
 import { logCallbacks } from "./logCallbacks.js";
 import type { SessionControls } from "./sessionControls.js";
 import { SessionCrashedError } from "./sessionCrashedError.js";

@@ -1,5 +1,5 @@
+import type { Log } from "../base/log.js";
 import type { SessionCallbacks } from "../copilotSession.js";
-import type { Log } from "../log.js";
 
 /** The same callbacks, but one that throws is logged and does not disturb the stream. */
 export function safeCallbacks(callbacks: SessionCallbacks, log: Log | undefined): SessionCallbacks {

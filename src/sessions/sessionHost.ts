@@ -1,7 +1,7 @@
 import type { AgentSession, SessionCallbacks } from "../copilotSession.js";
 import type { Asker, PermissionPolicy } from "../permissions/approvals.js";
-import type { StartupSwitches } from "../permissions/startup.js";
-import type { StartupReader } from "../permissions/startupPlaces.js";
+import type { StartupSwitches } from "../permissions/startup/startup.js";
+import type { StartupReader } from "../permissions/startup/startupPlaces.js";
 import type { SessionRecord, SessionSettings } from "./sessionRecord.js";
 
 /** What a host needs to open an agent session for a session of the portal. */

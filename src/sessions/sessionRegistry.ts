@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
+import { PortalError } from "../base/portalError.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
-import { PortalError } from "../portalError.js";
 import { sandboxFolder } from "../sandbox/sandboxes.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { PortalSession, type SessionParts } from "./portalSession.js";

@@ -9,7 +9,7 @@ import { dbRetryConfig } from "@dbos-inc/dbos-sdk/internal/utils";
 import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
 import type { Pool } from "pg";
 import { failpoint } from "../base/failpoint.js";
-import type { Log } from "../log.js";
+import type { Log } from "../base/log.js";
 
 /**
  * What durable code may do. Between these calls it decides purely: no clock, no random, no I/O,

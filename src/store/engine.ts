@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { PGlite } from "@electric-sql/pglite";
 import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
 import { failpoint } from "../base/failpoint.js";
-import type { Log } from "../log.js";
-import { packageRoot } from "../paths.js";
+import type { Log } from "../base/log.js";
+import { packageRoot } from "../base/paths.js";
 import { errorForClient, isFatal, isStatementError, shortReason } from "./failure.js";
 import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
 

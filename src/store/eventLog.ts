@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { failpoint } from "../base/failpoint.js";
-import type { Log } from "../log.js";
-import { PortalError } from "../portalError.js";
+import type { Log } from "../base/log.js";
+import { PortalError } from "../base/portalError.js";
 import { shortReason, storeUnavailable } from "./failure.js";
 import type { Store } from "./store.js";
 

@@ -1,4 +1,4 @@
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 
 /**
  * SQLSTATE classes that mean "not now" and not "wrong statement": no resources, operator, system, internal.

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Log } from "../log.js";
+import type { Log } from "../base/log.js";
 import { shortReason } from "./failure.js";
 import type { Store } from "./store.js";
 

@@ -4,7 +4,7 @@ import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { createLog } from "../log.js";
+import { createLog } from "../base/log.js";
 import { openDurableJobs } from "./durableJobs.js";
 import { openEngine, writeTemplate } from "./engine.js";
 import { shortReason } from "./failure.js";

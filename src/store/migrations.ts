@@ -1,5 +1,5 @@
 import { failpoint } from "../base/failpoint.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { Query } from "./store.js";
 
 /**

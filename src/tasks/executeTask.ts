@@ -1,6 +1,6 @@
 import { failpoint } from "../base/failpoint.js";
-import type { EngineParts, ResponseListener } from "../jobs/engineParts.js";
-import type { Slots } from "../jobs/slots.js";
+import type { Slots } from "../base/slots.js";
+import type { EngineParts, ResponseListener } from "../jobs/engine/engineParts.js";
 import { type Flow, isFlowError } from "../store/durableJobs.js";
 import { errorToDetailedString } from "./errorText.js";
 import { endBy, Interruption, type Stopped } from "./interruption.js";

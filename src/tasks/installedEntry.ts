@@ -1,7 +1,7 @@
 import type { ModelCatalog, Notice } from "../backends/catalog.js";
-import { type ModelAlternatives, modelIdsIn, resolveModels } from "../jobs/modelFallback.js";
+import { PortalError } from "../base/portalError.js";
+import { type ModelAlternatives, modelIdsIn, resolveModels } from "../jobs/definition/modelFallback.js";
 import type { Entry } from "../jobsDef.js";
-import { PortalError } from "../portalError.js";
 
 export interface InstalledEntryParts {
   catalog: Pick<ModelCatalog, "list">;

@@ -1,5 +1,5 @@
 import type { ICopilotSession } from "../copilotSession.js";
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 import type { ICopilotTask, ICopilotTaskCallback } from "../taskApi.js";
 
 export interface StartedTaskParts {

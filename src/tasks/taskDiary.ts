@@ -1,4 +1,4 @@
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 
 /** The live log of a task, as far as its diary needs it. */
 export interface DiaryLog {

@@ -1,5 +1,5 @@
+import { PortalError } from "../base/portalError.js";
 import { expandPromptDynamic, type Model, type Prompt, type Task } from "../jobsDef.js";
-import { PortalError } from "../portalError.js";
 import { type MissionOutcome, TaskMissions } from "./taskMissions.js";
 import { retryPrompt } from "./taskPrompts.js";
 import { report } from "./taskReport.js";

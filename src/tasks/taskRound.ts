@@ -1,5 +1,5 @@
 import { availableTools } from "../jobsDef.js";
-import type { LiveResponse } from "../liveResponse.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 import { withTime } from "./taskDiary.js";
 import type { ToolCall } from "./toolCalls.js";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
-import { PortalError } from "../portalError.js";
+import { PortalError } from "../base/portalError.js";
 import type { Flow } from "../store/durableJobs.js";
 import { errorToDetailedString } from "./errorText.js";
 import { isShutdown, type Stopped, unlessInterrupted } from "./interruption.js";

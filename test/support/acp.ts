@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after } from "node:test";
-import { packageRoot } from "../../src/paths.js";
+import { packageRoot } from "../../src/base/paths.js";
 import { type Scope, tempFolder } from "./cleanup.js";
 import type { FakeBehaviour, Step } from "./fakeAgentSteps.js";
 import { type Portal, type PortalOptions, startPortal } from "./portal.js";

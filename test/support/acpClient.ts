@@ -15,7 +15,7 @@ import {
   type SessionNotification,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
-import { packageRoot } from "../../src/paths.js";
+import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "./cleanup.js";
 
 export const acpProgram = join(packageRoot, "dist", "src", "acp.js");

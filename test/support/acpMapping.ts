@@ -1,6 +1,6 @@
-import { AgentState } from "../../src/acp/client/agentState.js";
-import { UpdateMapper, type UpdateOptions } from "../../src/acp/client/updates.js";
-import type { LiveResponse } from "../../src/liveResponse.js";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
+import { AgentState } from "../../src/sessions/acp/agentState.js";
+import { UpdateMapper, type UpdateOptions } from "../../src/sessions/acp/updates.js";
 import { logCallbacks } from "../../src/sessions/logCallbacks.js";
 
 export type Seen = Record<string, unknown>;

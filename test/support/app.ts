@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import type { TestContext } from "node:test";
 import { pino } from "pino";
 import type { Route } from "../../src/api/route.js";
-import { createApp } from "../../src/app.js";
 import type { GuardOptions } from "../../src/guard/guard.js";
-import { listen } from "../../src/listen.js";
+import { createApp } from "../../src/server/app.js";
+import { listen } from "../../src/server/listen.js";
 import { defer } from "./cleanup.js";
 
 export interface RawAnswer {

@@ -2,8 +2,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import express from "express";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { packageRoot } from "../../src/paths.js";
-import { createVendorRouter } from "../../src/vendor.js";
+import { packageRoot } from "../../src/base/paths.js";
+import { createVendorRouter } from "../../src/server/vendor.js";
 
 const flags = [
   "--headless",

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import type { McpTool } from "../../src/orchestrator/mcp/tools.js";
 import type { CallOptions } from "../../src/orchestrator/orchestrator.js";
-import type { McpTool } from "../../src/orchestrator/tools.js";
 
 const text = (value: string): CallToolResult => ({ content: [{ type: "text", text: value }] });
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { packageRoot } from "../../src/base/paths.js";
 import type { Entry } from "../../src/jobsDef.js";
-import type { LiveResponse } from "../../src/liveResponse.js";
-import { packageRoot } from "../../src/paths.js";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
 import type { TaskRecord } from "../../src/tasks/taskRecords.js";
 
 /** What durable code asked of its engine, in this order. */

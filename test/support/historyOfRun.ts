@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { packageVersion } from "../../src/base/paths.js";
 import { JobRecords } from "../../src/jobs/jobRecords.js";
 import type { Entry } from "../../src/jobsDef.js";
-import type { LogKind } from "../../src/liveResponse.js";
-import { packageVersion } from "../../src/paths.js";
+import type { LogKind } from "../../src/live/liveResponse.js";
 import type { LiveLogs } from "../../src/sharedApi.js";
 import { flowVersion } from "../../src/store/durableJobs.js";
 import type { Store } from "../../src/store/store.js";

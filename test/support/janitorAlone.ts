@@ -1,6 +1,6 @@
 // node janitorAlone.js DATADIR: removes what is due and tells its parent of each step, until it is killed or done.
 import { pino } from "pino";
-import type { LogKind } from "../../src/liveResponse.js";
+import type { LogKind } from "../../src/live/liveResponse.js";
 import { storeWithJanitor } from "./oldStore.js";
 
 const tell = () => new Promise<void>(resolve => process.send?.("step", () => resolve()));

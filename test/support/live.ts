@@ -8,7 +8,7 @@ import { answerErrors } from "../../src/api/errors.js";
 import { createApiRouter } from "../../src/api/router.js";
 import { readChunk } from "../../src/live/chunk.js";
 import type { Entry } from "../../src/live/entry.js";
-import type { LiveResponse, LogKind } from "../../src/liveResponse.js";
+import type { LiveResponse, LogKind } from "../../src/live/liveResponse.js";
 import { type LiveLog, LiveLogs, type LiveSettings, liveRoutes } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, tempFolder } from "./cleanup.js";

@@ -2,7 +2,7 @@
 // readers have seen ("seen LOG N JSON") and what has been acknowledged as stored ("stored LOG JSON").
 import { writeSync } from "node:fs";
 import { pino } from "pino";
-import type { LiveResponse } from "../../src/liveResponse.js";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
 import { type LiveLog, LiveLogs } from "../../src/sharedApi.js";
 import { openStore } from "../../src/store/store.js";
 import { randomFrom, randomLog } from "./randomLog.js";

@@ -1,5 +1,5 @@
 // node lockHolder.js DATADIR: takes the lock and says "held", or why not; keeps it until it is killed.
-import { lockDataFolder } from "../../src/store/lock.js";
+import { lockDataFolder } from "../../src/store/lock/lock.js";
 
 try {
   await lockDataFolder(process.argv[2] ?? "");

@@ -1,6 +1,6 @@
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { packageRoot } from "../../src/paths.js";
+import { packageRoot } from "../../src/base/paths.js";
 
 /** Loaded into a portal before its own code: tells over a socket how long its loop was held up, and what it takes. */
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { packageRoot } from "../../src/paths.js";
+import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "./cleanup.js";
 import { newClient } from "./orchestrator.js";
 import type { ScriptedModel } from "./scriptedModel.js";

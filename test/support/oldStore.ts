@@ -1,5 +1,5 @@
-import type { LogKind } from "../../src/liveResponse.js";
-import type { Log } from "../../src/log.js";
+import type { Log } from "../../src/base/log.js";
+import type { LogKind } from "../../src/live/liveResponse.js";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openDurableJobs } from "../../src/store/durableJobs.js";
 import { Janitor, type JanitorParts } from "../../src/store/keep/janitor.js";

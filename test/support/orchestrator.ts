@@ -3,11 +3,11 @@ import type { TestContext } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { pino } from "pino";
-import type { Agent } from "../../src/orchestrator/agentFile.js";
-import type { Clock, Invocation, InvokeOptions, Invoker } from "../../src/orchestrator/agentRunner.js";
+import type { Agent } from "../../src/orchestrator/agents/agentFile.js";
 import { createOrchestrator, type OrchestratorModule } from "../../src/orchestrator/createOrchestrator.js";
 import { readOrchestratorConfig } from "../../src/orchestrator/orchestratorConfig.js";
 import { abortError, OrchestratorError } from "../../src/orchestrator/orchestratorError.js";
+import type { Clock, Invocation, InvokeOptions, Invoker } from "../../src/orchestrator/run/agentRunner.js";
 import { defer } from "./cleanup.js";
 import { agentRepo, referenceFiles } from "./orchestratorRepo.js";
 

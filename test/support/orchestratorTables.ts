@@ -1,4 +1,4 @@
-import type { Issue } from "../../src/orchestrator/evaluator.js";
+import type { Issue } from "../../src/orchestrator/prompt/evaluator.js";
 
 interface ReferencePrompt {
   prompt: string;

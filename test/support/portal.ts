@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { packageRoot } from "../../src/paths.js";
+import { packageRoot } from "../../src/base/paths.js";
 import { defer, type Scope, tempFolder } from "./cleanup.js";
 import { processesWith } from "./processes.js";
 import type { ScriptedModel } from "./scriptedModel.js";

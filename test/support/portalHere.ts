@@ -1,10 +1,10 @@
 import type { TestContext } from "node:test";
 import { pino } from "pino";
 import { ownerMarker } from "../../src/backends/orphans.js";
-import { parseOptions } from "../../src/options.js";
-import { createPortal } from "../../src/portal.js";
-import { runStages } from "../../src/shutdown.js";
-import { lockDataFolder } from "../../src/store/lock.js";
+import { parseOptions } from "../../src/server/options.js";
+import { createPortal } from "../../src/server/portal.js";
+import { runStages } from "../../src/server/shutdown.js";
+import { lockDataFolder } from "../../src/store/lock/lock.js";
 import { defer, tempFolder } from "./cleanup.js";
 import { type Puppet, puppet } from "./puppet.js";
 import { scriptedApiKey, startScriptedModel } from "./scriptedModel.js";

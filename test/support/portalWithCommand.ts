@@ -1,7 +1,7 @@
 import { ownerMarker } from "../../src/backends/orphans.js";
 import { RuntimePool } from "../../src/backends/runtime.js";
+import { createLog } from "../../src/base/log.js";
 import { startSession } from "../../src/copilotSession.js";
-import { createLog } from "../../src/log.js";
 import { recorder } from "./recorder.js";
 
 // A process for a test to kill: what a portal has around a session, and a request under way.

@@ -1,4 +1,4 @@
-import type { LiveResponse } from "../../src/liveResponse.js";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
 
 /** Numbers from 0 to 1 that are the same for the same seed, so that a failure can be repeated (mulberry32). */
 export function randomFrom(seed: number): () => number {

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { pino } from "pino";
-import { packageVersion } from "../../src/paths.js";
+import { packageVersion } from "../../src/base/paths.js";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openStore } from "../../src/store/store.js";
 import { historiesFolder } from "./history.js";

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { Error as DbosErrors } from "@dbos-inc/dbos-sdk";
-import { EngineControls } from "../../src/jobs/engineControls.js";
-import { engineFlows } from "../../src/jobs/engineFlows.js";
+import { Slots } from "../../src/base/slots.js";
+import { EngineControls } from "../../src/jobs/engine/engineControls.js";
+import { engineFlows } from "../../src/jobs/engine/engineFlows.js";
+import { LoadedJobs } from "../../src/jobs/engine/loadedJobs.js";
 import { JobRecords, jobRow } from "../../src/jobs/jobRecords.js";
-import { LoadedJobs } from "../../src/jobs/loadedJobs.js";
-import { Slots } from "../../src/jobs/slots.js";
-import type { LiveResponse, LogKind } from "../../src/liveResponse.js";
+import type { LiveResponse, LogKind } from "../../src/live/liveResponse.js";
 import type { LiveLogs } from "../../src/sharedApi.js";
 import type { Flow, Flows, RunningFlow } from "../../src/store/durableJobs.js";
 import type { Store } from "../../src/store/store.js";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../../src/paths.js";
+import { packageRoot } from "../../src/base/paths.js";
 
 /** Where `npm test` has installed the real ACP agents. */
 const folder = process.env.TEST_AGENTS ?? join(packageRoot, "dist", "test-agents");

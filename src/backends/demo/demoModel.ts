@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Log } from "../../log.js";
+import type { Log } from "../../base/log.js";
 import { startScriptedModel } from "../scripted/server.js";
 import type { Pace } from "../scripted/steps.js";
 import { demoScript } from "./demoScript.js";

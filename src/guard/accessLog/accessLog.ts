@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import type { Log } from "../../log.js";
+import type { Log } from "../../base/log.js";
 
 export interface AccessLogOptions {
   log: Log;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { RequestHandler } from "express";
-import { PortalError } from "../../portalError.js";
+import { PortalError } from "../../base/portalError.js";
 import { isHeldOutside } from "./socketOwner.js";
 
 export interface CallerGuardOptions {

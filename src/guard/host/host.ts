@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import { PortalError } from "../../portalError.js";
+import { PortalError } from "../../base/portalError.js";
 
 export interface HostGuardOptions {
   /** The port that is open, known only after it is: port 0 picks a free one. */

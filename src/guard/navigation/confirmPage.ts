@@ -26,7 +26,7 @@ function pageOf({ summary, address, value }: ConfirmPage): string {
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Do you want this? · Copilot Portal</title>
     <link rel="icon" href="/favicon-idle.svg" />
-    <link rel="stylesheet" href="/design.css" />
+    <link rel="stylesheet" href="/shell/design.css" />
     <link rel="stylesheet" href="/permissions.css" />
     <script type="module" src="/confirm.js"></script>
   </head>

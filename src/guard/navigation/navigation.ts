@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { readTextBody } from "../../api/body.js";
-import { PortalError } from "../../portalError.js";
+import { PortalError } from "../../base/portalError.js";
 import { sourceOf } from "../origin/origin.js";
 import type { Confirmations } from "./confirmations.js";
 import { sendConfirmPage } from "./confirmPage.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
-import { PortalError } from "../../portalError.js";
+import { PortalError } from "../../base/portalError.js";
 import { isLoopbackHost } from "../host/host.js";
 
 /** What a request says about where it comes from. Browsers say it; curl says nothing. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { RequestHandler } from "express";
-import { PortalError } from "../../portalError.js";
+import { PortalError } from "../../base/portalError.js";
 
 /** What browsers say, today and in the past, when nobody has asked for the page yet. */
 const signs = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;

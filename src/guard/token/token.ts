@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
-import { PortalError } from "../../portalError.js";
-import { StartError } from "../../startError.js";
+import { PortalError } from "../../base/portalError.js";
+import { StartError } from "../../base/startError.js";
 import { isSameOrigin, sourceOf } from "../origin/origin.js";
 import { Attempts } from "./attempts.js";
 import { judgeGuess } from "./guess.js";

@@ -1,4 +1,4 @@
-import type { LogKind } from "../../liveResponse.js";
+import type { LogKind } from "../../live/liveResponse.js";
 import type { Query } from "../store.js";
 
 /** Far more than a log can get between an export and the death of the store it came from. */

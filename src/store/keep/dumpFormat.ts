@@ -1,4 +1,4 @@
-import { StartError } from "../../startError.js";
+import { StartError } from "../../base/startError.js";
 import { migrations } from "../migrations.js";
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { StartError } from "../../startError.js";
+import { StartError } from "../../base/startError.js";
 import { type DumpHeader, damaged, endOfLine, parseHeader, rowOfLine } from "./dumpFormat.js";
 
 /** A row of a log has 256 KB at most. */

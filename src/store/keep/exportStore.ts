@@ -4,7 +4,7 @@ import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { packageVersion } from "../../paths.js";
+import { packageVersion } from "../../base/paths.js";
 import type { Query } from "../store.js";
 import { type DumpHeader, formatName, formatVersion, lineOfRow } from "./dumpFormat.js";
 import { type StoreFolder, schemaVersion, tablesOf } from "./storeFolder.js";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Log } from "../../log.js";
-import { StartError } from "../../startError.js";
+import type { Log } from "../../base/log.js";
+import { StartError } from "../../base/startError.js";
 import { openDurableJobs } from "../durableJobs.js";
 import { ensureFolder } from "../engine.js";
 import { shortReason } from "../failure.js";

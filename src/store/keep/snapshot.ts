@@ -1,6 +1,6 @@
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { PortalError } from "../../portalError.js";
+import { PortalError } from "../../base/portalError.js";
 import { shortReason } from "../failure.js";
 import type { Store } from "../store.js";
 import { bytesBelow, freeBytes } from "./files.js";

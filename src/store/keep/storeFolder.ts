@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Log } from "../../log.js";
+import type { Log } from "../../base/log.js";
 import { openEngine } from "../engine.js";
 import type { Query } from "../store.js";
 

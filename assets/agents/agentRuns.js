@@ -1,0 +1,45 @@
+// The latest runs, those of this page and those of MCP clients.
+import { api, part } from "../lib/api.js";
+import { element, muted } from "../lib/dom.js";
+import { formatTime } from "../lib/format.js";
+import { visibleLine } from "../lib/visibleText.js";
+
+const REFRESH_MS = 5_000;
+const SHOWN = 10;
+
+/** @param {any} run @param {string | undefined} current */
+function item({ runId, prompt, agents, status, startTime }, current) {
+  const about = [formatTime(new Date(startTime)), agents.join(" → ")].filter(Boolean).join(" · ");
+  const link = element(
+    "a",
+    { href: `/agents.html?run=${part(runId)}`, title: visibleLine(prompt) },
+    element("b", "one-line", visibleLine(prompt.trim().split("\n", 1)[0])),
+    element("span", { className: "status", "data-status": status }, status),
+    muted(about),
+  );
+  if (runId === current) link.setAttribute("aria-current", "page");
+  return element("li", {}, link);
+}
+
+/**
+ * Keeps the list up to date while someone can see it; gives back what shows it at once.
+ * @param {HTMLElement} section hidden as long as there are no runs
+ * @param {() => string | undefined} current the run that the page shows
+ */
+export function showRuns(section, current) {
+  const list = /** @type {HTMLElement} */ (section.querySelector("ul"));
+  async function refresh() {
+    const { runs } = await api(`copilot/run/history?limit=${SHOWN}`);
+    section.hidden = runs.length === 0;
+    // A link that has the focus keeps it.
+    if (list.contains(document.activeElement)) return;
+    list.replaceChildren(...runs.map((/** @type {any} */ run) => item(run, current())));
+  }
+  // What cannot be listed now is listed with the next refresh.
+  const show = () => void refresh().catch(() => undefined);
+  setInterval(() => {
+    if (!document.hidden) show();
+  }, REFRESH_MS);
+  show();
+  return show;
+}

@@ -1,0 +1,38 @@
+// What went over the wire between the portal and the agent of a session, without its secrets.
+import { api, part } from "../lib/api.js";
+import { element, muted } from "../lib/dom.js";
+import { copyButton } from "../lib/markdown.js";
+import { folded } from "../session/toolView.js";
+import { openDialog } from "../shell/dialog.js";
+
+/** `12:05:01.123 ← session/update agent_message_chunk`. @param {any} entry */
+function titleOf({ at, direction, message }) {
+  const { method, id, error, params } = message ?? {};
+  const what = method ?? (error ? "error" : "answer");
+  const arrow = /^(in|received)$/.test(direction) ? "←" : "→";
+  return [at.slice(11, 23), arrow, what, params?.update?.sessionUpdate, id].filter(Boolean).join(" ");
+}
+
+/** @param {string} sessionId */
+export async function showTraffic(sessionId) {
+  /** @type {{messages: any[]}} */
+  const { messages } = await api(`acp/session/${part(sessionId)}/traffic`);
+  const replay = () => messages.map(entry => `${JSON.stringify(entry)}\n`).join("");
+  const { dialog } = openDialog(
+    "Traffic",
+    element("h2", {}, "Traffic"),
+    muted("← came from the agent, → went to it. Secrets are left out."),
+    element(
+      "div",
+      { className: "traffic", role: "group", tabIndex: 0, "aria-label": "Messages" },
+      ...messages.map(entry => folded(titleOf(entry), () => JSON.stringify(entry.message, undefined, 2))),
+    ),
+    element(
+      "form",
+      { method: "dialog", className: "row" },
+      copyButton(replay, "Copy as replay"),
+      element("button", {}, "Close"),
+    ),
+  );
+  dialog.classList.add("wide");
+}

@@ -1,0 +1,64 @@
+// Long content is shown piece by piece: the first at once, the others when the reader asks for them.
+
+import { nextFrame } from "../shell/frame.js";
+import { button, element } from "./dom.js";
+import { formatSize } from "./format.js";
+
+/** What one frame can lay out with ease. */
+export const PIECE_CHARS = 40_000;
+
+/** Where a piece that starts at `from` ends: after a line break when there is one near the limit. @param {string} text @param {number} from */
+export function endOfPiece(text, from, size = PIECE_CHARS) {
+  const limit = from + size;
+  if (limit >= text.length) return text.length;
+  const lineBreak = text.lastIndexOf("\n", limit - 1);
+  if (lineBreak >= from + size / 2) return lineBreak + 1;
+  const splitsPair = /[\ud800-\udbff]/.test(text.charAt(limit - 1));
+  return splitsPair ? limit - 1 : limit;
+}
+
+/**
+ * @param {HTMLElement} container
+ * @param {string} text
+ * @param {(text: string, from: number) => number} end where the piece that starts at `from` ends
+ * @param {(piece: string) => Node} show
+ */
+export function showPieces(container, text, end, show) {
+  let from = 0;
+  const more = button("", showNext);
+  const all = button("Show all", () => {
+    buttons.inert = true;
+    showRest();
+  });
+  const buttons = element("div", "more row", more, all);
+
+  function showNext() {
+    const to = end(text, from);
+    const piece = show(text.slice(from, to));
+    from = to;
+    if (buttons.isConnected) buttons.before(piece);
+    else container.append(piece);
+    if (from >= text.length) buttons.remove();
+    else {
+      more.textContent = `Show more (${formatSize(text.length - from)} left)`;
+      if (buttons.parentNode !== container) container.append(buttons);
+    }
+  }
+  function showRest() {
+    showNext();
+    if (from < text.length) nextFrame(showRest);
+  }
+  showNext();
+}
+
+/**
+ * Plain text in a `pre`, however long it is.
+ * @param {string} text
+ * @param {string} className
+ * @param {(piece: string) => Node | string} [show]
+ */
+export function plainText(text, className, show = piece => piece) {
+  const container = element("div", { className });
+  showPieces(container, text, endOfPiece, piece => element("pre", "piece", show(piece)));
+  return container;
+}

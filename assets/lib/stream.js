@@ -1,0 +1,101 @@
+// One live log, from its beginning to its end, whatever happens to the connection in between.
+import { connection } from "../shell/connection.js";
+import { nextFrame } from "../shell/frame.js";
+
+/** What one go may take of a frame. */
+const APPLY_BUDGET_MS = 5;
+/** A clock that jumped means that the machine slept, and that the connection may be dead without knowing. */
+const WATCH_MS = 5_000;
+const SLEPT_MS = 20_000;
+const FIRST_RETRY_MS = 250;
+const MAX_RETRY_MS = 5_000;
+
+/**
+ * @typedef {object} StreamOptions
+ * @property {string} path of the events, below /api/
+ * @property {(response: any) => void} onResponse
+ * @property {(error: string) => void} [onEnd] the log is closed, or there is none: `SessionClosed`, `JobNotFound` …
+ */
+
+/** @param {StreamOptions} options @returns {() => void} stops reading */
+export function readEvents({ path, onResponse, onEnd }) {
+  /** @type {EventSource | undefined} */
+  let source;
+  let last = "";
+  let retryMs = FIRST_RETRY_MS;
+  let isOver = false;
+  /** @type {unknown[]} */
+  let queue = [];
+  /** @type {string | undefined} */
+  let ending;
+
+  function apply() {
+    const end = performance.now() + APPLY_BUDGET_MS;
+    let done = 0;
+    while (done < queue.length && performance.now() < end) onResponse(queue[done++]);
+    queue = done === queue.length ? [] : queue.slice(done);
+    if (queue.length > 0) nextFrame(apply);
+    else if (ending !== undefined) onEnd?.(ending);
+  }
+
+  /** @param {string} error */
+  function finish(error) {
+    stop();
+    ending = error;
+    nextFrame(apply);
+  }
+
+  function address() {
+    const after = last === "" ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(last)}`;
+    return `/api/${path}${after}`;
+  }
+
+  function open() {
+    source?.close();
+    if (isOver) return;
+    source = new EventSource(address());
+    source.addEventListener("message", event => {
+      last = event.lastEventId;
+      retryMs = FIRST_RETRY_MS;
+      queue.push(JSON.parse(event.data));
+      nextFrame(apply);
+    });
+    source.addEventListener("closed", event => finish(JSON.parse(event.data).error));
+    source.addEventListener("error", onError);
+  }
+
+  /** An EventSource does not tell what went wrong, and gives up on a server that is still starting: ask in its place. */
+  async function onError() {
+    source?.close();
+    const asking = new AbortController();
+    const response = await fetch(address(), { signal: asking.signal }).catch(() => undefined);
+    if (isOver) return asking.abort();
+    if (response?.headers.get("content-type")?.startsWith("text/event-stream")) {
+      asking.abort();
+      setTimeout(open, retryMs);
+      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+      return;
+    }
+    const answer = await response?.json().catch(() => undefined);
+    if (response?.ok && /NotFound$/.test(answer?.error)) finish(answer.error);
+    else connection.lost();
+  }
+
+  let lastTick = Date.now();
+  const watch = setInterval(() => {
+    const slept = Date.now() - lastTick > SLEPT_MS;
+    lastTick = Date.now();
+    if (slept) open();
+  }, WATCH_MS);
+
+  function stop() {
+    isOver = true;
+    source?.close();
+    clearInterval(watch);
+    connection.removeEventListener("back", open);
+  }
+
+  connection.addEventListener("back", open);
+  open();
+  return stop;
+}

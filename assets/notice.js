@@ -1,7 +1,0 @@
-// What happened, in a line. Much of it was written by agents, providers and repositories.
-import { element } from "./dom.js";
-import { visibleProse } from "./visibleText.js";
-
-/** @param {string} text @param {string} [level] */
-export const notice = (text, level) =>
-  element("p", { className: "notice", "data-level": level }, visibleProse(text));

@@ -1,0 +1,48 @@
+// What an agent wants to run, in a box of its own: however long it is, its beginning and its end are in sight.
+import { button, element, muted } from "../lib/dom.js";
+import { formatCount } from "../lib/format.js";
+import { endOfPiece, showPieces } from "../lib/longText.js";
+import { endsOf } from "../lib/textEnds.js";
+import { visibleCode } from "../lib/visibleText.js";
+
+/** What fits on a screen beside the buttons, at each end. */
+const END = { lines: 6, chars: 420 };
+const SMALL_END = { lines: 4, chars: 150 };
+const SMALL_SCREEN = "(max-width: 640px)";
+/** Each hidden character becomes an element: what one frame makes with ease. */
+const PIECE_CHARS = 10_000;
+
+/** @param {number} count @param {string} one */
+const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
+
+/** @param {string} text */
+const box = text => element("pre", "command-part", visibleCode(text));
+
+/** @param {string} text */
+export function commandText(text) {
+  const { first, hidden, last } = endsOf(text, matchMedia(SMALL_SCREEN).matches ? SMALL_END : END);
+  const lines = text.split("\n").length;
+  const parts = element("div", "command-text");
+  const container = element("div", "command", parts);
+  if (lines > 1) container.append(muted(counted(lines, "line")));
+  if (hidden === "") {
+    parts.append(box(first));
+    return container;
+  }
+  const hiddenLines = hidden.split("\n").length - 1;
+  const amount = hiddenLines > 1 ? counted(hiddenLines, "line") : counted(hidden.length, "character");
+  const showAll = () => {
+    const whole = element("div", {
+      className: "command-whole",
+      tabIndex: 0,
+      role: "group",
+      ariaLabel: "All of it",
+    });
+    showPieces(whole, text, (_text, from) => endOfPiece(text, from, PIECE_CHARS), box);
+    parts.replaceChildren(whole);
+    whole.focus();
+  };
+  const gap = element("div", "command-gap", `${amount} hidden here`, button("Show all", showAll));
+  parts.append(element("div", "command-first", box(first)), gap, element("div", "command-last", box(last)));
+  return container;
+}

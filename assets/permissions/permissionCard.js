@@ -1,0 +1,155 @@
+// A card for what an agent asks of its user: a permission or a question. Pure rendering: the answer is an event.
+
+import { isUnifiedDiff, parseUnifiedDiff } from "../lib/diff.js";
+import { button, element } from "../lib/dom.js";
+import { visibleProse } from "../lib/visibleText.js";
+import { difference } from "../session/diffView.js";
+import { asJson } from "../session/toolCall.js";
+import { commandText } from "./commandText.js";
+import { permissionOptions } from "./permissionOptions.js";
+import { forgetCard, isReady, watchCard } from "./readyCard.js";
+
+/** What it bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
+export const ANSWER_EVENT = "permission-answer";
+
+/** A change that is longer is shown by its beginning: it can be read whole in the editor. */
+const MAX_DIFF_LINES = 400;
+
+/** @type {Record<string, string>} */
+const kinds = {
+  execute: "run a command",
+  edit: "change a file",
+  delete: "delete a file",
+  move: "move a file",
+  read: "read",
+  search: "search",
+  fetch: "open an address",
+  other: "use a tool",
+};
+
+/** @type {Record<string, string>} */
+const outcomes = {
+  user: "by you",
+  rule: "by a rule",
+  policy: "by the session's policy",
+  timeout: "because nobody answered in time",
+  turn: "with its turn",
+  withdrawn: "by the agent",
+  restart: "because the server stopped",
+};
+
+/** @typedef {import("../sessionResponse.js").SessionResponse} SessionResponse */
+/** @typedef {(body: Record<string, unknown>) => void} Answer */
+
+/** @param {string} diff */
+function changes(diff) {
+  const plain = () => diff.split("\n").map(text => ({ kind: /** @type {const} */ ("same"), text }));
+  return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
+}
+
+/** What it is about, all of it: fields that nobody knows are shown as they are. @param {SessionResponse} request */
+function details({ title, detail = {} }) {
+  const { command, paths = [], diff, url, tool, arguments: args, intention, outside, ...others } = detail;
+  const files = paths.length > 0 ? paths.join("\n") : undefined;
+  const what = command ?? url ?? files ?? tool ?? title;
+  const parts = [commandText(String(what))];
+  if (args !== undefined) parts.push(commandText(asJson(args)));
+  if (Object.keys(others).length > 0) parts.push(commandText(asJson(others)));
+  if (diff) parts.push(changes(String(diff)));
+  if (outside) parts.push(element("p", {}, "It reaches outside the working directory."));
+  if (intention)
+    parts.push(
+      element("p", "permission-intention muted", "The agent says: ", visibleProse(String(intention))),
+    );
+  return parts;
+}
+
+/**
+ * @param {SessionResponse} request `onPermissionRequest` or `onQuestion`
+ * @returns {HTMLElement}
+ */
+export function permissionCard(request) {
+  const isQuestion = request.callback === "onQuestion";
+  const heading = isQuestion
+    ? "The agent asks"
+    : `The agent wants to ${kinds[String(request.kind)] ?? "do something"}`;
+  const card = element("section", {
+    role: "group",
+    className: "permission-card stack",
+    "data-request": request.requestId,
+    "data-state": "open",
+    "aria-label": heading,
+    tabIndex: -1,
+  });
+  card.append(element("h2", {}, heading));
+  /** @type {Answer} */
+  const answer = body => {
+    if (!isReady(card)) return;
+    for (const control of card.querySelectorAll("button")) control.disabled = true;
+    const detail = { requestId: request.requestId, ...body };
+    card.dispatchEvent(new CustomEvent(ANSWER_EVENT, { bubbles: true, detail }));
+  };
+  if (isQuestion) card.append(...question(request, answer));
+  else card.append(...permission(request, answer));
+  card.append(element("p", { className: "permission-outcome", role: "status" }));
+  card.addEventListener("keydown", event => {
+    if (event.target !== card || event.key !== "Enter" || event.repeat) return;
+    const allowOnce = card.querySelector("[data-kind=allow_once]");
+    if (allowOnce instanceof HTMLElement) allowOnce.click();
+  });
+  watchCard(card);
+  return card;
+}
+
+/** @param {SessionResponse} request @param {Answer} answer */
+function permission(request, answer) {
+  const { remember, parts } = permissionOptions(request, answer);
+  const placeholder = "What to do instead";
+  const instead = element("input", { placeholder, "aria-label": placeholder, maxLength: 2000 });
+  const deny = () => answer({ deny: true, instead: instead.value, ...remember() });
+  instead.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && deny());
+  const until = request.expiresAt && new Date(String(request.expiresAt)).toLocaleTimeString();
+  return [
+    ...details(request),
+    ...parts,
+    element("div", "permission-row", instead, button("Reject and say", deny)),
+    ...(until ? [element("p", "muted permission-note", `Unanswered, it is rejected at ${until}`)] : []),
+  ];
+}
+
+/** @param {SessionResponse} request @param {Answer} answer */
+function question(request, answer) {
+  const row = element("div", "permission-row permission-choices");
+  for (const choice of (request.choices ?? []).map(String)) {
+    const made = button("", () => answer({ answer: choice }));
+    made.append(visibleProse(choice));
+    row.append(made);
+  }
+  const asked = element("p", "permission-question", visibleProse(String(request.question ?? "")));
+  if (!request.allowFreeform) return [asked, row];
+  const own = element("input", { placeholder: "Your answer", "aria-label": "Your answer" });
+  const sendOwn = () => own.value.trim() !== "" && answer({ answer: own.value });
+  own.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && sendOwn());
+  return [
+    asked,
+    row,
+    element("div", "permission-row", own, button("Answer", sendOwn, { className: "small primary" })),
+  ];
+}
+
+/** Shows how a request was settled. @param {HTMLElement} card @param {SessionResponse} resolved */
+export function settleCard(card, { decision, by, answer, reason, rules }) {
+  forgetCard(card);
+  card.dataset.state = String(decision ?? (answer === undefined ? "cancelled" : "allowed"));
+  for (const part of card.querySelectorAll(".permission-row, .permission-always, .permission-note"))
+    part.remove();
+  const how = decision ? `${decision} ${outcomes[String(by)] ?? ""}` : (answer ?? "not answered");
+  const why = [how, reason, rules?.join("; ")].filter(text => text).join(" · ");
+  card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(why));
+}
+
+/** An answer that the portal did not take. @param {HTMLElement} card @param {string} message */
+export function failCard(card, message) {
+  for (const control of card.querySelectorAll("button")) control.disabled = false;
+  card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(message));
+}

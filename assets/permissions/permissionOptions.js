@@ -1,0 +1,122 @@
+// The answers that a card offers: our words on the buttons, whatever the agent calls them.
+import { button, element, optionsOf } from "../lib/dom.js";
+import { visibleCode, visibleProse, visibleSentence } from "../lib/visibleText.js";
+
+/** @typedef {{optionId: string, kind: string, name?: unknown, rules?: string[]}} Option */
+/** @typedef {import("../sessionResponse.js").SessionResponse} SessionResponse */
+
+/** In our order. */
+const words = new Map(
+  Object.entries({
+    allow_once: "Allow once",
+    reject_once: "Reject",
+    allow_always: "Always allow",
+    reject_always: "Always reject",
+  }),
+);
+const OTHER = "Other answer of the agent";
+const MAX_NAME_CHARS = 200;
+let lastId = 0;
+
+/** @param {string} kind */
+const effectOf = kind => (kind.startsWith("allow") ? "allow" : "reject");
+
+/** @param {Option} option @param {string} label */
+function agentsName({ name }, label) {
+  const own = String(name ?? "");
+  if (own.trim().toLowerCase() === label.toLowerCase()) return [];
+  const cut = own.length > MAX_NAME_CHARS ? `${own.slice(0, MAX_NAME_CHARS)} …` : own;
+  return [element("span", {}, "The agent calls this: “", visibleProse(cut), "”")];
+}
+
+/** What would be remembered, in words. @param {SessionResponse} request @param {"allow" | "reject"} effect @param {string[]} [rules] */
+function covered({ covers, remember }, effect, rules = remember?.[effect]) {
+  /** @type {string[]} */
+  const sentences = covers?.[effect] ?? [];
+  if (sentences.length > 0) return sentences.map(text => element("div", {}, visibleSentence(String(text))));
+  return (rules ?? []).map(rule =>
+    element("div", {}, "Remembers ", element("code", {}, visibleCode(String(rule)))),
+  );
+}
+
+/** @param {SessionResponse} request @param {Option} option @param {string} label */
+function explanation(request, option, label) {
+  const { kind, rules } = option;
+  if (!kind.endsWith("_always")) return agentsName(option, label);
+  const coverage = rules
+    ? covered(request, effectOf(kind), rules)
+    : [element("div", {}, "The agent remembers this itself, as far as it likes.")];
+  return [...coverage, ...agentsName(option, label)];
+}
+
+/** What may be remembered of any answer, where no button does it already. @param {SessionResponse} request */
+function rememberChoice({ remember, options = [] }) {
+  if (!remember?.allow?.length) return undefined;
+  const choices = [
+    { value: "", name: "Only this time" },
+    { value: "session", name: "For this session" },
+    { value: "folder", name: "For this folder" },
+  ];
+  if (options.some((/** @type {Option} */ option) => option.rules)) choices.pop();
+  return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
+}
+
+/** Why there is no *Always*, where that is so. @param {SessionResponse} request */
+function noAlways({ remember, options = [], why }) {
+  const hasAlways = options.some((/** @type {Option} */ { kind }) => kind === "allow_always");
+  if (hasAlways || remember?.allow?.length || !why) return [];
+  return [
+    element(
+      "p",
+      "muted permission-note",
+      "No ",
+      element("i", {}, "Always"),
+      " for this: ",
+      visibleProse(String(why)),
+    ),
+  ];
+}
+
+/**
+ * @param {SessionResponse} request
+ * @param {(body: Record<string, unknown>) => void} answer
+ */
+export function permissionOptions(request, answer) {
+  const choice = rememberChoice(request);
+  const remember = () => (choice?.value ? { remember: choice.value } : {});
+  const first = element("div", "permission-row permission-first");
+  const more = element("div", "permission-always");
+  /** @type {Option[]} */
+  const options = (request.options ?? []).map((/** @type {any} */ option) => ({
+    ...option,
+    kind: String(option.kind),
+  }));
+  const isKnown = (/** @type {Option} */ { kind }) => words.has(kind);
+  const inOrder = [
+    ...[...words.keys()].flatMap(kind => options.filter(option => option.kind === kind)),
+    ...options.filter(option => !isKnown(option)),
+  ];
+  for (const option of inOrder) {
+    const { optionId, kind, rules } = option;
+    const label = words.get(kind) ?? OTHER;
+    const look =
+      kind === "allow_once" ? "primary" : isKnown(option) && effectOf(kind) === "reject" ? "danger" : "";
+    const decide = () => answer({ optionId, ...(isKnown(option) && !rules && remember()) });
+    const about = explanation(request, option, label);
+    const id = about.length > 0 ? `option-${++lastId}` : undefined;
+    const made = button(label, decide, {
+      className: `small ${look}`,
+      "data-kind": kind,
+      "aria-describedby": id,
+    });
+    const place = kind.endsWith("_once") && isKnown(option) ? first : more;
+    const text = id ? [element("div", { id, className: "permission-about" }, ...about)] : [];
+    if (place === first && id) first.append(element("div", "permission-option", made, ...text));
+    else place.append(made, ...text);
+  }
+  if (choice && options.some(({ rules }) => rules)) first.append(element("span", "spring"), choice);
+  else if (choice)
+    more.append(choice, element("div", {}, "Allowed and remembered:", ...covered(request, "allow")));
+  const isShown = (/** @type {Element} */ part) => part.childElementCount > 0;
+  return { remember, parts: [...[first, more].filter(isShown), ...noAlways(request)] };
+}

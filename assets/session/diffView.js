@@ -1,0 +1,35 @@
+// A difference as its reader sees it.
+import { countChanges } from "../lib/diff.js";
+import { button, element, muted } from "../lib/dom.js";
+import { visibleCode } from "../lib/visibleText.js";
+
+const signs = { added: "+", removed: "-", same: " ", hunk: "" };
+
+/** @param {import("../lib/diff.js").DiffLine} line */
+const row = ({ kind, text }) => element("div", `diff-line ${kind}`, signs[kind], visibleCode(text));
+
+/** More lines than `max` are shown when the reader asks for them. @param {import("../lib/diff.js").DiffLine[]} lines */
+export function difference(lines, max = 3_000) {
+  const { added, removed } = countChanges(lines);
+  const rows = element("div", {
+    className: "diff-lines",
+    role: "group",
+    tabIndex: 0,
+    "aria-label": "Changes",
+  });
+  let shown = 0;
+  function showMore() {
+    rows.append(...lines.slice(shown, shown + max).map(row));
+    shown += max;
+    const left = lines.length - shown;
+    if (left > 0)
+      rows.append(element("div", "diff-line hunk", button(`Show more (${left} lines left)`, showNext)));
+  }
+  function showNext() {
+    rows.lastElementChild?.remove();
+    showMore();
+    rows.focus();
+  }
+  showMore();
+  return element("div", "diff", muted(`${added} added, ${removed} removed`), rows);
+}

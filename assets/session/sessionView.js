@@ -1,0 +1,236 @@
+// A session: what it answers above, what is asked of it below.
+
+import { api, errorAt, part, withProgress } from "../lib/api.js";
+import { byId, element, onSubmit } from "../lib/dom.js";
+import { readEvents } from "../lib/stream.js";
+import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { focusCards } from "../permissions/cardFocus.js";
+import { SessionResponseRenderer } from "../sessionResponse.js";
+import { ask } from "../shell/dialog.js";
+import { nextFrame } from "../shell/frame.js";
+import { notify, setPageState } from "../shell/pageState.js";
+import { makeSplitter } from "../shell/splitter.js";
+import { agentControls } from "./agentControls.js";
+
+const REQUEST_PART_PX = 300;
+/** On a small screen the conversation needs most of the room. */
+const SMALL_REQUEST_PART_PX = 200;
+const SMALL_HEIGHT_PX = 700;
+
+/**
+ * @param {string} sessionId
+ * @param {(title: string, text: string) => void} showOver
+ */
+export function openSessionView(sessionId, showOver) {
+  const path = `copilot/session/${part(sessionId)}`;
+  const send = byId("send", HTMLButtonElement);
+  const stopTurn = byId("stopTurn", HTMLButtonElement);
+  const reopen = byId("reopen", HTMLButtonElement);
+  const close = byId("closeSession", HTMLButtonElement);
+  const prompt = byId("prompt", HTMLTextAreaElement);
+  const task = byId("task", HTMLSelectElement);
+  const state = byId("sessionState");
+  const policy = byId("policy", HTMLSelectElement);
+  const showError = errorAt("requestError");
+  const showAgent = agentControls(sessionId);
+  const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
+  const focusCard = focusCards(byId("responses"), prompt);
+  let title = "";
+  /** Requests that are not answered yet. */
+  let pending = 0;
+  let runsTask = false;
+  let isSending = false;
+  let isClosed = false;
+  /** The tasks that need no words of the user. @type {Set<string>} */
+  const wordlessTasks = new Set();
+  let stopReading = () => {};
+
+  makeSplitter(byId("requestBar"), byId("request"), {
+    direction: "vertical",
+    initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
+    name: "Height of the request part",
+  });
+
+  function showState() {
+    const isBusy = pending > 0 || runsTask;
+    const status = isClosed ? "Closed" : isBusy ? "Busy" : "Idle";
+    state.dataset.status = status;
+    state.textContent = isBusy && !isClosed && pending > 1 ? `Busy, ${pending - 1} waiting` : status;
+    byId("agentOptions", HTMLFieldSetElement).disabled = isClosed;
+    send.disabled = isBusy || isSending || isClosed;
+    send.hidden = isClosed;
+    reopen.hidden = !isClosed;
+    stopTurn.hidden = !isBusy || isClosed;
+    close.hidden = isClosed;
+    prompt.disabled = isClosed;
+    prompt.placeholder = isClosed
+      ? "This session has ended. Reopen it to go on."
+      : "What is to be done? Ctrl+Enter sends.";
+    task.disabled = isClosed;
+    policy.disabled = isClosed;
+    renderer.setAwaiting(isBusy && !isClosed);
+    setPageState(title || "Session", isBusy && !isClosed ? "running" : "");
+  }
+
+  /** @param {string} text */
+  function showTitle(text) {
+    title = text;
+    byId("sessionTitle").replaceChildren(visibleProse(text || "Session"));
+  }
+
+  /** @param {any} response */
+  function onResponse(response) {
+    const callback = renderer.processCallback(response);
+    showAgent(response);
+    if (/^on(Permission|Question)/.test(String(callback))) nextFrame(focusCard);
+    if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") {
+      pending += 1;
+      if (title === "")
+        showTitle(
+          String(response.prompt ?? "")
+            .trim()
+            .split("\n", 1)[0] ?? "",
+        );
+    } else if (callback === "onSessionInfo") {
+      if (response.title) showTitle(String(response.title));
+    } else if (callback === "onIdle") {
+      pending = Math.max(0, pending - 1);
+      if (pending === 0) notify(`${title || "Session"}: the agent is done`);
+    } else return;
+    showState();
+  }
+
+  /** @param {string} error */
+  function onEnd(error) {
+    if (error === "SessionNotFound") {
+      showOver(
+        "This session is gone",
+        "It was deleted, or its address is wrong. Start a new one from the start page.",
+      );
+      return;
+    }
+    isClosed = true;
+    showState();
+  }
+
+  function read() {
+    stopReading = readEvents({ path: `${path}/events`, onResponse, onEnd });
+  }
+
+  /** Follows a task that runs in this session. @param {string} taskId */
+  function followTask(taskId) {
+    runsTask = true;
+    const stop = readEvents({
+      path: `copilot/task/${part(taskId)}/events`,
+      onResponse: response => {
+        if (response.callback === "taskDecision")
+          renderer.addUserMessage(String(response.reason), "TaskDecision");
+        if (response.taskError) renderer.processCallback({ sessionError: String(response.taskError) });
+        if (response.callback === "taskSucceeded" || response.callback === "taskFailed") end();
+      },
+      onEnd: () => end(),
+    });
+    function end() {
+      stop();
+      runsTask = false;
+      showState();
+    }
+  }
+
+  async function sendRequest() {
+    if (send.disabled) return;
+    const text = prompt.value;
+    const taskName = task.value;
+    if (text.trim() === "" && !wordlessTasks.has(taskName)) {
+      showError("Write down what is to be done.");
+      prompt.focus();
+      return;
+    }
+    isSending = true;
+    showError();
+    showState();
+    try {
+      if (taskName === "") await withProgress(send, () => api(`${path}/query`, text));
+      else
+        followTask(
+          (
+            await withProgress(send, () =>
+              api(`copilot/task/start/${part(taskName)}/session/${part(sessionId)}`, text),
+            )
+          ).taskId,
+        );
+      prompt.value = "";
+      renderer.scrollToBottom();
+    } catch (error) {
+      showError(error);
+    } finally {
+      isSending = false;
+      showState();
+    }
+  }
+
+  async function closeSession() {
+    stopReading();
+    await api(`${path}/stop`, "").catch(() => undefined);
+  }
+
+  /** @param {string} what */
+  function leave(what) {
+    window.close();
+    // Only a window that a script opened may close itself.
+    showOver(what, "This tab may be closed.");
+  }
+
+  onSubmit("request", sendRequest, prompt);
+  policy.addEventListener("change", () =>
+    api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
+  );
+  stopTurn.addEventListener("click", () =>
+    withProgress(stopTurn, () => api(`${path}/cancel`, "")).catch(showError),
+  );
+  reopen.addEventListener("click", async () => {
+    try {
+      await withProgress(reopen, () => api(`${path}/reopen`, ""));
+      location.reload();
+    } catch (error) {
+      showError(error);
+    }
+  });
+  close.addEventListener("click", async () => {
+    await withProgress(close, closeSession);
+    leave("The session has ended");
+  });
+  const stopServer = byId("stopServer", HTMLButtonElement);
+  stopServer.addEventListener("click", async () => {
+    if (!(await ask("Stop the server? Every running session and job stops with it.", "Stop Server"))) return;
+    await withProgress(stopServer, closeSession);
+    await api("stop", "").catch(() => undefined);
+    leave("The server has stopped");
+  });
+
+  async function loadSummary() {
+    const summary = await api(path);
+    showTitle(summary.title || title);
+    policy.value = summary.permissions;
+    byId("sessionRules", HTMLAnchorElement).href =
+      `/permissions.html?folder=${part(summary.workingDirectory)}`;
+    byId("agentBar").hidden = !summary.modelId.startsWith("acp:");
+    const model = visibleLine(summary.modelName ?? summary.modelId);
+    byId("sessionModel").replaceChildren(`${model} · `, visibleCode(summary.workingDirectory));
+    showState();
+  }
+
+  async function loadTasks() {
+    const { tasks } = await api("copilot/task");
+    for (const { name, requireUserInput } of tasks) {
+      task.append(element("option", { value: name }, name));
+      if (!requireUserInput) wordlessTasks.add(name);
+    }
+  }
+
+  showState();
+  read();
+  loadSummary().catch(() => undefined);
+  loadTasks().catch(() => undefined);
+  prompt.focus();
+}

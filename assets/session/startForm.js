@@ -1,0 +1,141 @@
+// The form that starts a session, and what ran lately.
+import { ApiError, api, messageOf, part, withProgress } from "../lib/api.js";
+import { button, byId, element, onSubmit, optionsOf } from "../lib/dom.js";
+import { visibleLine, visibleProse } from "../lib/visibleText.js";
+import { notice } from "../shell/notice.js";
+import { followFolder } from "./folderChoice.js";
+import { showHistory } from "./history.js";
+
+/** @typedef {{id: string, name: string, multiplier: number, backend?: string}} Model */
+
+const PREFERRED_MODEL = "gpt-5.2";
+const LAST_MODEL = "lastModel";
+
+const query = new URLSearchParams(location.search);
+const model = byId("model", HTMLSelectElement);
+const workingDirectory = byId("workingDirectory", HTMLInputElement);
+const startButton = byId("startButton", HTMLButtonElement);
+const choice = followFolder(workingDirectory);
+/** @type {Model[]} */
+let models = [];
+/** What opens a session that was started. @type {(sessionId: string) => Promise<void>} */
+let showSession;
+
+/** Each error of a start stands at the field that caused it. @param {unknown} [error] */
+function showStartError(error) {
+  const code = error instanceof ApiError ? error.code : "";
+  const place =
+    code === "ModelIdNotFound" || code.startsWith("Agent")
+      ? "model"
+      : code.startsWith("WorkingDirectory")
+        ? "workingDirectory"
+        : "start";
+  for (const name of ["model", "workingDirectory", "start"]) {
+    const isPlace = error !== undefined && name === place;
+    byId(`${name}Error`).replaceChildren(...(isPlace ? [visibleProse(messageOf(error))] : []));
+    if (name !== "start") byId(name, HTMLElement).setAttribute("aria-invalid", String(isPlace));
+  }
+  if (error !== undefined && place !== "start") byId(place, HTMLElement).focus();
+  if (code.startsWith("Agent")) offerAgain(restartAgent);
+}
+
+/** What to do about the model's error. @param {() => unknown} action */
+function offerAgain(action) {
+  byId("modelError").append(" ", button("Try again", action));
+}
+
+/** An agent that was installed or signed in meanwhile notices it when it starts anew. */
+async function restartAgent() {
+  const [, agent = ""] = model.value.split(":");
+  await api(`acp/agent/${part(agent)}/restart`, "").catch(() => undefined);
+  await start();
+}
+
+/** @param {Model} [one] */
+const isAgent = one => one?.backend === "acp";
+
+function showModelHint() {
+  const chosen = models.find(one => one.id === model.value);
+  const cost = isAgent(chosen)
+    ? "an agent program"
+    : chosen?.multiplier
+      ? `${chosen.multiplier} × premium request`
+      : "no premium request";
+  byId("modelHint").textContent = chosen ? `${chosen.id} · ${cost}` : "";
+}
+
+async function loadModels() {
+  const answer = await api("copilot/models");
+  models = answer.models;
+  models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
+  const notices = /** @type {{level: string, message: string}[]} */ (answer.notices ?? []);
+  byId("modelNotices").replaceChildren(...notices.map(({ level, message }) => notice(message, level)));
+  model.replaceChildren(
+    ...optionsOf(
+      models.map(one => ({
+        value: one.id,
+        name: visibleLine(one.name),
+        group: isAgent(one) ? "Agents (ACP)" : "",
+      })),
+    ),
+  );
+  const wanted = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)].find(id =>
+    models.some(one => one.id === id),
+  );
+  if (wanted) model.value = wanted;
+  if (models.length === 0)
+    throw new Error("There is no model to talk to yet. See what is missing below, then reload this page.");
+  model.disabled = false;
+  startButton.disabled = false;
+  showModelHint();
+}
+
+/** A project stands beside the repository of the server. @param {string} repoRoot @param {string | null} project */
+function folderOf(repoRoot, project) {
+  return project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
+}
+
+async function loadDirectory() {
+  const { repoRoot } = await api("config");
+  if (workingDirectory.value === "") workingDirectory.value = folderOf(repoRoot, query.get("project"));
+  await choice.load();
+}
+
+async function start() {
+  if (startButton.disabled) return;
+  showStartError();
+  startButton.disabled = true;
+  try {
+    const path = `copilot/session/start/${part(model.value)}?${choice.query()}`;
+    const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
+    localStorage.setItem(LAST_MODEL, model.value);
+    // What cannot be remembered is asked again.
+    await choice.remember().catch(() => undefined);
+    history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
+    await showSession(sessionId);
+  } catch (error) {
+    showStartError(error);
+  } finally {
+    startButton.disabled = false;
+  }
+}
+
+/** @param {unknown} error */
+function showLoadError(error) {
+  if (models.length === 0) model.replaceChildren(element("option", {}, "No models"));
+  byId("modelError").replaceChildren(visibleProse(messageOf(error)));
+  offerAgain(() => location.reload());
+}
+
+/** @param {(sessionId: string) => Promise<void>} open */
+export async function openStartForm(open) {
+  showSession = open;
+  onSubmit("startForm", start);
+  byId("jobs", HTMLButtonElement).addEventListener("click", () => {
+    location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
+  });
+  model.addEventListener("change", showModelHint);
+  showHistory();
+  const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
+  for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);
+}

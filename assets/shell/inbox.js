@@ -1,0 +1,99 @@
+// What waits for the user, of every session and job, on every page: a count, and the cards to answer.
+import { api, messageOf, part } from "../lib/api.js";
+import { element } from "../lib/dom.js";
+import { visibleCode, visibleProse } from "../lib/visibleText.js";
+import { ANSWER_EVENT, failCard, permissionCard } from "../permissions/permissionCard.js";
+import { forgetCard } from "../permissions/readyCard.js";
+import { bindNotifications, notify, setWaiting } from "./pageState.js";
+
+/** Often enough to be noticed at once by someone who waits, seldom enough to cost nothing. */
+const POLL_MS = 2000;
+
+/** @typedef {{entry: HTMLElement, card: HTMLElement}} Shown */
+/** @type {Map<string, Shown>} */
+const cards = new Map();
+
+const notifyBox = element("input", { type: "checkbox" });
+bindNotifications(notifyBox);
+const list = element(
+  "div",
+  { className: "inbox-list", id: "inboxList" },
+  element(
+    "div",
+    "row inbox-where",
+    element("label", "row", notifyBox, "Notify me"),
+    element("span", "spring"),
+    element("a", { href: "/permissions.html" }, "Rules"),
+  ),
+);
+const count = element("button", {
+  className: "inbox-count",
+  type: "button",
+  "aria-expanded": "false",
+  "aria-controls": "inboxList",
+});
+const inbox = element(
+  "aside",
+  { className: "inbox", "aria-label": "What waits for you", hidden: true },
+  count,
+  list,
+);
+list.hidden = true;
+count.addEventListener("click", () => {
+  list.hidden = !list.hidden;
+  count.setAttribute("aria-expanded", String(!list.hidden));
+});
+document.body.append(inbox);
+
+/** @param {any} request @returns {Shown} */
+function entryOf(request) {
+  const page = request.source === "run" ? "agents.html?run" : "index.html?session";
+  const href = `/${page}=${part(request.sessionId)}`;
+  const link = element("a", { href }, visibleProse(request.sessionTitle || "Session"));
+  const where = element("div", "inbox-where", link, " in ", visibleCode(request.workingDirectory));
+  const card = permissionCard(request);
+  return { entry: element("div", "inbox-entry", where, card), card };
+}
+
+/** @param {any[]} requests */
+function show(requests) {
+  const waiting = new Set(requests.map(({ requestId }) => requestId));
+  for (const [id, { entry, card }] of cards)
+    if (!waiting.has(id)) {
+      entry.remove();
+      forgetCard(card);
+      cards.delete(id);
+    }
+  for (const request of requests) {
+    if (cards.has(request.requestId)) continue;
+    const made = entryOf(request);
+    cards.set(request.requestId, made);
+    list.append(made.entry);
+    notify(`${request.sessionTitle || "A session"} waits for you`, request.requestId);
+  }
+  inbox.hidden = cards.size === 0;
+  count.textContent = cards.size === 1 ? "1 request waits for you" : `${cards.size} requests wait for you`;
+  setWaiting(cards.size);
+}
+
+async function refresh() {
+  const { requests } = await api("copilot/permission/pending");
+  show(requests);
+}
+
+async function poll() {
+  // The banner tells of a server that is away.
+  await refresh().catch(() => undefined);
+  setTimeout(poll, POLL_MS);
+}
+
+document.addEventListener(ANSWER_EVENT, async event => {
+  try {
+    await api("copilot/permission/answer", JSON.stringify(/** @type {CustomEvent} */ (event).detail));
+  } catch (error) {
+    failCard(/** @type {HTMLElement} */ (event.target), messageOf(error));
+  }
+  await refresh().catch(() => undefined);
+});
+
+poll();

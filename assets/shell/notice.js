@@ -1,0 +1,7 @@
+// What happened, in a line. Much of it was written by agents, providers and repositories.
+import { element } from "../lib/dom.js";
+import { visibleProse } from "../lib/visibleText.js";
+
+/** @param {string} text @param {string} [level] */
+export const notice = (text, level) =>
+  element("p", { className: "notice", "data-level": level }, visibleProse(text));

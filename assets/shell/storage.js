@@ -1,0 +1,83 @@
+// The foot of the start page: what the portal keeps on disk, for how long, and a button that removes what is due.
+import { api, messageOf, withProgress } from "../lib/api.js";
+import { button, byId, element } from "../lib/dom.js";
+import { formatCount, formatSize } from "../lib/format.js";
+import { ask } from "./dialog.js";
+
+/** @typedef {Record<"jobs" | "tasks" | "sessions" | "runs" | "unused" | "cursors", number>} Amounts */
+/** @typedef {{storeBytes: number, toolOutputBytes: number, freeBytes: number, unusedDays: number, retention: Record<string, number>, due: Amounts}} Storage */
+
+/** The server counts no further. */
+const MAX_COUNT = 10_000;
+
+const details = byId("storage", HTMLDetailsElement);
+const text = byId("storageText");
+
+/** @param {number} count @param {string} name of one */
+function amount(count, name) {
+  const number = count >= MAX_COUNT ? `${formatCount(count)} or more` : formatCount(count);
+  return `${number} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {Amounts} amounts */
+function removedIn({ jobs, tasks, sessions, runs }) {
+  const parts = [
+    [jobs, "job"],
+    [tasks, "task"],
+    [sessions, "session"],
+    [runs, "run"],
+  ].flatMap(([count, name]) => (count ? [amount(Number(count), String(name))] : []));
+  return parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts.join("");
+}
+
+/** @param {number} days */
+const keptFor = days => (days === 0 ? "for ever" : `for ${days} ${days === 1 ? "day" : "days"}`);
+
+/** @param {Storage} storage */
+function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDays }) {
+  const kept = Object.entries(retention).map(([name, days]) => `${name} ${keptFor(days)}`);
+  const closed =
+    retention.sessions === 0 ? "" : ` Sessions that nobody used for ${unusedDays} days are closed.`;
+  return [
+    `${formatSize(storeBytes + toolOutputBytes)} on disk, ${formatSize(freeBytes)} free.`,
+    `What has ended is kept: ${kept.join(", ")}.${closed}`,
+    "Space that becomes free is used again.",
+  ].join(" ");
+}
+
+/** @param {string} [result] of the last clean-up */
+async function show(result) {
+  /** @type {Storage} */
+  const storage = await api("copilot/storage");
+  const due = removedIn(storage.due);
+  const state =
+    result ?? (due ? `Kept long enough: ${due}.` : "Nothing has been kept long enough to be removed.");
+  const clean = button("Clean up", () => cleanUp(clean, due), { disabled: due === "" });
+  text.replaceChildren(
+    element("p", {}, describe(storage)),
+    element("div", "row", element("span", { role: "status" }, state), element("span", "spring"), clean),
+  );
+}
+
+/** A call removes as much as it can in a few seconds. @param {HTMLElement} control @param {string} due */
+async function cleanUp(control, due) {
+  if (!(await ask(`Remove ${due} for good, with everything in them?`, "Remove"))) return;
+  try {
+    await withProgress(control, async () => {
+      for (;;) {
+        const answer = await api("copilot/storage/clean", "");
+        if (removedIn(answer.due) === "" || removedIn(answer.removed) === "") break;
+      }
+    });
+    await show(`Removed ${due}.`);
+  } catch (error) {
+    text.replaceChildren(element("p", { className: "field-error", role: "alert" }, messageOf(error)));
+  }
+}
+
+details.addEventListener("toggle", () => {
+  if (!details.open) return;
+  show().catch(error => {
+    text.textContent = messageOf(error);
+  });
+});

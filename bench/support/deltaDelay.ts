@@ -1,0 +1,66 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { startLive } from "../../test/support/live.js";
+import { sseEvents } from "../../test/support/sse.js";
+import { absoluteRow, percentile, type Row } from "./row.js";
+import { inScope } from "./scope.js";
+
+const busySessions = 50;
+/** The pace of a quick model. */
+const deltaEveryMs = 20;
+const deltas = 250;
+
+/** The same clock in every process of the machine. */
+const now = () => performance.timeOrigin + performance.now();
+
+/**
+ * The time from the callback of a session, in which the delta is appended, to its bytes at an event stream's client.
+ * The client is a process of its own; the server writes to the real store all the while.
+ */
+export async function deltaDelayRows(): Promise<Row[]> {
+  return inScope(async scope => {
+    const { logs, url } = await startLive(scope);
+    const ids = Array.from({ length: busySessions }, (_, i) => `busy-${i}`);
+    const sessions = await Promise.all(ids.map(id => logs.create("session", id)));
+    for (const log of sessions) await log.append({ callback: "onStartMessage", messageId: "m" });
+    const client = fork(
+      fileURLToPath(import.meta.url),
+      ids.map(id => `${url}/session/${id}/events`),
+    );
+    await once(client, "message");
+    await Promise.all(
+      sessions.map(async (log, i) => {
+        for (let n = 0; n < deltas; n++) {
+          await new Promise(done =>
+            setTimeout(done, n === 0 ? (i * deltaEveryMs) / busySessions : deltaEveryMs),
+          );
+          void log.append({ callback: "onMessage", messageId: "m", delta: `${now().toFixed(2)} ` });
+        }
+        await log.close();
+      }),
+    );
+    const [delays] = (await once(client, "message")) as [number[]];
+    const figure = `delay of a delta from the session to an event stream, p99 with ${busySessions} busy sessions`;
+    return [absoluteRow(figure, percentile(delays, 0.99), "ms", { atMost: 10 })];
+  });
+}
+
+/** Reads all streams and tells how late each delta came; several that came together count by the oldest. */
+async function runClient(urls: readonly string[]): Promise<void> {
+  const delays: number[] = [];
+  let open = 0;
+  await Promise.all(
+    urls.map(async url => {
+      for await (const { data } of sseEvents(url)) {
+        if (data.callback === "onStartMessage" && ++open === urls.length) process.send?.("open");
+        if (data.callback === "onMessage") delays.push(now() - Number(String(data.delta).split(" ", 1)));
+      }
+    }),
+  );
+  process.send?.(delays);
+  process.disconnect();
+}
+
+if (process.send && process.argv[1] === fileURLToPath(import.meta.url))
+  await runClient(process.argv.slice(2));

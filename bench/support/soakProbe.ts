@@ -1,0 +1,59 @@
+// Loaded into a portal by `node --import`, with SOAK_FILE and SOAK_INTERVAL_MS: writes a line about the process from
+// time to time. It measures what only the process itself knows, without a word of it in the portal.
+import { appendFileSync, readdirSync } from "node:fs";
+import { isMainThread } from "node:worker_threads";
+import { usedBytes } from "../../test/support/memory.js";
+import { percentile } from "./row.js";
+
+/** One look at the portal's process. */
+export interface Sample {
+  atMs: number;
+  /** Reachable memory, after a collection, and all that the process has. */
+  usedMiB: number;
+  residentMiB: number;
+  /** What keeps or could keep the loop alive: timers, sockets, files, processes. */
+  handles: number;
+  descriptors: number;
+  /** Of the loop since the last look: 99 of 100 turns came less late. */
+  loopDelayMs: number;
+}
+
+const mib = 1024 * 1024;
+const tickMs = 10;
+/** How late each tick came since the last look. */
+let latenessMs: number[] = [];
+
+function watchLoop(): void {
+  let dueMs = performance.now() + tickMs;
+  const tick = () => {
+    latenessMs.push(Math.max(0, performance.now() - dueMs));
+    dueMs = performance.now() + tickMs;
+    setTimeout(tick, tickMs).unref();
+  };
+  setTimeout(tick, tickMs).unref();
+}
+
+async function look(file: string): Promise<void> {
+  const loopDelayMs = percentile(latenessMs, 0.99);
+  const handles = process.getActiveResourcesInfo().length;
+  const sample: Sample = {
+    atMs: performance.now(),
+    usedMiB: (await usedBytes()) / mib,
+    residentMiB: process.memoryUsage.rss() / mib,
+    handles,
+    descriptors: readdirSync("/proc/self/fd").length,
+    loopDelayMs,
+  };
+  appendFileSync(file, `${JSON.stringify(sample)}\n`);
+  // Its own collections are not the portal's delay.
+  latenessMs = [];
+}
+
+const { SOAK_FILE, SOAK_INTERVAL_MS } = process.env;
+if (isMainThread && SOAK_FILE !== undefined) {
+  // Not for what the portal starts.
+  delete process.env.SOAK_FILE;
+  delete process.env.NODE_OPTIONS;
+  watchLoop();
+  setInterval(() => void look(SOAK_FILE), Number(SOAK_INTERVAL_MS)).unref();
+}

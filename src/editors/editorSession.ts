@@ -1,0 +1,351 @@
+import type {
+  AvailableCommand,
+  ContentBlock,
+  McpServer,
+  PromptResponse,
+  SessionConfigOption,
+  SessionInfo,
+  SessionUpdate,
+  StopReason,
+} from "@agentclientprotocol/sdk";
+import type { Log } from "../base/log.js";
+import { Approvals } from "./approvals.js";
+import { parseCommand, withPortalCommands } from "./commands.js";
+import { type Editor, sendUpdates } from "./editor.js";
+import { type AnyResponse, type FeedEvent, follow } from "./feed.js";
+import { agentOptionId, agentOptions, type Model, modelOption, modelOptionId } from "./models.js";
+import type { Portal } from "./portal.js";
+import { promptText } from "./promptText.js";
+import { Requests } from "./requests.js";
+import { invalid, PortalRefusal, rpcError, TurnFailed } from "./rpcErrors.js";
+import { startPortalSession } from "./startPortalSession.js";
+import { message, Translator, userMessage } from "./translator.js";
+import { Turn } from "./turn.js";
+import { runCommand } from "./works.js";
+
+export interface EditorSessionParts {
+  portal: Portal;
+  editor: Editor;
+  log: Log;
+}
+
+export interface EditorSessionOptions {
+  cwd: string;
+  models: readonly Model[];
+  model: Model;
+  permissions: string | undefined;
+  /** Of the editor. */
+  mcpServers: readonly McpServer[];
+}
+
+const serversNotUsed =
+  "The MCP servers of the editor are not used: only ACP agents behind the portal take them, and this model is none.";
+const stopReasons: readonly StopReason[] = ["max_tokens", "max_turn_requests", "refusal"];
+/** The last updates of a task's session may come a little behind its result. */
+const quietTimeoutMs = 2000;
+
+/** A session of the portal as an editor sees it: it follows the session's log and tells the editor of it. */
+export class EditorSession {
+  readonly id: string;
+  readonly #options: EditorSessionOptions;
+  readonly #parts: EditorSessionParts;
+  readonly #approvals: Approvals;
+  #model: Model;
+  #portalId: string;
+  #translator: Translator;
+  #requests = new Requests();
+  #turn: Turn | undefined;
+  #prompted = false;
+  #title = "";
+  /** The agent gave it: the portal's own, made of the first prompt, is not as good. */
+  #hasOwnTitle = false;
+  #updatedAt = new Date().toISOString();
+  #commands: AvailableCommand[] = [];
+  #agentOptions: SessionConfigOption[] = [];
+  /** A change of the model is under way. */
+  #changing: Promise<unknown> = Promise.resolve();
+  #following: Promise<void> | undefined;
+  #stopFollowing = new AbortController();
+  #after = "";
+  #onQuiet: () => void = () => undefined;
+
+  constructor(portalId: string, options: EditorSessionOptions, parts: EditorSessionParts) {
+    this.id = portalId;
+    this.#portalId = portalId;
+    this.#options = options;
+    this.#parts = parts;
+    this.#model = options.model;
+    this.#translator = this.#newTranslator();
+    this.#approvals = new Approvals(portalId, parts);
+    this.#follow();
+  }
+
+  get cwd(): string {
+    return this.#options.cwd;
+  }
+
+  get info(): SessionInfo {
+    const title = this.#title === "" ? undefined : this.#title;
+    return { sessionId: this.id, cwd: this.cwd, updatedAt: this.#updatedAt, ...(title && { title }) };
+  }
+
+  get configOptions(): SessionConfigOption[] {
+    return [modelOption(this.#options.models, this.#model.id), ...this.#agentOptions];
+  }
+
+  async sendCommands(): Promise<void> {
+    const availableCommands = withPortalCommands(this.#commands);
+    await this.#tell([{ sessionUpdate: "available_commands_update", availableCommands }]);
+  }
+
+  async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
+    if (this.#turn) throw alreadyRunning();
+    const text = promptText(blocks);
+    if (text === "") throw invalid("the prompt is empty");
+    const turn = new Turn();
+    this.#turn = turn;
+    const onAbort = () => void turn.cancel();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const running = this.#run(turn, text);
+      // Who has cancelled does not wait for what cannot be ended.
+      await Promise.race([running, turn.over.then(() => (turn.isCancelled ? undefined : running))]);
+      return { stopReason: turn.isCancelled ? "cancelled" : turn.stopReason };
+    } catch (error) {
+      if (turn.isCancelled) return { stopReason: "cancelled" };
+      throw rpcError(error, this.id);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      turn.end();
+      this.#requests.forget();
+      this.#turn = undefined;
+    }
+  }
+
+  cancel(): void {
+    void this.#turn?.cancel();
+  }
+
+  async setOption(configId: string, value: string | boolean): Promise<SessionConfigOption[]> {
+    const agentId = agentOptionId(configId);
+    if (agentId !== undefined) {
+      const body = JSON.stringify({ configId: agentId, value });
+      const answer = await this.#parts.portal.call<AnyResponse>(`${this.#path}/option`, { body });
+      this.#agentOptions = agentOptions(answer);
+    } else if (configId === modelOptionId) {
+      const change = this.#changing.then(() => this.#changeModel(String(value)));
+      this.#changing = change.catch(() => undefined);
+      await change;
+    } else throw invalid(`There is no option ${JSON.stringify(configId)}; there is ${modelOptionId}`);
+    return this.configOptions;
+  }
+
+  /** Ends the session on the portal too; what runs is cancelled. */
+  async close(): Promise<void> {
+    this.cancel();
+    this.#approvals.withdrawAll();
+    this.#stopFollowing.abort();
+    await this.#changing;
+    const { portal, log } = this.#parts;
+    const ends = [this.#turn?.halt?.(), portal.call(`${this.#path}/stop`, { body: "" })];
+    // Someone else may have stopped it.
+    for (const end of await Promise.allSettled(ends))
+      if (end.status === "rejected") log.info({ error: String(end.reason) }, "closing a session");
+    this.#turn?.end();
+  }
+
+  get #path(): string {
+    return `copilot/session/${this.#portalId}`;
+  }
+
+  #newTranslator(): Translator {
+    return new Translator({ notices: Boolean(this.#parts.editor.capabilities.session?.notices) });
+  }
+
+  async #tell(updates: readonly SessionUpdate[]): Promise<void> {
+    await sendUpdates(this.#parts.editor, this.id, updates);
+  }
+
+  async #changeModel(modelId: string): Promise<void> {
+    const model = this.#options.models.find(({ id }) => id === modelId);
+    if (!model) throw invalid(`There is no model ${JSON.stringify(modelId)}`);
+    if (model === this.#model) return;
+    if (this.#prompted || this.#turn)
+      throw invalid("The model can be changed only before the first prompt; start a new session for another");
+    const { portal, log } = this.#parts;
+    const portalId = await startPortalSession(portal, { ...this.#options, model });
+    const unused = this.#path;
+    this.#stopFollowing.abort();
+    await this.#following;
+    this.#portalId = portalId;
+    this.#model = model;
+    this.#after = "";
+    this.#requests = new Requests();
+    this.#translator = this.#newTranslator();
+    this.#commands = [];
+    this.#agentOptions = [];
+    this.#hasOwnTitle = false;
+    this.#follow();
+    await portal
+      .call(`${unused}/delete`, { body: "" })
+      .catch(error => log.warn({ error: String(error) }, "an unused session stays"));
+  }
+
+  async #run(turn: Turn, text: string): Promise<void> {
+    await this.#changing;
+    const { portal, editor, log } = this.#parts;
+    await portal.ready();
+    await this.#checkIdle();
+    if (turn.isCancelled) return;
+    const isIgnored = this.#options.mcpServers.length > 0 && this.#model.backend !== "acp";
+    if (!this.#prompted && isIgnored)
+      await this.#tell([this.#translator.notice("warning", serversNotUsed, "")]);
+    this.#prompted = true;
+    this.#updatedAt = new Date().toISOString();
+    this.#follow();
+    const command = parseCommand(text);
+    if (!command) {
+      await this.#query(turn, text);
+    } else {
+      const approvals = this.#approvals;
+      const work = { sessionId: this.id, portalId: this.#portalId, cwd: this.cwd };
+      await runCommand(command, work, turn, { portal, editor, log, approvals });
+      await this.#quiet();
+    }
+    await this.#tellTitle();
+  }
+
+  /** Someone may have asked something on the website. The log may lack an end where a portal died: it is asked. */
+  async #checkIdle(): Promise<void> {
+    if (!this.#requests.isBusy) return;
+    const { status } = await this.#parts.portal.call<{ status: string }>(this.#path);
+    if (status === "Busy") throw alreadyRunning();
+    this.#requests = new Requests();
+  }
+
+  async #query(turn: Turn, text: string): Promise<void> {
+    const { portal } = this.#parts;
+    this.#requests.expect(text);
+    await portal.call(`${this.#path}/query`, { body: text });
+    turn.halt = () => portal.call(`${this.#path}/cancel`, { body: "" });
+    await turn.over;
+  }
+
+  /** Resolves when no request runs in the session any more, as far as its log has told. */
+  async #quiet(): Promise<void> {
+    if (!this.#requests.isBusy) return;
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, quietTimeoutMs);
+      this.#onQuiet = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #tellTitle(): Promise<void> {
+    if (this.#hasOwnTitle) return;
+    const known = await this.#parts.portal.call<{ title: string }>(this.#path).catch(() => undefined);
+    if (!known || known.title === this.#title) return;
+    this.#title = known.title;
+    await this.#tell([{ sessionUpdate: "session_info_update", title: known.title }]);
+  }
+
+  /** Follows the log unless that is done already. */
+  #follow(): void {
+    if (this.#following) return;
+    this.#stopFollowing = new AbortController();
+    const following = this.#read(this.#stopFollowing.signal).finally(() => {
+      if (this.#following === following) this.#following = undefined;
+    });
+    this.#following = following;
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const path = `${this.#path}/events`;
+    try {
+      for await (const events of follow(this.#parts.portal, path, { after: this.#after, signal }))
+        await this.#receive(events);
+      this.#turn?.end(new PortalRefusal("SessionNotFound", "The session was stopped."));
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#parts.log.warn({ sessionId: this.id, error: String(error) }, "the session is lost");
+      this.#approvals.withdrawAll();
+      this.#requests = new Requests();
+      this.#turn?.end(error);
+    }
+  }
+
+  async #receive(events: readonly FeedEvent[]): Promise<void> {
+    // Told in one go up to the end of our turn, which must be told before it is answered.
+    let batch: AnyResponse[] = [];
+    const tell = async () => {
+      const told = batch;
+      batch = [];
+      await this.#tell(this.#translator.translate(told));
+    };
+    this.#approvals.receive(events.map(({ data }) => data));
+    for (const { data } of events) {
+      batch.push(data);
+      const meaning = this.#requests.take(data);
+      const updates = meaning === "asked" ? [userMessage(String(data.prompt))] : this.#own(data);
+      if (updates.length > 0 || meaning === "over") await tell();
+      await this.#tell(updates);
+      if (meaning === "over") this.#turn?.end(this.#turn.failure);
+    }
+    await tell();
+    this.#after = events.at(-1)?.id ?? this.#after;
+    if (!this.#requests.isBusy) this.#onQuiet();
+  }
+
+  /** What a response means for the session itself, besides what the translator makes of it. */
+  #own(response: AnyResponse): SessionUpdate[] {
+    if (typeof response.sessionError === "string") {
+      if (!this.#turn || !this.#requests.isOurTurn)
+        return [this.#translator.notice("error", response.sessionError, "")];
+      this.#turn.failure = new TurnFailed(response.sessionError);
+      return [];
+    }
+    switch (response.callback) {
+      case "onCommands":
+        this.#commands = commandsOf(response);
+        return [
+          {
+            sessionUpdate: "available_commands_update",
+            availableCommands: withPortalCommands(this.#commands),
+          },
+        ];
+      case "onOptions":
+        this.#agentOptions = agentOptions(response);
+        return [{ sessionUpdate: "config_option_update", configOptions: this.configOptions }];
+      case "onSessionInfo":
+        if (typeof response.title === "string") {
+          this.#title = response.title;
+          this.#hasOwnTitle = true;
+        }
+        return [];
+      case "onTurnResult":
+        if (this.#turn && this.#requests.isOurTurn)
+          this.#turn.stopReason = stopReasons.find(known => known === response.stopReason) ?? "end_turn";
+        return [];
+      case "onQuestion":
+        if (Array.isArray(response.choices) && response.choices.length > 0) return [];
+        return [message(`${response.question}\n\n(Answer on ${this.#parts.portal.url})\n`)];
+      default:
+        return [];
+    }
+  }
+}
+
+function alreadyRunning(): Error {
+  return invalid("a prompt is already running");
+}
+
+function commandsOf(response: AnyResponse): AvailableCommand[] {
+  const commands = Array.isArray(response.commands) ? (response.commands as AnyResponse[]) : [];
+  return commands.map(({ name, description, hint }) => ({
+    name: String(name),
+    description: String(description ?? ""),
+    ...(typeof hint === "string" && { input: { hint } }),
+  }));
+}

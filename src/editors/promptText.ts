@@ -1,0 +1,31 @@
+import type { ContentBlock } from "@agentclientprotocol/sdk";
+import { fenceFor } from "../base/fence.js";
+
+/** A fence that nothing in the text can close. */
+function fenced(text: string): string {
+  const fence = fenceFor(text);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return `[${block.name}](${block.uri})`;
+    case "resource":
+      return "text" in block.resource
+        ? `${block.resource.uri}:\n${fenced(block.resource.text)}`
+        : `[${block.resource.uri} was left out: it is not text]`;
+    default:
+      return `[${block.type} was left out: the portal takes text only]`;
+  }
+}
+
+/** What the agent is told: the blocks of a prompt one below the other; empty when there is nothing to say. */
+export function promptText(blocks: readonly ContentBlock[]): string {
+  const isSaid = blocks.some(({ type }) => type !== "image" && type !== "audio");
+  const text = isSaid ? blocks.map(blockText).join("\n").trim() : "";
+  // Half of a surrogate pair cannot be sent as UTF-8, and a null character not be stored.
+  return Buffer.from(text, "utf8").toString("utf8").replaceAll("\0", "\ufffd");
+}

@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { targetInside } from "../../base/inside.js";
+import { type Entry, validateEntry } from "../../jobsDef.js";
+
+export type InstallAnswer = {
+  result: "OK" | "InvalidatePath" | "InvalidateEntry" | "Rejected";
+  error?: string;
+};
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Installs an entry from a file; links are followed before it is checked that the file is inside the folder. */
+export async function installEntryFile(
+  path: string,
+  folder: string,
+  install: (entry: Entry) => Promise<void>,
+): Promise<InstallAnswer> {
+  let text: string;
+  try {
+    if (!isAbsolute(path)) throw new Error(`${JSON.stringify(path)} is not an absolute path`);
+    const file = await targetInside(folder, path);
+    if (file === undefined) throw new Error(`${path} is not in the folder ${folder}`);
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    return { result: "InvalidatePath", error: messageOf(error) };
+  }
+  let entry: Entry;
+  try {
+    entry = validateEntry(JSON.parse(text), "");
+  } catch (error) {
+    return { result: "InvalidateEntry", error: messageOf(error) };
+  }
+  try {
+    await install(entry);
+  } catch (error) {
+    return { result: "Rejected", error: messageOf(error) };
+  }
+  return { result: "OK" };
+}

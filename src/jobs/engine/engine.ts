@@ -1,0 +1,348 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { failpoint } from "../../base/failpoint.js";
+import type { Log } from "../../base/log.js";
+import { PortalError } from "../../base/portalError.js";
+import { Slots } from "../../base/slots.js";
+import type { Entry } from "../../jobsDef.js";
+import { type DurableJobs, openDurableJobs } from "../../store/durableJobs.js";
+import { shortReason } from "../../store/failure.js";
+import { TaskRecords, taskRow } from "../../tasks/taskRecords.js";
+import { type JobRecord, JobRecords, jobRow } from "../jobRecords.js";
+import { type WorkRun, workRunsIn } from "../jobWorks.js";
+import { EngineControls } from "./engineControls.js";
+import { engineFlows } from "./engineFlows.js";
+import type { EngineParts, ResponseListener } from "./engineParts.js";
+import { EngineWatch } from "./engineWatch.js";
+import { flowOfTask, JobEnds } from "./jobEnds.js";
+import { LoadedJobs } from "./loadedJobs.js";
+
+export interface NewJob {
+  entry: Entry;
+  jobName: string;
+  userInput: string;
+  workingDirectory: string;
+  listener?: ResponseListener;
+}
+
+export interface NewTaskAlone {
+  entry: Entry;
+  taskName: string;
+  userInput: string;
+  workingDirectory: string;
+  /** Runs in this session and leaves it open. */
+  borrowed?: { sessionId: string; modelId: string };
+  modelIdOverride?: string | undefined;
+  ignoreAvailability: boolean;
+  listener?: ResponseListener;
+}
+
+/** Enough to keep two cores busy with agents; each has a session on the runtime. */
+const defaultMaxTasks = 8;
+
+/** Opening is tried again after this time, then after twice as long, up to the longest. */
+const firstRetryMs = 500;
+const longestRetryMs = 30_000;
+/** How often the engine looks whether what should run does run. */
+const lookIntervalMs = 60_000;
+/** After the store was away: longer than DBOS takes to ask again. */
+const lookAgainMs = 15_000;
+
+/** What is open when the engine is. */
+interface OpenEngine {
+  durable: DurableJobs;
+  watch: EngineWatch;
+}
+
+/** Runs jobs and tasks, whatever dies in between. */
+export class JobEngine {
+  readonly jobs: JobRecords;
+  readonly tasks: TaskRecords;
+  readonly slots: Slots;
+  readonly #parts: EngineParts;
+  readonly #log: Log;
+  readonly #controls = new EngineControls();
+  readonly #listeners = new Map<string, ResponseListener>();
+  /** For flows and ends, which wait while the store is not available; requests of users do not. */
+  readonly #patient: { jobs: JobRecords; tasks: TaskRecords };
+  readonly #loaded: LoadedJobs;
+  readonly #ends: JobEnds;
+  readonly #closing = new AbortController();
+  #opening: Promise<OpenEngine>;
+  #open: OpenEngine | undefined;
+  #failure: PortalError | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
+
+  /** `after` is what has to be there before anything goes on, above all the sessions of earlier lives. */
+  constructor(parts: EngineParts, after: Promise<unknown>) {
+    const { store, logs, sessions } = parts;
+    this.#parts = parts;
+    this.#log = parts.log;
+    this.jobs = new JobRecords(store);
+    this.tasks = new TaskRecords(store);
+    const patient: Pick<typeof store, "query"> = {
+      query: (text, values) => store.patiently(() => store.query(text, values)),
+    };
+    this.#patient = { jobs: new JobRecords(patient), tasks: new TaskRecords(patient) };
+    this.slots = new Slots(parts.maxTasks ?? defaultMaxTasks);
+    this.#loaded = new LoadedJobs(parts, this.#patient.jobs, this.#listeners);
+    this.#ends = new JobEnds({
+      sessions,
+      logs,
+      ...this.#patient,
+      loaded: this.#loaded,
+      controls: this.#controls,
+      listeners: this.#listeners,
+    });
+    this.#opening = after.then(() => this.#launch());
+    void this.#openAtLast();
+    store.onReopened(brokenMs => void this.#afterReopening(brokenMs));
+  }
+
+  /** Rejects, by name, when jobs cannot run at this moment. */
+  get ready(): Promise<void> {
+    const { store } = this.#parts;
+    const failure = store.state() === "failing" ? store.failure() : undefined;
+    return failure ? Promise.reject(failure) : this.#opening.then(() => undefined);
+  }
+
+  /** Why jobs cannot run at this moment; undefined while they can, or are about to. */
+  failure(): PortalError | undefined {
+    return this.#failure;
+  }
+
+  /** Resolves when the job is in the store and will run to its end. */
+  async startJob({ entry, jobName, userInput, workingDirectory, listener }: NewJob): Promise<string> {
+    const { durable } = await this.#usable();
+    const id = randomUUID();
+    const others = (await this.jobs.withStatus("Running")).filter(
+      job => job.workingDirectory === workingDirectory,
+    );
+    if (listener) this.#listeners.set(id, listener);
+    const entryHash = await this.jobs.saveEntry(entry);
+    failpoint("entry-saved");
+    const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory });
+    await this.#parts.logs.openOrCreate("job", id, row);
+    failpoint("job-inserted");
+    for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
+    await durable.submit("job", id, { jobId: id });
+    failpoint("job-submitted");
+    return id;
+  }
+
+  /** Resolves when the task is in the store and will run to its end. */
+  async startTask(task: NewTaskAlone): Promise<string> {
+    const { durable } = await this.#usable();
+    const id = randomUUID();
+    if (task.listener) this.#listeners.set(id, task.listener);
+    const entryHash = await this.jobs.saveEntry(task.entry);
+    const row = taskRow({
+      id,
+      name: task.taskName,
+      entryHash,
+      userInput: task.userInput,
+      workingDirectory: task.workingDirectory,
+      borrowedSessionId: task.borrowed?.sessionId ?? null,
+      modelIdOverride: task.borrowed?.modelId ?? task.modelIdOverride ?? null,
+      ignoreAvailability: task.ignoreAvailability,
+    });
+    await this.#parts.logs.openOrCreate("task", id, row);
+    failpoint("task-inserted");
+    this.#controls.task(id, undefined);
+    await durable.submit("alone", flowOfTask(id), { taskId: id });
+    failpoint("task-submitted");
+    return id;
+  }
+
+  /** False when the job has ended already, or never was. */
+  async stopJob(id: string): Promise<boolean> {
+    const { durable, watch } = await this.#usable();
+    if (!(await this.jobs.change(id, ["Running", "Paused"], "Canceled"))) return false;
+    failpoint("cancel-decided");
+    watch.waiting.delete(id);
+    await this.#ends.cancel(id, durable);
+    return true;
+  }
+
+  /** Stops a task that has sessions of its own; in a job it counts as failed. Resolves when it has ended. */
+  async stopTask(id: string): Promise<void> {
+    const { durable, watch } = await this.#usable();
+    if (!watch.waiting.delete(id)) return this.#controls.stopTask(id);
+    await durable.cancel(flowOfTask(id));
+    await this.#ends.endTask(id, "Canceled", "The task was given up.");
+  }
+
+  /** Undefined when no such task is running. */
+  async taskState(id: string): Promise<"borrowing" | "managed" | undefined> {
+    const { watch } = await this.#usable();
+    if (watch.waiting.has(id)) return "managed";
+    if (!this.#controls.hasTask(id)) return undefined;
+    return (await this.tasks.find(id))?.borrowedSessionId == null ? "managed" : "borrowing";
+  }
+
+  /** What a job waits for that this portal cannot do. */
+  waitingFor(jobId: string): string | undefined {
+    return this.#open?.watch.waiting.get(jobId);
+  }
+
+  /** The runs of the job's tasks so far. */
+  async works(jobId: string): Promise<WorkRun[]> {
+    const log = await this.#parts.logs.open("job", jobId);
+    return log ? workRunsIn(log.responses()) : [];
+  }
+
+  /** Goes on with a job that waits since the server was stopped. False when it does not wait. */
+  async continueJob(id: string): Promise<boolean> {
+    const { durable } = await this.#usable();
+    if (!(await this.jobs.change(id, ["Paused"], "Running"))) return false;
+    failpoint("continue-decided");
+    const { diary } = await this.#loaded.get(id);
+    await diary.setPaused(false);
+    failpoint("continue-written");
+    await durable.resume(id);
+    failpoint("flow-resumed");
+    return true;
+  }
+
+  /** Forgets a job that does not run, and everything below it. */
+  async deleteJob(id: string): Promise<void> {
+    const { durable } = await this.#usable();
+    await this.jobs.markDeleting(id);
+    failpoint("job-deletion-decided");
+    await this.#ends.delete(id, durable);
+  }
+
+  /** Forgets how jobs and tasks went that have ended: what happened is in their logs. */
+  async forgetFlows(ids: readonly string[]): Promise<void> {
+    await (await this.#usable()).durable.delete(...ids);
+  }
+
+  /** Leaves everything as it is. With `pause` jobs wait to be continued, else the next start goes on with them. */
+  async close({ pause }: { pause: boolean }): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    clearTimeout(this.#lookTimer);
+    this.#controls.interruptAll();
+    const open = await this.#opening.catch(() => undefined);
+    if (!open) return;
+    if (pause) await this.#pauseAll(open.durable);
+    await open.durable.close();
+  }
+
+  /** Tries until the engine is open: nobody else would. */
+  async #openAtLast(): Promise<void> {
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+      try {
+        this.#open = await this.#opening;
+        if (this.#failure) this.#log.info("jobs run again");
+        this.#failure = undefined;
+        return this.#lookAfter(lookIntervalMs);
+      } catch (error) {
+        this.#log.error({ reason: shortReason(error), retryMs }, "jobs cannot run; it is tried again");
+        await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+        if (this.#closing.signal.aborted) return;
+        this.#opening = this.#launch();
+      }
+    }
+  }
+
+  async #launch(): Promise<OpenEngine> {
+    const { sessions, logs, store, log } = this.#parts;
+    const flows = engineFlows({
+      store,
+      sessions,
+      logs,
+      ...this.#patient,
+      loaded: this.#loaded,
+      controls: this.#controls,
+      slots: this.slots,
+      listeners: this.#listeners,
+    });
+    try {
+      const durable = await openDurableJobs({ pool: await store.pool, flows, log });
+      const watch = new EngineWatch({
+        durable,
+        ...this.#patient,
+        loaded: this.#loaded,
+        ends: this.#ends,
+        log,
+      });
+      await store.patiently(() => watch.settle());
+      return { durable, watch };
+    } catch (error) {
+      const failure =
+        error instanceof PortalError
+          ? error
+          : PortalError.unavailable(
+              "JobsUnavailable",
+              `Jobs cannot run now: ${shortReason(error)}. It is tried again by itself; those that were started are kept.`,
+              error,
+            );
+      this.#failure = failure;
+      throw failure;
+    }
+  }
+
+  /** For requests of users: they wait for a first start, but not for a store that cannot be written. */
+  async #usable(): Promise<OpenEngine> {
+    const failure = this.#parts.store.failure();
+    if (failure) throw failure;
+    return this.#opening;
+  }
+
+  #lookAfter(delayMs: number): void {
+    clearTimeout(this.#lookTimer);
+    if (this.#closing.signal.aborted) return;
+    this.#lookTimer = setTimeout(() => void this.#look(), delayMs);
+    this.#lookTimer.unref();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (!this.#parts.store.failure()) await this.#open?.watch.look();
+    } catch (error) {
+      this.#log.warn({ reason: shortReason(error) }, "cannot look after the jobs now");
+    }
+    this.#lookAfter(lookIntervalMs);
+  }
+
+  /** DBOS asks again by itself; what it gave up is found by looking twice. */
+  async #afterReopening(brokenMs: number): Promise<void> {
+    const { watch } = this.#open ?? {};
+    if (!watch) return;
+    try {
+      await watch.tellReopened(brokenMs);
+      await watch.look();
+    } catch (error) {
+      this.#log.warn({ reason: shortReason(error) }, "cannot look after the jobs now");
+    }
+    this.#lookAfter(lookAgainMs);
+  }
+
+  /** The status comes first: what is left undone when the time is up, the next start does. */
+  async #pauseAll(durable: DurableJobs): Promise<void> {
+    const ids = await this.jobs.pauseAll();
+    failpoint("jobs-paused");
+    await durable.cancel(...ids);
+    failpoint("paused-flows-cancelled");
+    for (const { id } of await this.tasks.running()) {
+      await durable.cancel(flowOfTask(id));
+      failpoint("paused-task-flow-cancelled");
+      // A task by itself has nobody who would continue it.
+      await this.#ends.endTask(id, "Canceled", "The server was stopped before the task had ended.");
+      failpoint("paused-task-ended");
+    }
+    await Promise.all(ids.map(async id => (await this.#loaded.get(id)).diary.setPaused(true)));
+    failpoint("pause-written");
+  }
+
+  async #noteSharedDirectory(id: string, jobName: string, other: JobRecord): Promise<void> {
+    const notice = (name: string) => ({
+      callback: "onNotice",
+      severity: "warning",
+      title: `The job ${name} is running in the same directory: they may change the same files.`,
+    });
+    await (await this.#loaded.get(id)).diary.add(notice(other.name));
+    await (await this.#loaded.get(other.id)).diary.add(notice(jobName));
+  }
+}

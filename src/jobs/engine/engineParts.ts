@@ -1,0 +1,24 @@
+import type { Log } from "../../base/log.js";
+import type { LiveResponse, LogKind } from "../../live/liveResponse.js";
+import type { OwnerRow } from "../../live/logTable.js";
+import type { Store } from "../../store/store.js";
+import type { DiaryLog } from "../../tasks/taskDiary.js";
+import type { TaskSessions } from "../../tasks/taskSessions.js";
+
+export interface EngineParts {
+  store: Store;
+  logs: {
+    openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<DiaryLog>;
+    open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
+    delete(kind: LogKind, id: string): Promise<void>;
+    /** The ids that begin like this. */
+    idsBelow(kind: LogKind, prefix: string): Promise<string[]>;
+  };
+  sessions: TaskSessions;
+  log: Log;
+  /** How many tasks may have a session at once. */
+  maxTasks?: number | undefined;
+}
+
+/** Told of every response of a job or task, once, while this process runs it. */
+export type ResponseListener = (response: LiveResponse) => void;

@@ -1,0 +1,153 @@
+import { failpoint } from "../../base/failpoint.js";
+import type { Log } from "../../base/log.js";
+import { type DurableJobs, flowVersion, type SeenFlow } from "../../store/durableJobs.js";
+import { errorToDetailedString } from "../../tasks/errorText.js";
+import type { TaskRecords } from "../../tasks/taskRecords.js";
+import type { JobRecords } from "../jobRecords.js";
+import { flowOfTask, type JobEnds } from "./jobEnds.js";
+import type { LoadedJobs } from "./loadedJobs.js";
+
+export interface EngineWatchParts {
+  durable: DurableJobs;
+  jobs: JobRecords;
+  tasks: TaskRecords;
+  loaded: LoadedJobs;
+  ends: JobEnds;
+  log: Log;
+}
+
+const lostTask = "The task ended in an error; the log of the server has it.";
+const stoppedTask = "The server was stopped before the task had ended.";
+
+/** Sees that what should run does run, mends what a death has left, and tells what waits for somebody else. */
+export class EngineWatch {
+  readonly #parts: EngineWatchParts;
+  /** Jobs and tasks that only a portal of another version can go on with, and what they wait for. */
+  readonly waiting = new Map<string, string>();
+  /** What looked wrong the last time: only what still does is mended, since everything else was just on its way. */
+  #suspects = new Set<string>();
+
+  constructor(parts: EngineWatchParts) {
+    this.#parts = parts;
+  }
+
+  /** At a start nothing is on its way, so everything is mended at once. */
+  async settle(): Promise<void> {
+    const { durable, jobs, ends } = this.#parts;
+    const paused = await jobs.withStatus("Paused");
+    await durable.cancel(...paused.map(({ id }) => id));
+    failpoint("paused-flows-cancelled-again");
+    for (const { id } of paused) await this.#safely(id, () => this.#setPaused(id, true));
+    for (const { id } of await jobs.halfCanceled()) {
+      await this.#safely(id, () => ends.cancel(id, durable));
+      failpoint("half-canceled-job-ended");
+    }
+    for (const id of await jobs.halfDeleted()) {
+      await this.#safely(id, () => ends.delete(id, durable));
+      failpoint("half-deleted-job-deleted");
+    }
+    await this.#look(() => true);
+  }
+
+  /** While the portal runs: what looks wrong twice in a row is mended. Gives how many jobs run. */
+  async look(): Promise<number> {
+    const suspects = new Set<string>();
+    const running = await this.#look(id => {
+      suspects.add(id);
+      return this.#suspects.has(id);
+    });
+    this.#suspects = suspects;
+    return running;
+  }
+
+  /** Says in every running job that the store was away. */
+  async tellReopened(brokenMs: number): Promise<void> {
+    const { jobs, loaded, log } = this.#parts;
+    const running = await jobs.withStatus("Running");
+    const title = `The store was not available for ${Math.ceil(brokenMs / 1000)} s; the job goes on.`;
+    for (const { id } of running) {
+      await this.#safely(id, async () =>
+        (await loaded.get(id)).diary.add({ callback: "onNotice", severity: "info", title }),
+      );
+    }
+    log.warn({ jobs: running.length, brokenMs: Math.round(brokenMs) }, "the store is back; jobs go on");
+  }
+
+  async #look(mayMend: (id: string) => boolean): Promise<number> {
+    const { durable, jobs, tasks } = this.#parts;
+    const running = await jobs.withStatus("Running");
+    const alone = await tasks.running();
+    const flows = await durable.look([
+      ...running.map(({ id }) => id),
+      ...alone.map(({ id }) => flowOfTask(id)),
+    ]);
+    this.waiting.clear();
+    for (const { id } of running) {
+      await this.#safely(id, () => this.#lookAtJob(id, flows.get(id), mayMend));
+    }
+    for (const { id } of alone) {
+      await this.#safely(id, () => this.#lookAtTask(id, flows.get(flowOfTask(id)), mayMend));
+    }
+    return running.length;
+  }
+
+  async #lookAtJob(id: string, flow: SeenFlow | undefined, mayMend: (id: string) => boolean): Promise<void> {
+    const { durable, jobs, ends, log } = this.#parts;
+    if (flow && waitsForOthers(flow)) return this.#tellWaiting(id, flow);
+    if (flow?.status === "running" || !mayMend(id)) return;
+    log.warn({ jobId: id, flow: flow?.status ?? "missing" }, "a job that nobody runs is taken up");
+    if (flow === undefined) {
+      await durable.submit("job", id, { jobId: id });
+      failpoint("job-submitted-again");
+    } else if (flow.status === "cancelled" || flow.status === "orphaned") {
+      await this.#setPaused(id, false);
+      await durable.resume(id);
+    } else if ((await jobs.find(id))?.status === "Running") await ends.fail(id);
+  }
+
+  async #lookAtTask(id: string, flow: SeenFlow | undefined, mayMend: (id: string) => boolean): Promise<void> {
+    const { durable, tasks, ends, log } = this.#parts;
+    if (flow && waitsForOthers(flow)) {
+      this.waiting.set(id, waitingFor(flow));
+      return;
+    }
+    if (flow?.status === "running" || !mayMend(id)) return;
+    log.warn({ taskId: id, flow: flow?.status ?? "missing" }, "a task that nobody runs is taken up");
+    if (flow === undefined) await durable.submit("alone", flowOfTask(id), { taskId: id });
+    else if (flow.status === "orphaned") await durable.resume(flowOfTask(id));
+    // Nobody continues a task by itself: it was cancelled because the server was stopped.
+    else if (flow.status === "cancelled") await ends.endTask(id, "Canceled", stoppedTask);
+    else if ((await tasks.find(id))?.status === "Running") await ends.endTask(id, "Failed", lostTask);
+    failpoint("task-settled");
+  }
+
+  async #tellWaiting(id: string, flow: SeenFlow): Promise<void> {
+    const what = waitingFor(flow);
+    this.waiting.set(id, what);
+    const { diary } = await this.#parts.loaded.get(id);
+    const title = `Waiting for ${what}`;
+    await diary.write({ callback: "onNotice", severity: "warning", title });
+    this.#parts.log.warn({ jobId: id }, title);
+  }
+
+  async #setPaused(id: string, isPaused: boolean): Promise<void> {
+    await (await this.#parts.loaded.get(id)).diary.setPaused(isPaused);
+  }
+
+  /** One job that cannot be mended is no reason to leave the others. */
+  async #safely(id: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.log.error({ id, error: errorToDetailedString(error) }, "cannot be mended now");
+    }
+  }
+}
+
+function waitsForOthers({ status, version }: SeenFlow): boolean {
+  return version !== flowVersion && (status === "orphaned" || status === "running");
+}
+
+function waitingFor({ version }: SeenFlow): string {
+  return `a portal with flows of version ${version}`;
+}

@@ -1,0 +1,58 @@
+import type { LiveResponse } from "../../live/liveResponse.js";
+import { type DiaryLog, withTime } from "../../tasks/taskDiary.js";
+
+/**
+ * Writes a job's log exactly once. Its branches write in any order, so a response that is written again when the
+ * job is replayed after a restart is known by what it says.
+ */
+export class JobDiary {
+  readonly #log: DiaryLog;
+  readonly #known = new Set<string>();
+  #isPaused = false;
+  readonly #listener: ((response: LiveResponse) => void) | undefined;
+
+  private constructor(log: DiaryLog, listener?: (response: LiveResponse) => void) {
+    this.#log = log;
+    this.#listener = listener;
+  }
+
+  static async open(log: DiaryLog, listener?: (response: LiveResponse) => void): Promise<JobDiary> {
+    const diary = new JobDiary(log, listener);
+    for await (const response of log.responses()) diary.#learn(response);
+    return diary;
+  }
+
+  /** Says that the job waits to be continued, or goes on, unless that was the last word. */
+  async setPaused(isPaused: boolean): Promise<void> {
+    if (isPaused !== this.#isPaused) await this.add({ callback: isPaused ? "jobPaused" : "jobContinued" });
+  }
+
+  /** Resolves when it is in the store. */
+  async write(response: LiveResponse): Promise<void> {
+    if (!this.#known.has(keyOf(response))) await this.add(response);
+  }
+
+  /** For what may be said more than once. */
+  async add(response: LiveResponse): Promise<void> {
+    if (this.#log.closed) return;
+    this.#learn(response);
+    const timed = withTime(response);
+    await this.#log.append(timed);
+    this.#listener?.(timed);
+  }
+
+  #learn(response: LiveResponse): void {
+    this.#known.add(keyOf(response));
+    if (!("callback" in response)) return;
+    if (response.callback === "jobPaused") this.#isPaused = true;
+    if (response.callback === "jobContinued") this.#isPaused = false;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#log.closed) await this.#log.close();
+  }
+}
+
+function keyOf(response: LiveResponse): string {
+  return "callback" in response ? `${response.callback} ${response.taskId ?? response.title ?? ""}` : "error";
+}

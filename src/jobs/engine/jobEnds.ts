@@ -1,0 +1,112 @@
+import { failpoint } from "../../base/failpoint.js";
+import type { DurableJobs } from "../../store/durableJobs.js";
+import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
+import type { JobRecords } from "../jobRecords.js";
+import type { EngineControls } from "./engineControls.js";
+import type { EngineParts, ResponseListener } from "./engineParts.js";
+import type { LoadedJobs } from "./loadedJobs.js";
+
+export interface JobEndsParts extends Pick<EngineParts, "sessions" | "logs"> {
+  jobs: JobRecords;
+  tasks: TaskRecords;
+  loaded: LoadedJobs;
+  controls: EngineControls;
+  listeners: Map<string, ResponseListener>;
+}
+
+export const flowOfTask = (taskId: string) => `t:${taskId}`;
+
+/**
+ * The ends that a job or a task does not come to by itself. Each can be done again from its beginning, because a death
+ * may have come at any point of it.
+ */
+export class JobEnds {
+  readonly #parts: JobEndsParts;
+
+  constructor(parts: JobEndsParts) {
+    this.#parts = parts;
+  }
+
+  /** A user stopped the job; its record says so already. */
+  async cancel(id: string, durable: DurableJobs): Promise<void> {
+    const { sessions, jobs, loaded, controls } = this.#parts;
+    await durable.cancel(id);
+    failpoint("canceled-flow-ended");
+    controls.interruptJob(id, "canceled");
+    const { diary } = await loaded.get(id);
+    // They may be those of an earlier life of the server, which no running task knows.
+    await sessions.closeAll(id);
+    await this.#closeTaskLogs(id);
+    failpoint("canceled-sessions-closed");
+    await diary.write({ callback: "jobCanceled" });
+    failpoint("cancel-written");
+    await diary.close();
+    failpoint("canceled-diary-closed");
+    await jobs.end(id, "Canceled");
+    this.#forget(id);
+  }
+
+  /** Its flow ended in an error that it could not even write down, for example because the store was full. */
+  async fail(id: string): Promise<void> {
+    const { sessions, jobs, loaded } = this.#parts;
+    const { diary, record } = await loaded.get(id);
+    await sessions.closeAll(id);
+    await this.#closeTaskLogs(id);
+    await diary.write({
+      jobError: record.error ?? "The job ended in an error; the log of the server has it.",
+    });
+    await diary.write({ callback: "jobFailed" });
+    await diary.close();
+    await jobs.end(id, "Failed");
+    this.#forget(id);
+  }
+
+  /** A task by itself that nobody will go on with. */
+  async endTask(taskId: string, status: TaskStatus, why: string): Promise<void> {
+    const { sessions, tasks, logs, controls, listeners } = this.#parts;
+    const record = await tasks.find(taskId);
+    if (record?.borrowedSessionId === null) await sessions.closeAll(taskId);
+    const log = await logs.open("task", taskId);
+    if (log && !log.closed) {
+      void log.append({ taskError: why });
+      void log.append({ callback: "taskFailed" });
+      await log.close();
+    }
+    await tasks.end(taskId, status);
+    controls.forgetTask(taskId);
+    listeners.delete(taskId);
+  }
+
+  /** Everything below the job first, and its own log with its record last: who finds the record finds all of it. */
+  async delete(id: string, durable: DurableJobs): Promise<void> {
+    const { sessions, logs, jobs, loaded } = this.#parts;
+    for (const sessionId of await sessions.of(id)) {
+      await sessions.delete(sessionId);
+      failpoint("job-session-deleted");
+    }
+    for (const taskId of await logs.idsBelow("task", `${id}.`)) await logs.delete("task", taskId);
+    failpoint("job-task-logs-deleted");
+    await durable.delete(id);
+    failpoint("job-flow-deleted");
+    loaded.forget(id);
+    await logs.delete("job", id);
+    await jobs.delete(id);
+    failpoint("job-deleted");
+  }
+
+  async #closeTaskLogs(jobId: string): Promise<void> {
+    const { logs, controls } = this.#parts;
+    for (const taskId of await logs.idsBelow("task", `${jobId}.`)) {
+      const log = await logs.open("task", taskId);
+      if (log && !log.closed) await log.close();
+      controls.forgetTask(taskId);
+    }
+  }
+
+  #forget(id: string): void {
+    const { loaded, controls, listeners } = this.#parts;
+    loaded.forget(id);
+    controls.forgetJob(id);
+    listeners.delete(id);
+  }
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { formatJobCursor, parseJobCursor } from "./jobStreamCursor.js";
+
+describe("the place in the stream of a job", () => {
+  it("is read back as it was written", () => {
+    for (const text of ["0", "120", "120;3:45;3.1:7", "7;0:0;0.0:12;12.34:5"]) {
+      const cursor = parseJobCursor(text);
+      assert.ok(cursor);
+      assert.deepEqual(parseJobCursor(formatJobCursor(cursor)), cursor);
+    }
+  });
+
+  it("is the beginning when nothing is given", () => {
+    assert.deepEqual(parseJobCursor(""), new Map([["", 0]]));
+  });
+
+  it("is refused when it is none", () => {
+    for (const text of [
+      "x",
+      "1;",
+      "1;2",
+      "1;2:x",
+      "1;2.3.4:5",
+      "-1",
+      "1e9",
+      "1;2:3;",
+      "9".repeat(16),
+      " 1",
+      "1\n2",
+    ]) {
+      assert.equal(parseJobCursor(text), undefined, text);
+    }
+  });
+});

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { randomFrom, randomLog } from "../../test/support/randomLog.js";
+import { OpenBlocks } from "./blocks.js";
+import { chunkOf, readChunk } from "./chunk.js";
+import { type Entry, lineOf, parseLines } from "./entry.js";
+import type { LiveResponse } from "./liveResponse.js";
+import { type MergeRules, Merger } from "./merge.js";
+import { Tail } from "./tail.js";
+
+type Item = { callback: string; delta?: string; messageId?: string };
+
+const entriesOf = (responses: readonly LiveResponse[]): Entry[] => {
+  const blocks = new OpenBlocks();
+  return responses.map((response, i) => blocks.entry(i + 1, response));
+};
+
+const isDelta = (item: Item | undefined) => item?.callback === "onMessage";
+
+function isEnded(responses: readonly Item[], id: string | undefined): boolean {
+  return responses.some(item => item.callback === "onEndMessage" && item.messageId === id);
+}
+
+/** The rules of the specification, said as slowly and plainly as possible. */
+function naiveRead(
+  all: readonly Item[],
+  after: number,
+  { keepsEnded, joinsOverOthers }: { keepsEnded: boolean; joinsOverOthers: boolean },
+): Item[] {
+  const unread = all
+    .slice(after)
+    .filter(item => keepsEnded || !isDelta(item) || !isEnded(all, item.messageId));
+  const read: Item[] = [];
+  for (const item of unread) {
+    const previous = read.at(-1);
+    if (isDelta(item) && isDelta(previous) && previous?.messageId === item.messageId)
+      read[read.length - 1] = { ...item, delta: `${previous?.delta}${item.delta}` };
+    else read.push(item);
+  }
+  if (!joinsOverOthers) return read;
+  const ids = new Set(read.filter(isDelta).map(item => item.messageId));
+  const joined = [...ids].map(id => {
+    const parts = read.filter(item => isDelta(item) && item.messageId === id);
+    return { ...parts[0], delta: parts.map(part => part.delta).join("") } as Item;
+  });
+  return [...read.filter(item => !isDelta(item)), ...joined];
+}
+
+describe("Deltas that a reader has not read are joined for it", () => {
+  for (const keepsEnded of [true, false]) {
+    for (const joinsOverOthers of [true, false]) {
+      test(`as the plain model does, in 300 random logs (ended kept: ${keepsEnded}, whole answer: ${joinsOverOthers})`, () => {
+        for (let seed = 1; seed <= 300; seed++) {
+          const random = randomFrom(seed);
+          const all = randomLog(random, 1 + Math.floor(random() * 80)) as Item[];
+          const entries = entriesOf(all);
+          const after = Math.floor(random() * (all.length + 1));
+          const heads = new Map(
+            all.map((item, i) => [i + 1, `{"callback":"onMessage","messageId":"${item.messageId}","delta":`]),
+          );
+          const rules: MergeRules = {
+            deltaHead: block =>
+              keepsEnded || !isEnded(all, all[block - 1]?.messageId) ? heads.get(block) : undefined,
+            joinsOverOthers,
+          };
+          const merger = new Merger(rules);
+          const read: Item[] = [];
+          // Pages end anywhere; it must not show.
+          for (let at = after; at < entries.length; ) {
+            const end = at + 1 + Math.floor(random() * 7);
+            read.push(...merger.push(entries.slice(at, end)).map(({ json }) => JSON.parse(json)));
+            at = end;
+          }
+          read.push(...merger.flush().map(({ json }) => JSON.parse(json)));
+          assert.deepEqual(read, naiveRead(all, after, { keepsEnded, joinsOverOthers }), `seed ${seed}`);
+        }
+      });
+    }
+  }
+
+  test("so that a character cut in two by its deltas is whole again", () => {
+    const [high, low] = ["😀".slice(0, 1), "😀".slice(1)] as [string, string];
+    const entries = entriesOf([
+      { callback: "onStartMessage", messageId: "m" },
+      { callback: "onMessage", messageId: "m", delta: `a${high}` },
+      { callback: "onMessage", messageId: "m", delta: `${low}"\\\n` },
+    ]);
+    const merger = new Merger({ deltaHead: () => '{"delta":', joinsOverOthers: false });
+    merger.push(entries);
+    const [joined] = merger.flush();
+    assert.deepEqual(JSON.parse(joined?.json ?? ""), { delta: 'a😀"\\\n' });
+  });
+
+  test("and carry the number of the last one that they hold", () => {
+    const merger = new Merger({ deltaHead: () => '{"delta":', joinsOverOthers: false });
+    merger.push(entriesOf([{ callback: "onStartMessage", messageId: "m" }, ...deltas("m", "a", "b", "c")]));
+    assert.deepEqual(merger.flush(), [{ n: 4, json: '{"delta":"abc"}' }]);
+  });
+});
+
+const deltas = (messageId: string, ...texts: string[]): LiveResponse[] =>
+  texts.map(delta => ({ callback: "onMessage", messageId, delta }));
+
+describe("What belongs to a block is found by the number of its Start", () => {
+  test("also when blocks of the same id but another type are open", () => {
+    const parts = entriesOf([
+      { callback: "onStartReasoning", reasoningId: "1" },
+      { callback: "onStartMessage", messageId: "1" },
+      { callback: "onReasoning", reasoningId: "1", delta: "r" },
+      { callback: "onMessage", messageId: "1", delta: "m" },
+      { callback: "onEndReasoning", reasoningId: "1", completeContent: "r" },
+      { callback: "onMessage", messageId: "1", delta: "m" },
+    ]).map(({ part, block }) => `${part}${block}`);
+    assert.deepEqual(parts, ["s1", "s2", "d1", "d2", "e1", "d2"]);
+  });
+
+  test("and what fits no block is kept as it is", () => {
+    const strange: LiveResponse[] = [
+      { callback: "onMessage", messageId: "never started", delta: "x" },
+      { callback: "onEndMessage", messageId: "never started", completeContent: "x" },
+      { callback: "onStartMessage", messageId: "m" },
+      { callback: "onStartMessage", messageId: "m" },
+      { callback: "onMessage", messageId: "m", delta: "x", more: true },
+      { callback: "onMessage", messageId: "m", delta: 7 },
+      { sessionError: "x" },
+      { callback: "__proto__" },
+    ];
+    const entries = entriesOf(strange);
+    assert.deepEqual(
+      entries.map(({ part }) => part),
+      ["-", "-", "s", "-", "-", "-", "-", "-"],
+    );
+    assert.deepEqual(
+      entries.map(({ json }) => JSON.parse(json)),
+      strange,
+    );
+  });
+});
+
+function parsed(lines: string, after: number, onDamaged: (line: string) => void): Entry[] {
+  const entries: Entry[] = [];
+  parseLines(lines, after, entries, onDamaged);
+  return entries;
+}
+
+describe("A damaged line of the store", () => {
+  const good: Entry[] = [
+    { n: 1, part: "s", block: 1, json: '{"callback":"onStartMessage","messageId":"m"}' },
+    { n: 2, part: "d", block: 1, json: '"text with \\n and  spaces"' },
+    { n: 3, part: "-", block: 0, json: '{"callback":"onIdle"}' },
+  ];
+  const damaged = [
+    "",
+    "nonsense",
+    "x s 1 {}",
+    "-1 s 1 {}",
+    "1.5 s 1 {}",
+    "2 q 1 {}",
+    "2 d",
+    "2 d x {}",
+    '2 d 1 "cut',
+    "2 d 1 {}",
+    '2 - 0 {"callback":',
+    "2 - 0 7",
+    "2 - 0 null",
+    "2 -0 {}",
+    "99999999999999999999 - 0 {",
+  ];
+  for (const line of damaged) {
+    test(`is left out and the others are read: ${JSON.stringify(line)}`, () => {
+      const seen: string[] = [];
+      const lines = [good[0], line, good[1], line, good[2]]
+        .map(item => (typeof item === "object" ? lineOf(item) : item))
+        .join("\n");
+      assert.deepEqual(
+        parsed(lines, 0, bad => seen.push(bad)),
+        good,
+      );
+      assert.deepEqual(seen, [line, line]);
+    });
+  }
+
+  test("does not bring back a number that was there", () => {
+    const lines = [...good, ...good].map(lineOf).join("\n");
+    assert.deepEqual(
+      parsed(lines, 1, () => {}),
+      good.slice(1),
+    );
+  });
+});
+
+describe("A chunk of the store", () => {
+  const entries = entriesOf(randomLog(randomFrom(7), 500));
+  function read(stored: string, after = 0) {
+    const found: Entry[] = [];
+    const damaged: string[] = [];
+    readChunk(stored, after, found, line => damaged.push(line));
+    return { found, damaged };
+  }
+
+  test("gives back what was put in, plain when it is small and packed when it is large", () => {
+    for (const count of [1, 10, entries.length]) {
+      const some = entries.slice(0, count);
+      const chunk = chunkOf(some);
+      assert.ok(chunk);
+      assert.equal(chunk.lines.startsWith("z:"), chunk.chars > 2_000);
+      assert.equal(chunk.lastN, count);
+      assert.deepEqual(read(chunk.lines), { found: some, damaged: [] });
+      assert.deepEqual(read(chunk.lines, count - 1), { found: some.slice(-1), damaged: [] });
+    }
+    assert.ok((chunkOf(entries)?.lines.length ?? 0) < (chunkOf(entries)?.chars ?? 0) / 2);
+    assert.equal(chunkOf([]), undefined);
+  });
+
+  test("that is packed and damaged is left out as a whole", () => {
+    const lines = chunkOf(entries)?.lines ?? "";
+    for (const bad of [lines.slice(0, -20), `z:A${lines.slice(3)}`, "z:", "z:rubbish"])
+      assert.deepEqual(read(bad), { found: [], damaged: [bad] });
+  });
+});
+
+describe("The tail of a log", () => {
+  const entry = (n: number, chars = 10): Entry => ({ n, part: "-", block: 0, json: "x".repeat(chars) });
+  const numbers = (tail: Tail, after: number, last: number, limit = 1e9) =>
+    tail.between(after, last, limit).map(({ n }) => n);
+
+  test("drops what is too much, but never what is not in the store", () => {
+    const tail = new Tail();
+    for (let n = 1; n <= 5_000; n++) tail.push(entry(n));
+    tail.trim(0);
+    assert.equal(tail.firstN, 1);
+    tail.trim(4_000);
+    assert.equal(tail.firstN, 4_001);
+    tail.trim(5_000);
+    assert.equal(tail.firstN, 5_000 - 512 + 1);
+    assert.deepEqual(numbers(tail, 4_997, 5_000), [4_998, 4_999, 5_000]);
+    assert.deepEqual(numbers(tail, 4_997, 4_999), [4_998, 4_999]);
+    assert.deepEqual(numbers(tail, 4_990, 5_000, 2), [4_991, 4_992]);
+    assert.equal(tail.get(5_001), undefined);
+    assert.equal(tail.get(4_999)?.n, 4_999);
+  });
+
+  test("is bounded by size as well as by number", () => {
+    const tail = new Tail();
+    for (let n = 11; n <= 20; n++) tail.push(entry(n, 50_000));
+    tail.trim(20);
+    assert.deepEqual(numbers(tail, 0, 20), [19, 20]);
+    tail.trim(20, true);
+    assert.equal(tail.firstN, undefined);
+  });
+});

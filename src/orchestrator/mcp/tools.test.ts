@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { tempFolder } from "../../../test/support/cleanup.js";
+import { assertFourTools, callTool, connectClient, startModule } from "../../../test/support/orchestrator.js";
+import { agentText } from "../../../test/support/orchestratorRepo.js";
+
+describe("what a client sees", () => {
+  test("exactly four tools, each with its schemas", async t => {
+    const { module } = await startModule(t);
+    const client = await connectClient(t, module);
+    await assertFourTools(client);
+    const { tools } = await client.listTools();
+    assert.deepEqual(
+      tools.map(tool => tool.annotations?.destructiveHint),
+      [false, false, false, false],
+    );
+    assert.deepEqual(client.getServerCapabilities(), { tools: {}, logging: {} });
+    assert.equal(client.getServerVersion()?.name, "copilot-os");
+    assert.match(client.getInstructions() ?? "", /run_with_orchestrator/);
+  });
+
+  test("tools that may change something say so", async t => {
+    const { module } = await startModule(t, { env: { AGENT_PERMISSIONS: "declared" } });
+    const { tools } = await (await connectClient(t, module)).listTools();
+    assert.deepEqual(
+      tools.map(tool => tool.annotations?.destructiveHint),
+      [true, false, true, false],
+    );
+  });
+
+  test("an unknown tool is a protocol error", async t => {
+    const { module } = await startModule(t);
+    const client = await connectClient(t, module);
+    await assert.rejects(client.callTool({ name: "nothing" }), { code: -32602 });
+  });
+});
+
+describe("evaluate_prompt", () => {
+  test("keeps the prompt as it was sent", async t => {
+    const { module } = await startModule(t);
+    const client = await connectClient(t, module);
+    const prompt = '  Review "auth.go"\n\\ \t 🙂 done\n';
+    const { data } = await callTool(client, "evaluate_prompt", { prompt });
+    assert.equal(data.originalPrompt, prompt);
+  });
+});
+
+describe("list_agents", () => {
+  test("tells the agents in order, their files and what is wrong", async t => {
+    const files = { "b.md": agentText("name: Bee\ndescription: x\nkeywords: [y]"), "a.md": "broken" };
+    const { module } = await startModule(t, { files });
+    const { data } = await callTool(await connectClient(t, module), "list_agents");
+    assert.deepEqual(data.agents, [
+      { name: "Bee", description: "x", keywords: ["y"], id: "b", path: ".github/agents/b.md" },
+    ]);
+    assert.equal(data.count, 1);
+    assert.deepEqual(
+      data.problems.map((problem: { file: string; code: string }) => [problem.file, problem.code]),
+      [[".github/agents/a.md", "no-front-matter"]],
+    );
+  });
+
+  test("an empty repository has none, and nothing can be run", async t => {
+    const { module } = await startModule(t, { repoRoot: await tempFolder(t) });
+    const client = await connectClient(t, module);
+    const { data } = await callTool(client, "list_agents");
+    assert.deepEqual([data.agents, data.count], [[], 0]);
+    const { error } = await callTool(client, "run_with_orchestrator", { prompt: "Review auth.go" });
+    assert.equal(error.code, "ORCHESTRATION_FAILED");
+    assert.match(error.details, /\.github\/agents/);
+  });
+});
+
+describe("run_agent", () => {
+  test("finds the agent by a name that is nearly right and tells the right one", async t => {
+    const { module, invoker } = await startModule(t);
+    const client = await connectClient(t, module);
+    const args = { agentName: " Code-Reviewer ", prompt: "  --allow-all; rm -rf / $(x) " };
+    const { status, data, executionTime, timestamp } = await callTool(client, "run_agent", args);
+    assert.equal(status, "success");
+    assert.deepEqual(invoker.calls, [{ agent: "code-reviewer", prompt: "--allow-all; rm -rf / $(x)" }]);
+    assert.deepEqual([data.agent, data.prompt], ["code-reviewer", "--allow-all; rm -rf / $(x)"]);
+    assert.deepEqual(data.output, { text: "code-reviewer says hello" });
+    for (const time of [data.executionTime, executionTime]) assert.match(time, /^\d+\.\d{3}s$/);
+    for (const time of [data.executedAt, timestamp]) assert.match(time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  });
+
+  test("an unknown agent is told with the names there are; no file is touched", async t => {
+    const { module } = await startModule(t);
+    const client = await connectClient(t, module);
+    for (const agentName of ["code-reviwer", "../../etc/passwd"]) {
+      const { error } = await callTool(client, "run_agent", { agentName, prompt: "Review auth.go" });
+      assert.equal(error.code, "AGENT_NOT_FOUND");
+      assert.match(error.details, /Available: .*code-reviewer/);
+    }
+  });
+
+  test("an agent that is deleted between listing and running is not found", async t => {
+    const { module, repoRoot } = await startModule(t);
+    const client = await connectClient(t, module);
+    await callTool(client, "list_agents");
+    await rm(join(repoRoot, ".github/agents/test-generator.md"));
+    const deadlineMs = performance.now() + 1500;
+    const args = { agentName: "test-generator", prompt: "Write tests" };
+    let code: string | undefined;
+    while (code === undefined && performance.now() < deadlineMs)
+      code = (await callTool(client, "run_agent", args)).error?.code;
+    assert.equal(code, "AGENT_NOT_FOUND");
+  });
+
+  const outputs: [string, string, unknown][] = [
+    ["JSON as a whole", '{"a": [1]}', { a: [1] }],
+    ["one fenced block", "Here:\n```json\n[1, 2]\n```\n", [1, 2]],
+    ["two fenced blocks", "```\n[1]\n```\n```\n[2]\n```", undefined],
+    ["a number", "5", undefined],
+    ["plain text", 'quotes " and \\ and\nlines 🙂', undefined],
+  ];
+  for (const [name, text, data] of outputs) {
+    test(`output that is ${name} comes back exactly`, async t => {
+      const { module, invoker } = await startModule(t);
+      invoker.reply = () => ({ text, model: "m" });
+      const envelope = await callTool(await connectClient(t, module), "run_agent", {
+        agentName: "code-reviewer",
+        prompt: "Review auth.go",
+      });
+      assert.deepEqual(envelope.data.output, { text, model: "m", ...(data !== undefined && { data }) });
+    });
+  }
+
+  test("endless output is cut and marked; an empty one is a failure", async t => {
+    const { module, invoker } = await startModule(t);
+    const client = await connectClient(t, module);
+    invoker.reply = () => ({ text: "x".repeat(200_001) });
+    const args = { agentName: "code-reviewer", prompt: "Review auth.go" };
+    const { output } = (await callTool(client, "run_agent", args)).data;
+    assert.deepEqual([output.text.length, output.truncated], [200_000, true]);
+    invoker.reply = () => ({ text: " \n" });
+    const { error } = await callTool(client, "run_agent", { ...args, prompt: "Another" });
+    assert.equal(error.code, "UNKNOWN_ERROR");
+  });
+
+  test("what went wrong inside is not shown", async t => {
+    const { module, invoker } = await startModule(t);
+    invoker.reply = () => {
+      throw new Error("secret path /home/me");
+    };
+    const { error } = await callTool(await connectClient(t, module), "run_agent", {
+      agentName: "code-reviewer",
+      prompt: "Review auth.go",
+    });
+    assert.equal(error.code, "UNKNOWN_ERROR");
+    assert.doesNotMatch(JSON.stringify(error), /secret/);
+  });
+});

@@ -1,0 +1,105 @@
+import { PortalError } from "../../base/portalError.js";
+import type { PermissionPolicy } from "../approvals.js";
+import type { FolderChoices } from "../folderChoices.js";
+import type { RuleStore } from "../ruleStore.js";
+import {
+  contentOf,
+  type DecidedFile,
+  decideStartup,
+  linesOf,
+  readBy,
+  ruleFor,
+  type StartupSwitches,
+  switchesOf,
+} from "./startup.js";
+import type { StartupReader } from "./startupPlaces.js";
+import { scanStartup } from "./startupScan.js";
+
+/** A session that is about to have an agent. */
+export interface StartingSession {
+  folder: string;
+  policy: PermissionPolicy;
+  /** The task that it belongs to: nobody looks at what it is told. */
+  owner: string | null;
+  notice(title: string, text: string): void;
+}
+
+/** What holds for a session until its folder, its rules or its policy change. */
+export interface StartupPermit extends StartupSwitches {
+  /** Equal for two permits under which the same things run. */
+  key: string;
+}
+
+/** Decides what of a repository may run when an agent starts there, and tells the user once. */
+export class StartupGate {
+  readonly #rules: Pick<RuleStore, "rulesOf">;
+  readonly #choices: FolderChoices;
+
+  constructor(rules: Pick<RuleStore, "rulesOf">, choices: FolderChoices) {
+    this.#rules = rules;
+    this.#choices = choices;
+  }
+
+  async files(folder: string): Promise<DecidedFile[]> {
+    const [files, rules] = await Promise.all([scanStartup(folder), this.#rules.rulesOf(folder)]);
+    return decideStartup(files, rules);
+  }
+
+  /** On the Copilot runtime, which runs only what it is told to. */
+  async permit({ folder, policy }: Pick<StartingSession, "folder" | "policy">): Promise<StartupPermit> {
+    return permitOf(await this.files(folder), policy);
+  }
+
+  async openCopilot(session: StartingSession): Promise<StartupPermit> {
+    const files = await this.files(session.folder);
+    await this.#tell(session, readBy(files, "copilot"), "They do not run.");
+    return permitOf(files, session.policy);
+  }
+
+  /** ACP agents read their own settings, whatever the portal says: without permission they do not start here. */
+  async openAcp(session: StartingSession, reader: StartupReader | undefined): Promise<void> {
+    const open = readBy(await this.files(session.folder), reader).filter(
+      ({ decision }) => decision !== "allow",
+    );
+    if (open.length === 0) return;
+    if (session.policy === "allow-all") {
+      await this.#tell(session, open, "This agent reads them by itself, and everything is allowed.");
+      return;
+    }
+    const rules = open.filter(({ sha256 }) => sha256 !== "").map(file => ruleFor(file, "allow"));
+    throw PortalError.explained(
+      "StartupNotAllowed",
+      [
+        "Files of this folder run something as soon as this agent starts there, and no rule allows them:",
+        ...linesOf(open),
+        `Allow them at ${pageOf(session.folder)} or with these rules, remove them, or start with permissions=allow-all:`,
+        ...rules.slice(0, maxRules),
+      ].join("\n"),
+    );
+  }
+
+  async #tell({ folder, owner, notice }: StartingSession, files: readonly DecidedFile[], outcome: string) {
+    const open = files.filter(({ decision }) => decision === "ask");
+    if (open.length === 0) return;
+    const content = contentOf(open);
+    // A task's session tells it too, but its user has then not been told.
+    const isNew =
+      owner === null
+        ? await this.#choices.tell(folder, content)
+        : !(await this.#choices.wasTold(folder, content));
+    if (!isNew) return;
+    const lines = [...linesOf(open), `Decide at ${pageOf(folder)}`];
+    notice(`Files of this folder want to run something. ${outcome}`, lines.join("\n"));
+  }
+}
+
+const maxRules = 20;
+
+const pageOf = (folder: string) => `permissions.html?${new URLSearchParams({ folder })}`;
+
+function permitOf(files: readonly DecidedFile[], policy: PermissionPolicy): StartupPermit {
+  const switches = switchesOf(files, policy);
+  const isOn = switches.hooks || switches.languageServers;
+  const content = isOn ? contentOf(readBy(files, "copilot")) : "";
+  return { ...switches, key: JSON.stringify([switches, content]) };
+}

@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, open, opendir, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, relative, sep } from "node:path";
+import { workTreeRoot } from "../../base/git.js";
+import { targetInside } from "../../base/inside.js";
+import { type StartupPlace, type StartupReader, startupPlaces } from "./startupPlaces.js";
+import { runsOf, type StartupRun } from "./startupRuns.js";
+
+/** A file of a repository that wants to run something. */
+export interface StartupFile {
+  /** Relative to the folder, with `/`; it may begin with `..`, since agents also look above. */
+  file: string;
+  /** Of its content; empty when it was not read, and then no rule can allow it. */
+  sha256: string;
+  runs: StartupRun[];
+  readers: readonly StartupReader[];
+}
+
+const maxFiles = 100;
+const maxFileBytes = 1024 * 1024;
+const maxDepth = 6;
+/** Names that are looked at below one place. */
+const maxLooks = 2000;
+/** Folders are looked at upwards, as agents do. */
+const maxFoldersUp = 40;
+
+const leadsOut = "It is a link that leads out of the repository.";
+const cannotBeRead = (error: unknown) =>
+  `It cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`;
+
+const exists = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** From the folder up to where its work tree begins. Outside of git as far as the home folder or the root. */
+async function foldersOf(real: string): Promise<string[]> {
+  const found = await workTreeRoot(real);
+  const top = found && (await realpath(found).catch(() => found));
+  const home = await realpath(homedir()).catch(() => homedir());
+  const folders = [real];
+  for (let at = real; at !== top && folders.length < maxFoldersUp; ) {
+    const above = dirname(at);
+    if (above === at || dirname(above) === above || above === home) break;
+    folders.push(above);
+    at = above;
+  }
+  // A work tree may begin elsewhere, if the repository's settings say so.
+  return top === undefined || folders.includes(top) ? folders : [...folders, top];
+}
+
+/** Why a file is not read, for people; or its content. */
+async function read(root: string, path: string): Promise<Buffer | string> {
+  const target = await targetInside(root, path);
+  if (target === undefined) return leadsOut;
+  try {
+    // Opening a pipe would wait for somebody to write to it.
+    const file = await open(target, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const info = await file.stat();
+      if (!info.isFile()) return "It is no regular file.";
+      if (info.size > maxFileBytes) return `It has more than ${maxFileBytes} bytes.`;
+      const buffer = Buffer.alloc(maxFileBytes + 1);
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+      return bytesRead > maxFileBytes
+        ? `It has more than ${maxFileBytes} bytes.`
+        : buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    return cannotBeRead(error);
+  }
+}
+
+interface Named {
+  path: string;
+  /** Why it is not read. */
+  problem?: string;
+}
+
+/** The files of a folder that count, at any depth; what cannot be looked at is one of them. */
+async function filesBelow(root: string, folder: string, names: RegExp): Promise<Named[]> {
+  const found: Named[] = [];
+  const seen = new Set<string>();
+  const waiting = [{ path: folder, depth: 1 }];
+  let looks = 0;
+  for (const { path, depth } of waiting) {
+    const target = await targetInside(root, path);
+    if (target === undefined) found.push({ path, problem: leadsOut });
+    if (target === undefined || seen.has(target)) continue;
+    seen.add(target);
+    try {
+      for await (const entry of await opendir(target)) {
+        if (++looks > maxLooks)
+          return [...found, { path, problem: `There are more than ${maxLooks} names.` }];
+        const inner = `${path}/${entry.name}`;
+        if (names.test(entry.name)) found.push({ path: inner });
+        else if (entry.name === "node_modules" || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
+        else if (depth < maxDepth) waiting.push({ path: inner, depth: depth + 1 });
+        else found.push({ path: inner, problem: `It is more than ${maxDepth} folders deep.` });
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // A file, or a link to one, is no folder of files.
+      if (code !== "ENOTDIR" && code !== "ENOENT") found.push({ path, problem: cannotBeRead(error) });
+    }
+  }
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function inspect(
+  root: string,
+  place: StartupPlace,
+  { path, problem }: Named,
+): Promise<Omit<StartupFile, "file"> | undefined> {
+  const { readers } = place;
+  const unread = (why: string) => ({
+    sha256: "",
+    runs: [{ when: "nobody knows when", command: why }],
+    readers,
+  });
+  if (problem !== undefined) return unread(problem);
+  // A rule has to be able to name it.
+  if (/['\p{Cc}]/u.test(path)) return unread("Its name has characters that no rule can have.");
+  const content = await read(root, path);
+  if (typeof content === "string") return unread(content);
+  const runs = runsOf(path, content.toString("utf8"), place.when);
+  return runs && { sha256: createHash("sha256").update(content).digest("hex"), runs, readers };
+}
+
+/** Every file that an agent in this folder may run something from, in a fixed order. Never throws. */
+export async function scanStartup(folder: string): Promise<StartupFile[]> {
+  const real = await realpath(folder).catch(() => undefined);
+  if (real === undefined) return [];
+  const files: StartupFile[] = [];
+  for (const root of await foldersOf(real)) {
+    const there = await Promise.all(startupPlaces.map(({ path }) => exists(join(root, path))));
+    for (const place of startupPlaces.filter((_, i) => there[i])) {
+      const { path, names } = place;
+      for (const name of names ? await filesBelow(root, path, names) : [{ path }]) {
+        const file = relative(real, join(root, name.path)).split(sep).join("/");
+        if (files.length >= maxFiles) {
+          const command = `There are more than ${maxFiles} such files.`;
+          const readers = [...new Set(startupPlaces.flatMap(known => known.readers))];
+          return [...files, { file, sha256: "", runs: [{ when: "nobody knows when", command }], readers }];
+        }
+        const found = await inspect(root, place, name);
+        if (found) files.push({ file, ...found });
+      }
+    }
+  }
+  return files;
+}

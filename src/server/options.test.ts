@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { StartError } from "../base/startError.js";
+import { parseOptions, stateFolder } from "./options.js";
+
+describe("The command line", () => {
+  test("has a default for everything", () => {
+    const { port, host, test, demo, open, logLevel } = parseOptions([]);
+    assert.deepEqual(
+      { port, host, test, demo, open, logLevel },
+      { port: 8888, host: "127.0.0.1", test: false, demo: false, open: false, logLevel: "info" },
+    );
+  });
+
+  test("takes the port by name, or as a bare number as the older documents have it", () => {
+    assert.equal(parseOptions(["--port", "0"]).port, 0);
+    assert.equal(parseOptions(["9000"]).port, 9000);
+    assert.equal(parseOptions(["--test", "9000"]).port, 9000);
+  });
+
+  test("asks for a token where others can reach the portal, and where it is told to", () => {
+    assert.equal(parseOptions([]).auth, false);
+    for (const host of ["localhost", "::1"]) assert.equal(parseOptions(["--host", host]).auth, false);
+    for (const host of ["0.0.0.0", "::", "192.0.2.1", "127.0.0.2", "my-machine"])
+      assert.equal(parseOptions(["--host", host]).auth, true, host);
+    assert.equal(parseOptions(["--auth"]).auth, true);
+    const { auth, allowedHosts } = parseOptions([
+      "--allowed-hosts",
+      "Portal.example, a.example:8443,[::2]:1",
+    ]);
+    assert.deepEqual(allowedHosts, ["portal.example", "a.example:8443", "[::2]:1"]);
+    assert.equal(auth, true);
+  });
+
+  const refused: Record<string, [string[], RegExp]> = {
+    "an unknown option": [["--prot", "1"], /prot/],
+    "an unknown word": [["serve"], /serve/],
+    "two bare numbers": [["9000", "9001"], /9000 9001/],
+    "a bare number beside --port": [["--port", "1", "2"], /2/],
+    "a port that is a word": [["--port", "http"], /--port http: a port is a number/],
+    "a port without a value": [["--port"], /port/],
+    "a negative port": [["--port", "-1"], /--port -1/],
+    "a port beyond 65535": [["--port", "65536"], /--port 65536/],
+    "a port with a fraction": [["--port", "80.5"], /--port 80.5/],
+    "a port written as hexadecimal": [["--port", "0x50"], /--port 0x50/],
+    "an address that is empty": [["--host", ""], /--host/],
+    "an address that is none": [["--host", "http://x"], /--host http:\/\/x: an address is/],
+    "an allowed host that is an address of the web": [
+      ["--allowed-hosts", "https://a.example"],
+      /--allowed-hosts https/,
+    ],
+    "an allowed host that is empty": [["--allowed-hosts", "a.example,"], /--allowed-hosts/],
+    "an allowed host with a star": [["--allowed-hosts", "*.a.example"], /--allowed-hosts \*/],
+    "an allowed host with a port that is none": [["--allowed-hosts", "a:99999"], /--allowed-hosts a:99999/],
+    "a config file that does not exist": [
+      ["--config", "no-such-file.json"],
+      /no-such-file.json: there is no such file/,
+    ],
+    "a log level that does not exist": [["--log-level", "loud"], /loud/],
+    "an empty data folder": [["--data-dir", ""], /--data-dir/],
+  };
+  for (const [what, [args, message]] of Object.entries(refused)) {
+    test(`refuses ${what} in one line`, () => {
+      assert.throws(
+        () => parseOptions(args),
+        (error: unknown) => {
+          assert.ok(error instanceof StartError);
+          assert.match(error.message, message);
+          assert.doesNotMatch(error.message, /\n/);
+          return true;
+        },
+      );
+    });
+  }
+
+  test("keeps the store in the folder that each system has for it", () => {
+    assert.equal(stateFolder("linux", {}, "/home/u"), join("/home/u", ".local", "state", "copilot-portal"));
+    assert.equal(stateFolder("linux", { XDG_STATE_HOME: "/s" }, "/home/u"), join("/s", "copilot-portal"));
+    assert.equal(
+      stateFolder("darwin", {}, "/Users/u"),
+      join("/Users/u", "Library", "Application Support", "copilot-portal"),
+    );
+    assert.equal(stateFolder("win32", { LOCALAPPDATA: "/local" }, "/u"), join("/local", "copilot-portal"));
+  });
+});

@@ -1,0 +1,192 @@
+import { existsSync } from "node:fs";
+import { isIP } from "node:net";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import yargs from "yargs";
+import { packageVersion, repoRoot } from "../base/paths.js";
+import { StartError } from "../base/startError.js";
+import { type PermissionPolicy, permissionPolicies } from "../permissions/approvals.js";
+
+export interface Options {
+  port: number;
+  host: string;
+  /** Names besides those of loopback under which the portal may be called, in lower case. */
+  allowedHosts: string[];
+  /** Whether whoever calls must show the token. */
+  auth: boolean;
+  test: boolean;
+  /** A jobs entry instead of the built-in one. */
+  entryFile: string | undefined;
+  /** Undefined when none was named and there is none in the repo root. */
+  configFile: string | undefined;
+  dataDir: string;
+  /** The policy of sessions whose user chooses none. */
+  permissions: PermissionPolicy;
+  /** Whether agents run in a sandbox unless a session says otherwise. */
+  sandbox: boolean;
+  demo: boolean;
+  open: boolean;
+  logLevel: string;
+}
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const loopbackAddresses = ["127.0.0.1", "::1", "localhost"];
+const hostName = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*$/i;
+const configName = "portal.config.json";
+
+/** The folder in which programs of this user keep what they must remember, as each system has it. */
+export function stateFolder(platform: NodeJS.Platform, env: NodeJS.ProcessEnv, home: string): string {
+  if (platform === "win32") return join(env.LOCALAPPDATA ?? join(home, "AppData", "Local"), "copilot-portal");
+  if (platform === "darwin") return join(home, "Library", "Application Support", "copilot-portal");
+  return join(env.XDG_STATE_HOME || join(home, ".local", "state"), "copilot-portal");
+}
+
+export function parsePort(value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(port <= 65535)) throw new StartError(`--port ${value}: a port is a number from 0 to 65535`);
+  return port;
+}
+
+/** An empty address would open the portal on all of them. */
+function checkHost(host: string): string {
+  if (isIP(host) !== 0 || hostName.test(host)) return host;
+  throw new StartError(`--host ${host}: an address is an IP address or a name of this machine`);
+}
+
+function parseHosts(list: string): string[] {
+  const hosts = list.split(",").map(host => host.trim().toLowerCase());
+  const bad = hosts.find(host => !isHostHeader(host));
+  if (bad !== undefined)
+    throw new StartError(`--allowed-hosts ${bad}: a host is a name or an address, with or without :PORT`);
+  return hosts;
+}
+
+function isHostHeader(host: string): boolean {
+  const [, name = "", port = "0"] = /^(\[[0-9a-f:.]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(host) ?? [];
+  const known = name.startsWith("[") ? isIP(name.slice(1, -1)) === 6 : hostName.test(name);
+  return known && Number(port) <= 65535;
+}
+
+function findConfig(given: string | undefined): string | undefined {
+  if (given === undefined) {
+    const usual = join(repoRoot, configName);
+    return existsSync(usual) ? usual : undefined;
+  }
+  if (!existsSync(given)) throw new StartError(`--config ${given}: there is no such file`);
+  return resolve(given);
+}
+
+function findEntry(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  if (!existsSync(given)) throw new StartError(`--entry ${given}: there is no such file`);
+  return resolve(given);
+}
+
+function chosenFolder(dataDir: string): string {
+  if (dataDir === "") throw new StartError("--data-dir: the name of the folder is empty");
+  return resolve(dataDir);
+}
+
+function createParser(args: readonly string[]) {
+  return yargs([...args])
+    .scriptName("copilot-portal")
+    .usage(
+      "$0 [port] [options]\n$0 export FILE [--data-dir DIR]\n$0 import FILE [--data-dir DIR] [--continue]\n\nRuns AI coding agents from a browser, curl, an editor or another agent.",
+    )
+    .parserConfiguration({
+      "duplicate-arguments-array": false,
+      "dot-notation": false,
+      "parse-positional-numbers": false,
+    })
+    .locale("en")
+    .version(packageVersion)
+    .strictOptions()
+    .option("port", {
+      type: "string",
+      requiresArg: true,
+      describe: "Port; 0 picks a free one [default: 8888]",
+    })
+    .option("host", {
+      type: "string",
+      requiresArg: true,
+      default: "127.0.0.1",
+      describe: "Address to listen on; any but a loopback address turns --auth on",
+    })
+    .option("allowed-hosts", {
+      type: "string",
+      requiresArg: true,
+      describe: "More names of the portal, separated by commas; turns --auth on",
+    })
+    .option("auth", {
+      type: "boolean",
+      default: false,
+      describe: "Ask everyone for a token: PORTAL_TOKEN, else a new one that is printed",
+    })
+    .option("test", { type: "boolean", default: false, describe: "Test mode: no jobs entry is installed" })
+    .option("entry", {
+      type: "string",
+      requiresArg: true,
+      describe: "A jobs entry instead of the built-in one",
+    })
+    .option("config", {
+      type: "string",
+      requiresArg: true,
+      describe: `Providers and defaults [default: ${configName} in the repo root]`,
+    })
+    .option("data-dir", {
+      type: "string",
+      requiresArg: true,
+      default: stateFolder(process.platform, process.env, homedir()),
+      describe: "Where the embedded store lives",
+    })
+    .option("permissions", {
+      choices: permissionPolicies,
+      default: "allow-all" as PermissionPolicy,
+      describe: "What agents may do unless a session says otherwise",
+    })
+    .option("sandbox", {
+      type: "boolean",
+      default: false,
+      describe: "Run agents in a sandbox unless a session says otherwise (Linux, bwrap)",
+    })
+    .option("demo", { type: "boolean", default: false, describe: "List the demo model also beside others" })
+    .option("open", { type: "boolean", default: false, describe: "Open the browser" })
+    .option("log-level", { choices: logLevels, default: "info", describe: "Of the log on stderr" });
+}
+
+/** The port may stand alone, as in `yarn portal 9000`. */
+function chosenPort(named: string | undefined, rest: readonly (string | number)[]): number {
+  const [bare, ...more] = rest.map(String);
+  if (more.length > 0 || (bare !== undefined && (named !== undefined || !/^\d+$/.test(bare)))) {
+    throw new StartError(`Unknown argument: ${rest.join(" ")}; --help lists the options`);
+  }
+  return parsePort(named ?? bare ?? "8888");
+}
+
+/** What the command line asks for, each value checked; throws a StartError that names the value. */
+export function parseOptions(args: readonly string[]): Options {
+  const parsed = createParser(args)
+    .fail((message, error) => {
+      const line = (message ?? error.message).replaceAll(/\s+/g, " ");
+      throw new StartError(`${line}; --help lists the options`);
+    })
+    .parseSync();
+  const host = checkHost(parsed.host);
+  const allowedHosts = parsed.allowedHosts === undefined ? [] : parseHosts(parsed.allowedHosts);
+  return {
+    port: chosenPort(parsed.port, parsed._),
+    host,
+    allowedHosts,
+    // Under another address or name others can reach it, and an agent in a sandbox can reach every address.
+    auth: parsed.auth || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
+    test: parsed.test,
+    entryFile: findEntry(parsed.entry),
+    configFile: findConfig(parsed.config),
+    dataDir: chosenFolder(parsed.dataDir),
+    permissions: parsed.permissions,
+    sandbox: parsed.sandbox,
+    demo: parsed.demo,
+    open: parsed.open,
+    logLevel: parsed.logLevel,
+  };
+}

@@ -1,0 +1,221 @@
+import { join } from "node:path";
+import type { Express } from "express";
+import { healthOf } from "../api/health.js";
+import { modelRoutes } from "../api/modelRoutes.js";
+import { portalRoutes, withOpenApi } from "../api/portalRoutes.js";
+import { agentEnvironment, gitHubTokenIn } from "../backends/agentEnvironment.js";
+import { createCatalog } from "../backends/catalog.js";
+import { demoBackend } from "../backends/demo/demoBackend.js";
+import { gitHubBackend } from "../backends/github.js";
+import { sweepOrphans } from "../backends/orphans.js";
+import { knownSecrets, providerBackends } from "../backends/providers.js";
+import { RuntimePool } from "../backends/runtime.js";
+import type { Log } from "../base/log.js";
+import { hasRunningSessions, installSessions, sessionRoutes } from "../copilotApi.js";
+import { editorRoutes } from "../editors/editorRoutes.js";
+import { JobEngine } from "../jobs/engine/engine.js";
+import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
+import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
+import type { Entry } from "../jobsDef.js";
+import { installAgents } from "../orchestrator/portalAgents.js";
+import { Approvals } from "../permissions/approvals.js";
+import { FolderChoices } from "../permissions/folderChoices.js";
+import { folderRoutes } from "../permissions/folderRoutes.js";
+import { permissionRoutes } from "../permissions/permissionRoutes.js";
+import type { Policy } from "../permissions/policy.js";
+import { RuleStore } from "../permissions/ruleStore.js";
+import { StartupGate } from "../permissions/startup/startupGate.js";
+import { sandboxAvailability } from "../sandbox/availability.js";
+import { Sandboxes } from "../sandbox/sandboxes.js";
+import { AcpAgents } from "../sessions/acp/acpAgents.js";
+import { AcpHost } from "../sessions/acp/acpHost.js";
+import { acpSessionRoutes } from "../sessions/acp/acpSessionRoutes.js";
+import { agentRoutes } from "../sessions/acp/agentRoutes.js";
+import { readAgentsFile } from "../sessions/acp/agentSettings.js";
+import { JobToolServer } from "../sessions/acp/jobTools/jobToolServer.js";
+import { oneDeeper } from "../sessions/acp/nesting.js";
+import { copilotHost } from "../sessions/copilot/copilotHost.js";
+import { SessionRecords } from "../sessions/sessionRecord.js";
+import { LiveLogs } from "../sharedApi.js";
+import type { Unlock } from "../store/lock/lock.js";
+import { ownersFolder } from "../store/ownersFiles.js";
+import { openStore } from "../store/store.js";
+import { installTasks, taskRoutes } from "../taskApi.js";
+import { InstalledEntry } from "../tasks/installedEntry.js";
+import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
+import { createApp } from "./app.js";
+import type { Config } from "./config.js";
+import { hostsOf, localUrlOf } from "./listen.js";
+import type { Options } from "./options.js";
+import type { Shutdown, Stage } from "./shutdown.js";
+import { keepStore } from "./storeKeeping.js";
+
+export interface Portal {
+  app: Express;
+  /** What has to be stopped, in this order. */
+  stages: readonly Stage[];
+  /** Rejects when something the portal cannot live without is not there. */
+  ready: Promise<void>;
+}
+
+export interface PortalOptions {
+  options: Options;
+  config: Config;
+  /** Instead of the built-in one. */
+  entry: Entry | undefined;
+  /** Rules that hold besides those in the store. */
+  policy: Policy;
+  log: Log;
+  /** The port that is open. */
+  port: number;
+  /** Whoever calls must show it, if there is one. */
+  token: string | undefined;
+  /** The lock of the data folder; the portal gives it back when it has stopped. */
+  unlock: Unlock;
+  /** Names this portal to the processes it starts. */
+  marker: string;
+  /** Called when somebody has got in by the printed address. */
+  onExchange?: () => void;
+  shutdown: Pick<Shutdown, "stopping" | "stop" | "byUser">;
+}
+
+/** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
+export function createPortal(parts: PortalOptions): Portal {
+  const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
+  const store = openStore({ dataDir: options.dataDir, log, unlock });
+  // Only who holds the lock of the data folder may end what an earlier portal left running there.
+  sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
+  const env = agentEnvironment(process.env, config);
+  const sandboxes = new Sandboxes({
+    dataDir: options.dataDir,
+    configFile: options.configFile,
+    settings: config.sandbox ?? {},
+    env,
+  });
+  const runtimes = new RuntimePool({ env, marker, sandboxes, log, isStopping: () => shutdown.stopping });
+  const demo = demoBackend(log);
+  const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
+  const own = providerBackends(config.providers, process.env);
+  const secrets = knownSecrets(config.providers, process.env, token);
+  const acpAgents = new AcpAgents({
+    read: () => readAgentsFile(options.configFile, process.env),
+    env: { ...env, ...oneDeeper(process.env) },
+    marker,
+    secrets,
+    sandboxes,
+    sandbox: options.sandbox,
+    log,
+  });
+  const models = createCatalog({
+    backends: [github, ...own, ...(options.demo ? [demo] : []), acpAgents.backend],
+    demo,
+    log,
+  });
+
+  const logs = new LiveLogs(store, log);
+  const records = new SessionRecords(store);
+  const { timeoutSeconds } = config.permissions ?? {};
+  const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
+  const choices = new FolderChoices(store);
+  const startup = new StartupGate(approvals.rules, choices);
+  const toolOutputDirectory = ownersFolder(join(options.dataDir, "tool-output"));
+  const copilot = copilotHost({
+    catalog: models,
+    runtimes,
+    sandboxes,
+    approvals,
+    secrets,
+    toolOutputDirectory,
+    log,
+  });
+  const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
+  const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
+  const { permissions, sandbox } = options;
+  const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
+  const sessions = installSessions(
+    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup },
+    logs,
+  );
+
+  const engine = new JobEngine(
+    { store, logs, sessions: portalTaskSessions(sessions, store), log, maxTasks: config.maxTasks },
+    sessions.recovered,
+  );
+  const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
+  if (entry) installed.use(entry);
+  else if (!options.test) installed.use(builtInEntry, modelAlternatives);
+  installTasks({ engine, installed });
+
+  const agents = installAgents({
+    env: process.env,
+    runtimes,
+    sandbox,
+    catalog: models,
+    store,
+    logs,
+    approvals,
+    permissions: options.permissions,
+    url: () => `http://localhost:${port}`,
+    log,
+  });
+
+  const keeping = keepStore({
+    dataDir: options.dataDir,
+    store,
+    logs,
+    sessions,
+    hostOf,
+    engine,
+    retention: config.retention,
+    toolOutputDirectory,
+    log,
+  });
+
+  const routes = [
+    ...portalRoutes({
+      permissions,
+      stop: () => void shutdown.stop(0, true),
+      health: () => healthOf({ store, jobs: engine, runtime: runtimes.state() }),
+    }),
+    ...modelRoutes(models),
+    ...sessionRoutes(logs),
+    ...permissionRoutes(approvals),
+    ...folderRoutes({
+      gate: startup,
+      choices,
+      sandbox: { available: sandboxAvailability, byDefault: sandbox },
+    }),
+    ...taskRoutes(logs),
+    ...jobRoutes({ logs, catalog: models }),
+    ...agents.routes,
+    ...jobTools.routes(),
+    ...agentRoutes({ agents: acpAgents, catalog: models }),
+    ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
+    ...editorRoutes(),
+    ...keeping.routes,
+    ...(options.test ? jobTestRoutes() : []),
+  ];
+  const app = createApp({
+    routes: withOpenApi(routes),
+    mcp: agents.mcp,
+    log,
+    port: () => port,
+    token,
+    onExchange: parts.onExchange,
+    hasSandboxes: () => sandboxes.isUsed,
+    allowedHosts: [...options.allowedHosts, ...hostsOf(options.host, port)],
+    stopping: () => shutdown.stopping,
+  });
+  const stopAgents = () => Promise.all([runtimes.stop(700), acpAgents.close({ exitMs: 700, killMs: 500 })]);
+  const closeEngine = () => engine.close({ pause: shutdown.byUser });
+  // Together less than five seconds.
+  const stages = [
+    { name: "jobs", timeoutMs: 700, stop: () => Promise.all([keeping.close(), closeEngine()]) },
+    { name: "agents", timeoutMs: 300, stop: () => agents.close() },
+    { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
+    { name: "agent processes", timeoutMs: 1600, stop: stopAgents },
+    { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
+    { name: "store", timeoutMs: 1200, stop: () => store.close() },
+  ];
+  return { app, stages, ready: store.ready };
+}

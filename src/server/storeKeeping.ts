@@ -1,0 +1,59 @@
+import type { Route } from "../api/route.js";
+import { storageRoutes } from "../api/storageRoutes.js";
+import type { Log } from "../base/log.js";
+import type { JobEngine } from "../jobs/engine/engine.js";
+import type { LogKind } from "../live/liveResponse.js";
+import type { SessionHost } from "../sessions/sessionHost.js";
+import type { SessionRegistry } from "../sessions/sessionRegistry.js";
+import type { LiveLogs } from "../sharedApi.js";
+import { deleteFilesBefore } from "../store/keep/files.js";
+import { Janitor } from "../store/keep/janitor.js";
+import { defaultRetention, type Retention } from "../store/keep/retention.js";
+import { removeSnapshotBefore } from "../store/keep/snapshot.js";
+import type { Store } from "../store/store.js";
+
+export interface StoreKeepingParts {
+  dataDir: string;
+  store: Store;
+  logs: LiveLogs;
+  sessions: SessionRegistry;
+  hostOf(backend: string): SessionHost;
+  engine: Pick<JobEngine, "forgetFlows">;
+  retention: Partial<Retention> | undefined;
+  toolOutputDirectory: string;
+  log: Log;
+}
+
+export interface StoreKeeping {
+  routes: Route[];
+  close(): Promise<void>;
+}
+
+/** What keeps the store from growing for ever: a janitor that knows what each part has to forget. */
+export function keepStore(parts: StoreKeepingParts): StoreKeeping {
+  const { dataDir, store, logs, sessions, hostOf, engine, toolOutputDirectory, log } = parts;
+  const retention = { ...defaultRetention, ...parts.retention };
+  const janitor = new Janitor({
+    store,
+    log,
+    retention,
+    deleteLogs: rows => logs.deleteAll(rows.map(row => ({ ...row, kind: row.kind as LogKind }))),
+    async closeSession(id) {
+      const session = await sessions.wake(id);
+      if (!session || session.busy) return false;
+      await sessions.stop(session);
+      return true;
+    },
+    forgetConversation: conversation => hostOf(conversation.backend).delete(conversation),
+    forgetFlows: ids => engine.forgetFlows(ids),
+    async forgetFiles(cutoffs) {
+      if (cutoffs.sessions) await deleteFilesBefore(toolOutputDirectory, cutoffs.sessions);
+      await removeSnapshotBefore(dataDir, cutoffs.strays);
+    },
+  });
+  janitor.start();
+  return {
+    routes: storageRoutes({ dataDir, store, janitor, retention }),
+    close: () => janitor.close(),
+  };
+}

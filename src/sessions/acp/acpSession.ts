@@ -1,0 +1,385 @@
+import { randomUUID } from "node:crypto";
+import type { Log } from "../../base/log.js";
+import { withTimeout } from "../../base/withTimeout.js";
+import type { AgentSession, SessionCallbacks, SessionState } from "../../copilotSession.js";
+import type { Approvals, Asker } from "../../permissions/approvals.js";
+import { errorText } from "../copilot/errorText.js";
+import type { SessionControls } from "../sessionControls.js";
+import { SessionCrashedError } from "../sessionCrashedError.js";
+import type { AgentConnection, ConnectedSession } from "./agentConnection.js";
+import { callError, isUnknownSession } from "./agentErrors.js";
+import type { LinkEnd } from "./agentLink.js";
+import { AgentPermissions } from "./agentPermissions.js";
+import type { AgentSettings } from "./agentSettings.js";
+import { AgentState } from "./agentState.js";
+import { ClientMethods } from "./clientMethods.js";
+import { editorServers } from "./editorServers.js";
+import { type Fields, fieldsOf } from "./fields.js";
+import type { JobToolAccess } from "./jobTools/jobToolServer.js";
+import { outcomeOf } from "./permissionRequest.js";
+import { errorCode, RpcError } from "./rpcPeer.js";
+import { sessionControls } from "./sessionControls.js";
+import type { SessionTraffic } from "./traffic.js";
+import { cancelledEnding, type Ending, endingOf } from "./turnEnding.js";
+import { UpdateMapper } from "./updates.js";
+
+export interface AcpSessionOptions {
+  /** The portal's id of the session. */
+  id: string;
+  settings: AgentSettings;
+  workingDirectory: string;
+  owner: string | null;
+  callbacks: SessionCallbacks;
+  approvals: Approvals;
+  asker: Asker;
+  traffic: SessionTraffic;
+  jobTools: JobToolAccess;
+  /** Gets the agent to know the session again; it may have another id then. */
+  recover(session: AcpSession): Promise<void>;
+  /** A turn has ended well. */
+  succeeded(): void;
+  /** The agent does not end a turn: it takes no new sessions. */
+  retire(connection: AgentConnection): void;
+  /** Sends a request in the user's name. */
+  say(text: string): void;
+  /** Nothing of it is in use any more. */
+  left(session: AcpSession): void;
+  log: Log;
+}
+
+interface Turn {
+  readonly id: string;
+  /** Why the portal ends it. */
+  early?: "cancelled" | "timeout" | "stopped";
+  /** Whether the agent knows of it. */
+  sent?: true;
+  timers: NodeJS.Timeout[];
+  readonly done: Promise<void>;
+  finish(error?: Error): void;
+}
+
+const cancelTimeoutMs = 10_000;
+/** Less than the portal has for all its sessions when it stops. */
+const stopTimeoutMs = 600;
+const toolsTimeoutMs = 5000;
+const prefixHint = "The tools whose names begin with job_ may appear with the prefix portal-jobs.\n\n";
+
+/** One session of an ACP agent, as the portal drives any session. */
+export class AcpSession implements AgentSession, ConnectedSession {
+  readonly rawSection = undefined;
+  readonly cancelDropsQueue = true;
+  readonly controls: SessionControls;
+  readonly ended: Promise<void>;
+  readonly #options: AcpSessionOptions;
+  readonly #state = new AgentState();
+  readonly #mapper: UpdateMapper;
+  readonly #permissions: AgentPermissions;
+  readonly #methods: ClientMethods;
+  #connection: AgentConnection;
+  #agentSessionId = "";
+  #turn: Turn | undefined;
+  #endState: "detached" | "stopped" | "crashed" | undefined;
+  #resolveEnded = () => {};
+  /** Put before the first prompt. */
+  #preamble = "";
+  #toolsListed = false;
+  /** Whether the agent is to load the conversation again first: Copilot never answers in one that it broke off. */
+  #loadFirst = false;
+
+  constructor(connection: AgentConnection, options: AcpSessionOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.ended = new Promise(resolve => {
+      this.#resolveEnded = resolve;
+    });
+    const { errorTextIsFailure } = options.settings;
+    this.#mapper = new UpdateMapper(options.callbacks, this.#state, {
+      idTag: `@${Date.now().toString(36)}`,
+      errorTextIsFailure:
+        errorTextIsFailure === "auto" ? connection.info.name === "Copilot" : errorTextIsFailure,
+      terminalText: id => this.#methods.terminalText(id),
+      unknown: type => options.log.info({ sessionId: options.id, type }, "an update of an unknown type"),
+    });
+    this.#permissions = new AgentPermissions({
+      ...options,
+      mapper: this.#mapper,
+      warn: text => this.#notice("warning", text),
+    });
+    this.#methods = new ClientMethods({
+      ...options,
+      env: connection.childEnv,
+      wrap: connection.wrap,
+      terminalChanged: id => this.#mapper.terminalChanged(id),
+    });
+    this.controls = sessionControls(this.#state, {
+      connection: () => this.#connection,
+      sessionId: () => this.#agentSessionId,
+      emit: response => options.callbacks.onOther?.(response),
+    });
+    void options.jobTools.listed.then(() => {
+      this.#toolsListed = true;
+    });
+    options.jobTools.onCall(call => {
+      if (this.#turn) options.callbacks.onOther?.({ callback: "onJobTool", ...call });
+    });
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  get agentSessionId(): string {
+    return this.#agentSessionId;
+  }
+
+  get connection(): AgentConnection {
+    return this.#connection;
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  get state(): SessionState {
+    return this.#endState ?? (this.#turn ? "busy" : "idle");
+  }
+
+  /** What is given to the agent with the session: the servers of the settings and of the editor, and the job tools. */
+  get mcpServers(): object[] {
+    const { settings, jobTools } = this.#options;
+    const isHttp = this.#connection.has("mcpCapabilities", "http");
+    const brought = editorServers(this.id, kind => this.#connection.has("mcpCapabilities", kind));
+    return [...settings.mcpServers, ...brought, isHttp ? jobTools.mcpServer : jobTools.stdioServer];
+  }
+
+  /** The agent knows it under this id from now on. */
+  join(connection: AgentConnection, agentSessionId: string): void {
+    if (this.#agentSessionId !== agentSessionId) this.#connection.forget(this.#agentSessionId);
+    this.#connection = connection;
+    this.#agentSessionId = agentSessionId;
+    connection.register(agentSessionId, this, this.#options.traffic);
+  }
+
+  /** A new agent session has been made: `result` is what the agent said of it. */
+  async begin(result: Fields): Promise<void> {
+    this.opened(result);
+    const { initPrompt, defaults } = this.#options.settings;
+    this.#preamble =
+      (initPrompt === undefined ? "" : `${initPrompt}\n\n`) +
+      (this.#options.owner === null ? "" : prefixHint);
+    const refused = (what: string) => (error: unknown) =>
+      this.#notice("warning", `The agent refused the configured ${what}.`, String((error as Error).message));
+    if (defaults.mode !== undefined)
+      await this.controls.setMode(defaults.mode).catch(refused(`mode ${defaults.mode}`));
+    for (const [configId, value] of Object.entries(defaults.options ?? {}))
+      await this.controls.setOption(configId, value).catch(refused(`option ${configId}`));
+  }
+
+  opened(result: Fields): void {
+    for (const response of this.#state.opened(result)) this.#options.callbacks.onOther?.(response);
+  }
+
+  /** Takes in an earlier conversation; hidden where the portal has it already. */
+  async replaying(hidden: boolean, load: () => Promise<Fields>): Promise<void> {
+    this.#mapper.beginReplay(hidden);
+    try {
+      this.opened(await load());
+    } finally {
+      this.#mapper.endReplay();
+    }
+  }
+
+  async sendRequest(message: string, timeout?: number): Promise<void> {
+    if (this.#endState) throw new SessionCrashedError("stopped", `The session is ${this.#endState}.`);
+    if (this.#turn) throw new Error("A turn is already running");
+    // Some agents would run a turn on nothing.
+    if (message.trim() === "") return;
+    const turn = this.#begin(timeout || this.#options.settings.promptTimeoutMs);
+    void this.#run(turn, message);
+    await turn.done;
+  }
+
+  async idle(): Promise<void> {
+    await this.#turn?.done.catch(() => {});
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#turn) await this.#endEarly(this.#turn, "cancelled", cancelTimeoutMs);
+  }
+
+  async detach(): Promise<void> {
+    if (this.state !== "idle") throw new Error(`A session that is ${this.state} cannot be detached.`);
+    await this.#leave("detached");
+  }
+
+  async stop(): Promise<void> {
+    if (this.#endState) return;
+    const turn = this.#turn;
+    if (turn) await this.#endEarly(turn, "stopped", stopTimeoutMs);
+    // A turn that did not end in time has taken the session with it.
+    if (!this.#endState) await this.#leave("stopped");
+  }
+
+  crash(reason: string): void {
+    if (this.#endState) return;
+    this.#end("crashed");
+    if (this.#turn) this.#finish(this.#turn, { unfinished: "agent_exited", died: reason });
+  }
+
+  lost({ clean }: LinkEnd, message: string): void {
+    if (this.#endState) return;
+    const idle = this.#turn === undefined;
+    this.crash(message);
+    // An agent that leaves between turns and says that all is well disturbs nobody.
+    if (idle && !clean) this.#options.callbacks.onOther?.({ sessionError: message });
+  }
+
+  update(update: Fields): void {
+    if (!this.#endState) this.#mapper.handle(update);
+  }
+
+  async answer(method: string, params: Fields, signal: AbortSignal): Promise<unknown> {
+    if (method === "session/request_permission") return this.#permission(params, signal);
+    if (this.#endState) throw new RpcError(errorCode.notFound, "Session not found");
+    return this.#methods.answer(method, params);
+  }
+
+  #begin(timeoutMs: number): Turn {
+    let finish: Turn["finish"] = () => {};
+    const done = new Promise<void>((resolve, reject) => {
+      finish = error => (error ? reject(error) : resolve());
+    });
+    const turn: Turn = { id: randomUUID(), timers: [], done, finish };
+    done.catch(() => {});
+    this.#turn = turn;
+    this.#options.callbacks.onAgentStart(turn.id);
+    this.#mapper.beginTurn();
+    this.#permissions.beginTurn();
+    if (timeoutMs > 0)
+      turn.timers.push(setTimeout(() => void this.#endEarly(turn, "timeout", cancelTimeoutMs), timeoutMs));
+    return turn;
+  }
+
+  async #run(turn: Turn, message: string): Promise<void> {
+    const { owner, jobTools } = this.#options;
+    if (owner !== null && !this.#toolsListed)
+      await withTimeout(jobTools.listed, toolsTimeoutMs, "").catch(() => {});
+    if (this.#turn !== turn) return;
+    if (this.#loadFirst) await this.#recover(turn, this.#preamble + message);
+    else this.#prompt(turn, this.#preamble + message, true);
+  }
+
+  #prompt(turn: Turn, text: string, mayRecover: boolean): void {
+    turn.sent = true;
+    const params = { sessionId: this.#agentSessionId, prompt: [{ type: "text", text }] };
+    this.#connection.prompt(params, (error, result) => {
+      if (this.#turn !== turn) return;
+      if (error && mayRecover && !turn.early && isUnknownSession(error)) void this.#recover(turn, text);
+      else this.#finish(turn, endingOf(error, fieldsOf(result), turn.early !== undefined));
+    });
+  }
+
+  /** The agent has lost the session: it is brought back once, and the prompt is sent again. */
+  async #recover(turn: Turn, text: string): Promise<void> {
+    try {
+      await this.#options.recover(this);
+      this.#loadFirst = false;
+      if (this.#turn !== turn) return;
+      this.#mapper.beginTurn();
+      if (turn.early) this.#finish(turn, cancelledEnding);
+      else this.#prompt(turn, text, false);
+    } catch (error) {
+      this.#finish(turn, { unfinished: "no_result", error: error as Error });
+    }
+  }
+
+  /** Everything that ends a turn comes here, in order with the updates, and only once. */
+  #finish(turn: Turn, ending: Ending): void {
+    if (this.#turn !== turn) return;
+    this.#turn = undefined;
+    for (const timer of turn.timers) clearTimeout(timer);
+    const { callbacks, approvals, id } = this.#options;
+    const failure = ending.error || ending.died ? undefined : this.#mapper.failure;
+    if (ending.brokenOff) this.#loadFirst = this.#connection.has("loadSession");
+    this.#mapper.endTurn(ending.unfinished);
+    approvals.turnEnded(id);
+    if (ending.stopReason !== undefined)
+      callbacks.onOther?.({ callback: "onTurnResult", turnId: turn.id, stopReason: ending.stopReason });
+    if (ending.notice !== undefined) this.#notice("warning", ending.notice);
+    if (this.#options.owner !== null && !this.#toolsListed)
+      callbacks.onOther?.({ callback: "onJobToolsMissing" });
+    callbacks.onAgentEnd(turn.id);
+    if (!ending.error && !ending.died && !failure) {
+      this.#preamble = "";
+      this.#options.succeeded();
+    }
+    turn.finish(this.#errorOf(turn, ending, failure));
+  }
+
+  #errorOf(turn: Turn, ending: Ending, failure: string | undefined): Error | undefined {
+    const { title } = this.#options.settings;
+    if (turn.early === "timeout")
+      return new SessionCrashedError("timeout", `${title} took too long; the turn was cancelled.`);
+    if (turn.early === "stopped") return new SessionCrashedError("stopped", "The session was stopped.");
+    if (ending.died !== undefined) return new SessionCrashedError("runtime-died", ending.died);
+    // Nobody sees the notice of a task's session: there it is a failure, and tried again.
+    if (ending.brokenOff && this.#options.owner !== null)
+      return new SessionCrashedError("turn-failed", `${title} broke off the turn by itself.`);
+    if (ending.unfinished === "cancelled")
+      return new SessionCrashedError("cancelled", "The turn was cancelled.");
+    if (ending.error) return callError(ending.error, this.#connection.errorContext);
+    if (failure === undefined) return undefined;
+    return new SessionCrashedError("turn-failed", errorText(failure, this.#connection.errorContext.secrets));
+  }
+
+  async #endEarly(turn: Turn, why: NonNullable<Turn["early"]>, timeoutMs: number): Promise<void> {
+    const again = turn.early !== undefined;
+    turn.early = why === "stopped" ? why : (turn.early ?? why);
+    if (!turn.sent) {
+      this.#finish(turn, cancelledEnding);
+      return;
+    }
+    if (!again) {
+      // In this order: an answer that comes first could be read as a denial.
+      this.#connection.notify("session/cancel", { sessionId: this.#agentSessionId });
+      this.#options.approvals.turnEnded(this.id);
+    }
+    turn.timers.push(setTimeout(() => this.#giveUp(turn), timeoutMs));
+    await turn.done.catch(() => {});
+  }
+
+  /** The agent does not end the turn: it is over for the portal, and the next request is for another process. */
+  #giveUp(turn: Turn): void {
+    if (this.#turn !== turn) return;
+    this.#end(turn.early === "stopped" ? "stopped" : "crashed");
+    this.#connection.forget(this.#agentSessionId);
+    this.#finish(turn, cancelledEnding);
+    this.#options.retire(this.#connection);
+  }
+
+  async #permission(params: Fields, signal: AbortSignal): Promise<unknown> {
+    if (this.#endState || this.#turn?.early || this.#mapper.replaying) return outcomeOf(undefined);
+    return this.#permissions.answer(params, this.#toolsListed, signal);
+  }
+
+  #notice(severity: "info" | "warning" | "error", title: string, text?: string): void {
+    this.#options.callbacks.onNotice?.(severity, title, text);
+  }
+
+  async #leave(state: "stopped" | "detached"): Promise<void> {
+    this.#end(state);
+    if (this.#agentSessionId === "") return;
+    await this.#connection.closeSession(this.#agentSessionId);
+    this.#connection.forget(this.#agentSessionId);
+  }
+
+  #end(state: "detached" | "stopped" | "crashed"): void {
+    this.#endState = state;
+    // What was told outside of a turn has nothing else to end it.
+    if (!this.#turn) this.#mapper.endTurn(state === "crashed" ? "agent_exited" : "cancelled");
+    this.#options.jobTools.close();
+    this.#methods.end();
+    this.#options.left(this);
+    this.#resolveEnded();
+  }
+}

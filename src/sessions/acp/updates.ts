@@ -1,0 +1,207 @@
+import type { NoticeLevel, SessionCallbacks } from "../../copilotSession.js";
+import type { LiveResponse } from "../../live/liveResponse.js";
+import type { AgentState } from "./agentState.js";
+import { blockText, cut } from "./contentText.js";
+import { type Fields, textOf } from "./fields.js";
+import type { Announcements } from "./requestedAction.js";
+import { TextStream } from "./textStream.js";
+import { ToolStream, type Unfinished } from "./toolStream.js";
+
+export interface UpdateOptions {
+  /** Tells tool calls of this agent session from earlier ones in the same log. */
+  idTag: string;
+  /** Whether this agent reports failures as ordinary text. */
+  errorTextIsFailure: boolean;
+  /** The output of a terminal that the portal runs for the agent. */
+  terminalText(terminalId: string): string;
+  /** An update of a type that nobody knows; called once for each type. */
+  unknown(type: string): void;
+}
+
+/** Where the updates of a session belong: to a turn, to its replayed past, or to nothing. */
+type Phase = "outside" | "turn" | "replay" | "hidden";
+
+const levels: readonly NoticeLevel[] = ["info", "warning", "error"];
+
+const compactionStates = new Map(
+  Object.entries({
+    completed: "was",
+    failed: "could not be",
+    cancelled: "was not",
+  }),
+);
+const maxNoticeChars = 2000;
+
+/** Turns what an agent sends about a session into callbacks. It calls nobody else, and nothing it gets can stop it. */
+export class UpdateMapper {
+  readonly #callbacks: SessionCallbacks;
+  readonly #options: UpdateOptions;
+  readonly #state: AgentState;
+  readonly #text: TextStream;
+  readonly #tools: ToolStream;
+  readonly #unknownTypes = new Set<string>();
+  #phase: Phase = "outside";
+  #userText = "";
+  /** The error that the agent reported as its last words. */
+  #errorText: string | undefined;
+
+  constructor(callbacks: SessionCallbacks, state: AgentState, options: UpdateOptions) {
+    this.#callbacks = callbacks;
+    this.#options = options;
+    this.#state = state;
+    this.#text = new TextStream(callbacks);
+    this.#tools = new ToolStream(callbacks, options.terminalText, options.idTag);
+  }
+
+  /** Set by the turn's last text or tool, where the agent is known to report failures so. */
+  get failure(): string | undefined {
+    return this.#errorText;
+  }
+
+  get replaying(): boolean {
+    return this.#phase === "replay" || this.#phase === "hidden";
+  }
+
+  beginTurn(): void {
+    this.#phase = "turn";
+    this.#errorText = undefined;
+  }
+
+  /** Ends everything that is open. Whatever comes later is outside. */
+  endTurn(unfinished: Unfinished): void {
+    this.#end(unfinished);
+    this.#phase = "outside";
+  }
+
+  /** An earlier conversation follows: `hidden` keeps only what is about the session as a whole. */
+  beginReplay(hidden: boolean): void {
+    this.#phase = hidden ? "hidden" : "replay";
+    if (!hidden) this.#emit({ callback: "onReplay", active: true });
+  }
+
+  endReplay(): void {
+    const shown = this.#phase === "replay";
+    this.#end("no_result");
+    this.#phase = "outside";
+    if (shown) this.#emit({ callback: "onReplay", active: false });
+  }
+
+  /** The portal's id of a tool that asks for permission; a tool that nobody announced is announced by that. */
+  toolFor(toolCall: Fields): string | undefined {
+    return this.#phase === "hidden" ? undefined : this.#tools.request(toolCall, () => this.#text.end());
+  }
+
+  /** What the agent has said of a call before it asks about it. */
+  announcements(toolCallId: unknown): Announcements {
+    return this.#tools.announcements(toolCallId);
+  }
+
+  terminalChanged(terminalId: string): void {
+    this.#tools.terminalChanged(terminalId);
+  }
+
+  handle(update: Fields): void {
+    const type = textOf(update.sessionUpdate);
+    if (this.#handleState(type, update) || this.#phase === "hidden") return;
+    if (type !== "user_message_chunk") this.#endUserText();
+    switch (type) {
+      case "agent_thought_chunk":
+        this.#chunk("reasoning", update);
+        break;
+      case "agent_message_chunk":
+        this.#chunk("message", update);
+        break;
+      case "user_message_chunk":
+        if (this.#phase === "replay") this.#userText = cut(this.#userText + blockText(update.content));
+        break;
+      case "tool_call":
+        this.#errorText = undefined;
+        this.#tools.announce(update, () => this.#text.end());
+        break;
+      case "tool_call_update":
+        this.#errorText = undefined;
+        this.#tools.update(update, () => this.#text.end());
+        break;
+      case "notice":
+        this.#notice(update);
+        break;
+      case "compaction_update":
+      case "compaction_summary_chunk":
+        this.#compaction(type, update);
+        break;
+      default:
+        this.#unknown(type ?? "");
+    }
+  }
+
+  /** What is about the session as a whole; it holds in every phase. */
+  #handleState(type: string | undefined, update: Fields): boolean {
+    const state = this.#state;
+    switch (type) {
+      case "available_commands_update":
+        return this.#emit(state.setCommands(update));
+      case "current_mode_update":
+        return this.#emit(state.setMode(textOf(update.currentModeId) ?? textOf(update.modeId)));
+      case "config_option_update":
+        return this.#emit(state.setOptions(update.configOptions));
+      case "session_info_update":
+        return this.#emit(state.setInfo(update));
+      case "usage_update":
+        return this.#emit(state.setUsage(update));
+      case "plan":
+        // A plan of the past is no plan.
+        return this.#phase === "hidden" || this.#emit(state.setPlan(update));
+      default:
+        return false;
+    }
+  }
+
+  #chunk(kind: "reasoning" | "message", { content, messageId }: Fields): void {
+    const text = blockText(content);
+    if (text === "") return;
+    const notice =
+      kind === "message" && this.#options.errorTextIsFailure && /^(Info|Error): /.exec(text)?.[1];
+    this.#errorText = notice === "Error" ? text : undefined;
+    if (notice || this.#phase === "outside") this.#text.whole(kind, text);
+    else this.#text.add(kind, text, textOf(messageId));
+  }
+
+  #notice({ severity, title, description, message, text }: Fields): void {
+    const level = levels.find(known => known === severity) ?? "info";
+    const more = (textOf(description) ?? textOf(text) ?? textOf(message))?.slice(0, maxNoticeChars);
+    const line = textOf(title)?.slice(0, maxNoticeChars) ?? more ?? "";
+    if (line !== "") this.#callbacks.onNotice?.(level, line, more === line ? undefined : more);
+  }
+
+  /** Told once when it begins and once when it has ended; the summary itself is the agent's own. */
+  #compaction(type: string, { status }: Fields): void {
+    if (type === "compaction_summary_chunk") return;
+    const state = compactionStates.get(textOf(status) ?? "") ?? "is being";
+    this.#callbacks.onNotice?.("info", `Conversation ${state} summarised`);
+  }
+
+  #unknown(type: string): void {
+    type = type.slice(0, 100);
+    if (this.#unknownTypes.has(type) || this.#unknownTypes.size >= 100) return;
+    this.#unknownTypes.add(type);
+    this.#options.unknown(type);
+  }
+
+  #end(unfinished: Unfinished): void {
+    this.#endUserText();
+    this.#text.end(unfinished === "no_result" ? undefined : true);
+    this.#tools.endAll(unfinished);
+  }
+
+  #endUserText(): void {
+    if (this.#userText === "") return;
+    this.#text.end();
+    this.#emit({ callback: "onUserMessage", text: this.#userText, replay: true });
+    this.#userText = "";
+  }
+
+  #emit(response: LiveResponse): true {
+    this.#callbacks.onOther?.(response);
+    return true;
+  }
+}

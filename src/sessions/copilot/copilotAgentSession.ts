@@ -1,0 +1,288 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
+import { isRuntimeGone } from "../../backends/runtimeGone.js";
+import type { Log } from "../../base/log.js";
+import { withTimeout } from "../../base/withTimeout.js";
+import type { AgentSession, SessionState } from "../../copilotSession.js";
+import { type CrashKind, SessionCrashedError } from "../sessionCrashedError.js";
+import { errorText } from "./errorText.js";
+import type { EventAdapter, RequestOutcome } from "./eventAdapter.js";
+
+export interface AgentSessionOptions {
+  noProgressTimeoutMs: number;
+  secrets: readonly string[];
+  /** Whether the turn waits for its user. */
+  waitsForUser?(): boolean;
+  notice(message: string): void;
+  log: Log | undefined;
+}
+
+/** A runtime that lives answers in milliseconds. */
+const callTimeoutMs = 3000;
+/** From being asked to end a turn until the session counts as lost. */
+const endTurnTimeoutMs = 10_000;
+/** How long the runtime's own idle may take after its agent has stopped. */
+const idleAfterStopMs = 500;
+
+interface Request {
+  message: string;
+  timeoutMs: number | undefined;
+  timers: NodeJS.Timeout[];
+  /** Set when the portal ends the turn; with an error when that makes it a failure. */
+  early?: { error?: SessionCrashedError };
+  started: Signal;
+  agentStopped: Signal;
+  done: Signal;
+  resolve(): void;
+  reject(error: SessionCrashedError): void;
+}
+
+interface Signal {
+  readonly given: Promise<void>;
+  give(): void;
+}
+
+function signal(): Signal {
+  let give = () => {};
+  const given = new Promise<void>(resolve => {
+    give = resolve;
+  });
+  return { given, give };
+}
+
+/** One session on the Copilot SDK: a queue of requests, of which the runtime sees one at a time. */
+export class CopilotAgentSession implements AgentSession {
+  readonly #raw: CopilotSession;
+  readonly #adapter: EventAdapter;
+  readonly #options: AgentSessionOptions;
+  readonly #unsubscribe: () => void;
+  readonly #end = signal();
+  readonly #waiting: Request[] = [];
+  #current: Request | undefined;
+  #idleSignal = signal();
+  #endState: "detached" | "stopped" | "crashed" | undefined;
+  /** Why a request that comes too late fails as well. */
+  #crash: SessionCrashedError | undefined;
+  #lastEventAtMs = 0;
+
+  constructor(raw: CopilotSession, adapter: EventAdapter, options: AgentSessionOptions) {
+    this.#raw = raw;
+    this.#adapter = adapter;
+    this.#options = options;
+    this.#idleSignal.give();
+    this.#unsubscribe = raw.on(event => this.#onEvent(event));
+  }
+
+  get id(): string {
+    return this.#raw.sessionId;
+  }
+
+  get rawSection(): CopilotSession {
+    return this.#raw;
+  }
+
+  get state(): SessionState {
+    return this.#endState ?? (this.#current ? "busy" : "idle");
+  }
+
+  get ended(): Promise<void> {
+    return this.#end.given;
+  }
+
+  idle(): Promise<void> {
+    return this.#idleSignal.given;
+  }
+
+  sendRequest(message: string, timeout?: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#endState) {
+        reject(this.#crash ?? new SessionCrashedError("stopped", `The session is ${this.#endState}.`));
+        return;
+      }
+      const signals = { started: signal(), agentStopped: signal(), done: signal() };
+      this.#waiting.push({ message, timeoutMs: timeout, timers: [], ...signals, resolve, reject });
+      this.#next();
+    });
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#current) await this.#endEarly(this.#current);
+  }
+
+  async detach(): Promise<void> {
+    if (this.state !== "idle") throw new Error(`A session that is ${this.state} cannot be detached.`);
+    this.#close("detached");
+    await this.#ask("disconnect", () => this.#raw.disconnect());
+  }
+
+  async stop(): Promise<void> {
+    if (this.#endState) return;
+    const busy = this.#current !== undefined;
+    this.#close("stopped");
+    this.#rejectAll("stopped", "The session was stopped.");
+    await this.#ask("stop the session", async () => {
+      if (busy) await this.#raw.abort();
+      await this.#cancelBackground();
+      await this.#raw.disconnect();
+    });
+  }
+
+  crash(reason: string): void {
+    if (this.#endState) return;
+    this.#close("crashed");
+    this.#crash = new SessionCrashedError("runtime-died", reason);
+    this.#rejectAll("runtime-died", reason);
+  }
+
+  #next(): void {
+    if (this.#current || this.#endState) return;
+    const request = this.#waiting.shift();
+    if (!request) {
+      this.#idleSignal.give();
+      return;
+    }
+    this.#idleSignal = signal();
+    this.#current = request;
+    this.#adapter.beginRequest();
+    this.#lastEventAtMs = performance.now();
+    this.#watchProgress(request, this.#options.noProgressTimeoutMs);
+    if (request.timeoutMs !== undefined) this.#limitTime(request, request.timeoutMs);
+    this.#raw.send({ prompt: request.message }).catch((error: unknown) => this.#sendFailed(request, error));
+  }
+
+  #onEvent(event: SessionEvent): void {
+    this.#lastEventAtMs = performance.now();
+    const request = this.#current;
+    const outcome = this.#adapter.handle(event);
+    if (!request) return;
+    if (this.#adapter.started) request.started.give();
+    if (this.#adapter.onlyBackground) request.agentStopped.give();
+    if (outcome) this.#settle(request, outcome);
+  }
+
+  #sendFailed(request: Request, error: unknown): void {
+    if (this.#current !== request) return;
+    const message = errorText(error instanceof Error ? error.message : String(error), this.#options.secrets);
+    if (isRuntimeGone(error)) {
+      this.crash("The Copilot runtime is gone.");
+      return;
+    }
+    this.#adapter.endRequest(message);
+    this.#settle(request, { aborted: false, error: message });
+  }
+
+  #limitTime(request: Request, timeoutMs: number): void {
+    const message = `The request took longer than ${timeoutMs / 1000} s and was stopped.`;
+    const stop = () => void this.#endEarly(request, new SessionCrashedError("timeout", message));
+    request.timers.push(setTimeout(stop, timeoutMs));
+  }
+
+  #watchProgress(request: Request, checkAfterMs: number): void {
+    const limitMs = this.#options.noProgressTimeoutMs;
+    const check = () => {
+      const quietMs = performance.now() - this.#lastEventAtMs;
+      if (this.#options.waitsForUser?.()) this.#watchProgress(request, limitMs);
+      else if (quietMs < limitMs) this.#watchProgress(request, limitMs - quietMs);
+      else this.#endQuietTurn(request, `${Math.round(limitMs / 1000)} s`);
+    };
+    // A timer may fire a little early.
+    request.timers.push(setTimeout(check, checkAfterMs + 1));
+  }
+
+  /** An agent that is done and has left a command running has answered; any other silent turn has failed. */
+  #endQuietTurn(request: Request, quiet: string): void {
+    if (this.#adapter.onlyBackground) {
+      this.#options.notice(
+        `What the agent left running in the background was quiet for ${quiet} and was ended.`,
+      );
+      void this.#endEarly(request);
+    } else {
+      const message = `The agent gave no sign of life for ${quiet}; the turn was stopped.`;
+      void this.#endEarly(request, new SessionCrashedError("timeout", message));
+    }
+  }
+
+  async #endEarly(request: Request, error?: SessionCrashedError): Promise<void> {
+    if (request.early) return request.done.given;
+    request.early = error ? { error } : {};
+    const timeUp = delay(endTurnTimeoutMs, undefined, { ref: false });
+    const done = request.done.given;
+    // An abort before the runtime has taken the request up would be ignored.
+    await Promise.race([request.started.given, done, timeUp]);
+    if (this.#current === request && this.#adapter.started) {
+      await this.#ask("abort", () => this.#raw.abort());
+      await this.#cancelBackground();
+    }
+    await Promise.race([request.agentStopped.given, done, timeUp]);
+    await Promise.race([done, delay(idleAfterStopMs, undefined, { ref: false })]);
+    if (!this.#adapter.onlyBackground) await Promise.race([done, timeUp]);
+    if (this.#current !== request) return;
+    if (!this.#adapter.onlyBackground) {
+      this.crash(`The Copilot runtime did not stop the turn within ${endTurnTimeoutMs / 1000} s.`);
+      return this.#ask("disconnect", () => this.#raw.disconnect());
+    }
+    // The runtime sends no idle of the session when there was only background work to end.
+    this.#adapter.endRequest("The tool was interrupted.");
+    this.#settle(request, { aborted: true });
+  }
+
+  #settle(request: Request, outcome: RequestOutcome): void {
+    this.#current = undefined;
+    const failure =
+      outcome.error === undefined ? undefined : new SessionCrashedError("turn-failed", outcome.error);
+    const error = request.early && outcome.aborted ? request.early.error : failure;
+    this.#finish(request, () => (error ? request.reject(error) : request.resolve()));
+    this.#next();
+  }
+
+  #finish(request: Request, answer: () => void): void {
+    for (const timer of request.timers) clearTimeout(timer);
+    answer();
+    request.done.give();
+  }
+
+  #close(state: "detached" | "stopped" | "crashed"): void {
+    this.#endState = state;
+    this.#unsubscribe();
+    this.#end.give();
+  }
+
+  #rejectAll(kind: CrashKind, reason: string): void {
+    const running = this.#current;
+    this.#current = undefined;
+    if (running) this.#reject(running, kind, reason);
+    for (const request of this.#waiting.splice(0)) {
+      this.#adapter.beginRequest();
+      this.#reject(request, kind, reason);
+    }
+    this.#idleSignal.give();
+  }
+
+  #reject(request: Request, kind: CrashKind, reason: string): void {
+    this.#adapter.endRequest(reason);
+    this.#finish(request, () => request.reject(new SessionCrashedError(kind, reason)));
+  }
+
+  /** Commands that the agent runs on the side would outlive the session; those it detached are meant to. */
+  async #cancelBackground(): Promise<void> {
+    await this.#ask("end background work", async () => {
+      const { tasks } = await this.#raw.rpc.tasks.list();
+      const attached = tasks.filter(
+        task =>
+          task.status === "running" && !("attachmentMode" in task && task.attachmentMode === "detached"),
+      );
+      await Promise.all(attached.map(task => this.#raw.rpc.tasks.cancel({ id: task.id })));
+    });
+  }
+
+  /** The runtime may be dead or stuck: an answer is waited for, but not for long. */
+  async #ask(what: string, call: () => Promise<unknown>): Promise<void> {
+    try {
+      await withTimeout(call(), callTimeoutMs, `no answer within ${callTimeoutMs} ms`);
+    } catch (error) {
+      const level = isRuntimeGone(error) ? "debug" : "warn";
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.log?.[level]({ reason, sessionId: this.id }, `The Copilot runtime did not ${what}`);
+    }
+  }
+}

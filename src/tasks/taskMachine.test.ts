@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { crashed, finished, no, playTask, yes } from "../../test/support/playTask.js";
+import type { TaskEvent } from "./taskSteps.js";
+
+const prefix = "The session crashed, please redo and here is the last request:\n";
+const done = finished();
+const times = (count: number, event: TaskEvent) => Array.from({ length: count }, () => event);
+const retry = (retryTimes: number, additionalPrompt?: string) => ({
+  failureAction: { retryTimes, ...(additionalPrompt ? { additionalPrompt: [additionalPrompt] } : {}) },
+});
+
+describe("a task on one managed session", () => {
+  it("opens one session of its model, sends the prompt, closes the session and has succeeded", () => {
+    const { actions, result, reports } = playTask({ prompt: ["do"], model: { category: "coding" } }, {}, [
+      done,
+    ]);
+    assert.deepEqual(actions, ["open 1 coder driving", "send 1 do", "close 1 succeeded"]);
+    assert.deepEqual(result, { succeeded: true });
+    assert.deepEqual(reports, [
+      "[SESSION STARTED] Driving and task session #1 on coder",
+      "[TASK SUCCEEDED] There are no criteria to meet",
+    ]);
+  });
+
+  it("runs on the caller's model before the task's own, and on the driving model when nobody names one", () => {
+    const model = { id: "own" };
+    const opened = (task: object, setup: object) =>
+      playTask({ prompt: ["do"], ...task }, setup, [done]).actions[0];
+    assert.equal(opened({ model }, { modelIdOverride: "callers" }), "open 1 callers driving");
+    assert.equal(opened({ model }, {}), "open 1 own driving");
+    assert.equal(opened({}, {}), "open 1 driver driving");
+  });
+
+  it("checks availability and criteria in the same session as the prompt", () => {
+    const task = {
+      prompt: ["do"],
+      availability: { condition: ["ready?"] },
+      criteria: { condition: ["good?"], ...retry(0) },
+    };
+    const { actions } = playTask(task, {}, [yes, done, yes]);
+    assert.deepEqual(actions, [
+      "open 1 driver driving",
+      "send 1 ready?",
+      "send 1 do",
+      "send 1 good?",
+      "close 1 succeeded",
+    ]);
+  });
+
+  it("retries in the same session", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(1) } };
+    const { actions } = playTask(task, {}, [done, no, done, yes]);
+    assert.deepEqual(actions, [
+      "open 1 driver driving",
+      "send 1 do",
+      "send 1 good?",
+      "send 1 do",
+      "send 1 good?",
+      "close 1 succeeded",
+    ]);
+  });
+
+  it("sends a prompt again in a fresh session of the same model after a crash, and stays there", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
+    const { actions, reports } = playTask(task, {}, [crashed, done, yes]);
+    assert.deepEqual(actions, [
+      "open 1 driver driving",
+      "send 1 do",
+      "close 1 failed",
+      "open 2 driver driving",
+      `send 2 ${prefix}do`,
+      "send 2 good?",
+      "close 2 succeeded",
+    ]);
+    assert.ok(
+      reports.includes("[SESSION CRASHED] Driving and task session #1 on driver crashed (1 of 5): boom"),
+    );
+    assert.ok(reports.includes("[OPERATION] Sending the request again on driver"));
+  });
+});
+
+describe("a task on several managed sessions", () => {
+  const separate = { runConditionInSameSession: false };
+
+  it("has a session of its own for each condition check and each run of the prompt", () => {
+    const task = {
+      prompt: ["do"],
+      model: { category: "coding" },
+      availability: { condition: ["ready?"] },
+      criteria: { condition: ["good?"], ...separate, ...retry(1) },
+    };
+    const { actions, result } = playTask(task, {}, [yes, done, no, done, yes]);
+    assert.deepEqual(actions, [
+      "open 1 driver driving",
+      "send 1 ready?",
+      "close 1 succeeded",
+      "open 2 coder",
+      "send 2 do",
+      "close 2 succeeded",
+      "open 3 driver driving",
+      "send 3 good?",
+      "close 3 succeeded",
+      "open 4 coder",
+      "send 4 do",
+      "close 4 succeeded",
+      "open 5 driver driving",
+      "send 5 good?",
+      "close 5 succeeded",
+    ]);
+    assert.deepEqual(result, { succeeded: true });
+  });
+
+  it("opens no driving session when there is nothing to ask", () => {
+    const task = {
+      prompt: ["do"],
+      criteria: { toolExecuted: ["job_prepare_document"], ...separate, ...retry(0) },
+    };
+    const { actions } = playTask(task, {}, [finished(["job_prepare_document", "a.md"])]);
+    assert.deepEqual(actions, ["open 1 driver", "send 1 do", "close 1 succeeded"]);
+  });
+});
+
+describe("a task in a borrowed session", () => {
+  const borrowed = { borrowedModelId: "theirs" };
+
+  it("runs every prompt in it, opens and closes nothing, and does not check availability", () => {
+    const task = {
+      prompt: ["do on $task-model"],
+      availability: { previousTasks: ["other"], condition: ["ready?"] },
+      criteria: { condition: ["good?"], runConditionInSameSession: false, ...retry(1) },
+    };
+    const { actions, result } = playTask(task, borrowed, [done, no, done, yes]);
+    assert.deepEqual(actions, ["send 0 do on theirs", "send 0 good?", "send 0 do on theirs", "send 0 good?"]);
+    assert.deepEqual(result, { succeeded: true });
+  });
+
+  it("fails at once when the session crashes", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(3) } };
+    for (const events of [[crashed], [done, crashed], [done, no, crashed], [done, no, done, crashed]]) {
+      const { result, unused, reports } = playTask(task, borrowed, events);
+      assert.deepEqual(result, { succeeded: false, crashError: "boom" });
+      assert.deepEqual(unused, []);
+      assert.ok(reports.includes("[DECISION] The crash budget is spent: theirs 1 of 1"));
+    }
+  });
+});
+
+describe("availability", () => {
+  const task = (availability: object) => ({ prompt: ["do"], availability });
+
+  it("lets a task run when the task just before is one of its previous tasks", () => {
+    const { result, reports } = playTask(task({ previousTasks: ["a", "b"] }), { previousTasks: ["b"] }, [
+      done,
+    ]);
+    assert.equal(result.succeeded, true);
+    assert.equal(reports[0], '[AVAILABILITY] Passed: previousTasks "a", "b": just before finished "b"');
+  });
+
+  it("fails a task without opening a session when another task, or none, came before", () => {
+    for (const previousTasks of [["c"], []]) {
+      const { result, reports, actions } = playTask(task({ previousTasks: ["a"] }), { previousTasks }, []);
+      assert.deepEqual(result, { succeeded: false });
+      assert.deepEqual(actions, []);
+      assert.match(reports[0] ?? "", /^\[AVAILABILITY\] Failed: previousTasks "a": /);
+      assert.equal(reports[1], "[TASK FAILED] The task is not available");
+    }
+  });
+
+  it("fails a task whose condition is answered with false, or not at all", () => {
+    for (const [event, reason] of [
+      [no, "job_boolean_false was called: it is not"],
+      [done, "neither job_boolean_true nor job_boolean_false was called"],
+    ] as const) {
+      const { result, reports, sends } = playTask(task({ condition: ["ready?"] }), {}, [event]);
+      assert.deepEqual(result, { succeeded: false });
+      assert.deepEqual(sends, ["ready?"]);
+      assert.ok(reports.includes(`[AVAILABILITY] Failed: condition: ${reason}\n\nready?`));
+    }
+  });
+
+  it("is not checked when the caller says so", () => {
+    const unavailable = task({ previousTasks: ["a"], condition: ["ready?"] });
+    const { sends, result } = playTask(unavailable, { ignoreAvailability: true }, [done]);
+    assert.deepEqual(sends, ["do"]);
+    assert.equal(result.succeeded, true);
+  });
+
+  it("fails the task with its crash error when the check itself crashes for good", () => {
+    const { result, reports } = playTask(task({ condition: ["ready?"] }), {}, times(5, crashed));
+    assert.deepEqual(result, { succeeded: false, crashError: "boom" });
+    assert.ok(reports.includes("[TASK FAILED] The availability could not be checked"));
+  });
+});
+
+describe("criteria", () => {
+  const needs = { toolExecuted: ["job_prepare_document", "job_boolean_true"] };
+  const both = finished(["job_boolean_true", "y"], ["job_prepare_document", "d"]);
+
+  it("are met when all tools were called in the last round", () => {
+    const { result, reports, sends } = playTask({ prompt: ["do"], criteria: { ...needs, ...retry(3) } }, {}, [
+      both,
+    ]);
+    assert.equal(result.succeeded, true);
+    assert.deepEqual(sends, ["do"]);
+    assert.ok(
+      reports.includes(
+        '[CRITERIA] Passed: toolExecuted "job_prepare_document", "job_boolean_true": all were called',
+      ),
+    );
+  });
+
+  it("do not count a call of an earlier round", () => {
+    const first = finished(["job_prepare_document", "d"]);
+    const second = finished(["job_boolean_true", "y"]);
+    const { result } = playTask({ prompt: ["do"], criteria: { ...needs, ...retry(1) } }, {}, [first, second]);
+    assert.equal(result.succeeded, false);
+  });
+
+  it("do not ask the condition when a tool is missing", () => {
+    const task = { prompt: ["do"], criteria: { ...needs, condition: ["good?"], ...retry(0) } };
+    assert.deepEqual(playTask(task, {}, [done]).sends, ["do"]);
+  });
+
+  it("ask the condition when all tools were called; both must hold", () => {
+    const task = { prompt: ["do"], criteria: { ...needs, condition: ["good?"], ...retry(0) } };
+    assert.equal(playTask(task, {}, [both, yes]).result.succeeded, true);
+    assert.equal(playTask(task, {}, [both, no]).result.succeeded, false);
+  });
+
+  it("take the last boolean call of the round as its verdict", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
+    const wavering = (last: string) =>
+      finished(["job_boolean_true", "1"], ["job_boolean_false", "2"], [last, "3"]);
+    assert.equal(playTask(task, {}, [done, wavering("job_boolean_true")]).result.succeeded, true);
+    assert.equal(playTask(task, {}, [done, wavering("job_boolean_false")]).result.succeeded, false);
+  });
+
+  it("do not take a verdict of the prompt's own round for an answer to the condition", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
+    assert.equal(playTask(task, {}, [yes, done]).result.succeeded, false);
+  });
+});
+
+describe("retries", () => {
+  const missingBoth = "## Required Tool Not Called: job_prepare_document, job_boolean_true";
+  const needs = { toolExecuted: ["job_prepare_document", "job_boolean_true"] };
+
+  it("send the original prompt with the missing tools and the additional prompt below it", () => {
+    const task = { prompt: ["do"], criteria: { ...needs, ...retry(1, "go on") } };
+    const { sends } = playTask(task, {}, [done, done]);
+    assert.deepEqual(sends, ["do", `do\n${missingBoth}\n## You accidentally Stopped\ngo on`]);
+  });
+
+  it("send nothing more than the prompt when no tool is missing and there is no additional prompt", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(1) } };
+    assert.deepEqual(playTask(task, {}, [done, no, done, yes]).sends, ["do", "good?", "do", "good?"]);
+  });
+
+  it("name only the tools that are missing now", () => {
+    const task = { prompt: ["do"], criteria: { ...needs, ...retry(2) } };
+    const { sends } = playTask(task, {}, [done, finished(["job_prepare_document", "d"]), done]);
+    assert.deepEqual(sends, [
+      "do",
+      `do\n${missingBoth}`,
+      "do\n## Required Tool Not Called: job_boolean_true",
+    ]);
+  });
+
+  it("do not happen after a success", () => {
+    const task = { prompt: ["do"], criteria: { ...needs, ...retry(3) } };
+    const good = finished(["job_boolean_true", "y"], ["job_prepare_document", "d"]);
+    assert.equal(playTask(task, {}, [done, good]).sends.length, 2);
+  });
+
+  it("are given up when the budget is spent; each is reported with its number", () => {
+    for (const budget of [0, 1, 3]) {
+      const task = { prompt: ["do"], criteria: { ...needs, ...retry(budget) } };
+      const { result, sends, reports } = playTask(task, {}, times(budget + 1, done));
+      assert.deepEqual(result, { succeeded: false });
+      assert.equal(sends.length, budget + 1);
+      for (let number = 1; number <= budget; number++) {
+        assert.ok(reports.includes(`[OPERATION] Retry ${number} of ${budget}`));
+      }
+      assert.deepEqual(reports.slice(-2), [
+        `[DECISION] The retry budget is spent: ${budget} of ${budget}`,
+        "[TASK FAILED] The criteria are not met",
+      ]);
+    }
+  });
+});
+
+describe("runtime variables", () => {
+  it("are filled at every send with what is known then", () => {
+    const task = {
+      prompt: ["$user-input; $task-model; $reported-document; $reported-true-reason; $reported-false-reason"],
+      model: { id: "coder" },
+      criteria: { condition: ["good?"], ...retry(1) },
+    };
+    const first = finished(["job_prepare_document", "  a.md  \nmore"], ["job_boolean_true", "ok"]);
+    const { sends } = playTask(task, { userInput: "input" }, [first, no, done, yes]);
+    assert.equal(sends[0], "input; coder; <MISSING>; <MISSING>; <MISSING>");
+    assert.equal(sends[2], "input; coder; a.md; <MISSING>; it is not");
+  });
+
+  it("quote the reason of the failed check in the additional prompt", () => {
+    const task = {
+      prompt: ["do"],
+      criteria: { condition: ["good?"], ...retry(1, "because $reported-false-reason") },
+    };
+    const { sends } = playTask(task, {}, [done, no, done, yes]);
+    assert.equal(sends[2], "do\n## You accidentally Stopped\nbecause it is not");
+  });
+
+  it("are not expanded again when a value looks like a variable", () => {
+    const { sends } = playTask({ prompt: ["say $user-input"] }, { userInput: "$task-model" }, [done]);
+    assert.deepEqual(sends, ["say $task-model"]);
+  });
+});
+
+describe("a reported prerequisite", () => {
+  it("that failed is told, and left to the criteria to judge", () => {
+    const { reports, result } = playTask({ prompt: ["do"] }, {}, [
+      finished(["job_prerequisite_failed", "no tests"]),
+    ]);
+    assert.ok(reports.includes("[MISC] The agent reported that a prerequisite failed: no tests"));
+    assert.equal(result.succeeded, true);
+  });
+});

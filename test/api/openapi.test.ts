@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { startPortal } from "../support/portal.js";
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters: { name: string; in: string; required?: boolean; schema: object }[];
+  responses: Record<string, { $ref?: string; content?: Record<string, { schema: object }> }>;
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, unknown>; schemas: Record<string, object> };
+}
+
+describe("openapi.json", () => {
+  test("describes every route completely and without contradiction", async t => {
+    const portal = await startPortal(t);
+    const { body } = await portal.api<Document>("openapi.json");
+    assert.equal(body.openapi, "3.1.0");
+    const ajv = new Ajv2020({ strict: true });
+    const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+    );
+    const known = ["test", "config", "stop", "token", "health", "copilot/models", "openapi.json"];
+    for (const path of known) assert.ok(body.paths[`/api/${path}`], path);
+
+    const ids = operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length, "operation ids are unique");
+    for (const { path, method, operation } of operations) {
+      const place = `${method} ${path}`;
+      assert.match(method, /^(get|post|put|delete)$/, place);
+      assert.ok(operation.summary.length > 0, place);
+      const inPath = operation.parameters.filter(({ in: where }) => where === "path");
+      assert.deepEqual(
+        inPath.map(({ name }) => name),
+        [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1]),
+        place,
+      );
+      assert.ok(
+        inPath.every(({ required }) => required === true),
+        place,
+      );
+      for (const { schema } of operation.parameters) ajv.compile(schema);
+      const contents = Object.values(operation.responses["200"]?.content ?? {});
+      assert.ok(contents.length > 0, `${place} says what it answers`);
+      for (const { schema } of contents) ajv.compile(schema);
+      for (const [status, { $ref }] of Object.entries(operation.responses)) {
+        if (status !== "200") assert.equal($ref, `#/components/responses/${status}`, place);
+        if (status !== "200") assert.ok(body.components.responses[status], place);
+      }
+    }
+  });
+
+  test("says which errors have which shape, and they have it", async t => {
+    const portal = await startPortal(t);
+    const { body } = await portal.api<Document>("openapi.json");
+    const validate = new Ajv2020().compile(body.components.schemas.Error ?? false);
+    const { status, body: error } = await portal.api("none");
+    assert.equal(status, 404);
+    assert.ok(validate(error), JSON.stringify(validate.errors));
+  });
+});

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { ownerMarker } from "../../src/backends/orphans.js";
+import { RuntimePool, type RuntimePoolOptions } from "../../src/backends/runtime.js";
+import { createLog } from "../../src/base/log.js";
+import { dropUnansweredRequest } from "../../src/sessions/dropUnansweredRequest.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { lifeline } from "../support/lifeline.js";
+import {
+  barrier,
+  byPrompt,
+  fault,
+  runShell,
+  type Script,
+  startScriptedModel,
+} from "../support/scriptedModel.js";
+import { conversation, sessionOn } from "../support/session.js";
+
+async function poolBench(
+  t: TestContext,
+  script: Script,
+  { env = {}, ...options }: Partial<RuntimePoolOptions> = {},
+) {
+  const folder = await tempFolder(t);
+  const model = await startScriptedModel(t, script);
+  const pool = new RuntimePool({
+    env: { ...process.env, COPILOT_HOME: join(folder, "copilot"), ...env },
+    marker: await ownerMarker(folder),
+    log: createLog("silent"),
+    ...options,
+  });
+  defer(t, () => pool.stop(2000));
+  const start = async (sessionOptions = {}) => {
+    const runtime = await pool.use();
+    const started = await sessionOn(t, runtime.client, model, folder, sessionOptions);
+    runtime.attach(started.session);
+    return { runtime, ...started };
+  };
+  return { pool, model, folder, start };
+}
+
+/** Resolves when the process really stands still, which takes a moment on a busy machine. */
+async function freeze(child: ChildProcess | undefined): Promise<void> {
+  child?.kill("SIGSTOP");
+  const state = async () => (await readFile(`/proc/${child?.pid}/stat`, "utf8")).split(") ")[1]?.[0];
+  while ((await state()) !== "T") await setImmediate();
+}
+
+const runtimeDied = { name: "SessionCrashedError", kind: "runtime-died" };
+
+describe("the runtime", { concurrency: 3 }, () => {
+  test("is started on first need and shared by all sessions", async t => {
+    const { pool, start } = await poolBench(t, byPrompt({}));
+    const [first, second] = await Promise.all([start(), start()]);
+    assert.equal(first.runtime, second.runtime);
+    await Promise.all([first.session.sendRequest("a"), second.session.sendRequest("b")]);
+    assert.equal((await pool.use()).child?.pid, first.runtime.child?.pid);
+  });
+
+  test("that is killed fails the running request at once, and the conversation goes on in a new one", async t => {
+    const stuck = barrier();
+    const { model, start } = await poolBench(
+      t,
+      byPrompt({ first: [{ text: "one" }], second: [{ text: "half of" }, stuck.step] }),
+    );
+    const { runtime, session, record } = await start();
+    await session.sendRequest("first");
+    const failing = session.sendRequest("second");
+    const waiting = session.sendRequest("third");
+    await record.waitFor(({ name, args }) => name === "onMessage" && args[1] === "half of");
+    const outcome = Promise.all([assert.rejects(failing, runtimeDied), assert.rejects(waiting, runtimeDied)]);
+    runtime.child?.kill("SIGKILL");
+    await outcome;
+    record.check(3);
+    assert.deepEqual(
+      record.messages.map(({ content, interrupted }) => [content, interrupted]),
+      [
+        ["one", false],
+        ["half of", true],
+      ],
+    );
+    assert.equal(session.state, "crashed");
+    await assert.rejects(session.sendRequest("more"), runtimeDied);
+
+    const again = await start({ sessionId: session.id, resume: true });
+    assert.notEqual(again.runtime.child?.pid, runtime.child?.pid);
+    await again.session.sendRequest("fourth");
+    again.record.check(1);
+    // The interrupted request is there when the runtime had the time to write it down.
+    const seen = conversation(model).filter(line => line !== "user: second");
+    assert.deepEqual(seen, ["user: first", "assistant: one", "user: fourth"]);
+  });
+
+  test("that was killed lets an unanswered request be sent again without asking twice", async t => {
+    let asked = 0;
+    const second = () => (++asked === 1 ? [fault.hang] : [{ text: "two" }]);
+    const { model, start } = await poolBench(t, byPrompt({ second }));
+    const { runtime, session } = await start();
+    await session.sendRequest("first");
+    const failing = assert.rejects(session.sendRequest("second"), runtimeDied);
+    await model.waitForRequest(({ userText }) => userText === "second");
+    runtime.child?.kill("SIGKILL");
+    await failing;
+    const again = await start({ sessionId: session.id, resume: true });
+    await dropUnansweredRequest(again.session.rawSection);
+    assert.equal(await dropUnansweredRequest(again.session.rawSection), false, "what is answered stays");
+    await again.session.sendRequest("second");
+    again.record.check(1);
+    const expected = ["user: first", "assistant: You said: first", "user: second"];
+    assert.deepEqual(conversation(model), expected);
+  });
+
+  test("that hangs while a session is busy is killed, and the request fails", async t => {
+    const stuck = barrier();
+    const { start } = await poolBench(t, () => [stuck.step], { pingIntervalMs: 100, pingTimeoutMs: 1500 });
+    const { runtime, session, record } = await start();
+    const failing = session.sendRequest("go");
+    await stuck.reached;
+    const outcome = assert.rejects(failing, { ...runtimeDied, message: /does not answer/ });
+    const exited = once(runtime.child ?? assert.fail(), "exit");
+    await freeze(runtime.child);
+    await outcome;
+    await exited;
+    record.check(1);
+  });
+
+  test("that hangs while nobody looks is replaced by the next use", async t => {
+    const { pool, start } = await poolBench(t, byPrompt({}), { pingTimeoutMs: 1500 });
+    const { runtime, session } = await start();
+    await freeze(runtime.child);
+    const next = await pool.use();
+    assert.notEqual(next.child?.pid, runtime.child?.pid);
+    assert.equal(runtime.child?.signalCode, "SIGKILL");
+    assert.equal(session.state, "crashed");
+  });
+
+  test("that has run many sessions gives way to a new one, and no turn is disturbed", async t => {
+    const open = barrier();
+    const { pool, model, start } = await poolBench(
+      t,
+      byPrompt({ slow: [{ text: "be" }, open.step, { text: "gun" }] }),
+      { maxSessions: 2, drainGraceMs: 0 },
+    );
+    const idle = await start();
+    await idle.session.sendRequest("hello");
+    const busy = await start();
+    const turn = busy.session.sendRequest("slow");
+    await open.reached;
+    const old = busy.runtime.child ?? assert.fail();
+    const exited = once(old, "exit");
+
+    const fresh = await pool.use();
+    assert.notEqual(fresh.child?.pid, old.pid);
+    await idle.session.ended;
+    assert.equal(idle.session.state, "detached");
+    assert.equal(busy.session.state, "busy");
+    open.release();
+    await turn;
+    assert.equal(busy.record.messages[0]?.content, "begun");
+    await busy.session.ended;
+    assert.equal(busy.session.state, "detached");
+    await exited;
+    assert.equal(old.exitCode, 0);
+
+    const again = await start({ sessionId: idle.session.id, resume: true });
+    assert.equal(again.runtime, fresh);
+    await again.session.sendRequest("and on");
+    assert.deepEqual(conversation(model), ["user: hello", "assistant: You said: hello", "user: and on"]);
+  });
+
+  test("that uses too much memory gives way to a new one", async t => {
+    const { pool, start } = await poolBench(t, byPrompt({}), { maxRssBytes: 1, drainGraceMs: 0 });
+    const first = await pool.use();
+    assert.equal(await pool.use(), first, "a fresh one has nothing to free");
+    const { session, runtime } = await start();
+    assert.equal(runtime, first);
+    assert.notEqual(await pool.use(), first);
+    await session.ended;
+    assert.equal(session.state, "detached");
+  });
+
+  test("stops gracefully, with the commands that an agent left in the background", async t => {
+    const line = await lifeline(t);
+    const background = {
+      toolCalls: [{ name: "bash", arguments: { command: line.command, description: "x", mode: "async" } }],
+    };
+    const { pool, start } = await poolBench(t, byPrompt({ go: [[background], [{ text: "it runs" }]] }));
+    const { runtime, session, record } = await start();
+    const request = assert.rejects(session.sendRequest("go"), runtimeDied);
+    await line.started;
+    await record.waitFor(({ name }) => name === "onEndMessage");
+    await pool.stop(3000);
+    await request;
+    await line.ended;
+    assert.equal(runtime.child?.exitCode, 0);
+    record.check(1);
+    await assert.rejects(pool.use(), { code: "PortalStopping" });
+  });
+
+  test("that is stuck is killed when the time to stop is up, with the command that an agent was running", async t => {
+    const line = await lifeline(t);
+    const { pool, start } = await poolBench(t, byPrompt({ go: [runShell(line.command)] }));
+    const { runtime, session, record } = await start();
+    const request = assert.rejects(session.sendRequest("go"), runtimeDied);
+    await line.started;
+    await freeze(runtime.child);
+    await pool.stop(200);
+    assert.equal(runtime.child?.signalCode, "SIGKILL");
+    await line.ended;
+    await request;
+    record.check(1);
+  });
+
+  test("that dies takes the commands of its agents with it", async t => {
+    const line = await lifeline(t);
+    const { start } = await poolBench(t, byPrompt({ go: [runShell(line.command)] }));
+    const { runtime, session, record } = await start();
+    const request = assert.rejects(session.sendRequest("go"), runtimeDied);
+    await line.started;
+    runtime.child?.kill("SIGKILL");
+    await request;
+    await line.ended;
+    record.check(1);
+    assert.match(record.tools[0]?.error?.message ?? "", /ended unexpectedly \(SIGKILL\)/);
+  });
+
+  test("that cannot be started is an error by name, and is tried again", async t => {
+    const env = { COPILOT_CLI_PATH: "/nonexistent/copilot" };
+    const { pool } = await poolBench(t, byPrompt({}), { env });
+    await assert.rejects(pool.use(), { code: "RuntimeUnavailable", status: 503 });
+    await assert.rejects(pool.use(), { code: "RuntimeUnavailable", status: 503 });
+  });
+
+  test("does not tell its commands the keys of the portal", async t => {
+    const secret = "a-key-that-nobody-may-see";
+    const env = { COPILOT_PROVIDER_API_KEY: secret, COPILOT_PROVIDER_BEARER_TOKEN: secret };
+    const count = runShell("env | grep -c '^COPILOT_PROVIDER_' || true");
+    const { start } = await poolBench(t, byPrompt({ go: [[count], [{ text: "ok" }]] }), { env });
+    const { session, record } = await start();
+    await session.sendRequest("go");
+    assert.match(record.tools[0]?.result?.content ?? "", /^0\n/);
+  });
+});

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  type AcpClient,
+  acpEnvironment,
+  rpcErrorOf,
+  spawnAcp,
+  startAcp,
+  textOf,
+} from "../support/acpClient.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { startPortal } from "../support/portal.js";
+import { processesWith } from "../support/processes.js";
+import { portalWithModel } from "../support/restSession.js";
+import { barrier, byPrompt, fault, startScriptedModel } from "../support/scriptedModel.js";
+
+/** An address at which nobody answers. */
+async function deadAddress(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return `http://127.0.0.1:${port}`;
+}
+
+test("without a portal", async t => {
+  const model = await startScriptedModel(t, byPrompt({ "hang on": [[fault.hang]] }));
+  const home = await tempFolder(t, "acp-shared");
+  const env: NodeJS.ProcessEnv = {
+    ...acpEnvironment(home),
+    COPILOT_PROVIDER_BASE_URL: model.baseUrl,
+    COPILOT_PROVIDER_API_KEY: model.apiKey,
+    COPILOT_PROVIDER_TYPE: "openai",
+  };
+  const cwd = await tempFolder(t, "acp-work");
+  const server = await deadAddress();
+  const args = ["--server", server];
+  const running = () => processesWith("COPILOT_HOME", env.COPILOT_HOME ?? "");
+  const gone = async () => {
+    // The last of them is reaped by the system a moment after the program has ended.
+    while ((await running()).length > 0) await new Promise(resolve => setImmediate(resolve));
+  };
+  const talk = async (editor: AcpClient, text: string) => {
+    const { sessionId } = await editor.newSession(cwd);
+    await editor.prompt(sessionId, text);
+    return textOf(editor.updates(sessionId), "agent_message_chunk");
+  };
+
+  await t.test("one is started, and ends with the editor; stdout carries nothing but ACP", async t => {
+    const editor = await startAcp(t, { args: [...args, "--log-level", "debug"], env });
+    assert.match(await talk(editor, "hello"), /You said: .*hello/s);
+    const endedAtMs = performance.now();
+    editor.child.stdin?.end();
+    assert.equal(await editor.exited, 0);
+    assert.ok(performance.now() - endedAtMs < 5000);
+    await gone();
+    for (const line of editor.stdout.split("\n").filter(Boolean))
+      assert.equal(JSON.parse(line).jsonrpc, "2.0");
+    assert.match(editor.stderr, /starting one/);
+    assert.doesNotMatch(editor.stderr, new RegExp(model.apiKey));
+  });
+
+  await t.test(
+    "two editors share the one that was started first, and the second goes on without it",
+    async t => {
+      const first = await startAcp(t, { args, env });
+      const { sessionId } = await first.newSession(cwd);
+      const second = await startAcp(t, { args, env });
+      const other = await second.newSession(cwd);
+      await second.prompt(other.sessionId, "remember the word heron");
+      first.child.stdin?.end();
+      assert.equal(await first.exited, 0);
+      assert.deepEqual(await second.prompt(other.sessionId, "go on"), { stopReason: "end_turn" });
+      const { request } = await model.waitForRequest(({ userText }) => userText.includes("go on"));
+      assert.match(JSON.stringify(request.body.messages), /heron/, "the conversation is still there");
+      assert.notEqual(sessionId, other.sessionId);
+    },
+  );
+
+  await t.test("it ends in the middle of a turn when the editor is killed", async t => {
+    const editor = await startAcp(t, { args, env });
+    const { sessionId } = await editor.newSession(cwd);
+    editor.prompt(sessionId, "hang on").catch(() => undefined);
+    const request = await model.waitForRequest(({ userText }) => userText.includes("hang on"));
+    editor.child.kill("SIGKILL");
+    await editor.exited;
+    assert.equal(await request.end, "hungUp");
+    await gone();
+  });
+
+  await t.test(
+    "a portal of our own that is killed fails the turn at once, and the next prompt starts another",
+    async t => {
+      const editor = await startAcp(t, { args, env });
+      const { sessionId } = await editor.newSession(cwd);
+      const prompted = rpcErrorOf(editor.prompt(sessionId, "hang on, again"));
+      await model.waitForRequest(({ userText }) => userText.includes("hang on, again"));
+      for (const pid of await running()) if (pid !== editor.child.pid) process.kill(pid, "SIGKILL");
+      const { code, message } = await prompted;
+      assert.equal(code, -32603);
+      assert.match(message, /does not answer any more/);
+      assert.deepEqual(await editor.prompt(sessionId, "are you back?"), { stopReason: "end_turn" });
+    },
+  );
+
+  await t.test("what keeps it from starting is told with the first session", async t => {
+    const editor = await startAcp(t, { args, env: { ...env, XDG_STATE_HOME: "/dev/null" } });
+    const { code, message } = await rpcErrorOf(editor.newSession(cwd));
+    assert.equal(code, -32603);
+    assert.match(message, /none can be started: .*cannot be used/);
+  });
+
+  await t.test("another program at the address is not taken for one", async t => {
+    const stranger = createServer((_req, res) => res.end("<h1>hello</h1>")).listen(0, "127.0.0.1");
+    defer(t, () => stranger.close());
+    await once(stranger, "listening");
+    const { port } = stranger.address() as AddressInfo;
+    const editor = await startAcp(t, { args: ["--server", `http://127.0.0.1:${port}`], env });
+    assert.match(await talk(editor, "hello again"), /hello again/);
+  });
+});
+
+test("on another machine none is started", async t => {
+  const editor = await startAcp(t, { args: ["--server", "http://portal.invalid:8888"] });
+  const { code, message } = await rpcErrorOf(editor.newSession("/tmp"));
+  assert.equal(code, -32603);
+  assert.equal(message, "No portal answers at http://portal.invalid:8888.");
+});
+
+test("A portal that is killed and started again", async t => {
+  const gate = barrier();
+  const { portal, model, workingDirectory } = await portalWithModel(t, {
+    script: byPrompt({ "tell me": [[{ text: "It begins" }, gate.step]] }),
+  });
+  const { port } = new URL(portal.url);
+  const editor = await startAcp(t, { args: ["--server", portal.url] });
+  const { sessionId } = await editor.newSession(workingDirectory);
+
+  await t.test("fails the turn with its reason, and the same session goes on", async () => {
+    const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me"));
+    await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
+    await portal.kill();
+    await portal.restart({ args: ["--port", port] });
+    const { code, message } = await prompted;
+    assert.equal(code, -32603);
+    assert.match(message, /stopped before this request was done/);
+    assert.deepEqual(await editor.prompt(sessionId, "and now?"), { stopReason: "end_turn" });
+    const said = textOf(editor.updates(sessionId), "agent_message_chunk");
+    assert.match(said, /^It begins.*You said: .*and now\?/s);
+    assert.equal(said.split("It begins").length, 2, "nothing is told twice");
+    assert.ok(model.requests.length > 1);
+  });
+
+  await t.test("fails it too when it does not come back, and nothing hangs", async () => {
+    const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me more"));
+    await model.waitForRequest(({ userText }) => userText.includes("tell me more"));
+    await portal.kill();
+    const { code, message } = await prompted;
+    assert.equal(code, -32603);
+    assert.match(message, /does not answer any more/);
+  });
+});
+
+test("A portal with --auth", async t => {
+  const token = "a-token-for-this-test";
+  const model = await startScriptedModel(t, byPrompt({}));
+  const portal = await startPortal(t, { model, args: ["--auth"], env: { PORTAL_TOKEN: token } });
+  const server = new URL(portal.url).origin;
+  const cwd = await tempFolder(t, "acp-work");
+  for (const [name, options] of [
+    ["takes the token of the command line", { args: ["--server", server, "--token", token] }],
+    ["takes the token of the environment", { args: ["--server", server], env: { PORTAL_TOKEN: token } }],
+  ] as const)
+    await t.test(name, async t => {
+      const editor = await startAcp(t, options);
+      const { sessionId } = await editor.newSession(cwd);
+      assert.deepEqual(await editor.prompt(sessionId, "hello"), { stopReason: "end_turn" });
+    });
+  await t.test("is not gone around: without the token the editor is told what is missing", async t => {
+    const editor = await startAcp(t, { args: ["--server", server] });
+    const { code, message } = await rpcErrorOf(editor.newSession(cwd));
+    assert.equal(code, -32603);
+    assert.match(message, /--token or PORTAL_TOKEN/);
+  });
+});
+
+test("The end of stdin stops the sessions of the connection, and no others", async t => {
+  const { portal, model, workingDirectory, startSession } = await portalWithModel(
+    t,
+    byPrompt({ "hang on": [[fault.hang]] }),
+  );
+  const bystander = await startSession();
+  const editor = await startAcp(t, { args: ["--server", portal.url] });
+  const { sessionId } = await editor.newSession(workingDirectory);
+  editor.prompt(sessionId, "hang on").catch(() => undefined);
+  const request = await model.waitForRequest(({ userText }) => userText.includes("hang on"));
+  const endedAtMs = performance.now();
+  editor.child.stdin?.end();
+  assert.equal(await editor.exited, 0);
+  assert.ok(performance.now() - endedAtMs < 5000);
+  assert.equal(await request.end, "hungUp");
+  const statusOf = async (id: string) => (await portal.api(`copilot/session/${id}`)).body.status;
+  assert.deepEqual([await statusOf(sessionId), await statusOf(bystander.id)], ["Closed", "Idle"]);
+});
+
+test("A session that is just starting when the editor leaves does not stay", async t => {
+  const { portal, workingDirectory } = await portalWithModel(t, byPrompt({}));
+  const editor = await startAcp(t, { args: ["--server", portal.url] });
+  await editor.newSession(workingDirectory);
+  editor.newSession(workingDirectory).catch(() => undefined);
+  // Answered behind the request for the session, which is therefore under way.
+  await editor.agent.request("session/list", {});
+  editor.child.stdin?.end();
+  assert.equal(await editor.exited, 0);
+  const open = await portal.api<{ sessions: unknown[] }>("copilot/session/history?status=open");
+  assert.deepEqual(open.body.sessions, []);
+});
+
+test("The command line", async t => {
+  await t.test("names what is wrong, and stdout stays empty", async t => {
+    for (const [args, words] of [
+      [["--server", "nonsense"], /--server nonsense: must be the http or https address/],
+      [["--colour"], /[Uu]nknown argument.*colour/],
+      [["extra"], /[Uu]nknown argument.*extra/],
+    ] as const) {
+      const { output, exited } = await spawnAcp(t, { args });
+      assert.equal(await exited, 1);
+      assert.equal(output.stdout, "");
+      assert.match(output.stderr, words);
+    }
+  });
+
+  await t.test("a portal that is its own agent goes no deeper than two levels", async t => {
+    const { output, exited } = await spawnAcp(t, { env: { COPILOT_PORTAL_ACP_DEPTH: "2" } });
+    assert.equal(await exited, 1);
+    assert.equal(output.stdout, "");
+    assert.match(output.stderr, /goes no deeper/);
+  });
+
+  await t.test("sign-in runs the Copilot CLI, or says how to get it", async t => {
+    const empty = await tempFolder(t);
+    const { output, exited } = await spawnAcp(t, { args: ["--login"], env: { PATH: join(empty) } });
+    assert.equal(await exited, 1);
+    assert.match(output.stderr, /npx @github\/copilot login/);
+  });
+});

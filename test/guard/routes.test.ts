@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Express } from "express";
+import { pino } from "pino";
+import { createApp } from "../../src/server/app.js";
+import { send } from "../support/app.js";
+import { startPortal } from "../support/portal.js";
+
+const token = "a-token-for-tests-only-0123456789";
+
+/** Why the portal's token is not asked for: these have another one in their path, which `x` is not. */
+const withoutToken: Record<string, string> = {
+  "/api/acp/mcp/x": "an agent has no token of the portal; each session's job tools have a secret of 128 bits",
+};
+
+/**
+ * The routes to which a browser may be sent without being asked, each with why that changes nothing. All others act:
+ * a route that is missing here fails the test until somebody has thought about it.
+ */
+const reading: Record<string, string> = {
+  "/api/test": "says hello",
+  "/api/config": "tells a path",
+  "/api/token": "makes a number and keeps nothing",
+  "/api/health": "tells how the parts are",
+  "/api/openapi.json": "a document",
+  "/api/schema/entry.json": "a document",
+  "/api/copilot/models": "lists, from a cache",
+  "/api/copilot/session/{id}": "tells what is stored",
+  "/api/copilot/session/history": "tells what is stored",
+  "/api/copilot/session/{id}/export": "tells what is stored",
+  "/api/copilot/session/{id}/events": "reads a log without a cursor",
+  "/api/copilot/session/{id}/state": "tells what the agent has told",
+  "/api/copilot/task": "lists the entry",
+  "/api/copilot/task/{id}/events": "reads a log without a cursor",
+  "/api/copilot/job": "lists the entry",
+  "/api/copilot/job/{jobName}/plan": "computes, and calls no agent",
+  "/api/copilot/job/{jobId}/status": "tells what is stored",
+  "/api/copilot/job/{jobId}/export": "tells what is stored",
+  "/api/copilot/job/{jobId}/events": "reads a log without a cursor",
+  "/api/copilot/job/running": "tells what is stored",
+  "/api/copilot/job/history": "tells what is stored",
+  "/api/copilot/permission/pending": "lists what waits",
+  "/api/copilot/permission/rules": "lists the rules",
+  "/api/copilot/folder": "tells what was chosen, and reads the folder's files",
+  "/api/copilot/permission/test": "decides, and does not remember",
+  "/api/copilot/agent": "reads the repository's files",
+  "/api/copilot/storage": "tells how much is stored",
+  "/api/copilot/run/{id}": "tells what is stored",
+  "/api/copilot/run/{id}/events": "reads a log without a cursor",
+  "/api/copilot/run/history": "tells what is stored",
+  "/api/acp/agents": "lists the configuration",
+  "/api/acp/session/{id}/traffic": "tells what was said",
+};
+
+interface Layer {
+  name: string;
+}
+
+function layersOf(app: Express): string[] {
+  return (app as unknown as { router: { stack: Layer[] } }).router.stack.map(layer => layer.name);
+}
+
+describe("Every router stands behind the guard", () => {
+  test("only the pages are mounted before the last check of the guard", () => {
+    const log = pino({ level: "silent" });
+    const app = createApp({ routes: [], log, port: () => 1, stopping: () => false, token });
+    const layers = layersOf(app);
+    const before = layers.slice(0, layers.indexOf("checkToken") + 1);
+    const pages = ["router", "router"];
+    const expected = [
+      "logAccess",
+      "checkHost",
+      "helmetMiddleware",
+      "checkPrefetch",
+      "exchangeToken",
+      ...pages,
+      "checkOrigin",
+      "checkPath",
+      // Holds only the routes of `withoutToken` below.
+      "router",
+      "checkToken",
+    ];
+    assert.deepEqual(before, expected);
+    assert.ok(layers.length > before.length, "the API comes after it");
+  });
+
+  test("every route of a running portal refuses foreign names, foreign pages and callers without the token", async t => {
+    const portal = await startPortal(t, { args: ["--test", "--auth"], env: { PORTAL_TOKEN: token } });
+    const port = Number(new URL(portal.stopUrl).port);
+    const authorization = `Bearer ${token}`;
+    const document = await send(port, "/api/openapi.json", { headers: { authorization } });
+    const { paths } = JSON.parse(document.text) as { paths: Record<string, Record<string, unknown>> };
+    const calls = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map(method => ({ path: path.replaceAll(/\{\w+\}/g, "x"), method })),
+    );
+    assert.ok(calls.length > 20);
+    // What no document lists is behind the guard too.
+    calls.push(...["/mcp", "/acp", "/api", "/none"].map(path => ({ path, method: "post" })));
+    for (const { path, method } of calls) {
+      const call = (headers: Record<string, string>) =>
+        send(port, path, { method: method.toUpperCase(), headers }).then(({ status }) => status);
+      assert.equal(
+        await call({ authorization, host: `evil.example:${port}` }),
+        403,
+        `${path}: a foreign name`,
+      );
+      assert.equal(
+        await call({ authorization, origin: "https://evil.example" }),
+        403,
+        `${path}: a foreign page`,
+      );
+      assert.equal(await call({ authorization, "sec-fetch-site": "cross-site" }), 403, `${path}: an image`);
+      assert.equal(await call({}), path in withoutToken ? 404 : 401, `${path}: no token`);
+    }
+    for (const path of Object.keys(withoutToken))
+      assert.ok(
+        calls.some(call => call.path === path),
+        path,
+      );
+  });
+
+  test("only routes that are known to read may be opened by a link; all others ask first and do nothing", async t => {
+    const portal = await startPortal(t, { args: ["--test"] });
+    const port = Number(new URL(portal.url).port);
+    const { body } = await portal.api<{ paths: Record<string, Record<string, { "x-acts": boolean }>> }>(
+      "openapi.json",
+    );
+    const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { "x-acts": acts }]) => ({ path, method, acts })),
+    );
+    const marked = new Set(operations.filter(({ acts }) => !acts).map(({ path }) => path));
+    assert.deepEqual([...marked].sort(), Object.keys(reading).sort());
+
+    const headers = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    const acting = operations.filter(({ acts, path }) => acts && !/\{token\}$/.test(path));
+    assert.ok(acting.length > 30);
+    for (const { path, method } of acting) {
+      const address = path.replaceAll(/\{\w+\}/g, "demo");
+      const answer = await send(port, address, { method: method.toUpperCase(), headers });
+      assert.equal(answer.status, 403, `${method} ${path}`);
+      const isPage = /^text\/html/.test(String(answer.headers["content-type"]));
+      assert.ok(isPage || JSON.parse(answer.text).error === "NavigationRefused", `${method} ${path}`);
+    }
+    assert.equal((await send(port, "/mcp", { headers })).status, 403);
+    assert.deepEqual((await portal.api("copilot/session/history")).body, { sessions: [] });
+  });
+
+  test("opening every address that reads changes nothing", async t => {
+    const portal = await startPortal(t, { args: ["--test"] });
+    const port = Number(new URL(portal.url).port);
+    const { body: started } = await portal.api<{ sessionId: string }>("copilot/session/start/demo", {
+      body: portal.dataDir,
+    });
+    const state = async () => {
+      const paths = [
+        "session/history",
+        "job/history",
+        "run/history",
+        "permission/rules",
+        "permission/pending",
+      ];
+      const answers = await Promise.all(paths.map(path => portal.api(`copilot/${path}`)));
+      return [...answers, await portal.api("acp/agents")].map(({ body }) => body);
+    };
+    const before = await state();
+    const headers = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    for (const path of Object.keys(reading)) {
+      // A stream does not end by itself.
+      if (path.endsWith("/events")) continue;
+      const address = path.replaceAll(/\{\w+\}/g, started.sessionId);
+      const { status } = await send(port, address, { headers });
+      assert.ok(status === 200 || (status === 405 && path.endsWith("/test")), `${path}: ${status}`);
+    }
+    assert.deepEqual(await state(), before);
+  });
+});

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, test } from "node:test";
+import { createContext, runInContext } from "node:vm";
+import { demoScript } from "../../src/backends/demo/demoScript.js";
+import { favourableVerdict } from "../../src/backends/demo/jobPrompt.js";
+import { parseModelList } from "../../src/backends/providerModels.js";
+import { stripWrappers } from "../../src/backends/scripted/modelRequest.js";
+import { fenceFor } from "../../src/base/fence.js";
+import { packageRoot } from "../../src/base/paths.js";
+import { isPath, isSymbol, maxTokenChars, tokensOf } from "../../src/orchestrator/prompt/promptText.js";
+import { isUnknownSession } from "../../src/sessions/acp/agentErrors.js";
+import { errorCode, RpcError } from "../../src/sessions/acp/rpcPeer.js";
+import { errorText } from "../../src/sessions/copilot/errorText.js";
+
+const worstChars = 100_000;
+const limitMs = 50;
+/** One that is far too slow is interrupted here. */
+const interruptMs = 1500;
+
+/** Expressions that never meet a text this long, because what they are applied to is cut or bounded before. */
+const bounded: [source: string, chars: number, why: string][] = [
+  [
+    String.raw`/session\b.*(not found|unknown|no such|does not exist)|(not found|unknown|no such)\b.*session/i`,
+    2000,
+    "the message of an agent is cut before",
+  ],
+  [String.raw`/(\d+(?:\.\d+)?)(ms|s|m|h)/g`, 50, "a longer duration is refused before"],
+  ["/[._/-]+$/", maxTokenChars, "a longer token is left out before"],
+  [String.raw`/[A-Za-z_$][\w$]*\(/`, maxTokenChars, "a longer word is no symbol"],
+  ...[
+    String.raw`/\bdoes the file\b[^?\n]{0,300}\bexist\b/i`,
+    String.raw`/\b(?:write|save|create|put|store)\b[^\n]{0,120}?(?<![\w./\\:~-])([\w./\\:~-]{0,60}[\w-]\.md)\b/i`,
+    String.raw`/^((please|can you|could you|now)\s+)*(create|write|make|save)\b[^?!\n]{0,60}?(\bfile\b|[\w-]+\.(md|txt)\b)/i`,
+  ].map((source): [string, number, string] => [
+    source,
+    10_000,
+    "the demo model reads the beginning of a prompt",
+  ]),
+];
+
+/** A regular expression of the source where the language allows one, on one line. */
+const literal =
+  /(?<![\w)\]"`'/*<}])\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[dgimsuvy]*(?=[\s,;).\]}:?]|$)/g;
+const comment = /^\s*(?:\/\/|\/?\*)/;
+
+interface Found {
+  place: string;
+  source: string;
+  expression: RegExp;
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
+    .map(name => join(folder, name))
+    .filter(name => /\.[jt]s$/.test(name) && !/\.(?:test|d)\.ts$/.test(name));
+}
+
+function expressionsIn(file: string): Found[] {
+  const lines = readFileSync(join(packageRoot, file), "utf8").split("\n");
+  return lines.flatMap((line, index) =>
+    comment.test(line) || /^import\b/.test(line)
+      ? []
+      : [...line.matchAll(literal)].flatMap(([source]) => {
+          try {
+            const expression = new Function(`return ${source}`)() as RegExp;
+            return [{ place: `${relative(".", file)}:${index + 1}`, source, expression }];
+          } catch {
+            // A division, or an address in a template.
+            return [];
+          }
+        }),
+  );
+}
+
+const single = [..." \n\t\raA1_-./\\`'\"[](){}<>|*=,:;#@$!?&+~^é\u2028"];
+
+/** Words that stand in the expression: a text of these gets furthest into it before it fails. */
+function words(source: string): string[] {
+  const plain = source
+    .replaceAll(/\\[bBdDsSwW]|\(\?(?:[:=!]|<[=!])|\[(?:\\.|[^\]\\])*\]|\{\d+,?\d*\}|[()^$*+?]/g, "\0")
+    .replaceAll(/\\(.)/g, "$1");
+  const found = plain.split(/[\0|]/).filter(word => word.length > 1 && word.length < 60);
+  return [...new Set([...found, found.join(""), found.join(" ")])].filter(word => word !== "").slice(0, 12);
+}
+
+function* worstTexts(source: string, chars: number): Generator<string> {
+  const filled = (piece: string) => fill(piece, chars);
+  for (const char of single) {
+    yield filled(char);
+    yield `x${filled(char)}x`;
+    yield filled(`a${char}`);
+  }
+  for (const word of words(source)) {
+    yield filled(word);
+    for (const char of " a1-/.") {
+      yield filled(word + char);
+      yield `${word}${filled(char)}!`;
+      yield filled(`${word}${char.repeat(50)}`);
+    }
+  }
+}
+
+const context = createContext({ expression: /x/, text: "" });
+
+/** As long as the fastest of three takes, so that a busy machine does not fail it. */
+function slowest(expression: RegExp, texts: Iterable<string>): { ms: number; text: string } {
+  let worst = { ms: 0, text: "" };
+  for (const text of texts) {
+    let ms = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < 3 && ms > limitMs / 5; round++) ms = Math.min(ms, timeOf(expression, text));
+    if (ms > worst.ms) worst = { ms, text: text.slice(0, 40) };
+    if (ms > limitMs) break;
+  }
+  return worst;
+}
+
+function timeOf(expression: RegExp, text: string): number {
+  Object.assign(context, { expression, text });
+  const call = expression.global ? 'text.replace(expression, "")' : "expression.test(text)";
+  return busyMs(() => {
+    try {
+      runInContext(call, context, { timeout: interruptMs });
+    } catch {
+      return interruptMs;
+    }
+    return 0;
+  });
+}
+
+/** Time of the processor, because others may be using it; a run that was interrupted says how long it took at least. */
+function busyMs(work: () => unknown): number {
+  const before = process.cpuUsage();
+  const atLeastMs = work();
+  const { user } = process.cpuUsage(before);
+  return Math.max(user / 1000, typeof atLeastMs === "number" ? atLeastMs : 0);
+}
+
+describe("Every regular expression, on its worst 100 KB", () => {
+  const found = [...filesIn("src"), ...filesIn("assets")].flatMap(expressionsIn);
+
+  test("is found in the source, and the exceptions are all needed", () => {
+    assert.ok(found.length > 200, `only ${found.length} were found`);
+    const sources = new Set(found.map(({ source }) => source));
+    assert.deepEqual(
+      bounded.filter(([source]) => !sources.has(source)),
+      [],
+    );
+  });
+
+  for (const { place, source, expression } of found) {
+    const [, chars, why] = bounded.find(([known]) => known === source) ?? ["", worstChars, ""];
+    test(`${place} ${source} ${why}`, () => {
+      const { ms, text } = slowest(expression, worstTexts(source, chars));
+      assert.ok(ms <= limitMs, `${Math.round(ms)} ms on ${JSON.stringify(text)}…`);
+    });
+  }
+});
+
+const fill = (piece: string, chars = worstChars) =>
+  piece.repeat(Math.ceil(chars / piece.length)).slice(0, chars);
+
+describe("Every function that reads what others say, on its worst text", () => {
+  const secret = "secret-0123456789";
+  const rows: [string, () => unknown][] = [
+    ["an error of white space", () => errorText(fill(" "))],
+    ["white space before a word", () => errorText(`x${fill(" ")}x`)],
+    ["an error of megabytes", () => errorText(fill(" Check your A_KEY", 5_000_000))],
+    ["hints that never end", () => errorText(fill("Check your A_KEY, B_KEY or "))],
+    ["names of keys that run on", () => errorText(`${fill("A_KEY_")}a`)],
+    ["a bearer without an end", () => errorText(`Bearer${fill(" ")}`)],
+    ["addresses", () => errorText(fill("http://a/ "))],
+    ["addresses that never end", () => errorText(fill("http://a"))],
+    [
+      "many secrets",
+      () =>
+        errorText(
+          fill(secret),
+          Array.from({ length: 50 }, (_, index) => secret + index),
+        ),
+    ],
+    ["JSON of great depth", () => errorText(fill("["))],
+    ["wrappers that are never closed", () => stripWrappers(fill("<reminder>"))],
+    ["wrappers inside each other", () => stripWrappers(fill("<reminder></reminder>   "))],
+    ["runs of backticks, more than a call takes arguments", () => fenceFor(fill("`a", 2_000_000))],
+    ["a session that an agent names again and again", () => isUnknownSession(unknownSession("session "))],
+    ["a model list of great depth", () => parseModelList(`{"data":${fill("[")}`)],
+    ["tokens without an end", () => tokensOf(fill("a."))],
+    ["a word without an end", () => [isSymbol(fill("a_")), isPath(fill("a/"))]],
+    ["questions about problems", () => favourableVerdict(fill("is there a problem "))],
+    ["a prompt for the demo model", () => demo("is there a problem ")],
+    ["quotes for the demo model", () => demo("x'")],
+    ["orders for the demo model", () => demo("please write a ")],
+  ];
+  for (const [name, run] of rows)
+    test(`${name} is read in ${limitMs} ms`, () => {
+      let ms = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 3 && ms > limitMs; round++) {
+        ms = Math.min(
+          ms,
+          busyMs(() => void run()),
+        );
+      }
+      assert.ok(ms <= limitMs, `${Math.round(ms)} ms`);
+    });
+
+  test("an error that is cut shows no part of a secret at the cut", () => {
+    for (let place = 7960; place < 8010; place++) {
+      const text = `${fill("http://example.com/a-long-path ", place)}${secret} and more ${fill("x")}`;
+      assert.doesNotMatch(errorText(text, [secret]), /secret-/, String(place));
+    }
+  });
+});
+
+function unknownSession(piece: string): RpcError {
+  return new RpcError(errorCode.invalidParams, fill(piece));
+}
+
+function demo(piece: string) {
+  const text = fill(piece);
+  return demoScript({
+    model: "demo",
+    stream: true,
+    headers: {},
+    messages: [],
+    tools: [],
+    body: {},
+    bodyBytes: 0,
+    reason: "user",
+    subAgent: false,
+    userText: text,
+    userTexts: [text],
+    round: 0,
+    toolResults: [],
+    workingDirectory: "/",
+  });
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { pino } from "pino";
+import {
+  type DurableJobs,
+  type Flow,
+  type FlowStatus,
+  openDurableJobs,
+} from "../../src/store/durableJobs.js";
+import { openStore, type Store } from "../../src/store/store.js";
+
+const log = pino({ level: "silent" });
+
+/** A step that a test holds until it says how it ends. */
+interface HeldStep {
+  name: string;
+  finish(): void;
+  fail(): void;
+}
+
+describe("durable flows", () => {
+  let dataDir: string;
+  let store: Store;
+  let jobs: DurableJobs;
+  const ran: string[] = [];
+  const held: HeldStep[] = [];
+  let arrived: (() => void) | undefined;
+
+  const note = (line: string) => {
+    ran.push(line);
+    arrived?.();
+  };
+
+  const flows = {
+    /** Two children one after the other. */
+    parent: async (flow: Flow, input: { children: string[] }) => {
+      const results: string[] = [];
+      for (const name of input.children) {
+        const child = await flow.start<string>("child", `${flow.id}/t:${name}`, { name });
+        results.push(await child.result());
+      }
+      note(`${flow.id} ended with ${results.join(" ")}`);
+    },
+    /** A step that ends at once, then one that the test holds. */
+    child: async (flow: Flow, { name }: { name: string }) => {
+      await flow.step("quick", async () => note(`quick ${name}`));
+      return flow.step(
+        "held",
+        () =>
+          new Promise<string>((resolve, reject) => {
+            held.push({ name, finish: () => resolve(name), fail: () => reject(new Error("cut off")) });
+            note(`held ${name}`);
+          }),
+      );
+    },
+  };
+
+  async function until(line: string): Promise<void> {
+    while (!ran.includes(line)) {
+      await new Promise<void>(resolve => {
+        arrived = resolve;
+      });
+    }
+  }
+
+  async function open(): Promise<void> {
+    jobs = await openDurableJobs({ pool: await store.pool, flows, log });
+  }
+
+  async function statusOf(id: string): Promise<FlowStatus | undefined> {
+    return (await jobs.look([id])).get(id)?.status;
+  }
+
+  function forget(): void {
+    ran.length = 0;
+    held.length = 0;
+  }
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "portal-durable-"));
+    store = openStore({ dataDir, log });
+    await open();
+  });
+
+  after(async () => {
+    await jobs.close();
+    await store.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it("run children in order and remember that they ended", async () => {
+    await jobs.submit("parent", "plain", { children: ["a", "b"] });
+    await until("held a");
+    assert.equal(await statusOf("plain"), "running");
+    held[0]?.finish();
+    await until("held b");
+    held[1]?.finish();
+    await until("plain ended with a b");
+    assert.deepEqual(ran, ["quick a", "held a", "quick b", "held b", "plain ended with a b"]);
+    forget();
+  });
+
+  it("are started once, however often they are submitted", async () => {
+    await jobs.submit("parent", "plain", { children: ["a", "b"] });
+    await jobs.submit("parent", "plain", { children: ["a", "b"] });
+    assert.deepEqual(ran, []);
+  });
+
+  it("go on by themselves after an end in the middle, without repeating a step that ended", async () => {
+    await jobs.submit("parent", "broken", { children: ["a", "b"] });
+    await until("held a");
+    held[0]?.finish();
+    await until("held b");
+    await jobs.close();
+    forget();
+    await open();
+    await until("held b");
+    held[0]?.finish();
+    await until("broken ended with a b");
+    assert.deepEqual(ran, ["held b", "broken ended with a b"]);
+    forget();
+  });
+
+  it("take no further step after a cancel, not even when what was running fails because of it", async () => {
+    await jobs.submit("parent", "stopped", { children: ["a", "b"] });
+    await until("held a");
+    await jobs.cancel("stopped");
+    held[0]?.fail();
+    assert.equal(await statusOf("stopped"), "cancelled");
+    assert.equal(await statusOf("stopped/t:a"), "cancelled");
+    assert.deepEqual(ran, ["quick a", "held a"]);
+  });
+
+  it("stay cancelled over a restart and go on where they were when they are resumed", async () => {
+    await jobs.close();
+    forget();
+    await open();
+    assert.equal(await statusOf("stopped"), "cancelled");
+    await jobs.resume("stopped");
+    await until("held a");
+    held[0]?.finish();
+    await until("held b");
+    held[1]?.finish();
+    await until("stopped ended with a b");
+    assert.deepEqual(ran, ["held a", "quick b", "held b", "stopped ended with a b"]);
+    forget();
+  });
+
+  it("are forgotten with all that they started", async () => {
+    await jobs.delete("stopped");
+    assert.equal(await statusOf("stopped"), undefined);
+    assert.equal(await statusOf("stopped/t:a"), undefined);
+  });
+
+  it("do not exist under an id that was never used", async () => {
+    assert.equal(await statusOf("never"), undefined);
+  });
+});

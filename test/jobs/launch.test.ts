@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createCatalog } from "../../src/backends/catalog.js";
+import { demoBackend } from "../../src/backends/demo/demoBackend.js";
+import { JobEngine } from "../../src/jobs/engine/engine.js";
+import { validateEntry } from "../../src/jobsDef.js";
+import { Approvals } from "../../src/permissions/approvals.js";
+import { FolderChoices } from "../../src/permissions/folderChoices.js";
+import { RuleStore } from "../../src/permissions/ruleStore.js";
+import { StartupGate } from "../../src/permissions/startup/startupGate.js";
+import { SessionRecords } from "../../src/sessions/sessionRecord.js";
+import { SessionRegistry } from "../../src/sessions/sessionRegistry.js";
+import { LiveLogs } from "../../src/sharedApi.js";
+import { openDurableJobs } from "../../src/store/durableJobs.js";
+import { openStore } from "../../src/store/store.js";
+import { portalTaskSessions } from "../../src/tasks/portalTaskSessions.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { entryOf, task } from "../support/jobs.js";
+import { logLines } from "../support/logLines.js";
+
+/** A model that no backend has: the job ends without an agent. */
+const tasks = { refused: { prompt: ["refused"], model: { id: "nobody-has-it" } } };
+const entry = validateEntry(entryOf({ tasks, jobs: { refused: { work: task("refused") } } }), "");
+
+test("Jobs that cannot be launched say so, and run by themselves when they can", async t => {
+  const { log, line } = logLines();
+  const workingDirectory = await tempFolder(t);
+  const store = openStore({ dataDir: await tempFolder(t), log });
+  defer(t, () => store.close());
+  const durable = await openDurableJobs({ pool: await store.pool, flows: {}, log });
+  await durable.close();
+  await store.query("alter table dbos.workflow_status rename to hidden");
+
+  const logs = new LiveLogs(store, log);
+  const demo = demoBackend(log);
+  defer(t, () => demo.close());
+  const rules = new RuleStore(store, { folders: {} });
+  const registry = new SessionRegistry(
+    {
+      records: new SessionRecords(store),
+      catalog: createCatalog({ backends: [], demo, log }),
+      hostOf: () => assert.fail("no session can be had"),
+      log,
+      approvals: new Approvals(rules),
+      permissions: "allow-all",
+      sandbox: false,
+      startup: new StartupGate(rules, new FolderChoices(store)),
+    },
+    logs,
+  );
+  const engine = new JobEngine(
+    { store, logs, sessions: portalTaskSessions(registry, store), log },
+    registry.recovered,
+  );
+  defer(t, () => engine.close({ pause: false }));
+  const start = () => engine.startJob({ entry, jobName: "refused", userInput: "", workingDirectory });
+
+  await line(({ msg }) => msg === "jobs cannot run; it is tried again");
+  assert.equal(engine.failure()?.code, "JobsUnavailable");
+  await assert.rejects(start(), { code: "JobsUnavailable", status: 503 });
+
+  await store.query("alter table dbos.hidden rename to workflow_status");
+  await line(({ msg }) => msg === "jobs run again");
+  assert.equal(engine.failure(), undefined);
+  const jobLog = await logs.open("job", await start());
+  await new Promise<void>(resolve => {
+    const look = () => {
+      if (jobLog?.closed) resolve();
+    };
+    jobLog?.watch(look);
+    look();
+  });
+  const said: unknown[] = [];
+  for await (const response of jobLog?.responses() ?? []) said.push(Object.values(response)[0]);
+  assert.equal(said.at(-1), "jobFailed");
+});

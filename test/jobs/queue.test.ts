@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { describe, it, test } from "node:test";
+import { Slots } from "../../src/base/slots.js";
+import { portalWithEntry, task } from "../support/jobs.js";
+import { callbacksOf } from "../support/restSession.js";
+import { collectUntil, liveResponses } from "../support/sse.js";
+
+describe("slots", () => {
+  const never = new AbortController().signal;
+
+  it("are given to as many as there are, the others get theirs in the order in which they came", async () => {
+    const slots = new Slots(2);
+    const order: string[] = [];
+    const [first, second] = await Promise.all([slots.take(never), slots.take(never)]);
+    assert.ok(slots.isFull);
+    const waitAs = async (name: string) => {
+      const give = await slots.take(never);
+      order.push(name);
+      return give;
+    };
+    const third = waitAs("third");
+    const fourth = waitAs("fourth");
+    assert.equal(slots.waiting, 2);
+    first();
+    (await third)();
+    await fourth;
+    assert.deepEqual(order, ["third", "fourth"]);
+    second();
+    assert.equal(slots.isFull, false);
+  });
+
+  it("are given back once, however often that is said", async () => {
+    const slots = new Slots(1);
+    const give = await slots.take(never);
+    give();
+    give();
+    await slots.take(never);
+    assert.ok(slots.isFull);
+  });
+
+  it("are not waited for by who has been interrupted", async () => {
+    const slots = new Slots(1);
+    const give = await slots.take(never);
+    const { signal, abort } = abortable();
+    const waiting = slots.take(signal);
+    abort();
+    await assert.rejects(waiting, /enough/);
+    assert.equal(slots.waiting, 0);
+    await assert.rejects(slots.take(signal), /enough/);
+    give();
+    assert.equal(slots.isFull, false);
+  });
+});
+
+function abortable() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort(new Error("enough")) };
+}
+
+test("Tasks beyond the bound wait in a queue that can be seen", async t => {
+  const model = { category: "driving" };
+  const tasks = {
+    held: { prompt: ["held", "@wait $user-input"], model },
+    plain: { prompt: ["plain"], model },
+  };
+  const jobs = { held: { work: task("held") }, plain: { work: task("plain") } };
+  const { portal, puppet, startJob, jobLog } = await portalWithEntry(
+    t,
+    { tasks, jobs },
+    { config: { maxTasks: 1 } },
+  );
+  const taskStatus = async (jobId: string) =>
+    (await portal.api<{ tasks: { status: string }[] }>(`copilot/job/${jobId}/status`)).body.tasks[0]?.status;
+  const untilWaiting = (jobId: string) =>
+    collectUntil(
+      liveResponses(`${portal.url}/api/copilot/job/${jobId}/live/waiting`),
+      ({ callback }) => callback === "workWaiting",
+    );
+
+  const first = await startJob("held", "one");
+  await puppet.arrived("one");
+
+  await t.test("and run when there is a place for them", async () => {
+    const second = await startJob("plain");
+    await untilWaiting(second);
+    assert.equal(await taskStatus(second), "Waiting");
+    puppet.release("one");
+    const log = await jobLog(second);
+    assert.deepEqual(callbacksOf(log), [
+      "onNotice",
+      "workWaiting",
+      "workStarted",
+      "workStopped",
+      "jobSucceeded",
+    ]);
+    assert.equal((await jobLog(first)).at(-1)?.callback, "jobSucceeded");
+  });
+
+  await t.test("and leave it when their job is stopped", async () => {
+    const running = await startJob("held", "two");
+    await puppet.arrived("two");
+    const waiting = await startJob("plain");
+    await untilWaiting(waiting);
+    assert.deepEqual((await portal.api(`copilot/job/${waiting}/stop`)).body, { result: "Closed" });
+    puppet.release("two");
+    assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
+    assert.equal(await taskStatus(waiting), "Canceled");
+    assert.equal(puppet.prompts.filter(prompt => prompt === "plain").length, 1);
+  });
+
+  await t.test("and leave it when they are stopped themselves, which counts as failed", async () => {
+    const running = await startJob("held", "stopped");
+    await puppet.arrived("stopped");
+    const waiting = await startJob("plain");
+    await untilWaiting(waiting);
+    const { tasks: works } = (
+      await portal.api<{ tasks: { taskId: string }[] }>(`copilot/job/${waiting}/status`)
+    ).body;
+    assert.deepEqual((await portal.api(`copilot/task/${works[0]?.taskId}/stop`)).body, { result: "Closed" });
+    assert.deepEqual(callbacksOf(await jobLog(waiting)).slice(-3), [
+      "workWaiting",
+      "workStopped",
+      "jobFailed",
+    ]);
+    puppet.release("stopped");
+    assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
+  });
+
+  await t.test("and wait again after a kill of the server", async () => {
+    const running = await startJob("held", "three");
+    await puppet.arrived("three");
+    const waiting = await startJob("plain");
+    await untilWaiting(waiting);
+    await portal.kill("SIGKILL");
+    await portal.restart();
+    puppet.release("three");
+    assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
+    assert.equal((await jobLog(waiting)).at(-1)?.callback, "jobSucceeded");
+  });
+});

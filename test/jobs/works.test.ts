@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WorkInput } from "../../src/jobsDef.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
+
+const model = { category: "driving" };
+const seq = (...works: WorkInput[]): WorkInput => ({ kind: "Seq", works });
+const par = (...works: WorkInput[]): WorkInput => ({ kind: "Par", works });
+
+/** Does nothing and must call a tool: it never succeeds. */
+const failing = {
+  prompt: ["nothing"],
+  criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+};
+/** A condition that holds up to its second time. */
+const twice = {
+  prompt: ["again?"],
+  criteria: {
+    condition: ["@false-until 3", "job_boolean_true when it is over"],
+    failureAction: { retryTimes: 0 },
+  },
+};
+
+const tasks: Record<string, TaskOfTest> = {
+  a: { prompt: ["a"], model },
+  b: { prompt: ["b"], model },
+  c: { prompt: ["c"], model },
+  fail: { ...failing, model },
+  over: { ...twice, model },
+};
+const [a, b, c, fail] = [task("a"), task("b"), task("c"), task("fail")];
+
+/** `name!` is a task that failed. Branches of a Par end in any order, so those are compared sorted. */
+const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFailed", tasks: string]> = {
+  "a Ref that succeeds": [a, "jobSucceeded", "a"],
+  "a Ref that fails": [fail, "jobFailed", "fail!"],
+  "a Seq in which all succeed": [seq(a, b, c), "jobSucceeded", "a b c"],
+  "a Seq that fails at its first work": [seq(fail, b, c), "jobFailed", "fail!"],
+  "a Seq that fails in the middle": [seq(a, fail, c), "jobFailed", "a fail!"],
+  "a Seq that fails at its last work": [seq(a, b, fail), "jobFailed", "a b fail!"],
+  "a Par in which all succeed": [par(a, b, c), "jobSucceeded", "a b c"],
+  "a Par whose first branch fails": [par(fail, b, c), "jobFailed", "b c fail!"],
+  "a Par whose last branch fails": [par(a, b, fail), "jobFailed", "a b fail!"],
+  "a Par in which a branch fails on its way": [par(seq(a, fail, c), b), "jobFailed", "a b fail!"],
+  "a Par that fails inside a Seq": [seq(par(a, fail), c), "jobFailed", "a fail!"],
+  "a Loop without conditions": [{ kind: "Loop", body: a }, "jobSucceeded", "a"],
+  "a Loop whose body fails": [{ kind: "Loop", body: seq(a, fail) }, "jobFailed", "a fail!"],
+  "a Loop whose pre-condition holds": [
+    { kind: "Loop", preCondition: [true, a], body: b },
+    "jobSucceeded",
+    "a b",
+  ],
+  "a Loop whose pre-condition does not hold": [
+    { kind: "Loop", preCondition: [true, fail], body: b },
+    "jobSucceeded",
+    "fail!",
+  ],
+  "a Loop that expects its pre-condition to fail": [
+    { kind: "Loop", preCondition: [false, fail], body: b },
+    "jobSucceeded",
+    "fail! b",
+  ],
+  "a Loop whose body fails after its pre-condition": [
+    { kind: "Loop", preCondition: [true, a], body: fail, postCondition: [true, b] },
+    "jobFailed",
+    "a fail!",
+  ],
+  "a Loop that goes round until its post-condition holds": [
+    { kind: "Loop", body: b, postCondition: [false, task("over")] },
+    "jobSucceeded",
+    "b over! b over! b over",
+  ],
+  "a Loop that expects its post-condition to hold": [
+    { kind: "Loop", body: b, postCondition: [true, fail] },
+    "jobSucceeded",
+    "b fail!",
+  ],
+  "an Alt whose condition holds": [
+    { kind: "Alt", condition: a, trueWork: b, falseWork: c },
+    "jobSucceeded",
+    "a b",
+  ],
+  "an Alt whose condition does not hold": [
+    { kind: "Alt", condition: fail, trueWork: b, falseWork: c },
+    "jobSucceeded",
+    "fail! c",
+  ],
+  "an Alt without the branch that is chosen": [
+    { kind: "Alt", condition: fail, trueWork: b },
+    "jobSucceeded",
+    "fail!",
+  ],
+  "an Alt whose true branch fails": [
+    { kind: "Alt", condition: a, trueWork: fail, falseWork: c },
+    "jobFailed",
+    "a fail!",
+  ],
+  "an Alt whose false branch fails": [
+    { kind: "Alt", condition: fail, trueWork: b, falseWork: seq(c, fail) },
+    "jobFailed",
+    "fail! c fail!",
+  ],
+  "a Seq as a condition": [
+    { kind: "Alt", condition: seq(a, fail), trueWork: b, falseWork: c },
+    "jobSucceeded",
+    "a fail! c",
+  ],
+};
+
+test("Every kind of work runs and fails as it should, on the real runtime", async t => {
+  const entries = Object.entries(jobs);
+  const named = Object.fromEntries(entries.map(([, [work]], index) => [`job-${index}`, { work }]));
+  const portal = await portalWithEntry(t, { tasks, jobs: named });
+  // All at once: eight tasks run, the others wait in the queue.
+  const running = entries.map((_, index) => portal.runJob(`job-${index}`));
+  for (const [index, [name, [work, outcome, order]]] of entries.entries()) {
+    await t.test(name, async () => {
+      const ran = await running[index];
+      assert.ok(ran);
+      assert.equal(ran.outcome, outcome);
+      const isParallel = JSON.stringify(work).includes('"Par"');
+      assert.deepEqual(isParallel ? ran.tasks.toSorted() : ran.tasks, order.split(" "));
+      const { status } = (await portal.portal.api<{ status: string }>(`copilot/job/${ran.jobId}/status`))
+        .body;
+      assert.equal(`job${status}`, outcome);
+      const starts = ran.responses.filter(({ callback }) => callback === "workStarted");
+      const stops = ran.responses.filter(({ callback }) => callback === "workStopped");
+      assert.deepEqual(starts.map(({ taskId }) => taskId).sort(), stops.map(({ taskId }) => taskId).sort());
+    });
+  }
+});

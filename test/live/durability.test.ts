@@ -1,0 +1,393 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { PortalError } from "../../src/base/portalError.js";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
+import type { Store } from "../../src/store/store.js";
+import { tempFolder } from "../support/cleanup.js";
+import {
+  append,
+  holdStore,
+  type Live,
+  type LiveOptions,
+  message,
+  newId,
+  notice,
+  readToEnd,
+  shareLive,
+  startLive,
+  storedEntries,
+} from "../support/live.js";
+import { sseEvents } from "../support/sse.js";
+
+const live = await shareLive();
+
+async function responsesOf(from: Live, id: string): Promise<LiveResponse[]> {
+  const log = await from.logs.open("session", id);
+  const all: LiveResponse[] = [];
+  for await (const response of log?.responses() ?? []) all.push(response);
+  return all;
+}
+
+const numbersOf = async (from: Live, id: string) => (await storedEntries(from.store, id)).map(({ n }) => n);
+
+describe("What readers see", () => {
+  test("a delta before it is stored, everything else only when it is, and all in order", async () => {
+    const log = await live.logs.create("session", newId());
+    await append(log, message.start("m"));
+    const letGo = await holdStore(live.store);
+    void log.append(message.delta("m", "1"));
+    void log.append(message.delta("m", "2"));
+    assert.equal(log.visibleN, 3);
+    void log.append(notice("not a delta"));
+    const last = log.append(message.delta("m", "behind it"));
+    assert.equal(log.visibleN, 3);
+    await letGo();
+    await last;
+    assert.equal(log.visibleN, 5);
+  });
+
+  test("no number that a crash could give again", async () => {
+    const log = await live.logs.create("session", newId());
+    await append(log, message.start("m"));
+    const letGo = await holdStore(live.store);
+    for (let i = 0; i < 5_000; i++) void log.append(message.delta("m", "x"));
+    const [row] = await reservedBehind(letGo);
+    assert.ok(log.visibleN >= 5_001);
+    assert.ok((row?.visibleN ?? Number.POSITIVE_INFINITY) <= (row?.reserved ?? 0));
+
+    async function reservedBehind(release: () => Promise<void>) {
+      const visibleN = log.visibleN;
+      const reserved = live.store.query<{ reserved: number }>("select reserved from logs where key = $1", [
+        log.id,
+      ]);
+      await release();
+      await live.logs.drain();
+      return (await reserved).map(stored => ({ ...stored, visibleN }));
+    }
+  });
+
+  test("a block as open until its End is stored", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"), message.delta("m", "a"));
+    const letGo = await holdStore(live.store);
+    const end = log.append(message.end("m", "a"));
+    const { responses } = await append(log).then(() => readOpen());
+    assert.deepEqual(responses, [message.start("m"), message.delta("m", "a")]);
+    await letGo();
+    await end;
+    assert.deepEqual(await responsesOf(live, id), [message.start("m"), message.end("m", "a")]);
+
+    async function readOpen() {
+      const all: LiveResponse[] = [];
+      for await (const response of log.responses()) all.push(response);
+      return { responses: all };
+    }
+  });
+});
+
+describe("200,000 deltas in one block", () => {
+  test("do not slow down the next one, and come as one to a late reader", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"));
+    const parts = 20;
+    const partMs: number[] = [];
+    let follows = 0;
+    const following = (async () => {
+      for await (const { event } of sseEvents(`${live.url}/session/${id}/events`)) {
+        follows++;
+        if (event === "closed") return;
+      }
+    })();
+    for (let part = 0; part < parts; part++) {
+      const startMs = performance.now();
+      for (let i = 0; i < 200_000 / parts; i++) {
+        void log.append(message.delta("m", "word "));
+        if (i % 500 === 0) await new Promise(setImmediate);
+      }
+      await log.saved();
+      partMs.push(performance.now() - startMs);
+    }
+    const fastest = (of: number[]) => Math.min(...of);
+    const [first, last] = [fastest(partMs.slice(0, 5)), fastest(partMs.slice(-5))];
+    assert.ok(last < first * 4, `the first took ${first} ms, the last ${last} ms`);
+
+    const { responses } = await live.call(`session/${id}/live/late`);
+    assert.deepEqual(responses, [message.start("m"), message.delta("m", "word ".repeat(200_000))]);
+    assert.deepEqual(await live.call(`session/${id}/live`), message.start("m"));
+    assert.deepEqual(await live.call(`session/${id}/live`), message.delta("m", "word ".repeat(200_000)));
+    const next = await live.dial(`session/${id}/live/late`);
+    void log.append(message.delta("m", "next"));
+    assert.deepEqual((await next.answer).responses, [message.delta("m", "next")]);
+    void log.append(message.end("m", "all"));
+    await log.close();
+    await following;
+    assert.ok(follows > 2);
+    assert.deepEqual((await live.call(`session/${id}/live/new`)).responses, [
+      message.start("m"),
+      message.end("m", "all"),
+    ]);
+  });
+});
+
+describe("A reader far behind", () => {
+  test("is served from the store, in order and without a gap, by all three ways", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    const expected = Array.from({ length: 20_000 }, (_, i) => notice(i));
+    for (let i = 0; i < expected.length; i += 500) await append(log, ...expected.slice(i, i + 500));
+    await log.close();
+    live.logs.rest();
+    const { responses } = await live.call(`session/${id}/live/t`);
+    assert.deepEqual(responses, expected);
+    const seen: unknown[] = [];
+    for await (const { data, event } of sseEvents(`${live.url}/session/${id}/events`))
+      if (event !== "closed") seen.push(data);
+    assert.deepEqual(seen, expected);
+    for (const response of expected.slice(0, 300))
+      assert.deepEqual(await live.call(`session/${id}/live`), response);
+  });
+
+  test("reads blocks of `live` from the store whole, also from the middle of one on", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"));
+    assert.deepEqual(await live.call(`session/${id}/live`), message.start("m"));
+    await append(log, message.delta("m", "a"));
+    assert.deepEqual(await live.call(`session/${id}/live`), message.delta("m", "a"));
+    await append(log, message.delta("m", "b"), message.delta("m", "c"), message.end("m", "abc"));
+    await append(log, ...Array.from({ length: 2_000 }, (_, i) => notice(i)));
+    assert.deepEqual(await live.call(`session/${id}/live`), message.delta("m", "bc"));
+    assert.deepEqual(await live.call(`session/${id}/live`), message.end("m", "abc"));
+  });
+});
+
+describe("After the portal was stopped and started", () => {
+  test("logs, cursors and numbers go on exactly", async t => {
+    const dataDir = await tempFolder(t);
+    const before = await startLive(t, { dataDir, answerTimeoutMs: 20 });
+    const log = await before.logs.create("session", "a");
+    const closed = await before.logs.create("session", "closed");
+    await append(log, notice(1), notice(2), notice(3));
+    await append(closed, notice("x"));
+    await closed.close();
+    assert.deepEqual(await before.call("session/a/live"), notice(1));
+    assert.equal((await before.call("session/a/live/t")).responses?.length, 3);
+    await readToEnd(before, "session/closed/live");
+    void log.append(notice("in the last moment"));
+    await before.stop();
+
+    const after = await startLive(t, { dataDir, answerTimeoutMs: 20 });
+    assert.deepEqual(await after.call("session/a/live"), notice(2));
+    assert.deepEqual((await after.call("session/a/live/t")).responses, [notice("in the last moment")]);
+    assert.deepEqual(await after.call("session/closed/live"), { error: "SessionNotFound" });
+    assert.deepEqual(await after.call("session/closed/live/new"), { responses: [notice("x")] });
+    const again = await after.logs.open("session", "a");
+    await again?.append(notice(5));
+    assert.deepEqual(await numbersOf(after, "a"), [1, 2, 3, 4, 5]);
+  });
+});
+
+describe("Deleting a log", () => {
+  test("leaves nothing in the store and frees its id", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, notice(1));
+    const waiting = await live.dial(`session/${id}/live/w`);
+    assert.deepEqual((await waiting.answer).responses, [notice(1)]);
+    const pending = await live.dial(`session/${id}/live/w`);
+    await live.logs.delete("session", id);
+    assert.deepEqual(await pending.answer, { error: "SessionClosed" });
+    for (const way of ["live", "live/w", "events"])
+      assert.deepEqual(await live.call(`session/${id}/${way}`), { error: "SessionNotFound" });
+    await assert.rejects(log.append(notice(2)));
+    assert.deepEqual(await numbersOf(live, id), []);
+    const again = await live.logs.create("session", id);
+    await append(again, notice("new"));
+    assert.deepEqual(await live.call(`session/${id}/live`), notice("new"));
+  });
+
+  test("that the store cannot delete changes nothing", async t => {
+    const { local, trouble } = await startTroubled(t);
+    const log = await local.logs.create("session", "a");
+    await append(log, notice(1));
+    trouble.kind = "before";
+    trouble.statement = "delete from logs";
+    await assert.rejects(local.logs.delete("session", "a"), { code: "StoreUnavailable" });
+    trouble.kind = "none";
+    assert.equal(await local.logs.open("session", "a"), log);
+    await append(log, notice(2));
+    assert.deepEqual(await responsesOf(local, "a"), [notice(1), notice(2)]);
+    await local.logs.delete("session", "a");
+    assert.deepEqual(await local.call("session/a/live"), { error: "SessionNotFound" });
+  });
+
+  test("that is not there does nothing, and creating one twice is refused", async () => {
+    const id = newId();
+    await live.logs.delete("session", id);
+    const [one, two] = await Promise.allSettled([
+      live.logs.create("session", id),
+      live.logs.create("session", id),
+    ]);
+    assert.equal(one.status, "fulfilled");
+    assert.equal(two.status, "rejected");
+  });
+});
+
+describe("Cursors", () => {
+  test("of thousands of tokens are all kept, in memory or in the store", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, notice(1));
+    const tokens = Array.from({ length: 1_300 }, (_, i) => `token-${i}`);
+    for (const token of tokens)
+      assert.deepEqual(await live.call(`session/${id}/live/${token}`), { responses: [notice(1)] });
+    await append(log, notice(2));
+    for (const token of [tokens[0], tokens[700], tokens[1_299]])
+      assert.deepEqual(await live.call(`session/${id}/live/${token}`), { responses: [notice(2)] });
+  });
+
+  for (const [name, token] of [
+    ["very long", encodeURIComponent("😀".repeat(500))],
+    ["of a strange kind", encodeURIComponent("__proto__")],
+    ["with a slash", encodeURIComponent("../../live")],
+    ["with quotes", encodeURIComponent(`'";--`)],
+  ]) {
+    test(`take any string as a token: ${name}`, async () => {
+      const id = newId();
+      const log = await live.logs.create("session", id);
+      await append(log, notice(1));
+      assert.deepEqual(await live.call(`session/${id}/live/${token}`), { responses: [notice(1)] });
+      await append(log, notice(2));
+      live.logs.rest();
+      assert.deepEqual(await live.call(`session/${id}/live/${token}`), { responses: [notice(2)] });
+    });
+  }
+});
+
+describe("A damaged line in the store", () => {
+  test("is left out and the rest of the log is read", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    for (let i = 0; i < 4; i++) await append(log, notice(i));
+    await log.close();
+    live.logs.rest();
+    live.logs.rest();
+    await live.store.query(
+      `update log_chunks set lines = case last_n when 2 then '2 - 0 {"callback":' else lines || E'\\nrubbish' end
+       where log_id = (select id from logs where key = $1) and last_n in (2, 3)`,
+      [id],
+    );
+    assert.deepEqual(await responsesOf(live, id), [notice(0), notice(2), notice(3)]);
+    assert.deepEqual(await readToEnd(live, `session/${id}/live`), [
+      notice(0),
+      notice(2),
+      notice(3),
+      { error: "SessionClosed" },
+    ]);
+  });
+});
+
+interface Trouble {
+  kind: "none" | "before" | "after";
+  /** What the statements contain that fail. */
+  statement: string;
+  count: number;
+}
+
+/** A store that can be made to fail: before a statement is done, or with its answer lost. */
+async function startTroubled(
+  t: TestContext,
+  options: LiveOptions = {},
+): Promise<{ local: Live; trouble: Trouble }> {
+  const trouble: Trouble = { kind: "none", statement: "insert into log_chunks", count: 0 };
+  const wrap = (store: Store): Store => ({
+    query: async (text, values) => {
+      const isHit = trouble.kind !== "none" && text.includes(trouble.statement);
+      if (isHit) trouble.count++;
+      if (isHit && trouble.kind === "before") throw PortalError.unavailable("StoreUnavailable", "no");
+      const rows = await store.query(text, values);
+      if (isHit) throw PortalError.unavailable("StoreUnavailable", "the answer got lost");
+      return rows as never;
+    },
+    transaction: work => store.transaction(work),
+    ready: store.ready,
+    pool: store.pool,
+    state: () => store.state(),
+    failure: () => store.failure(),
+    patiently: work => store.patiently(work),
+    onReopened: callback => store.onReopened(callback),
+    copy: folder => store.copy(folder),
+    beforeClose: work => store.beforeClose(work),
+    close: () => store.close(),
+  });
+  return { local: await startLive(t, { ...options, wrap }), trouble };
+}
+
+describe("A store that fails for a while", () => {
+  for (const kind of ["before", "after"] as const) {
+    test(`loses nothing and doubles nothing (it fails ${kind} the commit)`, async t => {
+      const { local, trouble } = await startTroubled(t, { answerTimeoutMs: 20 });
+      const log = await local.logs.create("session", "a");
+      await append(log, message.start("m"));
+      trouble.kind = kind;
+      const written = [message.delta("m", "x"), message.end("m", "x"), notice(1), notice(2)];
+      const done: Promise<void>[] = [];
+      for (const response of written) {
+        done.push(log.append(response));
+        while (trouble.count < done.length) await new Promise(setImmediate);
+      }
+      assert.equal((await local.call("session/a/live/t")).responses?.[0]?.callback, "onStartMessage");
+      trouble.kind = "none";
+      await Promise.all(done);
+      assert.deepEqual(await numbersOf(local, "a"), [1, 2, 3, 4, 5]);
+      const [, ...rest] = await responsesOf(local, "a");
+      assert.deepEqual(rest, written.slice(1));
+    });
+  }
+
+  test("refuses responses before they fill the memory, and ends their block when it works again", async t => {
+    const { local, trouble } = await startTroubled(t);
+    const log = await local.logs.create("session", "a");
+    const other = await local.logs.create("session", "b");
+    await append(log, message.start("m"), message.delta("m", "kept"));
+    trouble.kind = "before";
+    const megabyte = "x".repeat(1024 * 1024);
+    let refusal: unknown;
+    for (let i = 0; i < 200 && !refusal; i++) {
+      log.append(notice(megabyte)).catch((error: unknown) => {
+        refusal = error;
+      });
+      await new Promise(setImmediate);
+    }
+    assert.ok(refusal instanceof PortalError && refusal.code === "StoreUnavailable");
+    await assert.rejects(other.append(notice("x")), { code: "StoreUnavailable" });
+    trouble.kind = "none";
+    await log.saved();
+    await local.logs.drain();
+    const responses = await responsesOf(local, "a");
+    assert.deepEqual(responses.at(-1), { ...message.end("m", "kept"), interrupted: true });
+    await log.append(notice("goes on"));
+    assert.deepEqual((await responsesOf(local, "a")).at(-1), notice("goes on"));
+  });
+});
+
+describe("A log that rests", () => {
+  test("keeps nothing in memory and is whole when it is read again", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"), message.delta("m", "a"));
+    live.logs.rest();
+    live.logs.rest();
+    await append(log, message.delta("m", "b"));
+    assert.deepEqual(await responsesOf(live, id), [message.start("m"), message.delta("m", "ab")]);
+    await append(log, message.end("m", "ab"));
+    await log.close();
+    live.logs.rest();
+    live.logs.rest();
+    assert.notEqual(await live.logs.open("session", id), log);
+    await assert.rejects(log.reopen(), /again/);
+    assert.deepEqual(await responsesOf(live, id), [message.start("m"), message.end("m", "ab")]);
+  });
+});

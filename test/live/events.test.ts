@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+import { append, message, newId, notice, shareLive } from "../support/live.js";
+import { usedBytes } from "../support/memory.js";
+import { type SseEvent, sseEvents } from "../support/sse.js";
+
+const live = await shareLive();
+const events = (id: string, query = "", headers = {}) =>
+  sseEvents(`${live.url}/session/${id}/events${query}`, { headers });
+
+async function collect(source: AsyncIterable<SseEvent<unknown>>): Promise<SseEvent<unknown>[]> {
+  const all: SseEvent<unknown>[] = [];
+  for await (const event of source) all.push(event);
+  return all;
+}
+
+const dataOf = (all: SseEvent<unknown>[]) => all.map(({ data }) => data);
+const numbersOf = (all: SseEvent<unknown>[]) => all.flatMap(({ n }) => n ?? []);
+
+describe("The event stream of a log", () => {
+  test("numbers responses from 1 and ends with a closed event", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, notice("a"), notice("b"));
+    await log.close();
+    assert.deepEqual(await collect(events(id)), [
+      { n: 1, event: "message", data: notice("a") },
+      { n: 2, event: "message", data: notice("b") },
+      { n: undefined, event: "closed", data: { error: "SessionClosed" } },
+    ]);
+  });
+
+  test("is never compressed or cached on its way", async () => {
+    const id = newId();
+    await (await live.logs.create("session", id)).close();
+    const response = await fetch(`${live.url}/session/${id}/events`);
+    assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
+    assert.equal(response.headers.get("cache-control"), "no-store, no-transform");
+    await response.text();
+  });
+
+  test("shows what comes while it is open, and a close at once", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    const stream = events(id);
+    const next = async () => (await stream.next()).value;
+    const first = next();
+    void log.append(message.start("m"));
+    assert.deepEqual((await first)?.data, message.start("m"));
+    for (const text of ["one", "two", "three"]) {
+      const delta = next();
+      void log.append(message.delta("m", text));
+      assert.deepEqual((await delta)?.data, message.delta("m", text));
+    }
+    const closed = collect(stream);
+    await log.close();
+    assert.deepEqual(dataOf(await closed), [
+      { ...message.end("m", "onetwothree"), interrupted: true },
+      { error: "SessionClosed" },
+    ]);
+  });
+
+  test("brings a late reader ended blocks as Start and End, and an open one with one delta", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("ended"), message.delta("ended", "a"), message.end("ended", "a"));
+    await append(log, message.start("open"), ...[..."bcd"].map(text => message.delta("open", text)));
+    const stream = events(id);
+    const seen: SseEvent<unknown>[] = [];
+    for await (const event of stream) if (seen.push(event) === 4) break;
+    assert.deepEqual(dataOf(seen), [
+      message.start("ended"),
+      message.end("ended", "a"),
+      message.start("open"),
+      message.delta("open", "bcd"),
+    ]);
+    assert.deepEqual(numbersOf(seen), [1, 3, 4, 7]);
+    await log.close();
+  });
+
+  test("resumes after ?after=N, and after Last-Event-ID, which counts more", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, ...Array.from({ length: 10 }, (_, i) => notice(i + 1)));
+    await log.close();
+    assert.deepEqual(numbersOf(await collect(events(id, "?after=7"))), [8, 9, 10]);
+    assert.deepEqual(numbersOf(await collect(events(id, "", { "Last-Event-ID": "8" }))), [9, 10]);
+    assert.deepEqual(numbersOf(await collect(events(id, "?after=2", { "Last-Event-ID": "9" }))), [10]);
+    assert.deepEqual(numbersOf(await collect(events(id, "?after=10"))), []);
+    assert.deepEqual(numbersOf(await collect(events(id, "?after=999999"))), []);
+  });
+
+  test("resumes in the middle of a block", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"), ...[..."abcde"].map(text => message.delta("m", text)));
+    const { value } = await events(id, "?after=3").next();
+    assert.deepEqual(value, { n: 6, event: "message", data: message.delta("m", "cde") });
+    await log.close();
+  });
+
+  for (const [query, header] of [
+    ["?after=x", undefined],
+    ["?after=-1", undefined],
+    ["?after=1.5", undefined],
+    ["", "x"],
+    ["", "-1"],
+    ["", "9".repeat(30)],
+  ]) {
+    test(`refuses a place that is none: ${query} ${header ?? ""}`, async () => {
+      const id = newId();
+      await live.logs.create("session", id);
+      const headers: Record<string, string> = header ? { "Last-Event-ID": header } : {};
+      const response = await fetch(`${live.url}/session/${id}/events${query}`, { headers });
+      assert.equal(response.status, 400);
+      assert.equal(typeof ((await response.json()) as { message: unknown }).message, "string");
+    });
+  }
+
+  test("answers an id never used as JSON, which makes a browser stop asking", async () => {
+    const response = await fetch(`${live.url}/session/never/events`);
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type") ?? "", /^application\/json/);
+    assert.deepEqual(await response.json(), { error: "SessionNotFound" });
+  });
+
+  test("is the same for any number of viewers, tokens and `live` at the same time", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    const viewers = Array.from({ length: 5 }, () => collect(events(id)));
+    const readers = ["a", "b", "c"].map(async token => {
+      const all: unknown[] = [];
+      for (;;) {
+        const { responses, error } = await live.call(`session/${id}/live/${token}`);
+        if (error === "SessionClosed") return all;
+        all.push(...(responses ?? []));
+      }
+    });
+    const expected = Array.from({ length: 200 }, (_, i) => notice(i));
+    for (const response of expected) {
+      void log.append(response);
+      await new Promise(setImmediate);
+    }
+    await log.close();
+    for (const seen of await Promise.all(viewers)) {
+      assert.deepEqual(dataOf(seen).slice(0, -1), expected);
+      assert.deepEqual(
+        numbersOf(seen),
+        Array.from(expected.keys(), i => i + 1),
+      );
+    }
+    for (const seen of await Promise.all(readers)) assert.deepEqual(seen, expected);
+    assert.deepEqual(await live.call(`session/${id}/live`), notice(0));
+  });
+});
+
+describe("A reader that never reads", () => {
+  test("cannot make the server grow, and still gets everything when it reads at last", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    const socket = connect(live.port, "127.0.0.1");
+    socket.pause();
+    socket.write(`GET /api/copilot/session/${id}/events HTTP/1.0\r\nHost: localhost\r\n\r\n`);
+    await append(log, notice("first"));
+    const megabyte = "x".repeat(1024 * 1024);
+    const before = await usedBytes();
+    const total = 96;
+    for (let i = 0; i < total; i++) await append(log, notice(`${i} ${megabyte}`));
+    const grown = (await usedBytes()) - before;
+    assert.ok(grown < 24 * 1024 * 1024, `grew by ${Math.round(grown / 1024 / 1024)} MiB`);
+    void log.close();
+    let [text, seen, bytes] = ["", 0, 0];
+    socket.setEncoding("utf8").resume();
+    for await (const part of socket) {
+      bytes += (part as string).length;
+      text += part as string;
+      seen += [...text.matchAll(/^id: \d+\n/gm)].length;
+      text = text.slice(text.lastIndexOf("\n") + 1).slice(0, 100);
+    }
+    assert.equal(seen, total + 1);
+    assert.ok(bytes > total * megabyte.length);
+  });
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { approveAll } from "@github/copilot-sdk";
+import { workspaceFingerprint } from "../../src/orchestrator/run/fingerprint.js";
+import {
+  claudeHook,
+  curiousModel,
+  type HostileRepository,
+  hook,
+  hostileRepository,
+  server,
+} from "../support/hostileRepository.js";
+import { callTool } from "../support/orchestrator.js";
+import { agentText } from "../support/orchestratorRepo.js";
+import { startReal } from "../support/realOrchestrator.js";
+import { runTurn, startBareSession, startRuntime } from "../support/runtime.js";
+import { startScriptedModel } from "../support/scriptedModel.js";
+
+interface Row {
+  what: string;
+  why: string;
+  fill(repo: HostileRepository): Promise<void>;
+  /** What makes it run where nobody takes care; absent where nothing does. */
+  bare?: "session" | "git";
+}
+
+const rows: readonly Row[] = [
+  {
+    what: "a hook",
+    why: "reading agents must not write by the hand of the repository",
+    fill: repo => repo.write(".github/hooks/x.json", hook("sessionStart", repo.trace("ran"))),
+    bare: "session",
+  },
+  {
+    what: "a hook of Claude Code's settings",
+    why: "the runtime reads them too",
+    fill: repo => repo.write(".claude/settings.json", claudeHook("UserPromptSubmit", repo.trace("ran"))),
+    bare: "session",
+  },
+  {
+    what: "a language server",
+    why: "an agent without a list of tools has all of them, and this one asks nobody",
+    fill: repo => repo.write(".github/lsp.json", server("lspServers", repo.trace("ran"))),
+    bare: "session",
+  },
+  {
+    what: "core.fsmonitor of its git settings",
+    why: "the cache of answers asks git what has changed",
+    async fill(repo) {
+      repo.git("init", "-q");
+      await repo.write("monitor.sh", `#!/bin/sh\n${repo.trace("ran")}\n`);
+      repo.git("config", "core.fsmonitor", `sh ${repo.root}/monitor.sh #`);
+    },
+    bare: "git",
+  },
+  {
+    what: "an MCP server of .mcp.json",
+    why: "no agent has the servers of the repository",
+    fill: repo => repo.write(".mcp.json", server("mcpServers", repo.trace("ran"))),
+  },
+  {
+    what: "an MCP server of the agent's own file",
+    why: "ALLOW_AGENT_MCP_SERVERS is not set",
+    fill: repo =>
+      repo.write(
+        ".github/agents/evil.md",
+        agentText(
+          `name: evil\ndescription: x\nmcp-servers: {evil: {type: local, command: sh, args: ["-c", "${repo.trace("ran")}"], tools: ["*"]}}`,
+        ),
+      ),
+  },
+];
+
+describe("A run of a repository's agents", () => {
+  for (const { what, why, fill, bare } of rows) {
+    test(`does not run ${what}: ${why}`, async t => {
+      const real = await startReal(t, curiousModel);
+      const repo = await hostileRepository(t);
+      await repo.write(
+        ".github/agents/evil.md",
+        agentText("name: evil\ndescription: Looks around\nkeywords: [look]"),
+      );
+      await fill(repo);
+      for (const AGENT_PERMISSIONS of ["read-only", "declared", "all"]) {
+        const { client } = await real.open({ repoRoot: repo.root, env: { AGENT_PERMISSIONS } });
+        const { status } = await callTool(client, "run_agent", { agentName: "evil", prompt: "Look around" });
+        assert.equal(status, "success", AGENT_PERMISSIONS);
+        await workspaceFingerprint(repo.root);
+        assert.deepEqual(await repo.ran(), [], AGENT_PERMISSIONS);
+      }
+      if (!bare) return;
+      if (bare === "git") repo.git("status");
+      else {
+        const model = await startScriptedModel(t, curiousModel);
+        const session = await startBareSession(await startRuntime(t), model, {
+          workingDirectory: repo.root,
+          onPermissionRequest: approveAll,
+          model: "plain-model",
+        });
+        await runTurn(session, "Look around");
+      }
+      assert.deepEqual(await repo.ran(), ["ran"], "it would not run anyway, so this row proves nothing");
+    });
+  }
+});

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, type TestContext, test } from "node:test";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { type McpOptions, mcpEnvironment, mcpProgram } from "../support/mcp.js";
+import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
+import { processesWith } from "../support/processes.js";
+import { fault, startScriptedModel } from "../support/scriptedModel.js";
+
+/** The server as a bare process, to see each byte that it writes. */
+async function spawnMcp(t: TestContext, options: McpOptions, args: readonly string[] = []) {
+  const home = await tempFolder(t, "mcp-copilot");
+  const child = spawn(process.execPath, [mcpProgram, ...args], { env: mcpEnvironment(options, home) });
+  const output = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", text => {
+      output[name] += text;
+    });
+  const exited = once(child, "close").then(([code]) => code as number);
+  defer(t, () => {
+    child.kill("SIGKILL");
+    return exited;
+  });
+  return {
+    child,
+    home,
+    output,
+    exited,
+    send: (message: Record<string, unknown>) =>
+      void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`),
+    async line(
+      matches: (message: { id?: number; result?: unknown }) => boolean,
+    ): Promise<Record<string, unknown>> {
+      for (;;) {
+        const found = output.stdout
+          .split("\n")
+          .filter(Boolean)
+          .map(line => JSON.parse(line))
+          .find(matches);
+        if (found) return found;
+        await once(child.stdout, "data");
+      }
+    },
+  };
+}
+
+const initialize = (id: number, protocolVersion = "2025-11-25") => ({
+  id,
+  method: "initialize",
+  params: { protocolVersion, capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+});
+
+describe("MCP over stdin and stdout", () => {
+  for (const version of ["2025-11-25", "2025-06-18"]) {
+    test(`speaks ${version}`, async t => {
+      const mcp = await spawnMcp(t, { repoRoot: await agentRepo(t, {}) });
+      mcp.send(initialize(1, version));
+      const { result } = (await mcp.line(message => message.id === 1)) as {
+        result: { protocolVersion: string };
+      };
+      assert.equal(result.protocolVersion, version);
+    });
+  }
+
+  test("stdout carries the protocol and nothing else, also when all is logged", async t => {
+    const model = await startScriptedModel(t, () => [{ text: "done" }]);
+    const repoRoot = await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" });
+    const mcp = await spawnMcp(t, { repoRoot, model, env: { LOG_LEVEL: "debug" } });
+    mcp.send(initialize(1));
+    await mcp.line(message => message.id === 1);
+    mcp.child.stdin.write("this is no JSON\n");
+    mcp.send({ method: "notifications/initialized" });
+    const args = { agentName: "code-reviewer", prompt: "Review auth.go" };
+    mcp.send({ id: 2, method: "tools/call", params: { name: "run_agent", arguments: args } });
+    await mcp.line(message => message.id === 2);
+    mcp.child.stdin.end();
+    assert.equal(await mcp.exited, 0);
+    for (const line of mcp.output.stdout.split("\n").filter(Boolean))
+      assert.equal(JSON.parse(line).jsonrpc, "2.0");
+    for (const line of mcp.output.stderr.split("\n").filter(Boolean)) assert.ok(JSON.parse(line).level);
+    assert.doesNotMatch(mcp.output.stderr, /scripted-model-key/);
+  });
+
+  for (const [name, end] of [
+    ["the end of stdin", "stdin"],
+    ["SIGTERM", "SIGTERM"],
+    ["SIGINT", "SIGINT"],
+  ] as const) {
+    test(`${name} ends it within 5 s, and all that it started`, async t => {
+      const model = await startScriptedModel(t, () => [fault.hang]);
+      const mcp = await spawnMcp(t, { repoRoot: await agentRepo(t, referenceFiles()), model });
+      mcp.send(initialize(1));
+      await mcp.line(message => message.id === 1);
+      const args = { agentName: "code-reviewer", prompt: "Review auth.go" };
+      mcp.send({ id: 2, method: "tools/call", params: { name: "run_agent", arguments: args } });
+      const request = await model.waitForRequest();
+      assert.ok((await processesWith("COPILOT_HOME", mcp.home)).length > 1);
+      const endedAtMs = performance.now();
+      if (end === "stdin") mcp.child.stdin.end();
+      else mcp.child.kill(end);
+      assert.equal(await mcp.exited, 0);
+      assert.ok(performance.now() - endedAtMs < 5000);
+      assert.equal(await request.end, "hungUp");
+      assert.deepEqual(await processesWith("COPILOT_HOME", mcp.home), []);
+    });
+  }
+});
+
+describe("the command line", () => {
+  test("bad settings are told together, and stdout stays empty", async t => {
+    const env = { AGENT_TIMEOUT: "30", CACHE_SIZE: "-1", LOG_LEVEL: "loud" };
+    const { exited, output } = await spawnMcp(t, { repoRoot: await agentRepo(t, {}), env });
+    assert.equal(await exited, 2);
+    assert.equal(output.stdout, "");
+    const lines = output.stderr.trim().split("\n");
+    assert.deepEqual(lines.map(line => line.split("=")[0]).toSorted(), [
+      "AGENT_TIMEOUT",
+      "CACHE_SIZE",
+      "LOG_LEVEL",
+    ]);
+  });
+
+  test("health says whether it could run", async t => {
+    const repoRoot = await agentRepo(t, {});
+    const good = await spawnMcp(t, { repoRoot }, ["health"]);
+    assert.equal(await good.exited, 0);
+    const bad = await spawnMcp(t, { repoRoot: "/does/not/exist" }, ["health"]);
+    assert.equal(await bad.exited, 1);
+    assert.deepEqual([good.output.stdout, bad.output.stdout], ["", ""]);
+  });
+
+  test("--version, --help, and an argument that is not known", async t => {
+    const repoRoot = await agentRepo(t, {});
+    const version = await spawnMcp(t, { repoRoot }, ["--version"]);
+    assert.equal(await version.exited, 0);
+    assert.match(version.output.stdout, /^\d+\.\d+\.\d+\n$/);
+    const help = await spawnMcp(t, { repoRoot }, ["--help"]);
+    assert.equal(await help.exited, 0);
+    assert.match(help.output.stdout, /REPO_ROOT/);
+    const unknown = await spawnMcp(t, { repoRoot }, ["serv"]);
+    assert.equal(await unknown.exited, 2);
+    assert.match(unknown.output.stderr, /Unknown argument: serv/);
+  });
+});
+
+describe("without a Copilot runtime", () => {
+  test("agents are listed and runs say what is missing, within 10 s", async t => {
+    const env = { COPILOT_CLI_PATH: "/does/not/exist" };
+    const mcp = await spawnMcp(t, { repoRoot: await agentRepo(t, referenceFiles()), env });
+    mcp.send(initialize(1));
+    await mcp.line(message => message.id === 1);
+    mcp.send({ id: 2, method: "tools/call", params: { name: "list_agents" } });
+    mcp.send({
+      id: 3,
+      method: "tools/call",
+      params: { name: "run_with_orchestrator", arguments: { prompt: "Write tests" } },
+    });
+    const startedAtMs = performance.now();
+    assert.match(JSON.stringify(await mcp.line(message => message.id === 2)), /"count":5/);
+    assert.match(JSON.stringify(await mcp.line(message => message.id === 3)), /CLI_NOT_AVAILABLE/);
+    assert.ok(performance.now() - startedAtMs < 10_500);
+  });
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { BrowserContextOptions } from "playwright-core";
+import { assertAccessible, assertFits } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { defer } from "../support/cleanup.js";
+import { callTool, newClient } from "../support/orchestrator.js";
+import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
+import { startPortal } from "../support/portal.js";
+import { barrier, byPrompt, startScriptedModel } from "../support/scriptedModel.js";
+
+const themes: Record<string, BrowserContextOptions> = {
+  light: { colorScheme: "light" },
+  dark: { colorScheme: "dark" },
+  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
+};
+
+interface Run {
+  runId: string;
+  status: string;
+  agents: string[];
+  failure?: string;
+}
+
+describe("runs of agents over REST", () => {
+  test("are started, followed, stopped, listed and deleted; a restart ends what ran", async t => {
+    const hold = barrier();
+    const model = await startScriptedModel(t, byPrompt({ hold: [hold.step, { text: "late" }] }));
+    const env = {
+      REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }),
+      AGENT_TIMEOUT: "5m",
+    };
+    const portal = await startPortal(t, { model, env });
+    const { body: listed } = await portal.api<{ agents: unknown[]; problems: { code: string }[] }>(
+      "copilot/agent",
+    );
+    assert.equal(listed.agents.length, 5);
+    assert.ok(listed.problems.some(({ code }) => code === "no-front-matter"));
+    const { body: judged } = await portal.api("copilot/agent/evaluate", { body: "Write tests" });
+    assert.deepEqual(judged.selectedAgents, ["test-generator"]);
+    const start = async (prompt: string, query = "") =>
+      (await portal.api<Run>(`copilot/run/start${query}`, { body: prompt })).body.runId;
+    const about = async (id: string) => (await portal.api<Run>(`copilot/run/${id}`)).body;
+    const events = async (id: string) => (await fetch(`${portal.url}/api/copilot/run/${id}/events`)).text();
+
+    const both = await start("Review the authentication module for security issues");
+    const text = await events(both);
+    const order = [
+      "runPlanned",
+      "runAgentStarted",
+      "onUserRequest",
+      "onEndMessage",
+      "runAgentEnded",
+      "runSucceeded",
+      "RunClosed",
+    ];
+    const places = order.map(name => text.indexOf(name));
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+      text,
+    );
+    assert.match(text, /"messageId":"1\./);
+    assert.match(text, /"messageId":"2\./);
+    const known = await about(both);
+    assert.deepEqual([known.status, known.agents], ["Succeeded", ["code-reviewer", "devops-engineer"]]);
+
+    const failed = await start("hello", "?agents=nobody");
+    assert.match(await events(failed), /runFailed","code":"AGENT_NOT_FOUND"/);
+    assert.match((await about(failed)).failure ?? "", /nobody/);
+
+    const stopped = await start("hold this", "?agents=code-reviewer");
+    await hold.reached;
+    await portal.api(`copilot/run/${stopped}/stop`, { body: "" });
+    assert.equal((await about(stopped)).status, "Canceled");
+
+    const bad = await portal.api("copilot/run/start", { body: " " });
+    assert.deepEqual([bad.status, bad.body.error], [400, "PromptInvalid"]);
+    const { body: history } = await portal.api<{ runs: Run[] }>("copilot/run/history");
+    assert.deepEqual(
+      history.runs.map(({ runId }) => runId),
+      [stopped, failed, both],
+    );
+    await portal.api(`copilot/run/${failed}/delete`, { body: "" });
+    assert.equal((await portal.api(`copilot/run/${failed}`)).body.error, "RunNotFound");
+
+    const cut = await start("hold that", "?agents=test-generator");
+    await model.waitForRequest(({ userText }) => userText.includes("hold that"));
+    await portal.kill();
+    await portal.restart();
+    assert.equal((await about(cut)).status, "Failed");
+    assert.match(await events(cut), /runFailed[\s\S]*RunClosed/);
+    assert.match(await events(both), /runSucceeded[\s\S]*RunClosed/);
+  });
+});
+
+describe("the agents page", () => {
+  test("shows agents and problems, judges while one types, and runs with live blocks", async t => {
+    const model = await startScriptedModel(t, byPrompt({}));
+    const env = { REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }) };
+    const portal = await startPortal(t, { model, env });
+    const browser = await launchBrowser();
+    defer(t, () => browser.close());
+    const { page, problems } = await openPage(t, browser, `${portal.url}/agents.html`);
+    await page.waitForSelector("#list button >> nth=4");
+    assert.match((await page.textContent("#problems")) ?? "", /bad\.md: .*\(no-front-matter\)/);
+    await page.fill("#prompt", "Write tests");
+    await page.waitForSelector("#evaluation >> text=Would run: test-generator");
+    assert.match((await page.textContent("#evaluation")) ?? "", /Unclear, confidence 60 %: missing-context/);
+    await page.click("#run");
+    await page.waitForSelector("#status[data-status=Succeeded]");
+    await page.waitForSelector("#responses >> text=You said: Write tests");
+    assert.match(page.url(), /\?run=/);
+
+    await page.click("[data-agent=code-reviewer]");
+    await page.click("[data-agent=architecture-advisor]");
+    await page.fill("#prompt", "Look at the login flow");
+    assert.equal(await page.textContent("#run"), "Run code-reviewer → architecture-advisor");
+    await page.click("#run");
+    await page.waitForSelector("#responses >> text=Step 2: architecture-advisor");
+    await page.waitForSelector("#status[data-status=Succeeded]");
+
+    await page.reload();
+    for (const [theme, options] of Object.entries(themes)) {
+      const { page: other } = await openPage(t, browser, page.url(), options);
+      await other.waitForSelector("#responses >> text=Step 2: architecture-advisor");
+      await other.waitForSelector("#evaluation >> text=confidence");
+      await assertAccessible(other, theme);
+      await assertFits(other, theme);
+    }
+    await page.waitForSelector("#responses >> text=Step 2: architecture-advisor");
+    assert.equal(await page.inputValue("#prompt"), "Look at the login flow");
+    await page.waitForSelector("#runs a[aria-current=page] >> text=Look at the login flow");
+    const client = newClient();
+    defer(t, () => client.close());
+    const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
+    await client.connect(transport as Parameters<typeof client.connect>[0]);
+    await client.listTools();
+    await callTool(client, "run_agent", { agentName: "test-generator", prompt: "Asked over MCP" });
+    await page.click("#runs a:has-text('Asked over MCP')");
+    await page.waitForSelector("#responses >> text=You said: Asked over MCP");
+    await page.waitForSelector("#status[data-status=Succeeded]");
+
+    await page.goto(`${portal.url}/index.html`);
+    await page.waitForSelector(".history-item >> text=Look at the login flow");
+    await page.waitForSelector(".history-item >> text=Asked over MCP");
+    assert.deepEqual(problems, []);
+  });
+});

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser, openRenderer } from "../support/browser.js";
+
+type Response = { [name: string]: unknown };
+declare function feed(responses: Response[]): (string | undefined)[];
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+async function open(t: TestContext) {
+  const { page, problems } = await openRenderer(t, browser);
+  t.after(() => assert.deepEqual(problems, []));
+  return { page, say: (...responses: Response[]) => page.evaluate(list => feed(list), responses) };
+}
+
+const titles = (page: Page) => page.locator(".message-block-title").allTextContents();
+const message = (id: string, text: string): Response[] => [
+  { callback: "onStartMessage", messageId: id },
+  { callback: "onMessage", messageId: id, delta: text },
+  { callback: "onEndMessage", messageId: id, completeContent: text },
+];
+const tool = (id: string, name: string, args: object, end: object, more: object = {}): Response[] => [
+  {
+    callback: "onStartToolExecution",
+    toolCallId: id,
+    toolName: name,
+    toolArguments: JSON.stringify(args),
+    ...more,
+  },
+  { callback: "onEndToolExecution", toolCallId: id, ...end },
+];
+
+describe("a block while it is received", () => {
+  it("says so in its title, shows raw text at most 150 px high, and cannot be toggled", async t => {
+    const { page, say } = await open(t);
+    const names = await say(
+      { callback: "onStartMessage", messageId: "1" },
+      ...Array.from({ length: 400 }, (_, line) => ({
+        callback: "onMessage",
+        messageId: "1",
+        delta: `# line ${line}\n`,
+      })),
+    );
+    assert.deepEqual(new Set(names), new Set(["onStartMessage", "onMessage"]));
+    await page.getByText("# line 399").waitFor();
+    assert.deepEqual(await titles(page), ["Message [receiving...]"]);
+    const body = await page.locator(".message-block-body").boundingBox();
+    assert.ok(body && body.height <= 150, `the body is ${body?.height} px high`);
+    assert.equal(await page.locator(".message-block-toggle").isDisabled(), true);
+    assert.equal(await page.locator(".message-block-view").count(), 0);
+  });
+
+  it("keeps its newest text in view", async t => {
+    const { page, say } = await open(t);
+    await say({ callback: "onStartReasoning", reasoningId: "1" });
+    await say({ callback: "onReasoning", reasoningId: "1", delta: `${"thinking\n".repeat(500)}the end` });
+    await page.getByText("the end").waitFor();
+    const isVisible = await page.locator(".message-block-body").evaluate(body => body.scrollTop === 0);
+    assert.ok(isVisible, "a reversed column is scrolled to its end at 0");
+  });
+});
+
+describe("a completed block", () => {
+  it("is open for User and Message, closed for Reasoning and Tool, and leaves the others alone", async t => {
+    const { page, say } = await open(t);
+    await say(
+      { callback: "onUserRequest", requestId: "r", prompt: "Please" },
+      { callback: "onStartReasoning", reasoningId: "1" },
+      { callback: "onReasoning", reasoningId: "1", delta: "hm" },
+      { callback: "onEndReasoning", reasoningId: "1", completeContent: "hm" },
+      ...tool("t", "view", { path: "/a.txt" }, { result: { content: "text" } }),
+      ...message("m", "Done"),
+    );
+    assert.deepEqual(await titles(page), ["User", "Reasoning", "Tool (view: /a.txt)", "Message"]);
+    const states = () => page.locator(".message-block").evaluateAll(all => all.map(one => one.dataset.state));
+    assert.deepEqual(await states(), ["expanded", "collapsed", "collapsed", "expanded"]);
+
+    await page.getByRole("button", { name: "Reasoning" }).click();
+    await say(...message("m2", "More"));
+    assert.deepEqual(await states(), ["expanded", "expanded", "collapsed", "expanded", "expanded"]);
+    await page.getByRole("button", { name: "Reasoning" }).press("Enter");
+    assert.equal((await states())[1], "collapsed");
+  });
+
+  it("switches between Markdown and raw data, and a Tool block does not", async t => {
+    const { page, say } = await open(t);
+    await say(
+      ...message("m", "# Title\n\n- one\n- two"),
+      ...tool("t", "view", {}, { result: { content: "# no" } }),
+    );
+    await page.getByRole("heading", { name: "Title" }).waitFor();
+    await page.getByRole("button", { name: "View Raw Data" }).click();
+    assert.match(
+      (await page.locator("[data-type=Message] .message-block-body").textContent()) ?? "",
+      /^# Title\n\n- one/,
+    );
+    await page.getByRole("button", { name: "View Markdown" }).click();
+    await page.getByRole("heading", { name: "Title" }).waitFor();
+    assert.equal(await page.locator("[data-type=Tool] .message-block-view").count(), 0);
+  });
+
+  it("is plain when its text does not look like Markdown, with the button that says otherwise", async t => {
+    const { page, say } = await open(t);
+    await say(...message("m", "just\ntext"));
+    assert.equal(await page.locator(".message-block-view").textContent(), "View Markdown");
+    assert.equal(await page.locator(".markdown").count(), 0);
+  });
+
+  it("is complete from its Start and End alone, as a late reader gets it", async t => {
+    const { page, say } = await open(t);
+    await say(
+      { callback: "onStartMessage", messageId: "m" },
+      { callback: "onEndMessage", messageId: "m", completeContent: "all of it", interrupted: true },
+    );
+    assert.equal(await page.locator(".message-block-body").textContent(), "all of it");
+    assert.equal(await page.locator(".message-block-note").textContent(), "interrupted");
+  });
+
+  it("can be found through its element", async t => {
+    const { page, say } = await open(t);
+    await say(...message("m", "text"));
+    const found = await page.evaluate(
+      "(({isCompleted, title, divElement}) => [isCompleted, title, divElement.className])(getMessageBlock(document.querySelector('.message-block')))",
+    );
+    assert.deepEqual(found, [true, "", "message-block"]);
+    assert.equal(await page.evaluate("getMessageBlock(document.createElement('div'))"), undefined);
+  });
+});
+
+describe("a tool block", () => {
+  it("shows a shell command in a terminal, with its exit code visible before it is opened", async t => {
+    const { page, say } = await open(t);
+    await say(
+      ...tool(
+        "t",
+        "bash",
+        { command: "npm test\necho done", description: "Run the tests" },
+        {
+          result: { content: "10%\r100%\n2 failed\n<shellId: 1 completed with exit code 1>" },
+          durationMs: 4200,
+        },
+      ),
+    );
+    assert.deepEqual(await titles(page), ["Tool (bash: npm test …)"]);
+    assert.equal(await page.locator(".message-block-note").textContent(), "exit code 1 · 4.2 s");
+    assert.equal(await page.locator(".message-block").getAttribute("data-outcome"), "failed");
+    await page.locator(".message-block-toggle").click();
+    assert.equal(await page.locator(".terminal-command").textContent(), "npm test\necho done");
+    assert.equal(await page.locator(".terminal-output").textContent(), "100%\n2 failed");
+    assert.equal(await page.locator(".tool-arguments").getAttribute("open"), null);
+  });
+
+  it("shows an edit as coloured lines", async t => {
+    const { page, say } = await open(t);
+    await say(
+      ...tool(
+        "t",
+        "edit",
+        { path: "/a.ts", old_str: "one\ntwo\nthree", new_str: "one\n2\nthree\nfour" },
+        { result: { content: "ok" } },
+      ),
+    );
+    await page.locator(".message-block-toggle").click();
+    assert.deepEqual(await page.locator(".diff-line").allTextContents(), [
+      " one",
+      "-two",
+      "+2",
+      " three",
+      "+four",
+    ]);
+    assert.equal(await page.locator(".diff > .muted").textContent(), "2 added, 1 removed");
+  });
+
+  it("nests the calls of a sub-agent, also those that come after it has ended", async t => {
+    const { page, say } = await open(t);
+    await say(
+      ...tool("p", "task", { description: "Look around" }, { result: { content: "**Found** it" } }),
+      ...tool("c", "grep", { pattern: "x" }, { result: { content: "a:1" } }, { parentToolCallId: "p" }),
+    );
+    assert.equal(await page.locator(".message-block .message-block").count(), 1);
+    await page.locator(".message-block-toggle").first().click();
+    await page.locator(".markdown strong", { hasText: "Found" }).waitFor();
+    assert.equal(await page.locator(".message-block .message-block").isVisible(), true);
+  });
+
+  it("says why it failed", async t => {
+    const { page, say } = await open(t);
+    await say(
+      ...tool("t", "view", { path: "/no" }, { error: { message: "Path does not exist", code: "failure" } }),
+    );
+    await page.locator(".message-block-toggle").click();
+    assert.equal(await page.locator(".notice").textContent(), "Path does not exist");
+    assert.equal(await page.locator(".message-block").getAttribute("data-outcome"), "failed");
+  });
+});
+
+describe("the conversation", () => {
+  it("shows requests, generated prompts, notices, errors and usage, each as what it is", async t => {
+    const { page, say } = await open(t);
+    await say(
+      { callback: "onUserRequest", requestId: "1", prompt: "Hello" },
+      { callback: "onGeneratedUserPrompt", prompt: "Check it" },
+      { callback: "onNotice", severity: "warning", title: "The provider answered 429, trying again" },
+      { callback: "onUsage", inputTokens: 12345, outputTokens: 67, premiumRequests: 1, cost: 0 },
+      { sessionError: "The runtime died" },
+      { callback: "onIdle" },
+      { callback: "somethingNew", value: 1 },
+    );
+    assert.deepEqual(await titles(page), ["User", "User (Task)"]);
+    assert.deepEqual(await page.locator(".notice").allTextContents(), [
+      "The provider answered 429, trying again",
+      "The runtime died",
+    ]);
+    assert.equal(
+      await page.locator(".session-response-remark").textContent(),
+      "12,345 tokens in, 67 out · 1 premium request",
+    );
+  });
+
+  it("awaits responses at the bottom left, and only while awaiting", async t => {
+    const { page } = await open(t);
+    const awaiting = page.getByText("Awaits responses ...");
+    assert.equal(await awaiting.isVisible(), false);
+    await page.evaluate("renderer.setAwaiting(true)");
+    assert.equal(await awaiting.isVisible(), true);
+    await page.evaluate("renderer.setAwaiting(false)");
+    assert.equal(await awaiting.isVisible(), false);
+  });
+
+  it("follows the bottom while the reader is there, and leaves a reader who went up alone", async t => {
+    const { page, say } = await open(t);
+    const log = page.locator("#log");
+    const distance = () => log.evaluate(div => div.scrollHeight - div.scrollTop - div.clientHeight);
+    const atBottom = async () => {
+      while ((await distance()) >= 2) await page.evaluate("new Promise(requestAnimationFrame)");
+    };
+    const fill = (from: number) =>
+      say(
+        ...Array.from({ length: 40 }, (_, n) =>
+          message(`${from + n}`, `line ${from + n}\n\nand more`),
+        ).flat(),
+      );
+    await fill(0);
+    await atBottom();
+    await log.hover();
+    await page.mouse.wheel(0, -600);
+    await page.getByRole("button", { name: "Jump to the latest" }).waitFor();
+    const before = await log.evaluate(div => div.scrollTop);
+    await fill(100);
+    await page.locator(".message-block").nth(79).waitFor({ state: "attached" });
+    assert.equal(await log.evaluate(div => div.scrollTop), before);
+    assert.ok((await distance()) > 500);
+    await page.getByRole("button", { name: "Jump to the latest" }).click();
+    await atBottom();
+    assert.equal(await page.getByRole("button", { name: "Jump to the latest" }).isVisible(), false);
+  });
+});

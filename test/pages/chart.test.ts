@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { generateChartNodes } from "../../src/jobsChart.js";
+import type { Work } from "../../src/jobsDef.js";
+import { launchBrowser, openPage, startWebsite } from "../support/browser.js";
+
+/** In the page: support/fixture/chart.js. */
+declare const chart: {
+  zoom: number;
+  selected: number | undefined;
+  show(graph: object): Promise<void>;
+  setState(workId: number, state: object): void;
+};
+declare const selections: (number | null)[];
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+let works = 0;
+const ref = (taskId: string): Work<number> => ({ kind: "Ref", workIdInJob: works++, taskId });
+
+/** Every kind of node there is. */
+function everything(): Work<number> {
+  works = 0;
+  return {
+    kind: "Seq",
+    works: [
+      ref("plan"),
+      { kind: "Loop", body: ref("implement"), postCondition: [false, ref("tests pass")] },
+      { kind: "Par", works: [ref("review <b>one</b>"), ref("review two")] },
+      { kind: "Alt", condition: { kind: "Seq", works: [ref("look"), ref("decide")] }, trueWork: ref("mend") },
+    ],
+  };
+}
+
+async function open(t: TestContext, work = everything()): Promise<Page> {
+  // Mermaid writes styles while it measures; the chart that is shown has none.
+  const url = await startWebsite(t, (_request, response, next) => {
+    response.set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'");
+    next();
+  });
+  const { page, problems } = await openPage(t, browser, `${url}/fixture/chart.html`);
+  t.after(() => assert.deepEqual(problems, []));
+  await page.waitForSelector("[data-ready]");
+  await page.evaluate(graph => chart.show(graph), generateChartNodes(work));
+  return page;
+}
+
+const look = (page: Page, node: string, shape: string) =>
+  page
+    .locator(`.node.${node} ${shape}`)
+    .first()
+    .evaluate(one => {
+      const style = (
+        one.ownerDocument.defaultView as unknown as {
+          getComputedStyle(e: unknown): { fill: string; stroke: string };
+        }
+      ).getComputedStyle(one);
+      return { tag: one.tagName, fill: style.fill, stroke: style.stroke };
+    });
+
+describe("the flow chart", () => {
+  it("draws each kind of node in its shape and colour", async t => {
+    const page = await open(t);
+    assert.deepEqual(await look(page, "TaskNode", ".label-container"), {
+      tag: "rect",
+      fill: "rgb(227, 238, 252)",
+      stroke: "rgb(43, 111, 199)",
+    });
+    assert.deepEqual(await look(page, "CondNode", ".label-container"), {
+      tag: "polygon",
+      fill: "rgb(253, 244, 210)",
+      stroke: "rgb(154, 117, 0)",
+    });
+    assert.equal((await look(page, "ParBegin", "path")).fill, "rgb(0, 0, 0)");
+    assert.equal((await look(page, "ParEnd", "path")).fill, "rgb(0, 0, 0)");
+    assert.equal((await look(page, "AltEnd", "path")).fill, "rgb(251, 220, 234)");
+    assert.equal((await look(page, "CondBegin", "path")).fill, "rgb(253, 244, 210)");
+    assert.deepEqual((await look(page, "CondEnd", "polygon")).fill, "rgb(253, 244, 210)");
+    assert.equal((await look(page, "LoopEnd", "circle")).fill, "rgb(226, 230, 235)");
+  });
+
+  it("points loop-back arrows up and all others down", async t => {
+    const page = await open(t);
+    const graph = generateChartNodes(everything());
+    for (const { id, arrows = [] } of graph.nodes)
+      for (const { to, loopBack } of arrows) {
+        const [from, end] = await page.locator(`path[data-id="L_n${id}_n${to}_0"]`).evaluate(path => {
+          const line = path as unknown as {
+            getTotalLength(): number;
+            getPointAtLength(at: number): { y: number };
+          };
+          return [line.getPointAtLength(0).y, line.getPointAtLength(line.getTotalLength()).y];
+        });
+        assert.equal(Number(end) < Number(from), loopBack, `${id} to ${to}`);
+      }
+    const labels = (await page.locator(".edgeLabel").allTextContents()).filter(text => text !== "");
+    assert.deepEqual(labels.sort(), ["false", "false", "true", "true"]);
+  });
+
+  it("shows names as they are, whatever is in them", async t => {
+    const page = await open(t, {
+      kind: "Ref",
+      workIdInJob: 0,
+      taskId: '"]; click n0 "x" <img src=x onerror=alert(1)> `e`',
+    });
+    assert.equal(
+      await page.locator(".node .name").textContent(),
+      '"]; click n0 "x" <img src=x onerror=alert(1)> `e`',
+    );
+    assert.equal(await page.locator("#log img").count(), 0);
+  });
+
+  it("marks a node's state at its left border, with attempt and time inside", async t => {
+    const page = await open(t);
+    for (const status of ["Waiting", "Running", "Succeeded", "Failed"]) {
+      await page.evaluate(state => chart.setState(1, state), {
+        status,
+        detail: "attempt 2 of 4, 12 s",
+        tip: "why",
+      });
+      const node = page.locator("[data-work-id='1']");
+      assert.equal(await node.getAttribute("data-status"), status);
+      assert.deepEqual(await node.locator("text").allTextContents(), ["implement", "attempt 2 of 4, 12 s"]);
+      const mark = await node.locator(".mark").boundingBox();
+      const box = await node.locator(".label-container").boundingBox();
+      assert.ok(mark && box && mark.x + mark.width <= box.x, `${status} stands left of the border`);
+    }
+  });
+
+  it("selects by click and by keyboard, and deselects beside the nodes", async t => {
+    const page = await open(t);
+    await page.locator("[data-work-id='1']").click();
+    assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "1");
+    await page.locator("[data-work-id='0']").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "0");
+    await page.locator(".flow-chart-view").click({ position: { x: 5, y: 5 } });
+    assert.equal(await page.locator(".node.selected").count(), 0);
+    assert.deepEqual(await page.evaluate(() => selections), [1, 0, null]);
+  });
+
+  it("zooms in steps of 0.1 between 0.2 and 3 by Ctrl and wheel, by buttons and keys, and fits", async t => {
+    const page = await open(t);
+    const zoom = () => page.evaluate(() => chart.zoom);
+    const fitted = await zoom();
+    await page.locator(".flow-chart-view").hover();
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -100);
+    await page.locator("output", { hasText: `${Math.round(fitted * 100 + 10)} %` }).waitFor();
+    for (let n = 0; n < 40; n++) await page.mouse.wheel(0, -100);
+    await page.locator("output", { hasText: "300 %" }).waitFor();
+    for (let n = 0; n < 40; n++) await page.mouse.wheel(0, 100);
+    await page.locator("output", { hasText: "20 %" }).waitFor();
+    await page.keyboard.up("Control");
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    assert.equal(await zoom(), 0.3);
+    await page.getByRole("button", { name: "Fit" }).click();
+    assert.equal(await zoom(), fitted);
+  });
+
+  it("is dragged with the mouse and pinched with two fingers", async t => {
+    const page = await open(t);
+    for (let n = 0; n < 20; n++) await page.getByRole("button", { name: "Zoom in" }).click();
+    const view = page.locator(".flow-chart-view");
+    const top = () => view.evaluate(div => div.scrollTop);
+    const before = await top();
+    await page.mouse.move(600, 400);
+    await page.mouse.down();
+    await page.mouse.move(600, 300, { steps: 4 });
+    await page.mouse.up();
+    assert.ok(Math.abs((await top()) - before - 100) <= 1, "a drag up scrolls down");
+    assert.deepEqual(await page.evaluate(() => selections), [], "a drag selects nothing");
+
+    const zoom = await page.evaluate(() => chart.zoom);
+    const fingers = await page.context().newCDPSession(page);
+    const touch = (type: "touchStart" | "touchMove", ...xs: number[]) =>
+      fingers.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y: 300, id })) });
+    await touch("touchStart", 300, 500);
+    await touch("touchMove", 300, 420);
+    await page.locator("output", { hasText: `${Math.round(zoom * 100 - 10)} %` }).waitFor();
+  });
+
+  it("lays out a job of a hundred tasks", async t => {
+    works = 0;
+    const branch = (): Work<number> => ({
+      kind: "Seq",
+      works: Array.from({ length: 10 }, () => ref("step")),
+    });
+    const page = await open(t, { kind: "Par", works: Array.from({ length: 10 }, branch) });
+    assert.equal(await page.locator(".node[data-work-id]").count(), 100);
+  });
+});

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { assertAccessible, assertFits } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { tempFolder } from "../support/cleanup.js";
+import type { Portal } from "../support/portal.js";
+import { sharedPortal } from "../support/restSession.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const portalOf = sharedPortal();
+
+const hookFile = ".github/hooks/start.json";
+const hookWith = (bash: string) => ({ version: 1, hooks: { sessionStart: [{ type: "command", bash }] } });
+
+async function writeHook(folder: string, bash: string): Promise<void> {
+  const file = join(folder, hookFile);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify(hookWith(bash)));
+}
+
+async function openStart(t: TestContext, options?: BrowserContextOptions) {
+  const parts = await portalOf(t);
+  const { page, problems } = await openPage(t, browser, parts.portal.url, options);
+  await page.locator("#startButton:enabled").waitFor();
+  t.after(() => assert.deepEqual(problems, []));
+  return { ...parts, page };
+}
+
+const policy = (page: Page) => page.locator("#permissions").inputValue();
+const hint = (page: Page, words: string) => page.locator("#permissionsHint", { hasText: words }).waitFor();
+
+/** Types a folder, and waits until the form knows what was chosen for it. */
+async function choose(page: Page, folder: string): Promise<void> {
+  const known = page.waitForResponse(answer =>
+    answer.url().includes(`folder?path=${encodeURIComponent(folder)}`),
+  );
+  await page.locator("#workingDirectory").fill(folder);
+  await (await known).finished();
+}
+
+async function start(page: Page, portal: Portal) {
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.locator("#session").waitFor();
+  const id = new URL(page.url()).searchParams.get("session");
+  return (await portal.api(`copilot/session/${id}`)).body;
+}
+
+async function rulesOf(portal: Portal, folder: string): Promise<string[]> {
+  const { folders } = (await portal.api<{ folders: Record<string, string[]> }>("copilot/permission/rules"))
+    .body;
+  return folders[folder] ?? [];
+}
+
+describe("the policy of a folder on the start form", () => {
+  it("is Ask me first for a folder that was never used, and says what that means", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
+    await choose(page, workingDirectory);
+    assert.equal(await policy(page), "ask");
+    await hint(page, "asks before it runs a command");
+    assert.deepEqual(await page.locator("#permissions option").allTextContents(), [
+      "Ask me first",
+      "Allow everything",
+      "Deny everything",
+    ]);
+    assert.equal((await start(page, portal)).permissions, "ask");
+  });
+
+  it("is what was chosen there last, in words, and holds for no other folder", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
+    const other = await tempFolder(t, "portal-other");
+    await choose(page, workingDirectory);
+    await page.locator("#permissions").selectOption("allow-all");
+    await hint(page, "without asking");
+    assert.equal((await start(page, portal)).permissions, "allow-all");
+
+    await page.goto(portal.url);
+    await page.locator("#startButton:enabled").waitFor();
+    await choose(page, workingDirectory);
+    await hint(page, "Chosen for this folder last time.");
+    assert.equal(await policy(page), "allow-all");
+    await page.locator("#workingDirectory").fill(other);
+    assert.equal(await policy(page), "ask", "not even until the answer comes");
+    await choose(page, workingDirectory);
+    await hint(page, "Chosen for this folder last time.");
+    await choose(page, other);
+    assert.equal((await start(page, portal)).permissions, "ask");
+  });
+
+  it("stays what the user has just chosen when the answer comes late", async t => {
+    const { page, workingDirectory } = await openStart(t);
+    let answer = () => {};
+    const held = new Promise<void>(resolve => {
+      answer = resolve;
+    });
+    await page.route("**/api/copilot/folder?**", async route => {
+      await held;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(request => request.url().includes("copilot/folder?"));
+    await page.locator("#workingDirectory").fill(workingDirectory);
+    await asked;
+    await page.locator("#permissions").selectOption("deny");
+    const answered = page.waitForResponse(response => response.url().includes("copilot/folder?"));
+    answer();
+    await (await answered).finished();
+    assert.equal(await policy(page), "deny");
+  });
+
+  for (const [what, answer] of [
+    ["an error", { status: 200, json: { error: "StoreFailing", message: "no" } }],
+    ["nothing that it knows", { status: 200, json: { permissions: "everything", remembered: true } }],
+    ["no page at all", { status: 404, body: "Not found" }],
+  ] as const)
+    it(`is Ask me first where the portal answers ${what}`, async t => {
+      const { page, portal, workingDirectory } = await openStart(t);
+      await page.route("**/api/copilot/folder**", route => route.fulfill(answer));
+      await choose(page, workingDirectory);
+      assert.equal(await policy(page), "ask");
+      assert.equal((await start(page, portal)).permissions, "ask");
+    });
+
+  it("comes with a sandbox where there is one, which is remembered with it", async t => {
+    const { page, workingDirectory } = await openStart(t);
+    const known = { permissions: "ask", remembered: true, startup: [] };
+    await page.route("**/api/copilot/folder**", route =>
+      route.fulfill({
+        json: { ...known, path: workingDirectory, sandbox: { available: true, chosen: false } },
+      }),
+    );
+    await choose(page, workingDirectory);
+    await page.getByLabel("Run the agent in a sandbox: it can write only this folder").check();
+    await page.route("**/api/copilot/session/start/**", route =>
+      route.fulfill({ json: { sessionId: "none" } }),
+    );
+    const [started, remembered] = await Promise.all([
+      page.waitForRequest(request => request.url().includes("session/start/")),
+      page.waitForRequest(request => request.url().endsWith("copilot/folder")),
+      page.getByRole("button", { name: "Start", exact: true }).click(),
+    ]);
+    assert.equal(new URL(started.url()).searchParams.get("sandbox"), "true");
+    assert.deepEqual(JSON.parse(remembered.postData() ?? ""), {
+      path: workingDirectory,
+      permissions: "ask",
+      sandbox: true,
+    });
+  });
+
+  it("is said on the jobs page too, where jobs have none of their own", async t => {
+    const { portal, workingDirectory } = await portalOf(t);
+    const address = `${portal.url}/jobs.html?wb=${encodeURIComponent(workingDirectory)}`;
+    const { page } = await openPage(t, browser, address);
+    await page.getByText("Permissions of jobs: Allow everything.").waitFor();
+  });
+});
+
+/** The click itself may scroll a card to its place, and one that has just moved takes no answer: then once more. */
+async function press(button: Locator): Promise<void> {
+  for (let tries = 0; tries < 20 && (await button.isVisible()); tries++)
+    await button.click({ timeout: 5000 }).catch(() => undefined);
+}
+
+describe("files of a folder that want to run something", () => {
+  it("are shown with their commands before the start, and Never makes a rule", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
+    await writeHook(workingDirectory, "touch ran \u202e# all is well");
+    await choose(page, workingDirectory);
+    const box = page.locator("#startupFiles");
+    await box.getByRole("heading", { name: "Files of this folder want to run commands" }).waitFor();
+    assert.match((await box.textContent()) ?? "", /\.github\/hooks\/start\.json/);
+    assert.match((await box.textContent()) ?? "", /touch ran \\u\{202E\}# all is well/i);
+    assert.doesNotMatch((await box.textContent()) ?? "", /\u202e/);
+    await press(box.getByRole("button", { name: "Never" }));
+    await box.waitFor({ state: "hidden" });
+    const [rule = ""] = await rulesOf(portal, workingDirectory);
+    assert.match(rule, /^reject startup \.github\/hooks\/start\.json [0-9a-f]{64}$/);
+  });
+
+  it("are decided on the Permissions page as well, shown there in words, and asked about again after a change", async t => {
+    const { portal, workingDirectory } = await portalOf(t);
+    await writeHook(workingDirectory, "touch ran");
+    const address = `${portal.url}/permissions.html?folder=${encodeURIComponent(workingDirectory)}`;
+    const { page, problems } = await openPage(t, browser, address);
+    const box = page.locator("#startupFiles");
+    await box.getByText("touch ran").waitFor();
+    await press(box.getByRole("button", { name: "Allow" }));
+    await box.waitFor({ state: "hidden" });
+    const [rule = ""] = await rulesOf(portal, workingDirectory);
+    assert.match(rule, /^allow startup /);
+    const words = `Run what the file ${hookFile} asks for (version ${rule.slice(-64, -56)}). Asked again when the file changes`;
+    const item = page.locator("#list li", { hasText: words });
+    await item.waitFor();
+
+    await writeHook(workingDirectory, "touch other");
+    await page.reload();
+    await box.getByText("touch other").waitFor();
+    await item.getByRole("button", { name: /^Remove allow startup/ }).click();
+    await item.waitFor({ state: "detached" });
+    assert.deepEqual(await rulesOf(portal, workingDirectory), []);
+    await page.getByLabel("Folder").fill("/no/such/folder");
+    await box.waitFor({ state: "hidden" });
+    assert.deepEqual(problems, []);
+  });
+
+  it("are shown on the jobs page", async t => {
+    const { portal, workingDirectory } = await portalOf(t);
+    await writeHook(workingDirectory, "touch ran");
+    const address = `${portal.url}/jobs.html?wb=${encodeURIComponent(workingDirectory)}`;
+    const { page } = await openPage(t, browser, address);
+    await page.locator("#startupFiles").getByText("touch ran").waitFor();
+  });
+
+  it("can be read and reached by everybody: light, dark, on a phone", async t => {
+    const { portal, workingDirectory: folder } = await portalOf(t);
+    await writeHook(folder, `touch ${"very-".repeat(50)}long`);
+    const rule = `allow startup 'some file.json' ${"a".repeat(64)}`;
+    for (const one of [rule, "allow command git status", "reject command rm"])
+      await portal.api("copilot/permission/rules/add", { body: JSON.stringify({ folder, rule: one }) });
+    for (const [look, options] of Object.entries({
+      light: { colorScheme: "light" },
+      dark: { colorScheme: "dark" },
+      phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    } as const)) {
+      const { page } = await openPage(t, browser, portal.url, options);
+      await page.locator("#startButton:enabled").waitFor();
+      await choose(page, folder);
+      for (const address of ["", "permissions.html?folder=", "jobs.html?wb="]) {
+        if (address !== "") await page.goto(`${portal.url}/${address}${encodeURIComponent(folder)}`);
+        await page.locator("#startupFiles .startup-file:not([aria-disabled])").waitFor();
+        await assertAccessible(page, `${look}: ${address} with files that want to run something`);
+        await assertFits(page, `${look}: ${address} with files that want to run something`);
+      }
+    }
+  });
+});

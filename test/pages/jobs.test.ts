@@ -1,0 +1,369 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { assertAccessible, assertFits } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { type EntryOfTest, portalWithEntry, sharedPortalWithEntry, task } from "../support/jobs.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const model = { category: "driving" };
+const entry: EntryOfTest = {
+  tasks: {
+    plain: { prompt: ["plain work"], model },
+    held: { prompt: ["held work", "@wait $user-input"], model },
+    /** Its condition is checked in sessions of their own, and met at the second attempt. */
+    checked: {
+      prompt: ["checked work"],
+      model,
+      criteria: {
+        condition: ["Is it done? job_boolean_true", "@false-until 2"],
+        runConditionInSameSession: false,
+        failureAction: { retryTimes: 2 },
+      },
+    },
+    failing: {
+      prompt: ["failing"],
+      model,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+    hostile: { prompt: ["<img src=x onerror=alert(1)> **x** [y](javascript:alert(1))"], model },
+  },
+  jobs: {
+    plain: { work: task("plain") },
+    held: { work: { kind: "Seq", works: [task("checked"), task("held"), task("plain")] } },
+    failing: { work: { kind: "Seq", works: [task("plain"), task("failing"), task("plain")] } },
+    looping: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("checked")] } },
+    "<b>hostile": { work: task("hostile") },
+  },
+  grid: [
+    {
+      keyword: "Small",
+      jobs: [{ name: "Plain", jobName: "plain" }, null, { name: "Loop", jobName: "looping" }],
+    },
+    { keyword: "Large <b>", jobs: [undefined, { name: "Held", jobName: "held" }] },
+    {
+      keyword: "Odd",
+      jobs: [
+        { name: "Fails", jobName: "failing" },
+        { name: "<i>Hostile", jobName: "<b>hostile" },
+      ],
+    },
+  ],
+};
+
+const jobsPortal = sharedPortalWithEntry(entry);
+
+async function open(
+  t: TestContext,
+  address: (folder: string) => string,
+  options: BrowserContextOptions = {},
+) {
+  const parts = await jobsPortal(t);
+  const { page, problems } = await openPage(
+    t,
+    browser,
+    `${parts.portal.url}${address(parts.workingDirectory)}`,
+    options,
+  );
+  t.after(() => assert.deepEqual(problems, []));
+  return { ...parts, page };
+}
+
+const openJobs = (t: TestContext) => open(t, folder => `/jobs.html?wb=${encodeURIComponent(folder)}`);
+
+async function openTracking(
+  t: TestContext,
+  jobName: string,
+  input = "",
+  options: BrowserContextOptions = {},
+  portal = jobsPortal(t),
+) {
+  const parts = await portal;
+  const jobId = await parts.startJob(jobName, input);
+  const address = `/jobTracking.html?jobName=${encodeURIComponent(jobName)}&jobId=${jobId}`;
+  const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
+  t.after(() => assert.deepEqual(problems, []));
+  return { ...parts, page, jobId, address };
+}
+
+const labelled = (page: Page, status: string) =>
+  page.locator("#label", { hasText: `JOB: ${status}` }).waitFor();
+const node = (page: Page, workId: number) => page.locator(`.node[data-work-id="${workId}"]`);
+const nodeIs = (page: Page, workId: number, status: string) =>
+  page.locator(`.node[data-work-id="${workId}"][data-status="${status}"]`).waitFor();
+const titles = (page: Page) => page.locator("#panel .message-block-title").allTextContents();
+
+describe("the jobs page", () => {
+  it("goes to the start page when it is opened without a working directory", async t => {
+    const { page, portal } = await open(t, () => "/jobs.html");
+    await page.waitForURL(`${portal.url}/index.html`);
+  });
+
+  it("shows the grid with blank cells for holes, and names as they are", async t => {
+    const { page } = await openJobs(t);
+    await page.getByRole("button", { name: "Plain" }).waitFor();
+    const rows = await page
+      .locator("#grid tr")
+      .evaluateAll(all => all.map(row => [...row.children].map(cell => cell.textContent)));
+    assert.deepEqual(rows, [
+      ["Small", "Plain", "", "Loop"],
+      ["Large <b>", "", "Held", ""],
+      ["Odd", "Fails", "<i>Hostile", ""],
+    ]);
+    assert.equal(await page.getByRole("heading", { name: "Available Jobs" }).count(), 1);
+  });
+
+  it("has exclusive job buttons that say what will be started, and an input box only where it is needed", async t => {
+    const { page } = await openJobs(t);
+    const start = page.locator("#startJob");
+    const pressed = () => page.locator("#grid [aria-pressed=true]").allTextContents();
+    await page.getByRole("button", { name: "Plain" }).waitFor();
+    assert.deepEqual([await start.textContent(), await start.isDisabled()], ["Job Not Selected", true]);
+    assert.equal(await page.getByRole("button", { name: "Preview" }).isDisabled(), true);
+    await page.getByRole("button", { name: "Plain" }).click();
+    assert.deepEqual([await start.textContent(), await pressed()], ["Start Job: Plain", ["Plain"]]);
+    assert.equal(await page.getByLabel("User Input").isDisabled(), true);
+    await page.getByRole("button", { name: "Held" }).click();
+    assert.deepEqual([await start.textContent(), await pressed()], ["Start Job: Held", ["Held"]]);
+    assert.equal(await page.getByLabel("User Input").isEnabled(), true);
+    await page.getByRole("button", { name: "Held", exact: true }).click();
+    assert.deepEqual([await start.textContent(), await pressed()], ["Job Not Selected", []]);
+    assert.equal(Math.round((await page.locator("#start").boundingBox())?.width ?? 0), 800);
+  });
+
+  it("starts a job in a new window, and says what is missing", async t => {
+    const { page, portal, puppet } = await openJobs(t);
+    await page.getByRole("button", { name: "Held" }).click();
+    await page.getByRole("button", { name: "Start Job: Held" }).click();
+    await page.locator("#startError", { hasText: "needs your input" }).waitFor();
+    await page.getByLabel("User Input").fill("gate");
+    const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
+    await page.getByRole("button", { name: "Start Job: Held" }).click();
+    const tracking = await opened;
+    await tracking.waitForURL(/\/jobTracking\.html\?jobName=held&jobId=.+/);
+    await labelled(tracking, "RUNNING");
+    assert.equal(new URL(tracking.url()).origin, new URL(portal.url).origin);
+    puppet.release("gate");
+    await labelled(tracking, "SUCCEEDED");
+  });
+
+  it("previews a job as its chart and its plan, and runs nothing", async t => {
+    const { page, puppet } = await openJobs(t);
+    await page.getByRole("button", { name: "Held" }).click();
+    const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
+    await page.getByRole("button", { name: "Preview" }).click();
+    const preview = await opened;
+    await labelled(preview, "PREVIEW");
+    await node(preview, 2).waitFor();
+    assert.equal(await preview.locator("#stopJob").isVisible(), false);
+    await preview.getByRole("heading", { name: "Plan" }).waitFor();
+    const rows = await preview.locator("#panel tbody tr").allTextContents();
+    assert.deepEqual(
+      rows.map(row => /checked|held|plain/.exec(row)?.[0]),
+      ["checked", "held", "plain"],
+    );
+    await preview.getByRole("heading", { name: "Definition" }).waitFor();
+    assert.equal(puppet.prompts.length, 0);
+  });
+});
+
+describe("a job on its chart", () => {
+  it("goes to the start page without a job name, and says so when the job is gone", async t => {
+    const { page, portal } = await open(t, () => "/jobTracking.html");
+    await page.waitForURL(`${portal.url}/index.html`);
+    await page.goto(`${portal.url}/jobTracking.html?jobName=plain&jobId=never`);
+    await page.locator("#problem", { hasText: "This job" }).waitFor();
+    await page.goto(`${portal.url}/jobTracking.html?jobName=nothing`);
+    await page.locator("#problem", { hasText: "There is no job nothing." }).waitFor();
+  });
+
+  it("shows each task's state, and its sessions as tabs: driving first, then the attempts", async t => {
+    const { page, puppet } = await openTracking(t, "held", "gate");
+    await nodeIs(page, 1, "Running");
+    await nodeIs(page, 0, "Succeeded");
+    assert.match((await node(page, 0).locator(".detail").textContent()) ?? "", /^succeeded, 2 attempts, /);
+    assert.match((await node(page, 1).locator(".detail").textContent()) ?? "", /^attempt 1 of 1, /);
+    assert.equal(await node(page, 2).getAttribute("data-status"), null);
+
+    await node(page, 0).click();
+    const tabs = page.getByRole("tab");
+    assert.deepEqual(await tabs.allTextContents(), ["Driving", "Attempt #1", "Attempt #2"]);
+    await page.locator(".message-block-title").first().waitFor();
+    assert.deepEqual(
+      (await titles(page)).filter(title => title.startsWith("User")),
+      [
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (Task)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (Task)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+      ],
+    );
+    await page.getByText("[OPERATION] Retry 1 of 2").waitFor();
+    await page.getByRole("tab", { name: "Attempt #2" }).click();
+    await page.locator("[data-type=User]", { hasText: "checked work" }).waitFor();
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await page.getByRole("tab", { selected: true }).textContent(), "Attempt #1");
+
+    await node(page, 2).click();
+    await page.getByText("This task has not started yet.").waitFor();
+    puppet.release("gate");
+    await labelled(page, "SUCCEEDED");
+    await nodeIs(page, 2, "Succeeded");
+    await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
+  });
+
+  it("shows the same to a second window, after a reload and after the end", async t => {
+    const { page, portal, puppet, address } = await openTracking(t, "held", "gate");
+    const picture = async (window: Page) => {
+      await nodeIs(window, 0, "Succeeded");
+      await node(window, 0).click();
+      await window.getByText("[TASK SUCCEEDED]").waitFor();
+      return titles(window);
+    };
+    const live = await picture(page);
+    const second = (await openPage(t, browser, `${portal.url}${address}`)).page;
+    await nodeIs(second, 1, "Running");
+    assert.deepEqual(await picture(second), live);
+    await page.reload();
+    assert.deepEqual(await picture(page), live);
+    puppet.release("gate");
+    await labelled(second, "SUCCEEDED");
+    await page.reload();
+    await labelled(page, "SUCCEEDED");
+    assert.deepEqual(await picture(page), live);
+  });
+
+  it("ends with a summary of tasks, attempts and tokens, and stops at the first failure", async t => {
+    const { page } = await openTracking(t, "failing");
+    await labelled(page, "FAILED");
+    await nodeIs(page, 0, "Succeeded");
+    await nodeIs(page, 1, "Failed");
+    assert.equal(await page.locator("#stopJob").isDisabled(), true);
+    assert.match(await page.title(), /^✗ failing failed/);
+    assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), "/favicon-failed.svg");
+    await page.getByRole("heading", { name: "Summary" }).waitFor();
+    const rows = await page
+      .locator("#panel tbody tr")
+      .evaluateAll(all => all.map(row => [...row.children].slice(0, 3).map(cell => cell.textContent)));
+    assert.deepEqual(rows, [
+      ["plain", "Succeeded", "1"],
+      ["failing", "Failed", "1"],
+    ]);
+    await page.getByRole("heading", { name: "Changed files" }).waitFor();
+  });
+
+  it("shows every run on the time line, also the earlier ones of a loop", async t => {
+    const { page } = await openTracking(t, "looping");
+    await labelled(page, "SUCCEEDED");
+    await page.getByRole("button", { name: "Time line" }).click();
+    assert.deepEqual(await page.locator(".timeline .one-line").allTextContents(), ["plain", "checked"]);
+    await page.locator(".timeline-row").first().click();
+    await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
+    await page.getByRole("button", { name: "Chart" }).click();
+    assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "0");
+  });
+
+  it("is stopped after asking once", async t => {
+    const { page } = await openTracking(t, "held", "gate");
+    await nodeIs(page, 1, "Running");
+    await page.getByRole("button", { name: "Stop Job" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop Job" }).click();
+    await labelled(page, "CANCELED");
+    await nodeIs(page, 1, "Canceled");
+  });
+
+  it("goes on under the open page when the server is killed, and waits to be continued when it was stopped", async t => {
+    const { page, portal, puppet } = await openTracking(t, "held", "gate", {}, portalWithEntry(t, entry));
+    await nodeIs(page, 1, "Running");
+    await node(page, 0).click();
+    const before = await titles(page);
+    // The job has its own copy of the entry: the portal may come back without one.
+    const args = ["--test", "--port", new URL(portal.url).port];
+    await portal.kill("SIGKILL");
+    await page.getByText("The server cannot be reached.").waitFor();
+    await portal.restart({ args });
+    await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+    assert.deepEqual(await titles(page), before);
+    await labelled(page, "RUNNING");
+    await portal.stop();
+    await portal.restart({ args });
+    await labelled(page, "PAUSED");
+    puppet.release("gate");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await labelled(page, "SUCCEEDED");
+  });
+
+  it("shows hostile names and prompts as text", async t => {
+    const { page } = await openTracking(t, "<b>hostile");
+    await labelled(page, "SUCCEEDED");
+    await node(page, 0).click();
+    await page.locator("#panel .message-block").nth(3).waitFor();
+    assert.equal(await page.locator("#jobName").textContent(), "<b>hostile");
+    assert.equal(await page.locator("main b b, main img, main script").count(), 0);
+  });
+
+  it("shows one part at a time on a phone, with a way back", async t => {
+    const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+    const { page } = await openTracking(t, "failing", "", phone);
+    await labelled(page, "FAILED");
+    assert.equal(await page.locator("#right").isVisible(), false);
+    await node(page, 1).tap();
+    await page.getByRole("tab", { name: "Driving" }).waitFor();
+    assert.equal(await page.locator("#chart").isVisible(), false);
+    await page.getByRole("button", { name: "Back" }).tap();
+    assert.equal(await page.locator("#chart").isVisible(), true);
+    await assertFits(page, "the tracking page on a phone");
+  });
+});
+
+describe("jobs in light, in dark and at 360 px", () => {
+  const themes: Record<string, BrowserContextOptions> = {
+    light: { colorScheme: "light" },
+    dark: { colorScheme: "dark" },
+    phone: { viewport: { width: 360, height: 740 } },
+  };
+
+  it("can be read and reached everywhere", async t => {
+    const { portal, startJob, jobLog, workingDirectory } = await jobsPortal(t);
+    const jobId = await startJob("failing");
+    await jobLog(jobId);
+    const pages: [address: string, ready: (page: Page) => Promise<unknown>][] = [
+      [`/jobs.html?wb=${workingDirectory}`, page => page.getByRole("button", { name: "Held" }).click()],
+      [`/jobTracking.html?jobName=failing&jobId=${jobId}`, page => nodeIs(page, 1, "Failed")],
+      ["/jobTracking.html?jobName=held", page => node(page, 1).waitFor()],
+      [
+        `/jobTracking.html?jobName=failing&jobId=${jobId}`,
+        async page => {
+          await nodeIs(page, 1, "Failed");
+          await node(page, 1).click();
+        },
+      ],
+      [
+        `/jobTracking.html?jobName=failing&jobId=${jobId}`,
+        async page => {
+          await nodeIs(page, 1, "Failed");
+          await page.getByRole("button", { name: "Time line" }).click();
+        },
+      ],
+    ];
+    for (const [theme, options] of Object.entries(themes))
+      for (const [address, ready] of pages) {
+        const { page } = await openPage(t, browser, `${portal.url}${address}`, options);
+        await ready(page);
+        await assertAccessible(page, `${address} in ${theme}`);
+        await assertFits(page, `${address} in ${theme}`);
+        await page.context().close();
+      }
+  });
+});

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { packageRoot } from "../../src/base/paths.js";
+import { assertAccessible, assertFits } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { sharedPortal } from "../support/restSession.js";
+import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const everything = `# Title
+
+Text with \`code\`, **bold** and a [link](https://example.com).
+
+> A quote
+
+| a | b |
+| - | - |
+| 1 | 2 |
+
+\`\`\`ts
+// comment
+export const answer: number = 42 + "text".length;
+\`\`\`
+`;
+
+const script = byPrompt({
+  everything: [
+    [{ reasoning: "Let me think about it." }, runShell("echo fine; exit 1")],
+    [callTool("view", { path: "/no/such/file" })],
+    [callTool("edit", { path: "/no/such/file", old_str: "a\nb", new_str: "a\nc" })],
+    [{ text: everything }],
+  ],
+});
+
+const themes: Record<string, BrowserContextOptions> = {
+  light: { colorScheme: "light" },
+  dark: { colorScheme: "dark" },
+  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
+};
+
+/** Runs the same look at a page in light, in dark and on a phone. */
+async function inEveryTheme(
+  t: TestContext,
+  url: string,
+  prepare: (page: Page) => Promise<unknown>,
+): Promise<void> {
+  for (const [theme, options] of Object.entries(themes)) {
+    const { page, problems } = await openPage(t, browser, url, options);
+    await prepare(page);
+    await assertAccessible(page, `${url} in ${theme}`);
+    await assertFits(page, `${url} in ${theme}`);
+    assert.deepEqual(problems, []);
+  }
+}
+
+const portalOf = sharedPortal();
+
+describe("in light, in dark and at 360 px, everything can be read and reached", () => {
+  it("on the start page, with its list, a menu, a dialog and an error", async t => {
+    const { portal, startSession } = await portalOf(t, script);
+    const session = await startSession();
+    await session.query("Say something that is long enough to be cut off at the end of its line in the list");
+    await session.untilIdle();
+    await inEveryTheme(t, portal.url, async page => {
+      await page.locator("#startButton:enabled").waitFor();
+      await page.getByLabel("Working Directory").fill("/no/such/folder");
+      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await page.locator("#workingDirectoryError", { hasText: "folder" }).waitFor();
+      await page.getByLabel("More about").first().click();
+    });
+    await inEveryTheme(t, portal.url, async page => {
+      await page.getByLabel("More about").first().click();
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("dialog").waitFor();
+    });
+  });
+
+  it("in a session with every kind of block open", async t => {
+    const { portal, startSession } = await portalOf(t, script);
+    const session = await startSession();
+    await session.query("everything");
+    await session.untilIdle();
+    await inEveryTheme(t, `${portal.url}/index.html?session=${session.id}`, async page => {
+      await page.locator(".hljs-keyword").first().waitFor();
+      const closed = page.locator("[data-state=collapsed] > * > .message-block-toggle");
+      while ((await closed.count()) > 0) await closed.first().click();
+      await page.locator(".diff-line.added").waitFor();
+      await page.locator("#responses").evaluate(log => log.scrollTo(0, 0));
+    });
+  });
+
+  it("when a session is gone, and on the test page", async t => {
+    const { portal } = await portalOf(t, script);
+    await inEveryTheme(t, `${portal.url}/index.html?session=x`, page =>
+      page.getByRole("heading", { name: "gone" }).waitFor(),
+    );
+    await inEveryTheme(t, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
+  });
+});
+
+it("a session is used with the keyboard alone, from the form to the answer", async t => {
+  const { portal, workingDirectory } = await portalOf(t, script);
+  const { page } = await openPage(t, browser, portal.url);
+  await page.locator("#startButton:enabled").waitFor();
+  const pressUntil = async (selector: string) => {
+    for (let n = 0; n < 40 && (await page.locator(`${selector}:focus`).count()) === 0; n++)
+      await page.keyboard.press("Tab");
+    assert.equal(await page.locator(`${selector}:focus`).count(), 1, `${selector} is reached with Tab`);
+  };
+  await pressUntil("#workingDirectory");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type(workingDirectory);
+  await pressUntil("#startButton");
+  await page.keyboard.press("Enter");
+  await page.locator("#prompt:focus").waitFor();
+  await page.keyboard.type("hello");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("You said: hello").waitFor();
+  await page.locator("#responses").focus();
+  await pressUntil("[data-type=User] .message-block-toggle");
+  const outline = await page.locator("[data-type=User] .message-block-toggle").evaluate(button => {
+    const { getComputedStyle } = button.ownerDocument.defaultView as unknown as {
+      getComputedStyle(e: unknown): { outlineStyle: string; outlineWidth: string };
+    };
+    const { outlineStyle, outlineWidth } = getComputedStyle(button);
+    return `${outlineStyle} ${outlineWidth}`;
+  });
+  assert.equal(outline, "solid 2px");
+  await page.keyboard.press("Enter");
+  await page.locator("[data-type=User][data-state=collapsed]").waitFor();
+});
+
+describe("the pages are light", () => {
+  it("all of their own scripts and styles are at most 300 KB", async () => {
+    const folder = join(packageRoot, "assets");
+    const names = (await readdir(folder)).filter(name => /\.(js|css)$/.test(name));
+    const sizes = await Promise.all(names.map(async name => (await stat(join(folder, name))).size));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    assert.ok(bytes <= 300_000, `${bytes} bytes`);
+  });
+
+  it("what one page loads of them is at most 60 KB as it is sent", async t => {
+    const { portal, startSession } = await portalOf(t, script);
+    const session = await startSession();
+    const addresses = [
+      "index.html",
+      `index.html?session=${session.id}`,
+      "jobs.html?wb=/tmp",
+      "jobTracking.html?jobName=none",
+      "agents.html",
+      "permissions.html",
+      "test.html",
+    ];
+    for (const address of addresses) {
+      const { page } = await openPage(t, browser, `${portal.url}/${address}`);
+      await page.waitForLoadState("networkidle");
+      const loaded = await page.evaluate<{ name: string; sent: number; whole: number }[]>(`
+        performance.getEntriesByType("resource")
+          .filter(({ name }) => /^\\/[^/]*\\.(js|css)$/.test(new URL(name).pathname))
+          .map(({ name, encodedBodySize: sent, decodedBodySize: whole }) => ({ name, sent, whole }))`);
+      const sent = loaded.reduce((sum, one) => sum + one.sent, 0);
+      assert.ok(loaded.length > 0, `${address} loads something`);
+      assert.ok(sent <= 60_000, `${address} loads ${sent} bytes`);
+      t.diagnostic(`${address.slice(0, 20)}: ${sent} bytes in ${loaded.length} files`);
+    }
+  });
+});

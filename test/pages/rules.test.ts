@@ -1,0 +1,367 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { packageRoot } from "../../src/base/paths.js";
+import { generateChartNodes } from "../../src/jobsChart.js";
+
+/** The rules of the pages that need no browser. */
+const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
+type DiffLine = { kind: string; text: string };
+const { diffLines, isUnifiedDiff, parseUnifiedDiff } = (await load("lib/diff.js")) as {
+  diffLines(before: string, after: string): DiffLine[];
+  isUnifiedDiff(text: string): boolean;
+  parseUnifiedDiff(text: string): DiffLine[];
+};
+const { toolTitle, readShellOutput } = (await load("session/toolCall.js")) as {
+  toolTitle(name: string, args: unknown): string;
+  readShellOutput(content: string): { output: string; exitCode?: number };
+};
+const { formatDuration, formatSize, formatUsage, formatTime } = (await load("lib/format.js")) as {
+  formatDuration(ms: number): string;
+  formatSize(size: number): string;
+  formatUsage(usage: object | undefined): string;
+  formatTime(time: Date, now: Date): string;
+};
+const { visibleLine } = (await load("lib/visibleText.js")) as { visibleLine(text: string): string };
+const { endsOf } = (await load("lib/textEnds.js")) as {
+  endsOf(
+    text: string,
+    limit: { lines: number; chars: number },
+  ): { first: string; hidden: string; last: string };
+};
+const { ruleWords } = (await load("permissions/ruleWords.js")) as {
+  ruleWords(rule: string): { effect: string; words: string } | undefined;
+};
+const { looksLikeMarkdown } = (await load("lib/markdownSigns.js")) as {
+  looksLikeMarkdown(text: string): boolean;
+};
+const { chartSource } = (await load("job/chartSource.js")) as { chartSource(graph: object): string };
+const { JobState } = (await load("job/jobState.js")) as { JobState: new () => JobStateLike };
+const { layOutBars } = (await load("job/timeline.js")) as {
+  layOutBars(runs: object[], now: number): { left: number; width: number; isSlowest: boolean }[];
+};
+
+interface Tab {
+  name: string;
+  responses: Record<string, unknown>[];
+}
+interface RunLike {
+  status: string;
+  attempt: number;
+  attempts?: number;
+  verdict: string;
+  tabs: Tab[];
+  usage: { inputTokens: number };
+}
+interface JobStateLike {
+  status: string;
+  error: string;
+  runs: Map<number, RunLike>;
+  allRuns: RunLike[];
+  changedFiles: Set<string>;
+  apply(event: object): void;
+}
+
+describe("differences", () => {
+  const signs = (lines: DiffLine[]) => lines.map(({ kind, text }) => `${kind[0]}${text}`);
+
+  it("are shown line by line, with what stayed the same around them", () => {
+    assert.deepEqual(signs(diffLines("a\nb\nc\nd", "a\nx\nc\nd\ne")), ["sa", "rb", "ax", "sc", "sd", "ae"]);
+    assert.deepEqual(signs(diffLines("", "new\nfile")), ["anew", "afile"]);
+    assert.deepEqual(signs(diffLines("gone", "")), ["rgone"]);
+    assert.deepEqual(signs(diffLines("same", "same")), ["ssame"]);
+  });
+
+  it("stay quick when two large texts have nothing in common", () => {
+    const lines = diffLines(
+      Array.from({ length: 20_000 }, (_, n) => `a${n}`).join("\n"),
+      Array.from({ length: 20_000 }, (_, n) => `b${n}`).join("\n"),
+    );
+    assert.equal(lines.length, 40_000);
+  });
+
+  it("are read from a unified diff without its file headers", () => {
+    const diff =
+      "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n";
+    assert.ok(isUnifiedDiff(diff));
+    assert.ok(!isUnifiedDiff("--- a list\n+++ of signs"));
+    assert.deepEqual(signs(parseUnifiedDiff(diff)), ["h@@ -1,2 +1,2 @@", "sone", "rtwo", "a2"]);
+  });
+});
+
+describe("the title of a tool block", () => {
+  it("is the tool and what the call is about, in one line", () => {
+    assert.equal(toolTitle("bash", '{"command":"npm test\\nls","description":"x"}'), "bash: npm test …");
+    assert.equal(toolTitle("view", '{"path":"/a.ts","view_range":[1,20]}'), "view: /a.ts · [1,20]");
+    assert.equal(toolTitle("grep", '{"pattern":"x","paths":"src"}'), "grep: x · src");
+    assert.equal(toolTitle("my_tool", '{"count":3,"who":"me"}'), "my_tool: me");
+    assert.equal(
+      toolTitle("job_boolean_true", '{"argument":"all tests pass"}'),
+      "job_boolean_true: all tests pass",
+    );
+  });
+
+  it("survives arguments that are no JSON, no object or endless", () => {
+    for (const bad of ["", "{", "[1]", "null", undefined, 7]) assert.equal(toolTitle("x", bad), "x");
+    const long = toolTitle("bash", JSON.stringify({ command: "y".repeat(100_000) }));
+    assert.ok(long.length < 200 && long.endsWith("…"));
+  });
+});
+
+it("shell output is shown as a terminal would show it in the end", () => {
+  const read = readShellOutput(
+    "10%\r50%\r100%\r\n\u001b[31mred\u001b[0m\n<shellId: 3 completed with exit code 2>",
+  );
+  assert.deepEqual(read, { output: "100%\nred", exitCode: 2 });
+  assert.deepEqual(readShellOutput("<exited with exit code 0>"), { output: "", exitCode: 0 });
+  assert.equal(readShellOutput("still running").exitCode, undefined);
+});
+
+it("numbers are written as people read them", () => {
+  assert.deepEqual([0, 400, 9_960, 65_000, 7_800_000, 277_200_000, Number.NaN].map(formatDuration), [
+    "0.0 s",
+    "0.4 s",
+    "10 s",
+    "1 min 05 s",
+    "2 h 10 min",
+    "3 d 5 h",
+    "",
+  ]);
+  assert.deepEqual([12, 1500, 5_000_000].map(formatSize), ["12 bytes", "1.5 KB", "5.0 MB"]);
+  assert.equal(formatUsage({ inputTokens: 0, outputTokens: 0, cost: 0 }), "");
+  assert.equal(
+    formatUsage({ inputTokens: 1234, outputTokens: 5, premiumRequests: 2 }),
+    "1,234 tokens in, 5 out · 2 premium requests",
+  );
+  const now = new Date("2026-03-04T12:00:00");
+  assert.equal(formatTime(new Date("2026-03-04T11:59:30"), now), "just now");
+  assert.equal(formatTime(new Date("2026-03-04T11:30:00"), now), "30 min ago");
+  assert.equal(formatTime(new Date("nonsense"), now), "");
+});
+
+it("nothing in a label is Mermaid to Mermaid", () => {
+  const label = 'a"]; click n0 "javascript:alert(1)" <img src=x onerror=alert(1)> `x` %%{init}%% \n end';
+  const graph = generateChartNodes({ kind: "Ref", workIdInJob: 0, taskId: label });
+  const source = chartSource(graph);
+  assert.match(source, /^flowchart TD\nn0\["[A-Za-z0-9 ,.#;-]*<br\/>succeeded, 2 attempts, 12 min"\]$/);
+});
+
+describe("the state of a job", () => {
+  const job = (callback: string, more: object = {}) => ({ source: "job", id: "j", callback, ...more });
+  const task = (id: string, callback: string, more: object = {}) => ({
+    source: "task",
+    id,
+    callback,
+    ...more,
+  });
+  const session = (id: string, callback: string, more: object = {}) => ({
+    source: "session",
+    id,
+    callback,
+    ...more,
+  });
+
+  it("has the driving tab first, then one tab per attempt", () => {
+    const state = new JobState();
+    for (const event of [
+      job("workStarted", { workId: 1, taskId: "t" }),
+      task("t", "taskSessionStarted", { sessionId: "a", isDriving: false }),
+      session("a", "onGeneratedUserPrompt", { prompt: "do it" }),
+      task("t", "taskSessionStarted", { sessionId: "d", isDriving: true }),
+      session("d", "onStartMessage", { messageId: "1" }),
+      task("t", "taskDecision", { reason: "[CRITERIA] Failed: condition: not yet" }),
+      task("t", "taskDecision", { reason: "[OPERATION] Retry 1 of 3" }),
+      task("t", "taskSessionStarted", { sessionId: "b", isDriving: false }),
+    ])
+      state.apply(event);
+    const run = state.runs.get(1);
+    assert.deepEqual(
+      run?.tabs.map(tab => [tab.name, tab.responses.length]),
+      [
+        ["Driving", 3],
+        ["Attempt #1", 1],
+        ["Attempt #2", 0],
+      ],
+    );
+    assert.deepEqual([run?.attempt, run?.attempts, run?.verdict], [2, 4, "Failed: condition: not yet"]);
+  });
+
+  it("drops the earlier run of a task that starts again, and keeps it on the time line", () => {
+    const state = new JobState();
+    state.apply(job("workStarted", { workId: 1, taskId: "t1" }));
+    state.apply(task("t1", "taskDecision", { reason: "[MISC] first" }));
+    state.apply(job("workStopped", { workId: 1, succeeded: false }));
+    state.apply(job("workStarted", { workId: 1, taskId: "t2" }));
+    assert.deepEqual(
+      [state.runs.get(1)?.status, state.runs.get(1)?.tabs[0]?.responses.length],
+      ["Running", 0],
+    );
+    assert.deepEqual(
+      state.allRuns.map(run => run.status),
+      ["Failed", "Running"],
+    );
+  });
+
+  it("does not depend on the order in which the logs arrive", () => {
+    const state = new JobState();
+    state.apply(session("a", "onUsage", { inputTokens: 5 }));
+    state.apply(
+      session("a", "onStartToolExecution", {
+        toolCallId: "1",
+        toolName: "edit",
+        toolArguments: '{"path":"/x"}',
+      }),
+    );
+    state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: true }));
+    state.apply(job("workStarted", { workId: 0, taskId: "t" }));
+    state.apply(job("jobCanceled"));
+    assert.deepEqual(
+      [state.status, state.runs.get(0)?.status, state.runs.get(0)?.usage.inputTokens],
+      ["Canceled", "Canceled", 5],
+    );
+    assert.deepEqual([...state.changedFiles], ["/x"]);
+  });
+
+  it("keeps one delta for a block, however many come, and none when the block has ended", () => {
+    const state = new JobState();
+    state.apply(job("workStarted", { workId: 0, taskId: "t" }));
+    state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: false }));
+    state.apply(session("a", "onStartMessage", { messageId: "m" }));
+    for (let n = 0; n < 1000; n++) state.apply(session("a", "onMessage", { messageId: "m", delta: "x" }));
+    const responses = () => state.runs.get(0)?.tabs[1]?.responses ?? [];
+    assert.deepEqual([responses().length, responses()[1]?.delta], [2, "x".repeat(1000)]);
+    state.apply(session("a", "onEndMessage", { messageId: "m", completeContent: "x".repeat(1000) }));
+    assert.deepEqual([responses().length, responses()[1]?.delta], [3, ""]);
+  });
+
+  it("fails with the error that stopped it", () => {
+    const state = new JobState();
+    state.apply({ source: "job", id: "j", jobError: "the runtime died" });
+    assert.deepEqual([state.status, state.error], ["Failed", "the runtime died"]);
+  });
+});
+
+it("the time line shows where the time went", () => {
+  const runs = [
+    { startTime: 0, endTime: 100 },
+    { startTime: 100, endTime: 400 },
+    { startTime: 100, endTime: undefined },
+  ];
+  assert.deepEqual(
+    layOutBars(runs, 200).map(({ left, width, isSlowest }) => [left, width, isSlowest]),
+    [
+      [0, 25, false],
+      [25, 75, true],
+      [25, 25, false],
+    ],
+  );
+});
+
+describe("text that others wrote", () => {
+  const lines: readonly [text: string, seen: string, why: string][] = [
+    ["fix\u202ethe bug", "fix\\u{202E}the bug", "a title turns nothing round"],
+    ["a\nb\tc", "a\\u{A}b\\u{9}c", "and has one line"],
+    ["❤️ and 👩‍🚀 stay", "❤️ and 👩‍🚀 stay", "a picture may have parts that are not seen alone"],
+    ["x\ufe0f y\u200d z", "x\\u{FE0F} y\\u{200D} z", "but only a picture"],
+    ["x".repeat(2000), `${"x".repeat(1000)} …`, "what is longer is no title"],
+  ];
+  for (const [text, seen, why] of lines)
+    it(`in one line, ${JSON.stringify(text.slice(0, 20))}: ${why}`, () =>
+      assert.equal(visibleLine(text), seen));
+
+  it("is cut in the middle, between whole characters, and nothing of it is lost", () => {
+    const limit = { lines: 3, chars: 20 };
+    for (const text of [
+      "short",
+      "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight",
+      `begin${"\n".repeat(100)}end`,
+      "😀".repeat(100),
+      `a${"😀".repeat(100)}`,
+      "\n".repeat(50),
+      "",
+    ]) {
+      const { first, hidden, last } = endsOf(text, limit);
+      assert.equal(first + hidden + last, text);
+      for (const part of [first, hidden, last]) assert.doesNotMatch(part, /\p{Cs}/u);
+    }
+    assert.deepEqual(endsOf(`begin${"\n".repeat(100)}end`, limit).hidden, "", "empty lines are counted once");
+  });
+
+  it("is shown in a moment, however it is made: 100 KB of the worst take under 50 ms", () => {
+    const worst = [
+      "[",
+      "[a](",
+      "**a",
+      "`",
+      "|",
+      "| ",
+      "\r",
+      "a\r",
+      " ",
+      "\t",
+      "\n",
+      "\n ",
+      "\u200b",
+      "a\u200b",
+      "\u0301",
+    ].concat([
+      "👩‍",
+      "\u001b[",
+      "\u001b[1;",
+      "<shellId: ",
+      "exit code 1> ",
+      "```",
+      "~~~\n",
+      "@@ ",
+      "--- ",
+      "{",
+      "\ud800",
+    ]);
+    const works: Record<string, (text: string) => unknown> = {
+      visibleLine,
+      looksLikeMarkdown,
+      readShellOutput,
+      isUnifiedDiff,
+      toolTitle: text => toolTitle(text, { command: text }),
+      endsOf: text => endsOf(text, { lines: 6, chars: 420 }),
+      ruleWords: text => ruleWords(`allow startup ${text}`),
+    };
+    for (const part of worst)
+      for (const [name, work] of Object.entries(works)) {
+        const text = part.repeat(Math.ceil(100_000 / part.length));
+        // Time of the processor: others may be using the machine.
+        const times = [0, 1, 2].map(() => {
+          const from = process.cpuUsage();
+          work(text);
+          return process.cpuUsage(from).user / 1000;
+        });
+        const ms = Math.min(...times);
+        assert.ok(ms < 50, `${name} takes ${ms.toFixed(0)} ms for ${JSON.stringify(part)}`);
+      }
+  });
+});
+
+describe("a rule in words", () => {
+  const sha256 = `3f2a9c81${"0".repeat(56)}`;
+  const rules: readonly [rule: string, effect: string, words: RegExp][] = [
+    ["allow command git status", "Allow", /^Run `git status`, with harmless options/],
+    ["reject command rm", "Reject", /^Run anything that begins with `rm`$/],
+    ["allow edits", "Allow", /^Change files inside the folder$/],
+    ["reject reads", "Reject", /^Read files inside the folder$/],
+    ["allow tool github/search", "Allow", /^Use the tool `github\/search`$/],
+    [`allow startup .mcp.json ${sha256}`, "Allow", /the file `\.mcp\.json` asks for \(version 3f2a9c81\)/],
+    [`reject startup 'a b/c.json' ${sha256}`, "Reject", /the file `a b\/c\.json` asks for/],
+  ];
+  for (const [rule, effect, words] of rules)
+    it(rule.slice(0, 40), () => {
+      const said = ruleWords(rule);
+      assert.equal(said?.effect, effect);
+      assert.match(said?.words ?? "", words);
+    });
+
+  it("has none where the page does not know it", () => {
+    for (const rule of ["allow constructor x", "perhaps edits", "", "allow"])
+      assert.equal(ruleWords(rule), undefined);
+  });
+});

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { type PortalWithModel, portalWithModel, sharedPortal } from "../support/restSession.js";
+import { barrier, byPrompt, runShell, type Script } from "../support/scriptedModel.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const portalOf = sharedPortal();
+
+const openSession = async (t: TestContext, script: Script, options: BrowserContextOptions = {}) =>
+  openSessionOn(t, await portalOf(t, script), options);
+
+async function openSessionOn(t: TestContext, parts: PortalWithModel, options: BrowserContextOptions = {}) {
+  const session = await parts.startSession();
+  const address = `/index.html?session=${session.id}`;
+  const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
+  t.after(() => assert.deepEqual(problems, []));
+  await idle(page);
+  return { ...parts, session, page, address };
+}
+
+const idle = (page: Page) => page.locator("#sessionState[data-status=Idle]").waitFor();
+const busy = (page: Page) => page.locator("#sessionState[data-status=Busy]").waitFor();
+const send = async (page: Page, text: string) => {
+  await page.getByLabel("Request", { exact: true }).fill(text);
+  await page.getByLabel("Request", { exact: true }).press("Control+Enter");
+};
+const conversation = (page: Page) => page.locator("#responses .message-block").allTextContents();
+
+describe("a session in the browser", () => {
+  it("is started from the form, keeps its address, and works with the agent's real tools", async t => {
+    const script = byPrompt({
+      look: [
+        [{ reasoning: "Let me see." }, runShell("echo it-works; exit 3")],
+        [{ text: "**Done** looking." }],
+      ],
+    });
+    const { portal, workingDirectory } = await portalOf(t, script);
+    const { page } = await openPage(t, browser, portal.url);
+    await page.locator("#startButton:enabled").waitFor();
+    await page.getByLabel("Working Directory").fill(workingDirectory);
+    await page.locator("#start").getByLabel("Permissions").selectOption("Allow everything");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.locator("#session").waitFor();
+    assert.match(page.url(), /\/index\.html\?session=/);
+    assert.equal(await page.locator("#start").isVisible(), false);
+
+    await send(page, "look around");
+    await page.locator(".markdown strong", { hasText: "Done" }).waitFor();
+    await idle(page);
+    assert.deepEqual(await page.locator(".message-block-title").allTextContents(), [
+      "User",
+      "Reasoning",
+      "Tool (bash: echo it-works; exit 3)",
+      "Message",
+    ]);
+    assert.match(
+      (await page.locator("[data-type=Tool] .message-block-note").textContent()) ?? "",
+      /^exit code 3 · \d\.\d s$/,
+    );
+    await page.getByRole("button", { name: /^Tool/ }).click();
+    assert.equal(await page.locator(".terminal-output").textContent(), "it-works");
+    assert.equal(await page.locator("#sessionTitle").textContent(), "look around");
+  });
+
+  it("cannot send again before it is idle, neither by button nor by Ctrl+Enter", async t => {
+    const gate = barrier();
+    const { page, model } = await openSession(
+      t,
+      byPrompt({ wait: [{ text: "so far" }, gate.step, { text: " so good" }] }),
+    );
+    await send(page, "wait for me");
+    await page.getByText("so far").waitFor();
+    assert.equal(await page.locator("#send").isDisabled(), true);
+    assert.equal(await page.getByText("Awaits responses ...").isVisible(), true);
+    assert.match(await page.title(), /^▶ wait for me/);
+    await send(page, "too early");
+    assert.equal(await page.getByLabel("Request", { exact: true }).inputValue(), "too early");
+    gate.release();
+    await idle(page);
+    assert.equal(model.requests.length, 1);
+    assert.equal(await page.getByText("Awaits responses ...").isVisible(), false);
+  });
+
+  it("says what is missing when there is nothing to send", async t => {
+    const { page } = await openSession(t, byPrompt({}));
+    await send(page, "   ");
+    await page.locator("#requestError", { hasText: "Write down what is to be done." }).waitFor();
+  });
+
+  it("stops the turn on request, and goes on with the next", async t => {
+    const gate = barrier();
+    const { page, model } = await openSession(t, byPrompt({ wait: [{ text: "so far" }, gate.step] }));
+    await send(page, "wait for me");
+    await page.getByText("so far").waitFor();
+    await page.getByRole("button", { name: "Stop turn" }).click();
+    await idle(page);
+    assert.equal(await model.requests[0]?.end, "hungUp");
+    assert.equal(await page.locator("[data-type=Message]").getAttribute("data-outcome"), "interrupted");
+    await send(page, "next");
+    await page.getByText("You said: next").waitFor();
+  });
+
+  it("is whole after a reload in mid-turn, and for a second viewer", async t => {
+    const gate = barrier();
+    const script = byPrompt({
+      tell: [[runShell("echo one")], [{ text: "Once upon a time " }, gate.step, { text: "it ended." }]],
+    });
+    const { page, portal, address } = await openSession(t, script);
+    await send(page, "tell me");
+    await page.getByText("Once upon a time").waitFor();
+    await page.reload();
+    await page.getByText("Once upon a time").waitFor();
+    await busy(page);
+    const second = (await openPage(t, browser, `${portal.url}${address}`)).page;
+    await second.getByText("Once upon a time").waitFor();
+    gate.release();
+    for (const viewer of [page, second]) {
+      await viewer.getByText("Once upon a time it ended.").waitFor();
+      await idle(viewer);
+    }
+    assert.deepEqual(await conversation(second), await conversation(page));
+    await send(second, "from the second");
+    await page.getByText("You said: from the second").waitFor();
+  });
+
+  it("loses nothing when the server is killed and comes back under the open page", async t => {
+    const gate = barrier();
+    const script = byPrompt({ tell: [{ text: "The beginning " }, gate.step, { text: "never comes" }] });
+    const { page, portal } = await openSessionOn(t, await portalWithModel(t, script));
+    await send(page, "hello");
+    await page.getByText("You said: hello").waitFor();
+    await idle(page);
+    await send(page, "tell me");
+    await page.getByText("The beginning").waitFor();
+    const port = new URL(portal.url).port;
+    await portal.kill("SIGKILL");
+    await page.getByText("The server cannot be reached.").waitFor();
+    await portal.restart({ args: ["--port", port] });
+    await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+    await page
+      .locator(".notice[data-level=error]", { hasText: "stopped before this request was done" })
+      .waitFor();
+    await idle(page);
+    const titles = await page.locator(".message-block-title").allTextContents();
+    assert.deepEqual(titles, ["User", "Message", "User", "Message"]);
+    assert.equal(
+      await page.locator("[data-type=Message]").last().getAttribute("data-outcome"),
+      "interrupted",
+    );
+    await send(page, "again");
+    await page.getByText("You said: again").waitFor();
+    gate.release();
+  });
+
+  it("says that a session is gone, and where to go", async t => {
+    const { page, portal } = await openSession(t, byPrompt({}));
+    for (const id of ["never-there", "..%2f..", "__proto__"]) {
+      await page.goto(`${portal.url}/index.html?session=${id}`);
+      await page.getByRole("heading", { name: "This session is gone" }).waitFor();
+      assert.equal(await page.getByRole("link", { name: "Start page" }).isVisible(), true);
+    }
+  });
+
+  it("ends with Close Session, and says that the tab may be closed", async t => {
+    const { page, session } = await openSession(t, byPrompt({}));
+    await page.getByRole("button", { name: "Close Session" }).click();
+    await page.getByRole("heading", { name: "The session has ended" }).waitFor();
+    await page.getByText("This tab may be closed.").waitFor();
+    assert.equal((await session.call("")).status, "Closed");
+  });
+
+  it("asks once before it stops the server", async t => {
+    const { page, portal } = await openSessionOn(t, await portalWithModel(t));
+    await page.getByRole("button", { name: "Stop Server" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    assert.equal((await portal.api("health")).status, 200);
+    await page.getByRole("button", { name: "Stop Server" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop Server" }).click();
+    await page.getByRole("heading", { name: "The server has stopped" }).waitFor();
+    assert.equal((await portal.exited).code, 0);
+  });
+});
+
+describe("the two parts of a session", () => {
+  const heightOf = async (page: Page, selector: string) =>
+    Math.round((await page.locator(selector).boundingBox())?.height ?? 0);
+
+  it("fill the window together; the bar between them moves by keyboard and mouse", async t => {
+    const { page } = await openSession(t, byPrompt({}));
+    assert.equal(await heightOf(page, "#request"), 300);
+    const bar = page.getByRole("separator");
+    await bar.focus();
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await heightOf(page, "#request"), 320);
+    const box = await bar.boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + 200, box.y + 3);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 200, box.y + 103, { steps: 3 });
+    await page.mouse.up();
+    assert.equal(await heightOf(page, "#request"), 220);
+    for (const height of [800, 500]) {
+      await page.setViewportSize({ width: 1000, height });
+      const session = await page.locator("#session").boundingBox();
+      assert.deepEqual([session?.y, session?.height], [0, height]);
+      assert.equal(await page.locator("html").evaluate(html => html.scrollHeight > html.clientHeight), false);
+    }
+  });
+});

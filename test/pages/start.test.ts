@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { dirname, join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser } from "playwright-core";
+import { repoRoot } from "../../src/base/paths.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { portalWithModel, sharedPortal } from "../support/restSession.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const portalOf = sharedPortal();
+
+async function openStart(t: TestContext, models?: string[]) {
+  const parts = models ? await portalWithModel(t, { models }) : await portalOf(t);
+  const { page, problems } = await openPage(t, browser, parts.portal.url);
+  t.after(() => assert.deepEqual(problems, []));
+  return { ...parts, page };
+}
+
+describe("the start page", () => {
+  it("lists the models by name, sorted, and takes gpt-5.2 where it is listed", async t => {
+    const { page } = await openStart(t, ["zeta", "gpt-5.2", "alpha"]);
+    await page.locator("#startButton:enabled").waitFor();
+    const names = await page.locator("#model option").allTextContents();
+    assert.deepEqual(
+      names,
+      [...names].sort((a, b) => a.localeCompare(b)),
+    );
+    assert.equal(await page.locator("#model").inputValue(), "gpt-5.2");
+  });
+
+  it("takes the model that was used last where there is no gpt-5.2", async t => {
+    const { page, workingDirectory } = await openStart(t, ["alpha", "beta", "gamma"]);
+    await page.locator("#startButton:enabled").waitFor();
+    assert.equal(await page.locator("#model").inputValue(), "alpha");
+    await page.locator("#model").selectOption("beta");
+    await page.locator("#workingDirectory").fill(workingDirectory);
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.locator("#session").waitFor();
+    await page.getByRole("link", { name: "Start page" }).click();
+    await page.locator("#startButton:enabled").waitFor();
+    assert.equal(await page.locator("#model").inputValue(), "beta");
+  });
+
+  it("proposes the repository of the server, or the project beside it", async t => {
+    const { page, portal } = await openStart(t);
+    await page.locator("#startButton:enabled").waitFor();
+    assert.equal(await page.locator("#workingDirectory").inputValue(), repoRoot);
+    await page.goto(`${portal.url}/index.html?project=Other`);
+    await page.locator("#startButton:enabled").waitFor();
+    assert.equal(await page.locator("#workingDirectory").inputValue(), join(dirname(repoRoot), "Other"));
+  });
+
+  it("says at the field what is wrong with a working directory, and stays usable", async t => {
+    const { page, workingDirectory } = await openStart(t);
+    await page.locator("#startButton:enabled").waitFor();
+    const field = page.getByLabel("Working Directory");
+    for (const [path, message] of [
+      ["relative/path", /full path/],
+      ["/no/such/folder", /no such folder/],
+    ] as const) {
+      await field.fill(path);
+      await field.press("Enter");
+      await page.locator("#workingDirectoryError", { hasText: message }).waitFor();
+      assert.equal(await field.getAttribute("aria-invalid"), "true");
+    }
+    await field.fill(workingDirectory);
+    await field.press("Enter");
+    await page.locator("#session").waitFor();
+  });
+
+  it("says what to do when the models cannot be listed", async t => {
+    const { portal } = await portalOf(t);
+    const context = await browser.newContext();
+    t.after(() => context.close());
+    await context.route("**/api/copilot/models", route =>
+      route.fulfill({ status: 500, json: { error: "Internal", message: "it broke" } }),
+    );
+    const page = await context.newPage();
+    await page.goto(portal.url);
+    await page.locator("#modelError", { hasText: "it broke" }).waitFor();
+    assert.equal(await page.locator("#startButton").isDisabled(), true);
+    await context.unroute("**/api/copilot/models");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator("#startButton:enabled").waitFor();
+  });
+
+  it("shows what the model list says is missing", async t => {
+    const { page } = await openStart(t);
+    await page.locator("#modelNotices .notice", { hasText: "GitHub" }).waitFor();
+  });
+
+  it("opens the jobs for the working directory", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
+    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#workingDirectory").fill(`${workingDirectory}/a b&c`);
+    await page.getByRole("button", { name: "Jobs" }).click();
+    await page.waitForURL(`${portal.url}/jobs.html?wb=${encodeURIComponent(`${workingDirectory}/a b&c`)}`);
+  });
+});
+
+describe("what ran lately", () => {
+  it("is listed with name, status and time, found by search, renamed, exported and deleted", async t => {
+    const { page, startSession } = await openStart(t);
+    for (const prompt of ["first thing to do", "second thing to do"]) {
+      const session = await startSession();
+      await session.query(prompt);
+      await session.untilIdle();
+      if (prompt.startsWith("first")) await session.call("stop");
+    }
+    await page.reload();
+    const items = page.locator(".history-item");
+    await items.nth(1).waitFor();
+    assert.deepEqual(await items.locator("b").allTextContents(), ["second thing to do", "first thing to do"]);
+    assert.deepEqual(await items.locator(".status").allTextContents(), ["Idle", "Closed"]);
+    assert.match(
+      (await items.first().locator(".history-details").textContent()) ?? "",
+      /just now.*tokens in/,
+    );
+
+    await page.getByLabel("Search jobs and sessions").fill("FIRST thing");
+    await page.locator("#historyList", { hasNotText: "second" }).waitFor();
+    await page.getByLabel("More about first thing to do").click();
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByLabel("Name of the session").last().fill("the first one");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Search jobs and sessions").fill("");
+    await page.locator(".history-item b", { hasText: "the first one" }).waitFor();
+
+    await page.getByLabel("More about the first one").click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Export as Markdown" }).click();
+    assert.match((await download).suggestedFilename(), /\.md$/);
+
+    await page.getByLabel("More about the first one").click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.locator("#historyList", { hasNotText: "the first one" }).waitFor();
+    assert.equal(await items.count(), 1);
+  });
+
+  it("says what to do when nothing has run, and when nothing is found", async t => {
+    const { page } = await openStart(t);
+    await page.getByText("Nothing has run yet. Start a session above, or choose a job.").waitFor();
+    await page.getByLabel("Search jobs and sessions").fill("xyz");
+    await page.getByText("Nothing matches “xyz”.").waitFor();
+  });
+
+  it("opens a closed session to be read, and reopens it to be talked to", async t => {
+    const { page, startSession } = await openStart(t);
+    const session = await startSession();
+    await session.query("remember me");
+    await session.untilIdle();
+    await session.call("stop");
+    await page.reload();
+    await page.getByRole("link", { name: "View remember me" }).click();
+    await page.getByText("You said: remember me").waitFor();
+    await page.locator("#sessionState", { hasText: "Closed" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send" }).isVisible(), false);
+    await page.getByRole("button", { name: "Reopen" }).click();
+    await page.locator("#sessionState", { hasText: "Idle" }).waitFor();
+    await page.getByLabel("Request", { exact: true }).fill("and again");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("You said: and again").waitFor();
+  });
+});
+
+it("the test page prints the message of api/test", async t => {
+  const { portal } = await portalOf(t);
+  const { page, problems } = await openPage(t, browser, `${portal.url}/test.html`);
+  await page.getByText("Hello, world!", { exact: true }).waitFor();
+  assert.deepEqual(problems, []);
+});

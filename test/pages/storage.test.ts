@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { BrowserContextOptions } from "playwright-core";
+import { openStore } from "../../src/store/store.js";
+import { assertAccessible, assertFits } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { defer } from "../support/cleanup.js";
+import { silent } from "../support/live.js";
+import { oldThings } from "../support/oldStore.js";
+import { type Portal, startPortal } from "../support/portal.js";
+
+const looks: Record<string, BrowserContextOptions> = {
+  light: { colorScheme: "light", viewport: { width: 1440, height: 900 } },
+  dark: { colorScheme: "dark", viewport: { width: 1440, height: 900 } },
+  phone: { colorScheme: "dark", viewport: { width: 390, height: 844 } },
+};
+
+async function jobsOf(portal: Portal): Promise<string[]> {
+  const { jobs } = (await portal.api<{ jobs: { jobId: string }[] }>("copilot/job/history")).body;
+  return jobs.map(({ jobId }) => jobId);
+}
+
+test("The foot of the start page shows the size on disk and what has been kept long enough, and removes it after a question", async t => {
+  const portal = await startPortal(t);
+  await portal.api("copilot/job/running");
+  await portal.stop();
+  const store = openStore({ dataDir: portal.dataDir, log: silent });
+  const things = oldThings(store);
+  await things.job("old", 100);
+  await things.session("old session", 100);
+  await things.session("another", 100);
+  await things.job("young", 2);
+  await store.close();
+  await portal.restart();
+  const browser = await launchBrowser();
+  defer(t, () => browser.close());
+
+  for (const [look, options] of Object.entries(looks)) {
+    const { page, problems } = await openPage(t, browser, portal.url, options);
+    await page.getByText("Storage", { exact: true }).click();
+    await page.getByText("Kept long enough: 1 job and 2 sessions.").waitFor();
+    await page
+      .getByText(
+        /^\d+ MB on disk, .* free\. What has ended is kept: jobs for 90 days, sessions for 90 days, runs for 30 days\./,
+      )
+      .waitFor();
+    await assertAccessible(page, look);
+    await assertFits(page, look);
+    assert.deepEqual(problems, []);
+  }
+
+  const { page } = await openPage(t, browser, portal.url);
+  await page.getByText("Storage", { exact: true }).click();
+  await page.getByRole("button", { name: "Clean up" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("Remove 1 job and 2 sessions for good, with everything in them?").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.deepEqual(await jobsOf(portal), ["young", "old"]);
+
+  await page.getByRole("button", { name: "Clean up" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await page.getByText("Removed 1 job and 2 sessions.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Clean up" }).isDisabled(), true);
+  assert.deepEqual(await jobsOf(portal), ["young"]);
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { startWebsite } from "../support/browser.js";
+
+it("vendor files are modules, asked for again unless their name carries a hash", async t => {
+  const url = await startWebsite(t);
+  for (const name of [
+    "marked.js",
+    "dompurify.js",
+    "highlight/core.js",
+    "highlight/typescript.js",
+    "mermaid/mermaid.js",
+  ]) {
+    const response = await fetch(`${url}/vendor/${name}`);
+    assert.equal(response.status, 200, name);
+    assert.match(response.headers.get("content-type") ?? "", /^text\/javascript/);
+    assert.match(await response.text(), /\bexport\b/, `${name} exports nothing`);
+    const etag = response.headers.get("etag") ?? "";
+    const again = await fetch(`${url}/vendor/${name}`, {
+      // As a browser asks; without it Node's fetch would add no-cache.
+      headers: { "if-none-match": etag, "cache-control": "max-age=0" },
+    });
+    assert.equal(again.status, 304, name);
+  }
+  const main = await (await fetch(`${url}/vendor/mermaid/mermaid.js`)).text();
+  const chunk = /chunks\/mermaid\.esm\.min\/[\w-]+\.mjs/.exec(main)?.[0];
+  assert.ok(chunk);
+  const response = await fetch(`${url}/vendor/mermaid/${chunk}`);
+  assert.match(response.headers.get("cache-control") ?? "", /immutable/);
+});
+
+it("nothing else of node_modules is served", async t => {
+  const url = await startWebsite(t);
+  const paths = [
+    "",
+    "marked",
+    "marked/package.json",
+    "mermaid/package.json",
+    "highlight/..%2f..%2fpackage.json",
+    "highlight/%2e%2e/core.js",
+    "mermaid/chunks/mermaid.esm.min/%2e%2e/%2e%2e/package.json",
+    "__proto__",
+    "constructor",
+  ];
+  for (const path of paths) assert.equal((await fetch(`${url}/vendor/${path}`)).status, 404, path);
+});

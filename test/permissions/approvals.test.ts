@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { PortalError } from "../../src/base/portalError.js";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
+import type { Action } from "../../src/permissions/action.js";
+import { Approvals, type Asker, type PermissionPolicy } from "../../src/permissions/approvals.js";
+import { RuleStore } from "../../src/permissions/ruleStore.js";
+import { openStore, type Store } from "../../src/store/store.js";
+import { tempFolder } from "../support/cleanup.js";
+import { silent } from "../support/live.js";
+import type { AnyResponse } from "../support/sse.js";
+
+let store: Store;
+let folder: string;
+let close: () => Promise<void>;
+before(async () => {
+  const cleanups: (() => unknown)[] = [];
+  const t = { after: (cleanup: () => unknown) => cleanups.push(cleanup) } as never;
+  folder = await tempFolder(t);
+  store = openStore({ dataDir: await tempFolder(t), log: silent });
+  await store.ready;
+  close = async () => {
+    await store.close();
+    for (const cleanup of cleanups) await cleanup();
+  };
+});
+after(() => close());
+
+const newApprovals = (timeoutMs?: number) => new Approvals(new RuleStore(store), timeoutMs);
+
+let ids = 0;
+/** A session of its own in the same folder, that keeps what is written into its log. */
+function newAsker(permissions: PermissionPolicy = "ask") {
+  const responses: AnyResponse[] = [];
+  const asker: Asker & { permissions: PermissionPolicy; responses: AnyResponse[] } = {
+    id: `session-${++ids}`,
+    permissions,
+    record: { title: "A session", workingDirectory: folder },
+    responses,
+    async push(response: LiveResponse) {
+      responses.push(response as AnyResponse);
+    },
+  };
+  return asker;
+}
+
+const run = (command: string): Action => ({ kind: "execute", title: command, command });
+const option = (kind: string, optionId = `my-${kind}`) => ({ optionId, kind, name: kind });
+const options = (...kinds: string[]) => ({ options: kinds.map(kind => option(kind)) });
+const everything = options("reject_always", "reject_once", "allow_always", "allow_once", "maybe_later");
+
+/** Asks, and gives what waits then together with the decision to come. */
+async function ask(
+  approvals: Approvals,
+  asker: Asker,
+  action: Action,
+  offer?: Parameters<Approvals["permission"]>[2],
+) {
+  const decision = approvals.permission(asker, action, offer);
+  await approvals.asked(60_000);
+  const request = approvals.list(asker.id).at(-1) as AnyResponse | undefined;
+  return { decision, request, requestId: String(request?.requestId) };
+}
+
+const resolved = ({ responses }: { responses: AnyResponse[] }) =>
+  responses
+    .filter(({ callback }) => callback === "onPermissionResolved")
+    .map(({ decision, by }) => [decision, by]);
+
+const refused = (code: string) => (error: unknown) => error instanceof PortalError && error.code === code;
+
+describe("What an agent offers is answered by kind", () => {
+  test("a policy takes the option for once, the lasting one where there is no other, else none", async () => {
+    const approvals = newApprovals();
+    const by = async (policy: PermissionPolicy, ...kinds: string[]) =>
+      approvals.permission(newAsker(policy), run("ls"), options(...kinds));
+    const all = everything.options.map(({ kind }) => kind);
+    assert.deepEqual(await by("allow-all", ...all), {
+      allowed: true,
+      by: "policy",
+      optionId: "my-allow_once",
+    });
+    assert.equal((await by("allow-all", "reject_once", "allow_always")).optionId, "my-allow_always");
+    assert.deepEqual(await by("allow-all", "reject_once", "allow_everything"), {
+      allowed: false,
+      by: "policy",
+    });
+    const { reason, ...denied } = await by("deny", ...all);
+    assert.deepEqual(denied, { allowed: false, by: "policy", optionId: "my-reject_once" });
+    assert.match(reason ?? "", /Nothing is allowed/);
+    assert.equal((await by("deny", "allow_once", "reject_always")).optionId, "my-reject_always");
+    assert.equal((await by("deny", "allow_once")).optionId, undefined);
+  });
+
+  test("a policy that denies tells it in the log; without options there is no answer but a notice", async () => {
+    const approvals = newApprovals();
+    const asker = newAsker("deny");
+    await approvals.permission(asker, run("ls"));
+    assert.deepEqual(resolved(asker), [["rejected", "policy"]]);
+    const allowing = newAsker("allow-all");
+    assert.deepEqual(await approvals.permission(allowing, run("ls"), { options: [] }), {
+      allowed: false,
+      by: "policy",
+    });
+    assert.deepEqual(
+      allowing.responses.map(({ callback }) => callback),
+      ["onNotice"],
+    );
+  });
+
+  test("the card has the agent's options in its order, and the user may take any, known or not", async () => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    const first = await ask(approvals, asker, run("ls"), everything);
+    assert.deepEqual(first.request?.options, everything.options);
+    await assert.rejects(
+      approvals.answer(asker.id, { requestId: first.requestId, optionId: "allow_once" }),
+      refused("OptionNotFound"),
+    );
+    await approvals.answer(asker.id, { requestId: first.requestId, optionId: "my-allow_always" });
+    assert.deepEqual(await first.decision, { allowed: true, by: "user", optionId: "my-allow_always" });
+    assert.equal((await new RuleStore(store).rulesOf(folder)).length, 0, "what it remembers is the agent's");
+
+    const second = await ask(approvals, asker, run("ls"), everything);
+    await approvals.answer(undefined, { requestId: second.requestId, optionId: "my-maybe_later" });
+    assert.deepEqual(await second.decision, { allowed: false, by: "user", optionId: "my-maybe_later" });
+    assert.deepEqual(resolved(asker), [
+      ["allowed", "user"],
+      ["answered", "user"],
+    ]);
+  });
+
+  test("deny takes a rejecting option and says why; without one the request is cancelled", async () => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    const first = await ask(approvals, asker, run("ls"), everything);
+    await approvals.answer(asker.id, { requestId: first.requestId, deny: true, instead: " Use find. " });
+    assert.deepEqual(await first.decision, {
+      allowed: false,
+      by: "user",
+      reason: "Use find.",
+      optionId: "my-reject_once",
+    });
+    const second = await ask(approvals, asker, run("ls"), options("allow_once"));
+    await approvals.answer(asker.id, { requestId: second.requestId, deny: true });
+    assert.deepEqual(await second.decision, { allowed: false, by: "user" });
+  });
+});
+
+describe("What is remembered is the portal's own", () => {
+  test("for the session: in memory, for no other session, until it ends", async () => {
+    const approvals = newApprovals();
+    const [asker, other] = [newAsker(), newAsker()];
+    const waiting = await ask(approvals, asker, run("ls -l"), everything);
+    assert.deepEqual(waiting.request?.remember, {
+      allow: ["allow command ls"],
+      reject: ["reject command ls"],
+    });
+    assert.deepEqual(waiting.request?.covers, {
+      allow: ["Every `ls` on files inside this folder, with options that are known to be harmless"],
+      reject: ["Every command that begins with `ls`"],
+    });
+    const alike = approvals.permission(asker, run("ls sub"), everything);
+    while (approvals.list(asker.id).length < 2) await new Promise(setImmediate);
+    const { requestId } = waiting;
+    await approvals.answer(asker.id, { requestId, optionId: "my-allow_once", remember: "session" });
+    assert.equal((await waiting.decision).optionId, "my-allow_once");
+    assert.deepEqual(await alike, { allowed: true, by: "rule", optionId: "my-allow_once" }, "it waited too");
+    assert.equal((await approvals.permission(asker, run("ls"))).by, "rule");
+    assert.deepEqual(await new RuleStore(store).all(), { folders: {} });
+
+    const elsewhere = await ask(approvals, other, run("ls"));
+    assert.ok(elsewhere.request, "the other session is asked");
+    approvals.sessionEnded(other.id);
+    assert.deepEqual(await elsewhere.decision, { allowed: false, by: "turn" });
+
+    approvals.sessionEnded(asker.id);
+    const again = await ask(approvals, asker, run("ls"));
+    assert.ok(again.request, "it is forgotten with the session");
+    approvals.turnEnded(asker.id);
+    await again.decision;
+  });
+
+  test("for the folder: a rule in the store, also of a rejection, also without the agent's lasting option", async t => {
+    const approvals = newApprovals();
+    const [asker, other] = [newAsker(), newAsker()];
+    t.after(() => approvals.rules.remove(folder, "reject command rm"));
+    const { requestId, decision } = await ask(approvals, asker, run("rm x"), everything);
+    await approvals.answer(asker.id, { requestId, deny: true, remember: "folder" });
+    assert.equal((await decision).optionId, "my-reject_once");
+    const next = await approvals.permission(other, run("rm y"), everything);
+    assert.deepEqual([next.by, next.optionId], ["rule", "my-reject_once"]);
+    assert.match(next.reason ?? "", /reject command rm/);
+  });
+
+  test("nothing is remembered of what no rule may decide, and the request waits on", async () => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    for (const action of [
+      run("ls > x"),
+      { ...run("ls"), outside: true } as const,
+      { kind: "fetch", title: "", url: "https://a.example" } as const,
+    ]) {
+      const { requestId, request, decision } = await ask(approvals, asker, action, everything);
+      assert.deepEqual(request?.remember, { allow: [], reject: [] });
+      await assert.rejects(
+        approvals.answer(asker.id, { requestId, optionId: "my-allow_once", remember: "session" }),
+        refused("OptionNotFound"),
+      );
+      await approvals.answer(asker.id, { requestId, optionId: "my-allow_once" });
+      assert.equal((await decision).allowed, true);
+    }
+    const strange = await ask(approvals, asker, run("ls"), everything);
+    await assert.rejects(
+      approvals.answer(asker.id, {
+        requestId: strange.requestId,
+        optionId: "my-maybe_later",
+        remember: "folder",
+      }),
+      refused("OptionNotFound"),
+    );
+    approvals.turnEnded(asker.id);
+    await strange.decision;
+  });
+});
+
+describe("Rules of an earlier version", () => {
+  test("that are none any more decide nothing, disturb nobody, and can be removed", async t => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    const old = "allow command cat *";
+    await store.query("INSERT INTO permission_rules (folder, rule) VALUES ($1, $2)", [folder, old]);
+    t.after(() => store.query("DELETE FROM permission_rules"));
+    assert.deepEqual((await approvals.rules.all()).folders[folder], [old]);
+    const { decision, request } = await ask(approvals, asker, run("cat x"));
+    assert.ok(request, "the user is asked");
+    approvals.turnEnded(asker.id);
+    await decision;
+    assert.equal(await approvals.rules.remove(folder, old), true);
+  });
+
+  test("a rule or a folder that is too long for the store is refused by name", async () => {
+    const { rules } = newApprovals();
+    await assert.rejects(rules.add(folder, [`allow command ${"x".repeat(5000)}`]), refused("RuleInvalid"));
+    await assert.rejects(rules.add(`/${"x".repeat(5000)}`, ["allow edits"]), refused("RuleInvalid"));
+    const long = Array.from({ length: 900 }, (_, index) => String.fromCharCode(33 + ((index * 7919) % 90)));
+    const tool = `allow tool ${long.join("").replaceAll(/[^!-~]/g, "x")}`;
+    const path = `/${Array.from({ length: 1490 }, (_, index) => "abcdefghij"[(index * index) % 10]).join("")}`;
+    await rules.add(path, [tool]);
+    assert.equal(await rules.remove(path, tool), true, "the longest ones fit");
+  });
+});
+
+describe("A request ends in exactly one way", () => {
+  test("the agent withdraws it, before or while it waits", async () => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    const abort = new AbortController();
+    const offer = { ...everything, signal: abort.signal };
+    const { decision, requestId } = await ask(approvals, asker, run("ls"), offer);
+    abort.abort();
+    assert.deepEqual(await decision, { allowed: false, by: "withdrawn" });
+    await assert.rejects(approvals.answer(asker.id, { requestId, deny: true }), refused("RequestNotFound"));
+    assert.deepEqual(await approvals.permission(asker, run("ls"), offer), {
+      allowed: false,
+      by: "withdrawn",
+    });
+    assert.deepEqual(resolved(asker), [
+      ["cancelled", "withdrawn"],
+      ["cancelled", "withdrawn"],
+    ]);
+    assert.deepEqual(approvals.list(), []);
+  });
+
+  test("its own time counts, with a notice at its end; 0 is for ever", async () => {
+    const approvals = newApprovals(0);
+    const asker = newAsker();
+    const timed = await approvals.permission(asker, run("ls"), { ...everything, timeoutMs: 1 });
+    assert.deepEqual([timed.by, timed.allowed, timed.optionId], ["timeout", false, "my-reject_once"]);
+    assert.deepEqual(
+      asker.responses.map(({ callback }) => callback),
+      ["onPermissionRequest", "onPermissionResolved", "onNotice"],
+    );
+    assert.ok(asker.responses[0]?.expiresAt);
+    for (const offer of [everything, { ...everything, timeoutMs: 0 }]) {
+      const { request, decision } = await ask(approvals, asker, run("ls"), offer);
+      assert.ok(request && !("expiresAt" in request));
+      approvals.turnEnded(asker.id);
+      await decision;
+    }
+  });
+
+  test("a new policy settles what waits, also what it finds while the rules are looked up", async () => {
+    const approvals = newApprovals();
+    for (const [policy, allowed] of [
+      ["allow-all", true],
+      ["deny", false],
+    ] as const) {
+      const asker = newAsker();
+      const waiting = await ask(approvals, asker, run("ls"));
+      const justAsked = approvals.permission(asker, run("ls"));
+      asker.permissions = policy;
+      approvals.policyChanged(asker);
+      const decisions = await Promise.all([waiting.decision, justAsked]);
+      assert.deepEqual(
+        decisions.map(decision => [decision.allowed, decision.by]),
+        [
+          [allowed, "policy"],
+          [allowed, "policy"],
+        ],
+      );
+    }
+    assert.deepEqual(approvals.list(), []);
+  });
+
+  test("a turn that ends while the rules are looked up leaves no card behind", async () => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    const decision = approvals.permission(asker, run("ls"), everything);
+    approvals.turnEnded(asker.id);
+    assert.deepEqual(await decision, { allowed: false, by: "turn" });
+    assert.deepEqual([approvals.list(), asker.responses], [[], []]);
+  });
+
+  test("of two answers at once the first counts, also when it is remembered", async t => {
+    const approvals = newApprovals();
+    const asker = newAsker();
+    t.after(() => approvals.rules.remove(folder, "allow command ls"));
+    const { requestId, decision } = await ask(approvals, asker, run("ls"), everything);
+    const [first, second] = await Promise.allSettled([
+      approvals.answer(asker.id, { requestId, optionId: "my-allow_once", remember: "folder" }),
+      approvals.answer(asker.id, { requestId, deny: true }),
+    ]);
+    assert.deepEqual([first?.status, second?.status], ["fulfilled", "rejected"]);
+    assert.equal((await decision).allowed, true);
+    assert.deepEqual(resolved(asker), [["allowed", "user"]]);
+  });
+});

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { type PortalExit, runPortal, startPortal } from "../support/portal.js";
+import { startScriptedModel } from "../support/scriptedModel.js";
+
+function assertOneLine(exit: PortalExit, message: RegExp): void {
+  assert.equal(exit.code, 1);
+  assert.equal(exit.stdout, "");
+  assert.match(exit.stderr, message);
+  assert.equal(exit.stderr.trimEnd().split("\n").length, 1, exit.stderr);
+}
+
+async function usedPort(t: TestContext): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  defer(t, () => server.close());
+  await once(server, "listening");
+  const address = server.address();
+  return address && typeof address === "object" ? String(address.port) : "";
+}
+
+describe("Starting the portal", () => {
+  test("prints the two URLs and nothing else to stdout", async t => {
+    const portal = await startPortal(t);
+    assert.match(portal.url, /^http:\/\/localhost:[1-9]\d*$/);
+    assert.equal(portal.stopUrl, `${portal.url}/api/stop`);
+    assert.deepEqual(await portal.api("test"), { status: 200, body: { message: "Hello, world!" } });
+    const { stdout } = await portal.stop();
+    assert.equal(stdout, `${portal.url}\n${portal.stopUrl}\n`);
+  });
+
+  test("opens the port before the store is ready, and says so in health", async t => {
+    const portal = await startPortal(t);
+    const { body } = await portal.api("health");
+    assert.equal(body.status, "starting");
+    assert.equal(body.store, "opening");
+  });
+
+  test("serves the pages", async t => {
+    const portal = await startPortal(t);
+    const root = await fetch(portal.url);
+    const index = await fetch(`${portal.url}/index.html`);
+    assert.equal(root.status, 200);
+    assert.match(root.headers.get("content-type") ?? "", /^text\/html/);
+    assert.equal(await root.text(), await index.text());
+  });
+
+  test("reads providers from the config file", async t => {
+    const { baseUrl, apiKey } = await startScriptedModel(t, { models: ["one", "two"] });
+    const config = join(await tempFolder(t), "config.json");
+    await writeFile(config, JSON.stringify({ providers: [{ name: "mine", baseUrl, apiKey }] }));
+    const portal = await startPortal(t, { args: ["--config", config] });
+    const { body } = await portal.api<{ models: { id: string }[] }>("copilot/models");
+    const ids = body.models.map(({ id }) => id);
+    assert.ok(ids.includes("one") && ids.includes("two"), ids.join());
+  });
+
+  test("opens the browser with --open, and does not mind when there is none", async t => {
+    const asked = createHttpServer((_req, res) => res.end()).listen(0, "127.0.0.1");
+    defer(t, () => asked.close().closeAllConnections());
+    await once(asked, "listening");
+    const { port } = asked.address() as AddressInfo;
+    const folder = await tempFolder(t);
+    // Linux calls the browser by one of these names, macOS by the other.
+    for (const name of ["xdg-open", "open"]) {
+      const browser = `#!/bin/sh\ncurl -s "http://127.0.0.1:${port}/?$1"\n`;
+      await writeFile(join(folder, name), browser, { mode: 0o755 });
+    }
+    const opened = once(asked, "request");
+    const portal = await startPortal(t, { args: ["--open"], env: { PATH: `${folder}:${process.env.PATH}` } });
+    const [request] = await opened;
+    assert.equal(request.url, `/?${portal.url}`);
+    await portal.restart({ args: ["--open"], env: { PATH: "" } });
+    assert.equal((await portal.api("test")).status, 200);
+  });
+
+  test("says how to use it, and its version", async t => {
+    const help = await runPortal(t, { args: ["--help"] });
+    assert.equal(help.code, 0);
+    for (const option of ["port", "host", "test", "config", "data-dir", "demo", "open", "log-level"]) {
+      assert.match(help.stdout, new RegExp(`--${option}\\b`));
+    }
+    const version = await runPortal(t, { args: ["--version"] });
+    assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("A start that cannot work ends with exit code 1 and one line that says why", () => {
+  test("an unknown option", async t => {
+    assertOneLine(await runPortal(t, { args: ["--prot", "1"] }), /Unknown argument: prot/);
+  });
+
+  test("a port that is no port", async t => {
+    assertOneLine(await runPortal(t, { args: ["--port", "http"] }), /--port http: a port is a number/);
+  });
+
+  test("a port in use", async t => {
+    const port = await usedPort(t);
+    assertOneLine(await runPortal(t, { args: ["--port", port] }), new RegExp(`Port ${port} is in use`));
+  });
+
+  test("an address that is none", async t => {
+    assertOneLine(await runPortal(t, { args: ["--host", "http://x"] }), /--host http:\/\/x/);
+  });
+
+  test("a config file that does not exist", async t => {
+    assertOneLine(
+      await runPortal(t, { args: ["--config", "none.json"] }),
+      /none\.json: there is no such file/,
+    );
+  });
+
+  test("a config with mistakes, which has a line for each of them", async t => {
+    const config = join(await tempFolder(t), "config.json");
+    await writeFile(config, JSON.stringify({ providers: [{ name: "a", type: "x" }, 1] }));
+    const { code, stderr } = await runPortal(t, { args: ["--config", config] });
+    assert.equal(code, 1);
+    assert.deepEqual(stderr.trimEnd().split("\n"), [
+      `${config}: $.providers[0].baseUrl: is missing`,
+      `${config}: $.providers[0].type: must be one of openai, azure, anthropic`,
+      `${config}: $.providers[1]: must be object`,
+    ]);
+  });
+
+  test("a data folder that is a file", async t => {
+    const dataDir = join(await tempFolder(t), "file");
+    await writeFile(dataDir, "");
+    assertOneLine(await runPortal(t, { dataDir }), /data folder .*file cannot be used/);
+  });
+
+  test("a data folder inside something that is no folder", async t => {
+    assertOneLine(
+      await runPortal(t, { dataDir: "/dev/null/portal" }),
+      /data folder \/dev\/null\/portal cannot be used/,
+    );
+  });
+
+  test("a data folder that another portal has", async t => {
+    const { dataDir, pid } = await startPortal(t);
+    assertOneLine(await runPortal(t, { dataDir }), new RegExp(`in use by another portal \\(pid ${pid}\\)`));
+  });
+
+  test("a store that cannot be opened, which is known only after the port is open", async t => {
+    const dataDir = await tempFolder(t);
+    await writeFile(join(dataDir, "store"), "this is no store");
+    const { code, stderr } = await runPortal(t, { dataDir, args: ["--log-level", "silent"] });
+    assert.equal(code, 1);
+    assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+    assert.match(stderr, /store/);
+  });
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { pino } from "pino";
+import { runStages, Shutdown, type Stage } from "../../src/server/shutdown.js";
+import { type Portal, startPortal } from "../support/portal.js";
+
+const log = pino({ level: "silent" });
+const limitMs = 5000;
+
+/** A portal with everything running that a session needs. */
+async function startReadyPortal(t: TestContext): Promise<Portal> {
+  const portal = await startPortal(t);
+  await portal.api("copilot/models");
+  while ((await portal.api("health")).body.status !== "ok");
+  return portal;
+}
+
+/** Makes the agent runtime deaf to everything but force. */
+async function freezeAgents(portal: Portal): Promise<void> {
+  const agents = (await portal.processes()).filter(pid => pid !== portal.pid);
+  assert.ok(agents.length > 0);
+  for (const pid of agents) process.kill(pid, "SIGSTOP");
+}
+
+describe("Stopping the portal", () => {
+  test("by api/stop answers {}, ends with exit code 0 and leaves no process behind", async t => {
+    const portal = await startReadyPortal(t);
+    const startedAt = Date.now();
+    assert.deepEqual(await portal.api("stop"), { status: 200, body: {} });
+    const { code, signal } = await portal.exited;
+    assert.deepEqual({ code, signal }, { code: 0, signal: null });
+    assert.ok(Date.now() - startedAt < limitMs);
+    assert.deepEqual(await portal.processes(), []);
+  });
+
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    test(`by ${name} ends with exit code 0 and leaves no process behind`, async t => {
+      const portal = await startReadyPortal(t);
+      const startedAt = Date.now();
+      const { code, signal } = await portal.kill(name);
+      assert.deepEqual({ code, signal }, { code: 0, signal: null });
+      assert.ok(Date.now() - startedAt < limitMs);
+      assert.deepEqual(await portal.processes(), []);
+    });
+  }
+
+  test("does not wait for an agent process that hangs, and ends that too", async t => {
+    const portal = await startReadyPortal(t);
+    await freezeAgents(portal);
+    const startedAt = Date.now();
+    const { code } = await portal.stop();
+    assert.equal(code, 0);
+    assert.ok(Date.now() - startedAt < limitMs);
+    assert.deepEqual(await portal.processes(), []);
+  });
+
+  test("by a second signal ends at once", async t => {
+    const portal = await startReadyPortal(t);
+    await freezeAgents(portal);
+    process.kill(portal.pid, "SIGTERM");
+    // An impatient user: the first of these comes too soon after SIGTERM to count as a second signal.
+    const impatience = setInterval(() => process.kill(portal.pid, "SIGINT"), 50);
+    const { code } = await portal.exited;
+    clearInterval(impatience);
+    assert.equal(code, 1);
+  });
+
+  test("while the store is still opening works too", async t => {
+    const portal = await startPortal(t);
+    const { code } = await portal.kill("SIGTERM");
+    assert.equal(code, 0);
+    await portal.restart();
+    assert.equal((await portal.api("test")).status, 200);
+  });
+});
+
+describe("The stages of stopping", () => {
+  const order = (names: string[]): Stage[] =>
+    names.map(name => ({ name, timeoutMs: 20, stop: () => new Promise<void>(setImmediate) }));
+
+  test("run one after the other, and one that fails or hangs does not hold up the next", async () => {
+    const done: string[] = [];
+    const stages: Stage[] = [
+      { name: "fails", timeoutMs: 1000, stop: () => Promise.reject(new Error("no")) },
+      {
+        name: "throws",
+        timeoutMs: 1000,
+        stop: () => {
+          throw new Error("no");
+        },
+      },
+      { name: "hangs", timeoutMs: 5, stop: () => new Promise(() => {}) },
+      { name: "works", timeoutMs: 1000, stop: () => done.push("works") },
+      { name: "is last", timeoutMs: 1000, stop: () => done.push("is last") },
+    ];
+    await runStages(stages, log);
+    assert.deepEqual(done, ["works", "is last"]);
+  });
+
+  test("run once, whoever asks how often", async () => {
+    const exits: number[] = [];
+    let runs = 0;
+    const stages = () => {
+      runs++;
+      return order(["a"]);
+    };
+    const shutdown = new Shutdown({ stages, exit: code => exits.push(code), log, now: () => 0 });
+    assert.equal(shutdown.stopping, false);
+    const first = shutdown.stop();
+    assert.equal(shutdown.stopping, true);
+    await Promise.all([first, shutdown.stop(1), shutdown.signal()]);
+    assert.equal(runs, 1);
+    assert.deepEqual(exits, [0]);
+  });
+
+  test("are not waited for by a second signal, unless it is the first one passed on by npm", () => {
+    const exits: number[] = [];
+    let time = 0;
+    const hangs: Stage = { name: "hangs", timeoutMs: 5, stop: () => new Promise(() => {}) };
+    const shutdown = new Shutdown({
+      stages: () => [hangs],
+      exit: code => exits.push(code),
+      log,
+      now: () => time,
+    });
+    void shutdown.stop();
+    time = 500;
+    void shutdown.signal();
+    time = 600;
+    void shutdown.signal();
+    assert.deepEqual(exits, []);
+    time = 1000;
+    void shutdown.signal();
+    assert.deepEqual(exits, [1]);
+  });
+});

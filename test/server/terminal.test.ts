@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { packageRoot } from "../../src/base/paths.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { startPortal } from "../support/portal.js";
+
+const program = join(packageRoot, "dist", "src", "index.js");
+
+/** What a person sees who starts the portal at a terminal, until it is up. */
+async function seenAtTerminal(t: TestContext, args: string): Promise<string[]> {
+  const dataDir = await tempFolder(t, "portal-data");
+  const command = `${process.execPath} ${program} --test --port 0 --data-dir ${dataDir} --log-level silent ${args}`;
+  // util-linux's script gives it a terminal of its own. A shell that stayed beside the portal would get Ctrl+C
+  // too, and dash then answers 130 whatever the portal ended with.
+  const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], {
+    env: { ...process.env, SHELL: "/bin/sh" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  defer(t, () => {
+    child.kill("SIGKILL");
+    return exited;
+  });
+  let text = "";
+  await new Promise<void>(resolve => {
+    child.stdout.setEncoding("utf8").on("data", chunk => {
+      text += chunk;
+      if (text.split("\r\n").length > 5) resolve();
+    });
+    exited.then(() => resolve());
+  });
+  // Ctrl+C, as a terminal sends it.
+  child.stdin.write("\u0003");
+  assert.deepEqual(await exited, [0, null]);
+  return text.split("\r\n").slice(0, 5);
+}
+
+describe("A portal that is started at a terminal", () => {
+  const policies = {
+    "": /^Permissions: everything is allowed \(--permissions allow-all\)/,
+    "--permissions ask": /^Permissions: agents ask first \(--permissions ask\)/,
+    "--permissions deny": /^Permissions: nothing is allowed \(--permissions deny\)/,
+  };
+  for (const [args, policy] of Object.entries(policies))
+    test(`says where it is, what agents may do and how to stop it, with ${args || "no option"}`, async t => {
+      const [url, stop, where = "", permissions = "", how] = await seenAtTerminal(t, args);
+      assert.match(url ?? "", /^http:\/\/localhost:\d+$/);
+      assert.equal(stop, `${url}/api/stop`);
+      assert.equal(where, `Copilot Portal is at ${url}`);
+      assert.match(permissions, policy);
+      assert.equal(how, "Stop it with Ctrl+C");
+    });
+
+  test("does not repeat its token in those words", async t => {
+    const lines = await seenAtTerminal(t, "--auth");
+    const token = new URL(lines[0] ?? "").searchParams.get("token") ?? "";
+    assert.ok(token.length > 20);
+    assert.ok(!lines.slice(1).join().includes(token));
+  });
+});
+
+describe("A portal that is started by a program", () => {
+  test("writes a line of the log instead, and nothing but its two addresses to stdout", async t => {
+    const portal = await startPortal(t, { args: ["--permissions", "ask"] });
+    const { stderr, stdout } = await portal.kill("SIGTERM");
+    const lines = stderr.split("\n").filter(Boolean);
+    const opened = lines.map(line => JSON.parse(line)).find(({ msg }) => msg === "the portal is open");
+    assert.deepEqual([opened?.url, opened?.permissions, opened?.level], [portal.url, "ask", 30]);
+    assert.equal(stdout, `${portal.url}\n${portal.stopUrl}\n`);
+  });
+});

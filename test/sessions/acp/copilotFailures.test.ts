@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { copilot, portalWithAgents } from "../../support/copilotCli.js";
+import { messagesOf } from "../../support/restSession.js";
+import { fault, type Script, type Step } from "../../support/scriptedModel.js";
+import type { AnyResponse } from "../../support/sse.js";
+import { copilotCache } from "../../support/testAgents.js";
+
+/** Nothing of the portal's environment but what it takes to run: no provider, no sign-in. */
+const bare = {
+  ...copilot,
+  inheritEnv: false,
+  env: {
+    PATH: `\${env:PATH}`,
+    COPILOT_HOME: `\${env:COPILOT_HOME}`,
+    GH_CONFIG_DIR: `\${env:GH_CONFIG_DIR}`,
+    COPILOT_CACHE_HOME: copilotCache,
+  },
+};
+
+/** What the provider does, and what the user is told of it. The CLI itself tries five times, at its own pace. */
+const failures: Record<string, [step: Step, told: RegExp]> = {
+  refused: [fault.http(401), /Authentication failed with provider/],
+  broken: [fault.http(500, {}, "the disk is full"), /500 the disk is full/],
+  busy: [fault.http(429, { "retry-after": "1" }, "too many of you"), /429 too many of you/],
+  reset: [fault.destroy, /Failed to get response from the AI model/],
+  wrong: [fault.http(400, {}, "no such thing"), /400 no such thing/],
+};
+
+const script: Script = ({ userText }) => {
+  const failure = failures[userText];
+  return failure ? [failure[0]] : [{ text: `You said: ${userText}` }];
+};
+
+test("A Copilot CLI that cannot work says what to do", async t => {
+  const offline = { ...bare, env: { ...bare.env, COPILOT_OFFLINE: "true" } };
+  const { portal, workingDirectory } = await portalWithAgents(t, script, {
+    agents: { "signed-out": bare, offline },
+  });
+  const start = async (agent: string) =>
+    (await portal.api(`copilot/session/start/acp%3A${agent}`, { body: workingDirectory })).body;
+
+  await t.test("not signed in: the command to sign in", async () => {
+    const { error, message } = await start("signed-out");
+    assert.equal(error, "AgentAuthenticationRequired");
+    assert.match(String(message), /copilot login/);
+  });
+
+  await t.test("offline without a provider: what it said", async () => {
+    const { error, message } = await start("offline");
+    assert.equal(error, "AgentNotAvailable");
+    assert.match(String(message), /Offline mode requires a local model provider/);
+    const { agents } = (await portal.api<{ agents: AnyResponse[] }>("acp/agents")).body;
+    const agent = agents.find(({ id }) => id === "offline");
+    assert.match(JSON.stringify(agent?.stderr), /Offline mode requires a local model provider/);
+  });
+});
+
+const goesOn = "A provider that fails fails the turn, with its own words, and the session goes on";
+test(goesOn, { concurrency: true }, async t => {
+  const { startSession } = await portalWithAgents(t, script, { agents: { copilot } });
+  await Promise.all(
+    Object.entries(failures).map(([name, [, told]]) =>
+      t.test(name, async () => {
+        const session = await startSession("copilot");
+        const responses = await session.ask(name);
+        const errors = responses.filter(response => "sessionError" in response);
+        assert.equal(errors.length, 1, JSON.stringify(responses));
+        assert.match(String(errors[0]?.sessionError), told);
+        assert.deepEqual(messagesOf(await session.ask("and now?")), ["You said: and now?"]);
+      }),
+    ),
+  );
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
+import { callbacksOf, messagesOf, sessionById } from "../../support/restSession.js";
+
+describe("A conversation of an ACP agent", () => {
+  test("is loaded with its past, once at a time, and goes on", async t => {
+    const { portal, start, post, workingDirectory: cwd } = await portalWithAgent(t, { remembers: true });
+    const session = await start();
+    await session.query("first");
+    await session.untilIdle();
+    const list = `acp/agent/fake/sessions?cwd=${encodeURIComponent(cwd)}`;
+    const { sessions } = (await portal.api<{ sessions: { sessionId: string; title: string }[] }>(list)).body;
+    const agentSessionId = sessions[0]?.sessionId;
+    const load = (more: object = {}) =>
+      post("copilot/session/load/acp%3Afake", { agentSessionId, cwd, ...more });
+    assert.equal((await load()).error, "AgentSessionInUse");
+    await session.call("stop");
+    assert.equal((await load({ agentSessionId: "nobody" })).error, "AgentSessionNotFound");
+    assert.equal((await load({ cwd: "relative" })).error, "WorkingDirectoryNotAbsolutePath");
+
+    const loaded = sessionById(portal, String((await load()).sessionId));
+    await loaded.query("second");
+    const responses = await loaded.untilIdle();
+    const names = callbacksOf(responses);
+    const [from, to] = [names.indexOf("onReplay"), names.lastIndexOf("onReplay")];
+    assert.deepEqual(
+      names.slice(from, to + 1).filter(name => name !== "onMessage"),
+      [
+        "onReplay",
+        "onUserMessage",
+        "onStartToolExecution",
+        "onStartMessage",
+        "onEndMessage",
+        "onEndToolExecution",
+        "onReplay",
+      ],
+    );
+    assert.ok(!names.slice(0, to).includes("onAgentStart"), "the past has no turns");
+    assert.deepEqual(messagesOf(responses), ["You said: first", "You said: second"]);
+
+    await loaded.call("stop");
+    const hidden = sessionById(portal, String((await load({ replay: false })).sessionId));
+    await hidden.query("third");
+    assert.deepEqual(messagesOf(await hidden.untilIdle()), ["You said: third"]);
+    await hidden.call("stop");
+    await hidden.call("reopen", { method: "POST" });
+    await hidden.query("fourth");
+    const again = await hidden.untilIdle(2);
+    assert.deepEqual(messagesOf(again), ["You said: third", "You said: fourth"]);
+    assert.ok(!callbacksOf(again).includes("onNotice"), "a session that is opened again is remembered");
+  });
+
+  test("is loaded again when the agent broke off a turn by itself, before the next one", async t => {
+    const { portal, start } = await portalWithAgent(t, { remembers: true });
+    const session = await start();
+    await session.query(steps({ message: "half a" }, { stop: "cancelled" }));
+    await session.query("and the other half?");
+    assert.deepEqual(messagesOf(await session.untilIdle(2)), ["half a", "You said: and the other half?"]);
+    const { body } = await portal.api<{ messages: { message: { method?: string } }[] }>(
+      `acp/session/${session.id}/traffic`,
+    );
+    const methods = body.messages.map(({ message }) => message.method);
+    assert.deepEqual(
+      methods.filter(method => /^session\/(prompt|load|close)$/.test(method ?? "")),
+      // It has it open still, and says so.
+      ["session/prompt", "session/load", "session/close", "session/load", "session/prompt"],
+    );
+  });
+
+  test("goes on after a restart of the portal, whatever the agent answers to a load", async t => {
+    const { portal, start } = await portalWithAgent(t, {
+      remembers: true,
+      behaviour: { loadAnswersNull: true },
+    });
+    const session = await start();
+    await session.query("before");
+    await session.untilIdle();
+    await portal.restart();
+    await session.query("after");
+    const responses = await session.untilIdle(2);
+    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
+    assert.ok(!callbacksOf(responses).includes("onNotice"));
+  });
+
+  test("goes on without its past where the agent can only resume it, and is deleted with the session", async t => {
+    const { portal, start, memory } = await portalWithAgent(t, {
+      remembers: true,
+      behaviour: { capabilities: { sessionCapabilities: { resume: {}, delete: {} } } },
+    });
+    const session = await start();
+    await session.query("before");
+    await session.untilIdle();
+    await portal.restart();
+    await session.query("after");
+    const responses = await session.untilIdle(2);
+    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
+    assert.ok(!callbacksOf(responses).includes("onNotice"));
+    assert.equal((await readdir(memory)).length, 1);
+    await session.call("delete", { method: "POST" });
+    assert.deepEqual(await readdir(memory), []);
+  });
+
+  test("a tool that is told after the turn is ended with the session", async t => {
+    const { start } = await portalWithAgent(t);
+    const session = await start();
+    await session.query(steps({ later: "late", toolCallId: "t" }));
+    await session.waitFor("onStartToolExecution");
+    await session.call("stop");
+    const end = await session.waitFor("onEndToolExecution");
+    assert.deepEqual([end.interrupted, (end.error as { code: string }).code], [true, "cancelled"]);
+  });
+
+  test("cannot be loaded or listed where the agent does not say that it can", async t => {
+    const {
+      portal,
+      post,
+      workingDirectory: cwd,
+    } = await portalWithAgent(t, {
+      acpAgents: { fake: fakeAgent({ capabilities: {} }) },
+    });
+    const body = { agentSessionId: "x", cwd };
+    assert.equal((await post("copilot/session/load/acp%3Afake", body)).error, "NotSupported");
+    assert.equal((await portal.api("acp/agent/fake/sessions")).body.error, "NotSupported");
+    assert.equal((await post("copilot/session/load/acp%3Anobody", body)).error, "ModelIdNotFound");
+  });
+});
+
+describe("What goes over the wire", () => {
+  test("is shown without secrets, and can be played back as a test", async t => {
+    const { portal, start, configure, post, configFile } = await portalWithAgent(t);
+    const session = await start();
+    await session.query(steps({ thought: "hm" }, { message: "recorded" }));
+    await session.untilIdle();
+    const path = `acp/session/${session.id}/traffic`;
+    const { messages } = (
+      await portal.api<{ messages: { direction: string; message: { method?: string } }[] }>(path)
+    ).body;
+    assert.deepEqual(
+      messages.filter(({ direction }) => direction === "sent").map(({ message }) => message.method),
+      ["initialize", "session/new", "session/prompt"],
+    );
+    const recording = await (await fetch(`${portal.url}/api/${path}?format=lines`)).text();
+    assert.match(recording, /\/api\/acp\/mcp\/\[redacted\]/);
+    assert.ok(!/\/api\/acp\/mcp\/[\w-]{20}/.test(recording), "the address of the job tools is a secret");
+    const file = `${configFile}.traffic`;
+    await writeFile(file, recording);
+    await configure({ again: fakeAgent({ playback: file }) });
+    await post("acp/reload");
+    const replayed = await start("acp:again");
+    await replayed.query("anything");
+    assert.deepEqual(messagesOf(await replayed.untilIdle()), ["recorded"]);
+  });
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
+import { callbacksOf, messagesOf } from "../../support/restSession.js";
+import type { AnyResponse } from "../../support/sse.js";
+
+const find = (responses: readonly AnyResponse[], callback: string) =>
+  responses.filter(response => response.callback === callback);
+const errorsOf = (responses: readonly AnyResponse[]) =>
+  responses.map(({ sessionError }) => sessionError).filter(error => error !== undefined);
+
+const bench = await sharedAgent({
+  settings: { initPrompt: "Be kind.", errorTextIsFailure: true },
+});
+
+describe("A turn of an ACP agent", () => {
+  test("ends as its stop reason says, and the session goes on", async () => {
+    const session = await bench.start();
+    const reasons = [
+      "end_turn",
+      "max_tokens",
+      "max_turn_requests",
+      "refusal",
+      "sunset",
+      undefined,
+      "cancelled",
+    ];
+    for (const stop of reasons) await session.query(steps({ message: "hi" }, { stop: stop ?? null }));
+    const responses = await session.untilIdle(reasons.length);
+    assert.deepEqual(
+      find(responses, "onTurnResult").map(({ stopReason }) => stopReason),
+      ["end_turn", "max_tokens", "max_turn_requests", "refusal", "sunset", "cancelled"],
+    );
+    assert.deepEqual(
+      find(responses, "onNotice").map(({ title }) => title),
+      [
+        "The answer was cut off: token limit reached.",
+        "The agent stopped: too many model requests in one turn.",
+        "The agent declined to continue.",
+        'The agent stopped for a reason that is not known here: "sunset".',
+        "The agent stopped for a reason that is not known here: null.",
+        "The agent broke off the turn by itself.",
+      ],
+    );
+    assert.deepEqual(errorsOf(responses), []);
+    for (const callback of ["onAgentStart", "onAgentEnd", "onIdle"])
+      assert.equal(find(responses, callback).length, reasons.length, callback);
+  });
+
+  test("that fails says so with code and message, and the session stays usable", async () => {
+    const session = await bench.start();
+    const codes = [-32700, -32600, -32601, -32602, -32603, 4711];
+    for (const code of codes) await session.query(steps({ error: { code, message: `broken ${code}` } }));
+    await session.query(steps({ error: { code: -32800, message: "cancelled" } }));
+    await session.query(steps({ error: { code: -32000, message: "Authentication required" } }));
+    await session.query(steps({ message: "Error: 429 too many requests" }));
+    await session.query(steps({ message: "fine" }));
+    const errors = errorsOf(await session.untilIdle(codes.length + 4));
+    assert.deepEqual(
+      errors.slice(0, codes.length),
+      codes.map(code => `fake: broken ${code} (code ${code})`),
+    );
+    assert.match(String(errors[codes.length]), /^fake is not signed in\. Sign in with the agent's own/);
+    assert.equal(errors[codes.length + 1], "Error: 429 too many requests");
+    assert.equal(errors.length, codes.length + 2, "a cancelled request is no failure");
+  });
+
+  test("waits for the one before: of 100 quick requests none is lost and none overtakes", async () => {
+    const session = await bench.start();
+    const texts = Array.from({ length: 100 }, (_, index) => `number ${index}`);
+    for (const text of texts) await session.query(text);
+    const said = messagesOf(await session.untilIdle(texts.length));
+    assert.equal(said[0], "You said: Be kind.\n\nnumber 0", "the first prompt has the configured beginning");
+    assert.deepEqual(
+      said.slice(1),
+      texts.slice(1).map(text => `You said: ${text}`),
+    );
+  });
+
+  test("is cancelled at any point, once, and what waits is dropped", async () => {
+    const session = await bench.start();
+    assert.deepEqual(await session.call("cancel"), { canceled: false }, "nothing runs");
+    await session.query(
+      steps({ update: { sessionUpdate: "tool_call", toolCallId: "t", title: "Slow" } }, { hang: true }),
+    );
+    await session.query("dropped");
+    await session.waitFor("onStartToolExecution");
+    const both = await Promise.all([session.call("cancel"), session.call("cancel")]);
+    assert.ok(both.some(({ canceled }) => canceled));
+    const responses = await session.untilIdle(2);
+    assert.deepEqual(find(responses, "onEndToolExecution")[0]?.error, {
+      message: "Cancelled",
+      code: "cancelled",
+    });
+    assert.deepEqual(
+      find(responses, "onTurnResult").map(({ stopReason }) => stopReason),
+      ["cancelled"],
+    );
+    assert.deepEqual(errorsOf(responses), []);
+    assert.deepEqual(messagesOf(responses), []);
+    await session.query("next");
+    assert.deepEqual(messagesOf(await session.untilIdle(3)), ["You said: next"]);
+    await session.query(steps({ hang: true }));
+    await Promise.all([session.call("cancel"), session.call("stop")]);
+    assert.equal((await session.call("")).status, "Closed");
+  });
+
+  test("shows text after its end as a block of its own, and ignores a late word about a tool", async () => {
+    const session = await bench.start();
+    await session.query(
+      steps(
+        { update: { sessionUpdate: "tool_call", toolCallId: "t", status: "completed" } },
+        { update: { sessionUpdate: "tool_call_update", toolCallId: "t", status: "failed" } },
+        { later: "By the way" },
+        { message: "done" },
+      ),
+    );
+    const responses: AnyResponse[] = [];
+    for await (const { data } of session.events()) {
+      responses.push(data);
+      if (data.callback === "onEndMessage" && data.completeContent === "By the way") break;
+    }
+    assert.equal(find(responses, "onEndToolExecution").length, 1);
+    assert.deepEqual(
+      callbacksOf(responses)
+        .filter(name => name !== "onMessage")
+        .slice(-4),
+      ["onAgentEnd", "onIdle", "onStartMessage", "onEndMessage"],
+    );
+  });
+
+  test("runs beside that of another session in the same process without mixing", async () => {
+    const [one, two] = await Promise.all([bench.start(), bench.start()]);
+    await one.query(steps({ message: "one " }, { until: "two-has-spoken" }, { message: "again" }));
+    await two.query(steps({ message: "two" }));
+    assert.deepEqual(messagesOf(await two.untilIdle()), ["two"]);
+    await writeFile(join(bench.workingDirectory, "two-has-spoken"), "");
+    assert.deepEqual(messagesOf(await one.untilIdle()), ["one again"]);
+    const { body } = await bench.portal.api<{ agents: { sessions: number; state: string }[] }>("acp/agents");
+    assert.equal(body.agents[0]?.state, "ready");
+    assert.ok((body.agents[0]?.sessions ?? 0) >= 2);
+  });
+
+  test("of megabytes leaves the portal responsive and the blocks bounded", async () => {
+    const session = await bench.start();
+    const big = (length: number) => [
+      { type: "content", content: { type: "text", text: "x".repeat(length) } },
+    ];
+    await session.query(
+      steps(
+        { update: { sessionUpdate: "tool_call", toolCallId: "t", content: big(100_000) } },
+        {
+          update: {
+            sessionUpdate: "tool_call_update",
+            toolCallId: "t",
+            status: "completed",
+            content: big(800_000),
+          },
+        },
+        { message: "done" },
+      ),
+    );
+    const other = await bench.start();
+    await other.query("still there?");
+    assert.equal(messagesOf(await other.untilIdle()).length, 1);
+    assert.deepEqual(messagesOf(await session.untilIdle()), ["done"]);
+  });
+});
+
+describe("An ACP agent that does not end its turn", () => {
+  test("is given up after the time limit of a prompt; the session goes on in another process", async t => {
+    const { portal, start } = await portalWithAgent(t, {
+      behaviour: { ignoreCancel: true },
+      settings: { promptTimeoutSec: 0.2 },
+    });
+    const session = await start();
+    const other = await start();
+    await session.query(steps({ message: "stuck" }, { hang: true }));
+    const responses = await session.untilIdle();
+    assert.deepEqual(errorsOf(responses), ["fake took too long; the turn was cancelled."]);
+    await session.query("again");
+    assert.equal(messagesOf(await session.untilIdle(2)).at(-1), "You said: again");
+    await other.query("the old process still serves others");
+    assert.equal(messagesOf(await other.untilIdle()).length, 1);
+    const { body } = await portal.api<{ agents: { sessions: number }[] }>("acp/agents");
+    assert.equal(body.agents[0]?.sessions, 2);
+  });
+});

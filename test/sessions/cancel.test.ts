@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { lifeline } from "../support/lifeline.js";
+import { barrier, byPrompt, callTool, runShell } from "../support/scriptedModel.js";
+import { type SessionBench, sessionBench } from "../support/session.js";
+
+const isDelta = (text: string) => (call: { name: string; args: unknown[] }) => call.args[1] === text;
+const delegate = (mode: string) =>
+  callTool("task", {
+    name: "helper",
+    prompt: "inner work",
+    agent_type: "general-purpose",
+    description: "x",
+    mode,
+  });
+const background = (command: string) => callTool("bash", { command, description: "x", mode: "async" });
+
+describe("cancelling a turn", { concurrency: 4 }, () => {
+  test("in its text keeps what had arrived, closes the provider's stream and leaves the session usable", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
+    const { session, record } = await bench.start();
+    const request = session.sendRequest("go");
+    await record.waitFor(isDelta("half of"));
+    await session.cancel();
+    await request;
+    record.check(1);
+    assert.deepEqual(
+      record.messages.map(({ content, interrupted }) => [content, interrupted]),
+      [["half of", true]],
+    );
+    assert.equal(await bench.model.requests[0]?.end, "hungUp");
+    await session.sendRequest("hello");
+    record.check(2);
+    assert.equal(record.messages.at(-1)?.content, "You said: hello");
+  });
+
+  test("in its reasoning keeps what had arrived", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, byPrompt({ go: [{ reasoning: "hmm" }, stuck.step] }));
+    const { session, record } = await bench.start();
+    const request = session.sendRequest("go");
+    await record.waitFor(isDelta("hmm"));
+    await session.cancel();
+    await request;
+    record.check(1);
+    assert.deepEqual([record.reasoning[0]?.content, record.reasoning[0]?.interrupted], ["hmm", true]);
+  });
+
+  test("in a tool ends the command", async t => {
+    const line = await lifeline(t);
+    const bench = await sessionBench(t, byPrompt({ go: [runShell(line.command)] }));
+    const { session, record } = await bench.start();
+    const request = session.sendRequest("go");
+    await record.waitFor(isDelta("up\n"));
+    await session.cancel();
+    await request;
+    await line.ended;
+    record.check(1);
+    const [tool] = record.tools;
+    assert.deepEqual(tool?.result, { content: "up\n" }, "with what had arrived");
+    assert.deepEqual([tool?.error?.code, tool?.interrupted], ["interrupted", true]);
+  });
+
+  for (const mode of ["sync", "background"]) {
+    test(`in a sub-agent (${mode}) ends it with its command`, async t => {
+      const line = await lifeline(t);
+      const script = byPrompt({
+        go: [[delegate(mode)], [{ text: "it works" }]],
+        "inner work": [runShell(line.command)],
+      });
+      const bench = await sessionBench(t, script);
+      const { session, record } = await bench.start();
+      const request = session.sendRequest("go");
+      await record.waitFor(isDelta("up\n"));
+      await session.cancel();
+      await request;
+      await line.ended;
+      record.check(1);
+      assert.equal(record.tools.find(({ name }) => name === "bash")?.interrupted, true);
+      await session.sendRequest("hello");
+      record.check(2);
+      assert.equal(record.messages.at(-1)?.content, "You said: hello");
+    });
+  }
+
+  test("whose agent is done and only a command is left ends the command", async t => {
+    const line = await lifeline(t);
+    const bench = await sessionBench(
+      t,
+      byPrompt({ go: [[background(line.command)], [{ text: "it runs" }]] }),
+    );
+    const { session, record } = await bench.start();
+    const request = session.sendRequest("go");
+    await Promise.all([line.started, record.waitFor(({ name }) => name === "onEndMessage")]);
+    await session.cancel();
+    await request;
+    await line.ended;
+    record.check(1);
+    assert.deepEqual([record.messages[0]?.content, record.messages[0]?.interrupted], ["it runs", false]);
+    await session.sendRequest("hello");
+    record.check(2);
+  });
+
+  test("at once, before the runtime has taken it up, ends it all the same", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, () => [{ text: "never ends" }, stuck.step]);
+    const { session, record } = await bench.start();
+    const request = session.sendRequest("go");
+    await session.cancel();
+    await request;
+    record.check(1);
+  });
+
+  test("lets the requests that wait go on", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, byPrompt({ go: [stuck.step] }));
+    const { session, record } = await bench.start();
+    const requests = [session.sendRequest("go"), session.sendRequest("next")];
+    await stuck.reached;
+    await Promise.all([session.cancel(), session.cancel()]);
+    await Promise.all(requests);
+    record.check(2);
+    assert.equal(record.messages[0]?.content, "You said: next");
+    await session.cancel();
+    record.check(2);
+  });
+});
+
+/** The first turn of a runtime is silent for a while, so another session has it. */
+async function startWatched(bench: SessionBench) {
+  const { session } = await bench.start();
+  await session.sendRequest("warm up");
+  return bench.start({ noProgressTimeoutMs: 2500 });
+}
+
+describe("a turn that", { concurrency: 4 }, () => {
+  test("takes longer than its request allows is stopped and fails", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
+    const { session, record } = await bench.start();
+    const failure = { kind: "timeout", message: "The request took longer than 0.5 s and was stopped." };
+    await assert.rejects(session.sendRequest("go", 500), failure);
+    record.check(1);
+    await session.sendRequest("hello", 60_000);
+    record.check(2);
+  });
+
+  test("shows no sign of life is stopped and fails", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
+    const { session, record } = await startWatched(bench);
+    await assert.rejects(session.sendRequest("go"), { kind: "timeout", message: /no sign of life/ });
+    record.check(1);
+    assert.equal(await bench.model.requests[1]?.end, "hungUp");
+  });
+
+  test("left a quiet command in the background is ended with it and has succeeded", async t => {
+    const line = await lifeline(t);
+    const bench = await sessionBench(
+      t,
+      byPrompt({ go: [[background(line.command)], [{ text: "it runs" }]] }),
+    );
+    const { session, record } = await startWatched(bench);
+    await session.sendRequest("go");
+    await line.ended;
+    record.check(1);
+    assert.match(record.notices[0] ?? "", /left running in the background/);
+  });
+});
+
+describe("stopping a session", { concurrency: 4 }, () => {
+  test("ends its command, fails what runs and what waits, and tells each its end", async t => {
+    const line = await lifeline(t);
+    const bench = await sessionBench(t, byPrompt({ go: [runShell(line.command)] }));
+    const { session, record } = await bench.start();
+    const stopped = { name: "SessionCrashedError", kind: "stopped" };
+    const outcomes = ["go", "next"].map(prompt => assert.rejects(session.sendRequest(prompt), stopped));
+    await line.started;
+    await session.stop();
+    await Promise.all(outcomes);
+    await line.ended;
+    record.check(2);
+    assert.equal(session.state, "stopped");
+    await session.stop();
+    await session.cancel();
+    await assert.rejects(session.sendRequest("more"), stopped);
+    record.check(2);
+  });
+
+  test("is not held up by a runtime that is stuck", async t => {
+    const bench = await sessionBench(t, byPrompt({}));
+    const { session } = await bench.start();
+    await session.sendRequest("hello");
+    const child = (bench.client as unknown as { cliProcess: { kill(signal: string): void } }).cliProcess;
+    child.kill("SIGSTOP");
+    await session.stop();
+    assert.equal(session.state, "stopped");
+  });
+
+  test("cannot be done half: a busy session is not detached", async t => {
+    const stuck = barrier();
+    const bench = await sessionBench(t, () => [stuck.step]);
+    const { session, record } = await bench.start();
+    const request = session.sendRequest("go");
+    await stuck.reached;
+    await assert.rejects(session.detach(), /busy cannot be detached/);
+    await session.cancel();
+    await request;
+    record.check(1);
+  });
+});

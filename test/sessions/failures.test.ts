@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { byPrompt, failFirst, fault, type Step } from "../support/scriptedModel.js";
+import { sessionBench } from "../support/session.js";
+
+const recovered = [{ text: "here it is" }];
+
+/** Sends a request to a provider that fails each time; the session must be usable afterwards. */
+async function failsEachTime(t: TestContext, steps: Step[], message: RegExp) {
+  const bench = await sessionBench(t, byPrompt({ go: steps }));
+  const { session, record } = await bench.start();
+  const failure = { name: "SessionCrashedError", kind: "turn-failed", message };
+  await assert.rejects(session.sendRequest("go"), failure);
+  record.check(1);
+  await session.sendRequest("hello");
+  record.check(2);
+  assert.equal(record.messages.at(-1)?.content, "You said: hello");
+  return { record, attempts: bench.model.requests.length - 1, model: bench.model };
+}
+
+/** Sends a request to a provider that fails once: the runtime tries again and the user sees one whole answer. */
+async function failsOnce(t: TestContext, failure: Step[]) {
+  const bench = await sessionBench(t, byPrompt({ go: failFirst(1, failure, recovered) }));
+  const { session, record } = await bench.start();
+  await session.sendRequest("go");
+  record.check(1);
+  assert.equal(record.messages.at(-1)?.content, "here it is");
+  assert.equal(record.messages.at(-1)?.interrupted, false);
+  assert.equal(record.notices.length, 1);
+  assert.equal(bench.model.requests.length, 2);
+  return record;
+}
+
+describe("a provider that", { concurrency: 6 }, () => {
+  test("refuses the request (400) fails it at once", async t => {
+    const { record, attempts } = await failsEachTime(t, [fault.http(400)], /scripted 400/);
+    assert.equal(attempts, 1);
+    assert.deepEqual(record.notices, [], "nothing is tried again");
+  });
+
+  test("refuses the key (401) fails the request, without naming keys or addresses", async t => {
+    const { record, attempts, model } = await failsEachTime(
+      t,
+      [fault.http(401)],
+      /Check the key of the provider/,
+    );
+    assert.equal(attempts, 3);
+    assert.equal(record.notices.length, 2);
+    const shown = JSON.stringify(record.calls);
+    assert.ok(!shown.includes("COPILOT_PROVIDER"));
+    assert.ok(!shown.includes(model.apiKey));
+  });
+
+  test("is overloaded (429) all the time fails the request in the end", async t => {
+    const { record, attempts } = await failsEachTime(
+      t,
+      [fault.http(429, { "retry-after": "1" })],
+      /429|rate/i,
+    );
+    assert.equal(attempts, 6);
+    assert.equal(record.notices.length, 5);
+    assert.match(record.notices[0] ?? "", /The provider answered 429, trying again/);
+  });
+
+  test("is overloaded (429) once is asked again", async t => {
+    await failsOnce(t, [fault.http(429, { "retry-after": "1" })]);
+  });
+
+  test("breaks (500) all the time fails the request in the end", async t => {
+    const { attempts } = await failsEachTime(t, [fault.http(500)], /500/);
+    assert.equal(attempts, 6);
+  });
+
+  test("breaks (500) once is asked again", async t => {
+    const record = await failsOnce(t, [fault.http(500)]);
+    assert.match(record.notices[0] ?? "", /The provider answered 500, trying again/);
+  });
+
+  test("cuts the stream once is asked again, and the cut message is marked", async t => {
+    const record = await failsOnce(t, [{ text: "here it" }, fault.destroy]);
+    assert.deepEqual(
+      record.messages.map(({ content, interrupted }) => [content, interrupted]),
+      [
+        ["here it", true],
+        ["here it is", false],
+      ],
+    );
+  });
+
+  test("cuts the stream within its reasoning is asked again, and the cut block is marked", async t => {
+    const record = await failsOnce(t, [{ reasoning: "hmm" }, fault.destroy]);
+    assert.deepEqual(
+      record.reasoning.map(({ content, interrupted }) => [content, interrupted]),
+      [["hmm", true]],
+    );
+  });
+
+  test("cuts the stream within a tool call is asked again, and the tool does not run", async t => {
+    const record = await failsOnce(t, fault.cutToolArguments("bash"));
+    assert.deepEqual(record.tools, []);
+  });
+
+  test("sends a malformed stream once is asked again", async t => {
+    await failsOnce(t, [{ text: "here" }, fault.malformedChunk]);
+  });
+
+  test("reports an error in its stream once is asked again", async t => {
+    await failsOnce(t, [{ text: "here" }, fault.sseError]);
+  });
+
+  test("ends without finishing once is asked again", async t => {
+    await failsOnce(t, [{ text: "here" }, fault.endWithoutFinish]);
+  });
+
+  test("never finishes fails the request in the end", async t => {
+    const { attempts, record } = await failsEachTime(t, [{ text: "here" }, fault.endWithoutFinish], /./);
+    assert.equal(attempts, 6);
+    assert.equal(record.messages.filter(({ interrupted }) => interrupted).length, 6);
+  });
+
+  test("answers nothing at all fails the request", async t => {
+    await failsEachTime(t, [{ text: "" }], /no response/i);
+  });
+});

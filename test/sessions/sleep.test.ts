@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { Approvals } from "../../src/permissions/approvals.js";
+import { RuleStore } from "../../src/permissions/ruleStore.js";
+import type { SessionParts } from "../../src/sessions/portalSession.js";
+import { SessionRecords } from "../../src/sessions/sessionRecord.js";
+import { SessionRegistry } from "../../src/sessions/sessionRegistry.js";
+import { LiveLogs } from "../../src/sharedApi.js";
+import { openStore } from "../../src/store/store.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { silent } from "../support/live.js";
+import { messagesOf, portalWithModel } from "../support/restSession.js";
+
+/** The registry of a store in which earlier lives left one open session for each of these numbers of requests. */
+async function registryWith(t: TestContext, pending: readonly number[]) {
+  const store = openStore({ dataDir: await tempFolder(t), log: silent });
+  defer(t, () => store.close());
+  for (const [index, count] of pending.entries()) {
+    await store.query(
+      `with s as (
+         insert into sessions (id, model_id, model_name, backend, working_directory, pending_requests)
+         values ($1, 'm', 'M', 'provider', '/work', $2)
+       ) insert into logs (kind, key, reserved) values ('session', $1, 1000)`,
+      [`s${index}`, count],
+    );
+  }
+  const approvals = new Approvals(new RuleStore(store, { folders: {} }));
+  // No agent is needed to take up a session.
+  const parts = { records: new SessionRecords(store), approvals, log: silent } as SessionParts;
+  const registry = new SessionRegistry(parts, new LiveLogs(store, silent));
+  await registry.ready;
+  return registry;
+}
+
+describe("Sessions of earlier lives", () => {
+  test("are opened at the start only where something has to be mended, and told the truth about all", async t => {
+    const registry = await registryWith(t, [0, 0, 2, 0, 1]);
+    assert.deepEqual(registry.open.map(({ id }) => id).sort(), ["s2", "s4"]);
+    const records = await registry.history({ limit: 10, status: "open" });
+    assert.deepEqual(records.map(({ id }) => id).sort(), ["s0", "s1", "s2", "s3", "s4"]);
+    assert.deepEqual(
+      records.map(({ pendingRequests }) => pendingRequests),
+      [0, 0, 0, 0, 0],
+    );
+  });
+
+  test("are taken up once, however many ask for one in the same moment", async t => {
+    const registry = await registryWith(t, [0]);
+    const found = await Promise.all(Array.from({ length: 20 }, () => registry.wake("s0")));
+    assert.equal(new Set(found).size, 1);
+    assert.equal(found[0], registry.get("s0"));
+    assert.equal(await registry.wake("nobody"), undefined);
+  });
+
+  test("are not taken up again while they are being stopped, nor afterwards", async t => {
+    const registry = await registryWith(t, [0]);
+    const session = await registry.wake("s0");
+    assert.ok(session);
+    const [, during] = await Promise.all([registry.stop(session), registry.wake("s0")]);
+    assert.equal(during, undefined);
+    assert.equal(await registry.wake("s0"), undefined);
+    assert.equal((await registry.find("s0"))?.status, "closed");
+  });
+
+  test("are listed, go on with their conversation in the order of the requests, and can be stopped and deleted", async t => {
+    const { portal, startSession, model } = await portalWithModel(t);
+    const [talk, stop, remove] = [await startSession(), await startSession(), await startSession()];
+    await talk.query("one");
+    await talk.untilIdle();
+    await portal.restart();
+    const open = async () => {
+      const { sessions } = (
+        await portal.api<{ sessions: { sessionId: string }[] }>("copilot/session/history?status=open")
+      ).body;
+      return sessions.map(({ sessionId }) => sessionId).sort();
+    };
+    assert.deepEqual(await open(), [talk.id, stop.id, remove.id].sort());
+    await Promise.all(["two", "three", "four"].map(prompt => talk.query(prompt)));
+    assert.equal(messagesOf(await talk.untilIdle(4)).length, 4);
+    assert.equal(model.requests.at(-1)?.request.userTexts[0], "one");
+    assert.deepEqual(await stop.call("stop"), { result: "Closed" });
+    assert.deepEqual(await remove.call("delete", { method: "POST" }), { result: "Deleted" });
+    assert.deepEqual(await open(), [talk.id]);
+  });
+});

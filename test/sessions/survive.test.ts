@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { callbacksOf, messagesOf, portalWithModel, sessionById } from "../support/restSession.js";
+import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
+import { collectUntil } from "../support/sse.js";
+
+describe("a session survives", () => {
+  it("a kill of the server in the middle of a message: the block is ended and marked, the conversation goes on", async t => {
+    const gate = barrier();
+    const { portal, startSession, model } = await portalWithModel(
+      t,
+      byPrompt({ story: [{ text: "Once upon a time", chunkSize: 4 }, gate.step] }),
+    );
+    const session = await startSession();
+    await session.query("before");
+    await session.untilIdle();
+    await session.query("story");
+    await gate.reached;
+    const seen = await collectUntil(session.events(), joinedText("Once upon a time"));
+    // Another session's request is durable when it is acknowledged, and so is what was written before it.
+    await (await startSession()).query("flush");
+    await portal.kill("SIGKILL");
+    await portal.restart();
+
+    const { sessions } = (await portal.api<{ sessions: { sessionId: string }[] }>("copilot/session/history"))
+      .body;
+    assert.ok(sessions.some(({ sessionId }) => sessionId === session.id));
+    const responses = await session.untilIdle(2);
+    assert.deepEqual(messagesOf(responses), ["You said: before", "Once upon a time"]);
+    const ends = responses.filter(({ callback }) => callback === "onEndMessage");
+    assert.deepEqual(
+      ends.map(end => end.interrupted ?? false),
+      [false, true],
+    );
+    assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
+
+    // Who was reading goes on behind what it has, and gets no number twice.
+    const last = seen.at(-1)?.n ?? 0;
+    const rest = await collectUntil(session.events(last), ({ data }) => data.callback === "onIdle");
+    assert.ok(rest.every(({ n }) => (n ?? 0) > last));
+
+    gate.release();
+    await session.query("after");
+    const all = await session.untilIdle(3);
+    assert.equal(messagesOf(all).at(-1), "You said: after");
+    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["before", "story", "after"]);
+  });
+
+  it("kills at any moment of a turn: every log is whole, balanced and numbered upwards", async t => {
+    const { portal, startSession } = await portalWithModel(
+      t,
+      byPrompt({
+        work: [
+          [{ reasoning: "Let me see." }, runShell("echo one; echo two")],
+          [{ text: "It is done. ".repeat(20), delayMs: 2 }],
+        ],
+      }),
+    );
+    const session = await startSession();
+    const moments = [
+      "onUserRequest",
+      "onAgentStart",
+      "onReasoning",
+      "onStartToolExecution",
+      "onStartMessage",
+      "onMessage",
+    ];
+    let idles = 0;
+    for (const moment of moments) {
+      const before = await lastNumber(session.events(), idles);
+      await session.query("work");
+      await collectUntil(session.events(before), ({ data }) => data.callback === moment);
+      await portal.kill("SIGKILL");
+      await portal.restart();
+      idles++;
+      const all = await collectUntil(session.events(), idleNumber(idles));
+      checkLog(all.map(({ data }) => data));
+      assert.ok(
+        all.every(({ n }, index) => index === 0 || (n ?? 0) > (all[index - 1]?.n ?? 0)),
+        "numbers go upwards",
+      );
+    }
+    await session.query("still there?");
+    assert.equal(messagesOf(await session.untilIdle(idles + 1)).at(-1), "You said: still there?");
+  });
+
+  it("the death of the agent runtime: the request fails by name and the next one continues the conversation", async t => {
+    const gate = barrier();
+    const { portal, startSession, model } = await portalWithModel(
+      t,
+      byPrompt({ story: [{ text: "Once" }, gate.step] }),
+    );
+    const session = await startSession();
+    await session.query("story");
+    await gate.reached;
+    await session.waitFor("onMessage");
+    const runtimes = (await portal.processes()).filter(pid => pid !== portal.pid);
+    assert.ok(runtimes.length > 0, "the runtime is a process of its own");
+    for (const pid of runtimes) process.kill(pid, "SIGKILL");
+    const responses = await session.untilIdle();
+    assert.ok(callbacksOf(responses).includes("sessionError"));
+    await session.query("go on");
+    const all = await session.untilIdle(2);
+    assert.equal(messagesOf(all).at(-1), "You said: go on");
+    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["story", "go on"]);
+  });
+
+  it("a clean stop and start: listed, readable, and open for the next request", async t => {
+    const { portal, startSession, model } = await portalWithModel(t);
+    const session = await startSession();
+    await session.query("one");
+    await session.untilIdle();
+    const before = await session.untilIdle();
+    await portal.stop();
+    await portal.restart();
+    assert.deepEqual(await sessionById(portal, session.id).untilIdle(), before);
+    await session.query("two");
+    await session.untilIdle(2);
+    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["one", "two"]);
+  });
+
+  it("a restart before its first request", async t => {
+    const { portal, startSession } = await portalWithModel(t);
+    const session = await startSession();
+    await portal.kill("SIGKILL");
+    await portal.restart();
+    await session.query("hello");
+    assert.deepEqual(messagesOf(await session.untilIdle()), ["You said: hello"]);
+  });
+});
+
+/** Matches when the deltas so far make up the text. */
+function joinedText(text: string) {
+  let joined = "";
+  return ({ data }: { data: Record<string, unknown> }) => {
+    if (data.callback === "onMessage") joined += data.delta;
+    return joined.endsWith(text);
+  };
+}
+
+function idleNumber(idles: number) {
+  let seen = 0;
+  return ({ data }: { data: Record<string, unknown> }) => data.callback === "onIdle" && ++seen === idles;
+}
+
+async function lastNumber(
+  events: AsyncGenerator<{ n: number | undefined; data: Record<string, unknown> }>,
+  idles: number,
+) {
+  if (idles === 0) return 0;
+  return (await collectUntil(events, idleNumber(idles))).at(-1)?.n ?? 0;
+}
+
+/** Every block that started has ended once. */
+function checkLog(responses: readonly Record<string, unknown>[]): void {
+  const open = new Set<string>();
+  for (const response of responses) {
+    const match = /^on(Start|End)(Reasoning|Message|ToolExecution)$/.exec(String(response.callback));
+    if (!match) continue;
+    const key = `${match[2]} ${response.reasoningId ?? response.messageId ?? response.toolCallId}`;
+    if (match[1] === "Start") {
+      assert.ok(!open.has(key), `${key} started twice`);
+      open.add(key);
+    } else assert.ok(open.delete(key), `${key} ended without a start`);
+  }
+  assert.deepEqual([...open], [], "nothing is left open");
+}

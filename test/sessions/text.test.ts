@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { startSession } from "../../src/copilotSession.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { startScriptedGitHub } from "../support/github.js";
+import { recorder, type TextBlock } from "../support/recorder.js";
+import { startRuntime } from "../support/runtime.js";
+import { barrier, byPrompt, largeText } from "../support/scriptedModel.js";
+import { conversation, sessionBench } from "../support/session.js";
+
+const contents = (blocks: TextBlock[]) =>
+  blocks.map(({ content, interrupted }) => (interrupted ? `${content} (cut)` : content));
+
+describe("a session", { concurrency: 3 }, () => {
+  test("streams a plain answer as one message, in one turn, with its usage", async t => {
+    const usage = { inputTokens: 7, outputTokens: 5 };
+    const bench = await sessionBench(
+      t,
+      byPrompt({ hello: [{ text: "Hello, you", chunkSize: 3 }, { usage }] }),
+    );
+    const { session, record } = await bench.start();
+    await session.sendRequest("hello");
+    record.check(1);
+    assert.deepEqual(contents(record.messages), ["Hello, you"]);
+    assert.equal(record.messages[0]?.streamed, "Hello, you");
+    const order = record.calls.map(({ name }) => name).filter(name => name !== "onMessage");
+    assert.deepEqual(order, [
+      "onAgentStart",
+      "onStartMessage",
+      "onEndMessage",
+      "onAgentEnd",
+      "onUsage",
+      "onIdle",
+    ]);
+    assert.equal(record.calls.filter(({ name }) => name === "onMessage").length, 4);
+    const [reported] = record.usages;
+    assert.deepEqual([reported?.modelCalls, reported?.inputTokens, reported?.outputTokens], [1, 7, 5]);
+    assert.equal(reported?.premiumRequests, 0, "an own provider costs no premium request");
+  });
+
+  test("shows reasoning before the text it leads to", async t => {
+    const bench = await sessionBench(
+      t,
+      byPrompt({ why: [{ reasoning: "let me think ", chunkSize: 4 }, { text: "because" }] }),
+    );
+    const { session, record } = await bench.start();
+    await session.sendRequest("why");
+    record.check(1);
+    assert.deepEqual(contents(record.reasoning), ["let me think "]);
+    assert.deepEqual(contents(record.messages), ["because"]);
+    const order = record.calls.map(({ name }) => name);
+    assert.ok(order.indexOf("onEndReasoning") < order.indexOf("onStartMessage"));
+  });
+
+  test("shows reasoning and text that take turns in the order in which they came", async t => {
+    const steps = [{ text: "a" }, { reasoning: "b" }, { text: "c" }, { reasoning: "d" }];
+    const bench = await sessionBench(t, byPrompt({ mixed: steps }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("mixed");
+    record.check(1);
+    assert.deepEqual(contents(record.messages), ["ac"]);
+    assert.deepEqual(contents(record.reasoning), ["b", "d"]);
+    const deltas = record.calls.filter(({ name }) => name === "onMessage" || name === "onReasoning");
+    assert.deepEqual(
+      deltas.map(({ args }) => args[1]),
+      ["a", "b", "c", "d"],
+    );
+  });
+
+  test("that does not stream shows the same blocks, each in one piece", async t => {
+    const bench = await sessionBench(t, byPrompt({ why: [{ reasoning: "thought" }, { text: "said" }] }));
+    const { session, record } = await bench.start({ streaming: false });
+    await session.sendRequest("why");
+    record.check(1);
+    assert.deepEqual(contents(record.reasoning), ["thought"]);
+    assert.deepEqual(contents(record.messages), ["said"]);
+    assert.equal(bench.model.requests[0]?.request.stream, false);
+  });
+
+  test("marks an answer that the model cut by its length, and goes on with the rest", async t => {
+    const bench = await sessionBench(
+      t,
+      byPrompt({ long: [[{ text: "part one" }, { finish: "length" }], [{ text: "part two" }]] }),
+    );
+    const { session, record } = await bench.start();
+    await session.sendRequest("long");
+    record.check(1);
+    assert.deepEqual(contents(record.messages), ["part one (cut)", "part two"]);
+  });
+
+  test("delivers a burst of 10,000 deltas once each", async t => {
+    const bench = await sessionBench(t, byPrompt({ burst: [largeText(10_000)] }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("burst");
+    record.check(1);
+    assert.deepEqual(contents(record.messages), ["word ".repeat(10_000)]);
+    assert.equal(record.calls.filter(({ name }) => name === "onMessage").length, 10_000);
+  });
+
+  test("answers requests one after the other, in order, each with its own onIdle", async t => {
+    const first = barrier();
+    const bench = await sessionBench(t, byPrompt({ one: [{ text: "1" }, first.step], two: [{ text: "2" }] }));
+    const { session, record } = await bench.start();
+    const finished: string[] = [];
+    const requests = ["one", "two", "three"].map(prompt =>
+      session.sendRequest(prompt).then(() => {
+        finished.push(prompt);
+      }),
+    );
+    await first.reached;
+    assert.equal(bench.model.requests.length, 1, "the others wait");
+    assert.equal(session.state, "busy");
+    first.release();
+    await Promise.all(requests);
+    record.check(3);
+    assert.deepEqual(finished, ["one", "two", "three"]);
+    assert.deepEqual(contents(record.messages), ["1", "2", "You said: three"]);
+    await session.idle();
+    assert.equal(session.state, "idle");
+  });
+
+  test("that is detached goes on with the same conversation, under ids that were not used before", async t => {
+    const bench = await sessionBench(t, byPrompt({}));
+    const before = await bench.start();
+    await before.session.sendRequest("one");
+    await before.session.detach();
+    assert.equal(before.session.state, "detached");
+    await before.session.ended;
+    const after = await bench.start({ sessionId: before.session.id, resume: true });
+    await after.session.sendRequest("two");
+    after.record.check(1);
+    assert.deepEqual(conversation(bench.model), ["user: one", "assistant: You said: one", "user: two"]);
+    const turns = [before, after].map(({ record }) =>
+      record.calls.find(({ name }) => name === "onAgentStart"),
+    );
+    assert.notEqual(turns[0]?.args[0], turns[1]?.args[0]);
+  });
+
+  test("on a model of GitHub reports the premium requests of the turn", async t => {
+    const models = [{ id: "gpt-5.1-mini", name: "GPT", multiplier: 3 }];
+    const script = byPrompt({
+      go: [[{ toolCalls: [{ name: "glob", arguments: { pattern: "*" } }] }], [{ text: "ok" }]],
+    });
+    const gitHub = await startScriptedGitHub(t, { script, models });
+    const client = await startRuntime(t, gitHub.env);
+    const record = recorder();
+    const session = await startSession(client, "gpt-5.1-mini", record.callbacks, await tempFolder(t));
+    defer(t, () => session.stop());
+    await session.sendRequest("go");
+    record.check(1);
+    const [usage] = record.usages;
+    assert.deepEqual([usage?.modelCalls, usage?.premiumRequests], [2, 3]);
+  });
+
+  test("goes on when a listener throws", async t => {
+    const bench = await sessionBench(t, byPrompt({}));
+    const record = recorder();
+    const callbacks = {
+      ...record.callbacks,
+      onMessage: () => {
+        throw new Error("the listener is broken");
+      },
+    };
+    const { provider } = bench;
+    const session = await startSession(bench.client, bench.model.modelId, callbacks, bench.folder, {
+      provider,
+    });
+    defer(t, () => session.stop());
+    await session.sendRequest("hello");
+    record.check(1);
+    assert.equal(record.messages[0]?.content, "You said: hello");
+  });
+
+  test("of an id that has no conversation cannot be resumed", async t => {
+    const bench = await sessionBench(t, byPrompt({}));
+    await assert.rejects(bench.start({ sessionId: crypto.randomUUID(), resume: true }), /not found/i);
+  });
+});

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { jobToolNames } from "../../src/sessions/jobTools.js";
+import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
+import { sessionBench } from "../support/session.js";
+
+const done = [{ text: "done" }];
+
+describe("a tool", { concurrency: 3 }, () => {
+  test("that is called without a word shows as a block, and no empty message with it", async t => {
+    const bench = await sessionBench(
+      t,
+      byPrompt({ look: [[callTool("view", { path: "notes.txt" })], done] }),
+    );
+    await writeFile(join(bench.folder, "notes.txt"), "remember the milk");
+    const { session, record } = await bench.start();
+    await session.sendRequest("look");
+    record.check(1);
+    const [tool] = record.tools;
+    assert.deepEqual([tool?.name, tool?.args, tool?.parent], ["view", { path: "notes.txt" }, undefined]);
+    assert.equal(tool?.error, undefined);
+    assert.deepEqual(
+      record.messages.map(({ content }) => content),
+      ["done"],
+    );
+    assert.equal(record.usages[0]?.modelCalls, 2, "usage is that of the whole request");
+  });
+
+  test("runs beside others, each with its own result", async t => {
+    const toolCalls = ["one", "two", "three"].map(word => ({
+      name: "bash",
+      arguments: { command: `echo ${word}`, description: word },
+    }));
+    const bench = await sessionBench(t, byPrompt({ go: [[{ toolCalls }], done] }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    record.check(1);
+    const results = record.tools.map(({ args, result }) => [
+      (args as { description: string }).description,
+      result?.content.split("\n")[0],
+    ]);
+    assert.deepEqual(results, [
+      ["one", "one"],
+      ["two", "two"],
+      ["three", "three"],
+    ]);
+  });
+
+  test("that does not exist ends with an error, and the agent goes on", async t => {
+    const bench = await sessionBench(t, byPrompt({ go: [[callTool("no_such_tool", {})], done] }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    record.check(1);
+    assert.equal(record.tools[0]?.name, "no_such_tool");
+    assert.match(record.tools[0]?.error?.message ?? "", /no_such_tool/);
+    assert.equal(record.messages[0]?.content, "done");
+  });
+
+  test("that is called with broken arguments ends with an error, and the agent goes on", async t => {
+    const bench = await sessionBench(t, byPrompt({ go: [[callTool("view", '{"path": ')], done] }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    record.check(1);
+    assert.ok(record.tools[0]?.error?.message);
+    assert.equal(record.messages[0]?.content, "done");
+  });
+
+  test("streams its output while it runs, as a beginning of its result", async t => {
+    const bench = await sessionBench(
+      t,
+      byPrompt({ go: [[runShell("echo; echo one; sleep 0.7; echo two; false")], done] }),
+    );
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    record.check(1);
+    const [tool] = record.tools;
+    assert.match(tool?.streamed ?? "", /^one\n/);
+    assert.match(tool?.result?.content ?? "", /^one\ntwo\n.*exit code 1/);
+    assert.equal(tool?.error, undefined, "a command that fails is a result");
+    assert.equal(tool?.result?.detailedContent, undefined, "nothing is sent twice");
+  });
+
+  test("with long output gives all of it, and what was streamed is its beginning", async t => {
+    const command = "for i in 1 2 3 4; do seq 1 2500; sleep 0.3; done; echo the end";
+    const bench = await sessionBench(t, byPrompt({ go: [[runShell(command)], done] }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    record.check(1);
+    const [tool] = record.tools;
+    assert.ok((tool?.result?.content.length ?? 0) > 40_000);
+    assert.match(tool?.result?.content ?? "", /\nthe end\n/);
+    assert.ok((tool?.streamed.length ?? 0) > 5000);
+    assert.ok(tool?.result?.detailedContent === undefined, "nothing is sent twice");
+  });
+
+  test("with output too long for the conversation leaves it in the folder for that", async t => {
+    const bench = await sessionBench(t, byPrompt({ go: [[runShell("seq 1 50000")], done] }));
+    const toolOutputDirectory = join(bench.folder, "tool-output");
+    const { session, record } = await bench.start({ toolOutputDirectory });
+    await session.sendRequest("go");
+    record.check(1);
+    const content = record.tools[0]?.result?.content ?? "";
+    assert.ok(content.includes(toolOutputDirectory), content);
+  });
+
+  test("call id that the provider uses again makes a block of its own", async t => {
+    const call = (word: string) => ({
+      toolCalls: [{ id: "call_0", name: "job_boolean_true", arguments: { argument: word } }],
+    });
+    const bench = await sessionBench(t, byPrompt({ go: [[call("first")], [call("second")], done] }));
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    record.check(1);
+    assert.deepEqual(
+      record.tools.map(({ result }) => result?.content),
+      ["first", "second"],
+    );
+  });
+
+  test("of a job gives its argument back to the agent, and says what is wrong with another one", async t => {
+    const reports = jobToolNames.map(name => callTool(name, { argument: `told by ${name}` }));
+    const bench = await sessionBench(
+      t,
+      byPrompt({ go: [reports, done], wrong: [[callTool("job_boolean_true", { reason: "x" })], done] }),
+    );
+    const { session, record } = await bench.start();
+    await session.sendRequest("go");
+    assert.deepEqual(
+      record.tools.map(({ name, result }) => [name, result?.content]),
+      jobToolNames.map(name => [name, `told by ${name}`]),
+    );
+    const told = bench.model.requests.at(-1)?.request.toolResults.map(({ content }) => content);
+    assert.deepEqual(told?.sort(), jobToolNames.map(name => `told by ${name}`).sort());
+    assert.deepEqual(
+      jobToolNames.filter(name => !bench.model.requests[0]?.request.tools.includes(name)),
+      [],
+    );
+    await session.sendRequest("wrong");
+    record.check(2);
+    assert.match(record.tools.at(-1)?.error?.message ?? "", /argument/);
+  });
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { PortalError } from "../../src/base/portalError.js";
+import { LiveLogs } from "../../src/sharedApi.js";
+import { openStore } from "../../src/store/store.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { smallDisk } from "../support/disk.js";
+import { message, notice } from "../support/live.js";
+import { logLines } from "../support/logLines.js";
+
+function open(t: TestContext, dataDir: string) {
+  const lines = logLines();
+  const store = openStore({ dataDir, log: lines.log });
+  defer(t, () => store.close());
+  return { store, ...lines };
+}
+
+const isUnavailable = (error: unknown) =>
+  error instanceof PortalError &&
+  error.code === "StoreUnavailable" &&
+  error.status === 503 &&
+  error.message.length < 400;
+
+const openFiles = () => readdirSync("/proc/self/fd").length;
+
+describe("A full disk", () => {
+  test("is an error by name; what waits is written when there is room again, all of it and once", async t => {
+    const disk = await smallDisk(t, 120);
+    const { store, log, line } = open(t, disk.folder);
+    const logs = new LiveLogs(store, log);
+    const live = await logs.create("session", "a");
+    await live.append(message.start("m"));
+    await store.query("create table filling (x text)");
+    disk.fill();
+    const fillUp = async () => {
+      for (;;)
+        await store.query(
+          "insert into filling select repeat(md5(g::text), 30) from generate_series(1, 500) g",
+        );
+    };
+    await assert.rejects(fillUp(), isUnavailable);
+
+    const texts = Array.from({ length: 50 }, (_, i) => `${i} ${randomBytes(15_000).toString("base64")}`);
+    const appended = texts.map(text => live.append(notice(text)));
+    await line(({ msg }) => msg === "live logs cannot be written");
+    assert.equal(live.visibleN, 1);
+    disk.free();
+    await Promise.all(appended);
+    assert.equal(store.state(), "ready");
+    const seen: unknown[] = [];
+    for await (const response of live.responses()) seen.push(response);
+    assert.deepEqual(seen, [message.start("m"), ...texts.map(notice)]);
+    assert.equal(live.visibleN, texts.length + 1);
+    await store.close();
+  });
+
+  test("at the first start is an error by name, and the store opens when there is room", async t => {
+    const disk = await smallDisk(t, 120);
+    disk.fill();
+    let store = open(t, disk.folder);
+    const failure = await Promise.race([
+      store.store.ready.catch((error: unknown) => error),
+      store.line(({ retryMs }) => retryMs !== undefined),
+    ]);
+    disk.free();
+    if (failure instanceof PortalError) {
+      // With not even room for the lock, the portal does not start.
+      assert.equal(failure.code, "DataFolderUnusable");
+      store = open(t, disk.folder);
+    }
+    await store.line(({ msg }) => msg === "store is open");
+    assert.deepEqual(await store.store.query("select 1 as one"), [{ one: 1 }]);
+  });
+});
+
+describe("An engine that aborts", () => {
+  test("is opened again in the same process; whoever waited gets an error by name", async t => {
+    const dataDir = await tempFolder(t);
+    const { store, lines, line } = open(t, dataDir);
+    await store.query("create table t (x int)");
+    const pool = await store.pool;
+    const filesBefore = openFiles();
+    for (let round = 1; round <= 3; round++) {
+      await store.query("insert into t values ($1)", [round]);
+      const wal = join(dataDir, "store", "pg_wal");
+      renameSync(wal, `${wal}.away`);
+      const ofPool = [pool.query("select pg_switch_wal()"), pool.query("insert into t values (-1)")];
+      const waiting = [
+        store.query("insert into t values (-1)"),
+        store.query("select 1"),
+        store.transaction(query => query("insert into t values (-1)")),
+      ];
+      const results = await Promise.allSettled(waiting);
+      await assert.rejects(Promise.all(ofPool));
+      assert.equal(store.state(), "failing");
+      const refused = results.flatMap(result => (result.status === "rejected" ? [result.reason] : []));
+      assert.ok(
+        refused.length === waiting.length && refused.every(isUnavailable),
+        refused.map(String).join("; "),
+      );
+      await assert.rejects(store.query("select 1"), isUnavailable);
+      renameSync(`${wal}.away`, wal);
+      const opened = lines.length;
+      await line(found => found.msg === "store is open" && lines.indexOf(found) >= opened);
+      assert.equal(store.state(), "ready");
+      const rows = await store.query<{ x: number }>("select x from t where x > 0 order by x");
+      assert.deepEqual(
+        rows.map(({ x }) => x),
+        Array.from({ length: round }, (_, i) => i + 1),
+      );
+    }
+    assert.deepEqual((await pool.query("select 1 as one")).rows, [{ one: 1 }], "the pool is the same");
+    assert.ok(openFiles() < filesBefore + 20, `${filesBefore} open files became ${openFiles()}`);
+    for (const { msg } of lines) assert.ok(msg.length < 1_000);
+  });
+
+  test("on a store of another version says so in one line", async t => {
+    const dataDir = await tempFolder(t);
+    const before = open(t, dataDir).store;
+    await before.ready;
+    await before.close();
+    writeFileSync(join(dataDir, "store", "PG_VERSION"), "12\n");
+    const { store } = open(t, dataDir);
+    await assert.rejects(store.ready, isUnavailable);
+    assert.equal(store.state(), "failing");
+  });
+});

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { failpoints } from "../../src/base/failpoint.js";
+import { openStore } from "../../src/store/store.js";
+import { portalWithEntry } from "../support/jobs.js";
+import {
+  anyJob,
+  type Chain,
+  cancelledJob,
+  cutMessage,
+  deletedJob,
+  jobs,
+  lentTask,
+  pausedJob,
+  session,
+  tasks,
+} from "../support/killScenarios.js";
+import { silent } from "../support/live.js";
+import { failpointEnv, Mortal } from "../support/mortal.js";
+
+const scenarios = {
+  both: (chain: Chain, input: string) => anyJob(chain, "both", input),
+  refused: (chain: Chain, input: string) => anyJob(chain, "refused", input),
+  cancelled: cancelledJob,
+  paused: pausedJob,
+  deleted: deletedJob,
+  lent: lentTask,
+  session,
+  cut: cutMessage,
+};
+
+type Scenario = keyof typeof scenarios;
+
+/**
+ * What is done when the portal dies at a point. The next point is armed as soon as it is started again, so one that
+ * lies on the way back comes behind the one that makes it necessary.
+ */
+const chains: Record<string, readonly (readonly [point: string, scenario: Scenario])[]> = {
+  "a start and a session": [
+    ["store-folder-drafted", "session"],
+    ["schema-step-done:2", "session"],
+    ["store-opened", "session"],
+    ["engine-launched", "session"],
+    ["session-inserted", "session"],
+    ["session-attached", "session"],
+    ["request-accepted", "session"],
+    ["interruption-reported", "session"],
+    ["turn-ended", "session"],
+    ["after-idle", "session"],
+    ["settings-saved", "session"],
+    ["session-stopped", "session"],
+    ["session-closed", "session"],
+    ["readers-told-forgotten", "session"],
+    ["session-reopened", "session"],
+    ["agent-memory-deleted", "session"],
+    ["session-deleted", "session"],
+    ["open-blocks-ended", "cut"],
+  ],
+  "a job": [
+    ["entry-saved", "both"],
+    ["job-inserted", "both"],
+    ["job-submitted-again", "both"],
+    ["job-submitted", "both"],
+    ["task-session-opened", "both"],
+    ["session-opening-remembered", "both"],
+    ["round-finished", "both"],
+    ["after-idle", "both"],
+    ["turn-ended:2", "both"],
+    ["round-remembered:2", "both"],
+    ["log-flush-begins:6", "both"],
+    ["log-flushed:9", "both"],
+    ["task-session-closed", "both"],
+    ["task-diary-closed", "both"],
+    ["task-ended:2", "both"],
+    ["work-ended", "both"],
+    ["job-status-changed", "both"],
+    ["job-ended", "both"],
+    ["job-end-written", "both"],
+    ["job-diary-closed", "both"],
+    ["job-error-set", "refused"],
+  ],
+  "stopping, pausing and deleting": [
+    ["cancel-decided", "cancelled"],
+    ["half-canceled-job-ended", "cancelled"],
+    ["canceled-flow-ended", "cancelled"],
+    ["canceled-sessions-closed", "cancelled"],
+    ["cancel-written", "cancelled"],
+    ["canceled-diary-closed", "cancelled"],
+    ["jobs-paused", "paused"],
+    ["continue-decided", "paused"],
+    ["paused-flows-cancelled", "paused"],
+    ["continue-written", "paused"],
+    ["paused-task-flow-cancelled", "paused"],
+    ["flow-resumed", "paused"],
+    ["paused-task-ended", "paused"],
+    ["pause-written", "paused"],
+    ["paused-flows-cancelled-again", "paused"],
+    ["job-deletion-decided", "deleted"],
+    ["half-deleted-job-deleted", "deleted"],
+    ["job-session-deleted", "deleted"],
+    ["job-task-logs-deleted", "deleted"],
+    ["job-flow-deleted", "deleted"],
+    ["job-deleted", "deleted"],
+    ["task-inserted", "lent"],
+    ["task-settled", "lent"],
+    ["task-submitted", "lent"],
+  ],
+};
+
+/** Dies at every point of a chain; each thing that was under way ends as it does in a portal that never dies. */
+async function dieAtEach(t: TestContext, points: (typeof chains)[string]): Promise<void> {
+  const names = points.map(([point]) => point);
+  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { env: failpointEnv(names[0]) });
+  const chain = { ...jobsPortal, mortal: new Mortal(jobsPortal.portal, names) };
+  const ends = new Map<Scenario, unknown[]>();
+  for (let run = 1; chain.mortal.armed !== undefined; run++) {
+    const { armed } = chain.mortal;
+    const scenario = points.find(([point]) => point === armed)?.[1] ?? "both";
+    const end = await scenarios[scenario](chain, `x${run}x`);
+    assert.notEqual(chain.mortal.armed, armed, `${armed} is never reached`);
+    ends.set(scenario, [...(ends.get(scenario) ?? []), end]);
+  }
+  for (const [scenario, all] of ends) {
+    const undisturbed = await scenarios[scenario](chain, `undisturbed-${scenario}`);
+    for (const end of all) assert.deepEqual(end, undisturbed, scenario);
+  }
+  t.diagnostic(`${chain.mortal.deaths.length} deaths`);
+  await checkStore(jobsPortal.portal);
+}
+
+/** What belongs together is there together, and nothing is left of what was deleted. */
+async function checkStore(portal: Chain["portal"]): Promise<void> {
+  await portal.kill("SIGTERM");
+  const store = openStore({ dataDir: portal.dataDir, log: silent });
+  try {
+    const count = async (what: string) => (await store.query<{ count: number }>(what))[0]?.count;
+    const left = {
+      "logs without their row": await count(
+        `select count(*)::int from logs where not case kind
+           when 'session' then exists (select from sessions where id = key)
+           when 'job' then exists (select from jobs where id = key)
+           else exists (select from tasks where id = key)
+             or exists (select from jobs where id = split_part(key, '.', 1)) end`,
+      ),
+      "sessions without their log": await count(
+        "select count(*)::int from sessions where not exists (select from logs where kind = 'session' and key = sessions.id)",
+      ),
+      "sessions of jobs that are gone": await count(
+        `select count(*)::int from sessions where owner like '%.%'
+           and not exists (select from jobs where jobs.id = split_part(owner, '.', 1))`,
+      ),
+      "flows of jobs that are gone": await count(
+        `select count(*)::int from dbos.workflow_status where workflow_uuid not like 't:%'
+           and not exists (select from jobs where id = split_part(workflow_uuid, '/', 1))`,
+      ),
+      "closed sessions with an open log": await count(
+        `select count(*)::int from sessions join logs on kind = 'session' and key = sessions.id
+         where (status = 'closed') <> closed`,
+      ),
+      "requests that nobody ends": await count(
+        "select count(*)::int from sessions where pending_requests <> 0",
+      ),
+      "things that run for ever": await count(
+        `select (select count(*) from jobs where status = 'Running' or ended_at is null or deleting)::int
+           + (select count(*) from tasks where status = 'Running')::int as count`,
+      ),
+    };
+    const nothing = Object.fromEntries(Object.keys(left).map(name => [name, 0]));
+    assert.deepEqual(left, nothing);
+  } finally {
+    await store.close();
+  }
+}
+
+describe("A death between two writes", { concurrency: true }, () => {
+  for (const [name, points] of Object.entries(chains))
+    test(`of ${name} leaves nothing half done`, t => dieAtEach(t, points));
+
+  test("is tried at every point that has a name", () => {
+    const tried = Object.values(chains).flatMap(points => points.map(([point]) => point.split(":")[0]));
+    assert.deepEqual(
+      failpoints.filter(point => !tried.includes(point)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { PortalError } from "../../src/base/portalError.js";
+import { ensureFolder } from "../../src/store/engine.js";
+import { migrate, migrations } from "../../src/store/migrations.js";
+import { openStore, type StoreOptions } from "../../src/store/store.js";
+import { defer, tempFolder } from "../support/cleanup.js";
+import { silent } from "../support/live.js";
+import { logLines } from "../support/logLines.js";
+
+const holder = fileURLToPath(new URL("../support/storeHolder.js", import.meta.url));
+const isRoot = process.getuid?.() === 0;
+
+function open(t: TestContext, dataDir: string, options: Partial<StoreOptions> = {}) {
+  const store = openStore({ dataDir, log: silent, ...options });
+  defer(t, () => store.close());
+  return store;
+}
+
+const isOneLine = (message: string) => !message.includes("\n") && message.length < 500;
+
+describe("The data folder", () => {
+  test("is made with its parents, for this user alone, and is free again after a clean close", async t => {
+    const dataDir = join(await tempFolder(t), "a", "b");
+    const store = open(t, dataDir);
+    assert.equal(store.state(), "opening");
+    await store.ready;
+    assert.equal(store.state(), "ready");
+    assert.equal(statSync(dataDir).mode & 0o777, 0o700);
+    assert.equal(statSync(join(dataDir, "store")).mode & 0o777, 0o700);
+    await store.query("create table things (name text)");
+    await store.query("insert into things values ($1)", ["kept"]);
+    await store.close();
+    await store.close();
+    assert.equal(store.state(), "closed");
+    await assert.rejects(store.query("select 1"), { code: "StoreUnavailable" });
+    assert.deepEqual(readdirSync(dataDir), ["store"]);
+
+    const again = open(t, dataDir);
+    assert.deepEqual(await again.query("select * from things"), [{ name: "kept" }]);
+  });
+
+  test("is refused to a second portal with one clear line, and free again when the first was killed", async t => {
+    const dataDir = await tempFolder(t);
+    const first = spawn(process.execPath, [holder, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
+    defer(t, () => first.kill("SIGKILL"));
+    await once(first.stdout, "data");
+    await assert.rejects(
+      open(t, dataDir).ready,
+      (error: unknown) =>
+        error instanceof PortalError &&
+        error.code === "DataFolderInUse" &&
+        isOneLine(error.message) &&
+        error.message.includes(dataDir) &&
+        error.message.includes(`pid ${first.pid}`),
+    );
+    first.kill("SIGKILL");
+    await once(first, "exit");
+    await open(t, dataDir).ready;
+  });
+
+  test("is refused to a second store of the same process", async t => {
+    const dataDir = await tempFolder(t);
+    await open(t, dataDir).ready;
+    await assert.rejects(open(t, dataDir).ready, { code: "DataFolderInUse" });
+  });
+
+  for (const [name, content] of [
+    ["of another process with the same pid", JSON.stringify({ pid: process.pid, started: "long ago" })],
+    ["of a process that is gone", JSON.stringify({ pid: 2 ** 22 + 1, started: "long ago" })],
+    ["that is rubbish", "rubbish"],
+    ["that is empty", ""],
+    ["that is some other JSON", '{"pid":"x"}'],
+  ] as const) {
+    test(`is taken over from a lock ${name}`, async t => {
+      const dataDir = await tempFolder(t);
+      writeFileSync(join(dataDir, "portal.lock"), content);
+      const store = open(t, dataDir);
+      await store.ready;
+      assert.equal(JSON.parse(readFileSync(join(dataDir, "portal.lock"), "utf8")).pid, process.pid);
+      await store.close();
+      assert.deepEqual(readdirSync(dataDir), ["store"]);
+    });
+  }
+
+  test("that is a file is refused with one clear line", async t => {
+    const path = join(await tempFolder(t), "file");
+    writeFileSync(path, "");
+    for (const [dataDir, reason] of [
+      [path, /is a file/],
+      [join(path, "below"), /part of the path is a file/],
+    ] as const) {
+      await assert.rejects(
+        open(t, dataDir).ready,
+        (error: unknown) =>
+          error instanceof PortalError &&
+          error.code === "DataFolderUnusable" &&
+          isOneLine(error.message) &&
+          error.message.includes(dataDir) &&
+          reason.test(error.message),
+      );
+    }
+  });
+
+  test("that cannot be written is refused with one clear line", async t => {
+    const dataDir = isRoot ? "/sys/portal" : await tempFolder(t);
+    // Even root cannot make a folder there.
+    if (!isRoot) await import("node:fs/promises").then(fs => fs.chmod(dataDir, 0o500));
+    await assert.rejects(
+      open(t, dataDir).ready,
+      (error: unknown) =>
+        error instanceof PortalError &&
+        error.code === "DataFolderUnusable" &&
+        isOneLine(error.message) &&
+        /may not write|read-only/.test(error.message),
+    );
+  });
+});
+
+describe("The first start", () => {
+  for (const [name, template] of [
+    ["without a template", undefined],
+    ["with a damaged template", "not a tar archive"],
+  ] as const) {
+    test(`works ${name}, and throws away what an interrupted one left`, async t => {
+      const dataDir = await tempFolder(t);
+      const [folder, archive] = [join(dataDir, "store"), join(dataDir, "template.tgz")];
+      if (template) writeFileSync(archive, template);
+      mkdirSync(`${folder}.new`);
+      writeFileSync(join(`${folder}.new`, "PG_VERSION"), "half");
+      await ensureFolder(folder, silent, archive);
+      assert.ok(!existsSync(`${folder}.new`));
+      assert.equal(statSync(folder).mode & 0o777, 0o700);
+      const store = open(t, dataDir);
+      assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }]);
+    });
+  }
+
+  test("lets queries wait until the store is there", async t => {
+    const store = open(t, await tempFolder(t));
+    assert.equal(store.state(), "opening");
+    assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }]);
+  });
+});
+
+describe("The schema", () => {
+  test("of a newer portal is refused by name and left alone", async t => {
+    const dataDir = await tempFolder(t);
+    const newer = open(t, dataDir);
+    await newer.query("insert into portal_schema values (999)");
+    await newer.close();
+    const older = open(t, dataDir);
+    const isTooNew = (error: unknown) =>
+      error instanceof PortalError &&
+      error.code === "StoreTooNew" &&
+      /999/.test(error.message) &&
+      isOneLine(error.message);
+    await assert.rejects(older.ready, isTooNew);
+    await assert.rejects(older.query("select 1"), isTooNew);
+    assert.equal(older.state(), "failing");
+    await older.close();
+    assert.ok(!existsSync(join(dataDir, "portal.lock")));
+  });
+
+  test("grows step by step, and a step that fails leaves nothing behind", async t => {
+    const store = open(t, await tempFolder(t));
+    const transaction = <T>(work: Parameters<typeof store.transaction<T>>[0]) => store.transaction(work);
+    const steps = [...migrations, "create table good (x int)", "create table half (x int); create nonsense"];
+    await assert.rejects(migrate(transaction, steps), { code: "42601" });
+    const [row] = await store.query("select to_regclass('good') as good, to_regclass('half') as half");
+    assert.deepEqual(row, { good: "good", half: null });
+    await migrate(transaction, [...steps.slice(0, -1), "create table half (x int)"]);
+    const [version] = await store.query("select max(version) as version from portal_schema");
+    assert.deepEqual(version, { version: steps.length });
+  });
+});
+
+describe("Statements", () => {
+  test("of a transaction all happen or none, and nobody else's are among them", async t => {
+    const store = open(t, await tempFolder(t));
+    await store.query("create table t (x int)");
+    const others: Promise<unknown>[] = [];
+    const failing = store.transaction(async query => {
+      await query("insert into t values (1)");
+      others.push(store.query("insert into t values (2)"));
+      await query("insert into t values (3)");
+      throw new RangeError("the caller's own");
+    });
+    await assert.rejects(failing, RangeError);
+    await Promise.all(others);
+    assert.equal(await store.transaction(async query => (await query("select x from t")).length), 1);
+    assert.deepEqual(await store.query("select x from t"), [{ x: 2 }]);
+  });
+
+  test("that are wrong come back to their author and harm nobody", async t => {
+    const store = open(t, await tempFolder(t));
+    await assert.rejects(store.query("select nonsense"), { code: "42703" });
+    await assert.rejects(
+      store.transaction(async query => {
+        await query("select 1/0");
+      }),
+      { code: "22012" },
+    );
+    await store.query("create table u (x int unique)");
+    await store.query("insert into u values (1)");
+    await assert.rejects(store.query("insert into u values (1)"), { code: "23505" });
+    assert.deepEqual(await store.query("select $1::jsonb as value", [{ a: [1, "é"] }]), [
+      { value: { a: [1, "é"] } },
+    ]);
+    assert.equal(store.state(), "ready");
+  });
+});
+
+describe("Looking after the store", () => {
+  test("writes a checkpoint after writes, vacuums what has changed when it is quiet, then rests", async t => {
+    const { log, lines, line } = logLines();
+    const store = open(t, await tempFolder(t), { log, maintenanceIntervalMs: 30 });
+    await store.ready;
+    const count = lines.length;
+    const next = (statement: string) =>
+      line(found => found.statement === statement && lines.indexOf(found) >= count);
+    const [before] = await store.query("select redo_lsn from pg_control_checkpoint()");
+    await store.query("create table t as select generate_series(1, 1000) as x");
+    await store.query("delete from t where x < 900");
+    await next("checkpoint");
+    await next("vacuum (analyze) public.t");
+    const [after] = await store.query("select redo_lsn from pg_control_checkpoint()");
+    assert.notDeepEqual(after, before);
+    assert.deepEqual(await store.query("select count(*)::int as left from t"), [{ left: 101 }]);
+  });
+
+  test("lets work finish that has to be written before the store closes", async t => {
+    const dataDir = await tempFolder(t);
+    const store = open(t, dataDir);
+    store.beforeClose(async () => {
+      await store.query("create table last (x int)");
+    });
+    store.beforeClose(() => Promise.reject(new Error("one that fails does not stop the others")));
+    await store.close();
+    assert.deepEqual(await open(t, dataDir).query("select * from last"), []);
+  });
+});

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { readlink, rm } from "node:fs/promises";
+import { test } from "node:test";
+import {
+  decisionsOf,
+  type JobsPortal,
+  portalWithEntry,
+  type RanJob,
+  type TaskOfTest,
+  task,
+} from "../support/jobs.js";
+import { callbacksOf, messagesOf, sessionById } from "../support/restSession.js";
+import { scriptedModelId } from "../support/scriptedModel.js";
+import type { AnyResponse } from "../support/sse.js";
+
+const prefix = "The session crashed, please redo and here is the last request:\n";
+const model = { category: "driving" };
+const retry = (retryTimes: number) => ({ failureAction: { retryTimes } });
+const separate = { runConditionInSameSession: false };
+
+const tasks: Record<string, TaskOfTest> = {
+  plain: { prompt: ["plain"], model },
+  "crash-4": { prompt: ["crash-4", "@crash-first 4"], model },
+  "crash-5": { prompt: ["crash-5", "@crash"], model },
+  "check-crash-2": {
+    prompt: ["check-crash-2"],
+    model,
+    criteria: {
+      condition: ["check job_boolean_true", "@crash-first 2", "@call job_boolean_true ok"],
+      ...retry(0),
+    },
+  },
+  "crash-in-retry": {
+    prompt: ["crash-in-retry"],
+    model,
+    criteria: {
+      toolExecuted: ["job_prepare_document"],
+      failureAction: {
+        retryTimes: 2,
+        additionalPrompt: ["@crash-first 5", "@call-from 6 job_prepare_document a.md"],
+      },
+    },
+  },
+  rotate: {
+    prompt: ["rotate"],
+    model,
+    criteria: {
+      condition: ["rotate? job_boolean_true", "@crash-first 3", "@call job_boolean_true ok"],
+      ...separate,
+      ...retry(0),
+    },
+  },
+  "rotate-spent": {
+    prompt: ["rotate-spent"],
+    model,
+    criteria: { condition: ["spent? job_boolean_true", "@crash"], ...separate, ...retry(3) },
+  },
+  "other-model": { prompt: ["other-model"], model: { id: "not-there" } },
+  killed: { prompt: ["killed", "@wait killed"], model },
+  held: { prompt: ["held", "@wait held"], model },
+  "crash-once": { prompt: ["crash-once", "@crash-first 1"] },
+  vanishing: { prompt: ["vanishing", "@wait vanishing"], model },
+};
+
+const withModel = Object.fromEntries(
+  Object.keys(tasks)
+    .filter(name => name !== "crash-once")
+    .map(name => [name, { work: task(name) }]),
+);
+
+/** The first task's own log. */
+async function firstTask({ taskLog }: JobsPortal, { responses }: RanJob): Promise<AnyResponse[]> {
+  const start = responses.find(({ callback }) => callback === "workStarted");
+  return taskLog(String(start?.taskId));
+}
+
+test("Crashes of a task's sessions", async t => {
+  const models = [scriptedModelId, "second"];
+  const drivingSessionRetries = [
+    { modelId: scriptedModelId, retries: 1 },
+    { modelId: "second", retries: 1 },
+  ];
+  const all = {
+    ...withModel,
+    "crash-beside": { work: { kind: "Par" as const, works: [task("held"), task("crash-5")] } },
+    "folder-vanishes": { work: { kind: "Seq" as const, works: [task("vanishing"), task("plain")] } },
+    "crash-before": { work: { kind: "Seq" as const, works: [task("crash-5"), task("plain")] } },
+  };
+  const jobsPortal = await portalWithEntry(t, { tasks, jobs: all, drivingSessionRetries }, { models });
+  const { portal, puppet, runJob, startJob, jobLog, startSession, runTask, model: scripted } = jobsPortal;
+  const promptsOf = (name: string) => puppet.prompts.filter(prompt => prompt.includes(name));
+
+  await t.test("are forgiven four times; each time a fresh session is told what happened", async () => {
+    const ran = await runJob("crash-4");
+    assert.equal(ran.outcome, "jobSucceeded");
+    const [first = "", ...others] = promptsOf("crash-4");
+    assert.deepEqual(
+      others,
+      Array.from({ length: 4 }, () => prefix + first),
+    );
+    const log = await firstTask(jobsPortal, ran);
+    const started = log
+      .filter(({ callback }) => callback === "taskSessionStarted")
+      .map(({ sessionId }) => sessionId);
+    assert.equal(new Set(started).size, 5);
+    const stopped = log.filter(({ callback }) => callback === "taskSessionStopped");
+    assert.deepEqual(
+      stopped.map(({ succeeded }) => succeeded),
+      [false, false, false, false, true],
+    );
+    const crashes = decisionsOf(log).filter(reason => reason.startsWith("[SESSION CRASHED]"));
+    assert.equal(crashes.length, 4);
+    assert.match(crashes[3] ?? "", /crashed \(4 of 5\): \{"name":"SessionCrashedError",/);
+  });
+
+  await t.test("fail the task at the fifth, and the job with the detail", async () => {
+    const ran = await runJob("crash-5");
+    assert.deepEqual(callbacksOf(ran.responses), ["workStarted", "workStopped", "jobError", "jobFailed"]);
+    assert.match(String(ran.responses[2]?.jobError), /"name":"SessionCrashedError"/);
+    assert.equal(promptsOf("crash-5").length, 5);
+    const log = await firstTask(jobsPortal, ran);
+    assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
+    assert.ok(decisionsOf(log).includes(`[DECISION] The crash budget is spent: ${scriptedModelId} 5 of 5`));
+  });
+
+  await t.test("of a condition check have their own budget", async () => {
+    const ran = await runJob("check-crash-2");
+    assert.equal(ran.outcome, "jobSucceeded");
+    assert.equal(promptsOf("check job_boolean_true").length, 3);
+    assert.equal(promptsOf("check-crash-2").length, 1);
+  });
+
+  await t.test("of driving sessions go round the listed models", async () => {
+    const ran = await runJob("rotate");
+    assert.equal(ran.outcome, "jobSucceeded");
+    const log = await firstTask(jobsPortal, ran);
+    const started = log
+      .filter(({ callback }) => callback === "taskSessionStarted")
+      .map(({ modelId }) => modelId);
+    assert.deepEqual(started, [scriptedModelId, scriptedModelId, "second", scriptedModelId, "second"]);
+  });
+
+  await t.test("of driving sessions fail the task when every budget is spent", async () => {
+    const ran = await runJob("rotate-spent");
+    assert.equal(ran.outcome, "jobFailed");
+    assert.equal(promptsOf("spent?").length, 4);
+  });
+
+  await t.test("that spend their budget inside a retry count as one failed retry", async () => {
+    const ran = await runJob("crash-in-retry");
+    assert.equal(ran.outcome, "jobSucceeded");
+    const told = decisionsOf(await firstTask(jobsPortal, ran));
+    assert.ok(told.includes("[DECISION] The crash counts as the failure of retry 1 of 2"));
+    assert.ok(told.includes("[OPERATION] Retry 2 of 2"));
+  });
+
+  await t.test("in a borrowed session fail the task at once and leave the session usable", async () => {
+    const sessionId = await startSession();
+    const log = await runTask("crash-once", sessionId);
+    assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
+    assert.equal(promptsOf("crash-once").length, 1);
+    const session = sessionById(portal, sessionId);
+    await session.query("still there?");
+    assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
+  });
+
+  await t.test("of the whole runtime are survived like any other", async () => {
+    const running = runJob("killed");
+    await puppet.arrived("killed");
+    const runtime = await runtimePid(jobsPortal);
+    process.kill(runtime, "SIGKILL");
+    puppet.release("killed");
+    const ran = await running;
+    assert.equal(ran.outcome, "jobSucceeded");
+    assert.deepEqual(promptsOf("killed\n"), ["killed\n@wait killed", `${prefix}killed\n@wait killed`]);
+  });
+
+  await t.test("stop the job at once, with everything that runs beside", async () => {
+    const jobId = await startJob("crash-beside");
+    await puppet.arrived("held");
+    const held = await scripted.waitForRequest(request => request.userText.includes("@wait held"));
+    const responses = await jobLog(jobId);
+    assert.deepEqual(callbacksOf(responses).slice(-2), ["jobError", "jobFailed"]);
+    assert.equal(await held.end, "hungUp");
+    const stops = responses.filter(({ callback }) => callback === "workStopped");
+    assert.deepEqual(
+      stops.map(({ succeeded }) => succeeded),
+      [false, false],
+    );
+  });
+
+  await t.test("let nothing start behind them", async () => {
+    const ran = await runJob("crash-before");
+    assert.deepEqual(ran.tasks, ["crash-5!"]);
+    assert.equal(ran.outcome, "jobFailed");
+  });
+
+  await t.test("do not happen for a model that is not there: the task fails by its name", async () => {
+    const ran = await runJob("other-model");
+    assert.equal(ran.outcome, "jobFailed");
+    assert.match(String(ran.responses.at(-2)?.jobError), /"code":"ModelIdNotFound"/);
+    const log = await firstTask(jobsPortal, ran);
+    assert.ok(!callbacksOf(log).includes("taskSessionStarted"));
+  });
+
+  await t.test("do not happen for a folder that has vanished: the task fails by its name", async () => {
+    const jobId = await startJob("folder-vanishes");
+    await puppet.arrived("vanishing");
+    await rm(jobsPortal.workingDirectory, { recursive: true });
+    puppet.release("vanishing");
+    const responses = await jobLog(jobId);
+    assert.equal(responses.at(-1)?.callback, "jobFailed");
+    assert.match(String(responses.at(-2)?.jobError), /"code":"WorkingDirectoryNotExists"/);
+  });
+});
+
+async function runtimePid({ portal }: JobsPortal): Promise<number> {
+  for (const pid of await portal.processes()) {
+    if (pid !== portal.pid && /copilot/.test(await readlink(`/proc/${pid}/exe`).catch(() => ""))) return pid;
+  }
+  throw new Error("There is no runtime");
+}
