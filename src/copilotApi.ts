@@ -5,6 +5,7 @@ import { sendExport } from "./api/sendExport.js";
 import type { PortalModel } from "./backends/catalog.js";
 import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
+import { checkWorkingDirectory } from "./base/workingDirectory.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import type { LiveResponse } from "./live/liveResponse.js";
 import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
@@ -14,7 +15,6 @@ import { PortalSession, type SessionParts } from "./sessions/portalSession.js";
 import type { SessionRecord } from "./sessions/sessionRecord.js";
 import { SessionRegistry, sessionNotFound } from "./sessions/sessionRegistry.js";
 import { startAnswer } from "./sessions/startAnswer.js";
-import { checkWorkingDirectory } from "./sessions/workingDirectory.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
 
 /** The sessions of this process: the helpers of the source document are plain functions that all mean these. */

@@ -6,6 +6,7 @@ import { sendExport } from "./api/sendExport.js";
 import type { ModelCatalog } from "./backends/catalog.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
+import { checkWorkingDirectory } from "./base/workingDirectory.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
 import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jobs/jobAnswers.js";
@@ -19,7 +20,6 @@ import { type Entry, entrySchema, type Job } from "./jobsDef.js";
 import { EventStream } from "./live/eventStream.js";
 import type { LogKind } from "./live/liveResponse.js";
 import { sendError } from "./live/longPoll.js";
-import { checkWorkingDirectory } from "./sessions/workingDirectory.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
 import { installJobsEntry, taskParts, userInputRequired } from "./taskApi.js";
 

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { knownSecrets } from "./backends/providers.js";
+import { keepAliveTimeoutMs } from "./base/keepAlive.js";
 import { createLog, type Log } from "./base/log.js";
 import { packageVersion } from "./base/paths.js";
 import { createOrchestrator, type OrchestratorModule } from "./orchestrator/createOrchestrator.js";
@@ -12,7 +13,6 @@ import {
   type OrchestratorConfig,
   readOrchestratorConfig,
 } from "./orchestrator/orchestratorConfig.js";
-import { keepAliveTimeoutMs } from "./server/listen.js";
 
 const help = `Usage: copilot-os [serve | health] [--version] [--help]
 

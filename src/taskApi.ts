@@ -9,30 +9,11 @@ import type { Entry, Task } from "./jobsDef.js";
 import { PortalSession } from "./sessions/portalSession.js";
 import { type LiveLogs, liveRoutes } from "./sharedApi.js";
 import type { InstalledEntry } from "./tasks/installedEntry.js";
-import { StartedTask } from "./tasks/startedTask.js";
+import { type ICopilotTask, type ICopilotTaskCallback, StartedTask } from "./tasks/startedTask.js";
 
 export { errorToDetailedString } from "./tasks/errorText.js";
 
-export interface ICopilotTask {
-  readonly taskId: string;
-  /** The session that checks conditions now, or the last one that did. */
-  readonly drivingSession: ICopilotSession;
-  readonly status: "Executing" | "Succeeded" | "Failed";
-  readonly crashError?: string;
-  /** Stops all running sessions; no further callback comes. */
-  stop(): void;
-}
-
-export interface ICopilotTaskCallback {
-  taskSucceeded(): void;
-  taskFailed(): void;
-  /** The driving session finished a test or a decision was made. */
-  taskDecision(reason: string): void;
-  /** Not called when the session is borrowed. */
-  taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
-  /** Not called when the session is borrowed. */
-  taskSessionStopped(taskSession: ICopilotSession, taskId: string, succeeded: boolean): void;
-}
+export type { ICopilotTask, ICopilotTaskCallback };
 
 export interface TaskParts {
   engine: JobEngine;

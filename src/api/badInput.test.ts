@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { type RawAnswer, startApp } from "../../test/support/app.js";
+import { maxBodyBytes } from "../base/body.js";
 import { PortalError } from "../base/portalError.js";
-import { maxBodyBytes } from "./body.js";
 import { defineRoute } from "./route.js";
 import { object, text } from "./schemas.js";
 

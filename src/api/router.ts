@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
+import { readTextBody } from "../base/body.js";
 import { PortalError } from "../base/portalError.js";
 import type { ActionGuard } from "../guard/navigation/navigation.js";
-import { readTextBody } from "./body.js";
 import { bySpecificity, type Route } from "./route.js";
 import { createRouteCheck } from "./validate.js";
 

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from "../server/config.js";
+import type { ProviderSettings } from "./providerSettings.js";
 
 /** Where the Copilot CLI looks for a token, in its order. */
 const gitHubVariables = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];

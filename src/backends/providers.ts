@@ -1,8 +1,8 @@
 import type { ProviderConfig } from "@github/copilot-sdk";
-import { type ProviderModel, type ProviderSettings, providerProblems } from "../server/config.js";
 import { secretVariables } from "./agentEnvironment.js";
 import { type Backend, type BackendModel, BackendUnavailable } from "./backend.js";
 import { fetchModelIds } from "./providerModels.js";
+import { type ProviderModel, type ProviderSettings, providerProblems } from "./providerSettings.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -3,19 +3,18 @@ import type { CopilotClient } from "@github/copilot-sdk";
 import type { Log } from "../base/log.js";
 import { PortalError } from "../base/portalError.js";
 import { withTimeout } from "../base/withTimeout.js";
-import type { AgentSession } from "../copilotSession.js";
 import type { Sandboxes } from "../sandbox/sandboxes.js";
 import { agentEnvironment } from "./agentEnvironment.js";
 import { endOwnedProcesses } from "./orphans.js";
-import { CopilotRuntime, type RuntimeLimits } from "./runtimeProcess.js";
+import { CopilotRuntime, type RuntimeLimits, type RuntimeSession } from "./runtimeProcess.js";
 import { runtimeProgram } from "./runtimeProgram.js";
 
 /** A running Copilot runtime. A session that is attached learns of its death, and is asked to leave when it retires. */
 export interface Runtime {
   readonly client: CopilotClient;
   readonly child: ChildProcess | undefined;
-  attach(session: AgentSession): void;
-  release(session: AgentSession): void;
+  attach(session: RuntimeSession): void;
+  release(session: RuntimeSession): void;
 }
 
 /** None until the first session or model list needs one. */

@@ -7,10 +7,23 @@ import { promisify } from "node:util";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import type { Log } from "../base/log.js";
 import { withTimeout } from "../base/withTimeout.js";
-import type { AgentSession } from "../copilotSession.js";
 import type { Command } from "../sandbox/sandboxes.js";
 import { endOwnedProcesses, ownerVariable } from "./orphans.js";
 import type { Runtime } from "./runtime.js";
+
+/** What a runtime needs of a session that runs on it. */
+export interface RuntimeSession {
+  readonly id: string;
+  readonly state: "idle" | "busy" | "detached" | "stopped" | "crashed";
+  /** Resolves when no request runs or waits, or when the session has ended. */
+  idle(): Promise<void>;
+  /** Resolves when the session takes no more requests. Never rejects. */
+  readonly ended: Promise<void>;
+  /** Leaves the runtime; only an idle session can. */
+  detach(): Promise<void>;
+  /** The runtime died. */
+  crash(reason: string): void;
+}
 
 export interface RuntimeLimits {
   maxSessions: number;
@@ -46,7 +59,7 @@ export class CopilotRuntime implements Runtime {
   readonly gone: Promise<void>;
   readonly #options: RuntimeOptions;
   readonly #log: Log;
-  readonly #sessions = new Set<AgentSession>();
+  readonly #sessions = new Set<RuntimeSession>();
   readonly #sessionIds = new Set<string>();
   #resolveGone = () => {};
   #pings: NodeJS.Timeout | undefined;
@@ -81,7 +94,7 @@ export class CopilotRuntime implements Runtime {
     this.#log.info("Started the Copilot runtime");
   }
 
-  attach(session: AgentSession): void {
+  attach(session: RuntimeSession): void {
     if (session.state === "detached" || session.state === "stopped" || session.state === "crashed") return;
     if (this.#state === "lost") {
       session.crash("The Copilot runtime is gone.");
@@ -94,7 +107,7 @@ export class CopilotRuntime implements Runtime {
     if (this.#state === "retired") void this.#detachWhenIdle(session);
   }
 
-  release(session: AgentSession): void {
+  release(session: RuntimeSession): void {
     this.#sessions.delete(session);
     if (this.#sessions.size > 0) return;
     clearInterval(this.#pings);
@@ -217,7 +230,7 @@ export class CopilotRuntime implements Runtime {
     if (ended.length > 0) this.#log.info({ pids: ended }, "Ended commands that outlived the Copilot runtime");
   }
 
-  async #detachWhenIdle(session: AgentSession): Promise<void> {
+  async #detachWhenIdle(session: RuntimeSession): Promise<void> {
     while (this.#sessions.has(session)) {
       await session.idle();
       if (session.state === "idle") await session.detach();

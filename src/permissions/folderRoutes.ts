@@ -1,7 +1,7 @@
 import { jsonBody } from "../api/jsonBody.js";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
-import { checkWorkingDirectory } from "../sessions/workingDirectory.js";
+import { checkWorkingDirectory } from "../base/workingDirectory.js";
 import { type PermissionPolicy, permissionPolicies } from "./approvals.js";
 import type { FolderChoices } from "./folderChoices.js";
 import type { StartupGate } from "./startup/startupGate.js";

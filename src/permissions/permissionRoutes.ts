@@ -3,7 +3,6 @@ import { jsonBody } from "../api/jsonBody.js";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
-import { openSession } from "../copilotApi.js";
 import type { Action } from "./action.js";
 import { type Answer, type Approvals, type PermissionPolicy, permissionPolicies } from "./approvals.js";
 import { decide } from "./rules.js";
@@ -68,8 +67,14 @@ const pendingRequest = object({
 });
 const policyDocument = object({ folders: { type: "object", additionalProperties: list(text) } });
 
+export interface PermissionRoutesParts {
+  approvals: Approvals;
+  /** Throws `SessionNotFound`; one that sleeps is woken. */
+  openSession(id: string): Promise<{ setPermissions(policy: PermissionPolicy): Promise<void> }>;
+}
+
 /** Answers, rules, and what waits. */
-export function permissionRoutes(approvals: Approvals): Route[] {
+export function permissionRoutes({ approvals, openSession }: PermissionRoutesParts): Route[] {
   return [
     defineRoute({
       path: "copilot/session/{id}/permission",

@@ -4,12 +4,17 @@ import { join, resolve } from "node:path";
 import { isInside } from "../base/inside.js";
 import { packageRoot } from "../base/paths.js";
 import { PortalError } from "../base/portalError.js";
-import type { SandboxSettings } from "../server/config.js";
 import { type Bwrap, probe } from "./availability.js";
 import { makePrivateHome, type PrivateHome, pinsInHome, privateHome } from "./privateHome.js";
 import { filesIn, nodeFolder, programFolder, realProgram } from "./programFolders.js";
 import { mountsOf, type Step, stepsFor } from "./readOnlyPaths.js";
 import { isolation, systemMounts } from "./systemView.js";
+
+/** Folders that agents in a sandbox see besides their own; `~` is the user's home. */
+export interface SandboxSettings {
+  read?: string[];
+  write?: string[];
+}
 
 export interface SandboxesOptions {
   /** Hidden from every sandbox; their own homes are in it. */

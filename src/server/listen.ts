@@ -2,13 +2,12 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { answerClientErrors } from "../api/errors.js";
+import { keepAliveTimeoutMs } from "../base/keepAlive.js";
 import { StartError } from "../base/startError.js";
 
 /** Time to send a whole request; how long an answer may take is not limited, because logs are followed live. */
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
-/** Node's 5 s close a connection just when a busy client sends its next request on it. */
-export const keepAliveTimeoutMs = 75_000;
 /** How often Node looks for connections that take longer than that. */
 const checkIntervalMs = 5_000;
 

@@ -1,18 +1,15 @@
 import { join } from "node:path";
 import type { Express } from "express";
-import { healthOf } from "../api/health.js";
-import { modelRoutes } from "../api/modelRoutes.js";
-import { portalRoutes, withOpenApi } from "../api/portalRoutes.js";
 import { agentEnvironment, gitHubTokenIn } from "../backends/agentEnvironment.js";
 import { createCatalog } from "../backends/catalog.js";
 import { demoBackend } from "../backends/demo/demoBackend.js";
 import { gitHubBackend } from "../backends/github.js";
+import { modelRoutes } from "../backends/modelRoutes.js";
 import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
-import { hasRunningSessions, installSessions, sessionRoutes } from "../copilotApi.js";
-import { editorRoutes } from "../editors/editorRoutes.js";
+import { hasRunningSessions, installSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
@@ -32,6 +29,7 @@ import { AcpHost } from "../sessions/acp/acpHost.js";
 import { acpSessionRoutes } from "../sessions/acp/acpSessionRoutes.js";
 import { agentRoutes } from "../sessions/acp/agentRoutes.js";
 import { readAgentsFile } from "../sessions/acp/agentSettings.js";
+import { editorRoutes } from "../sessions/acp/editorRoutes.js";
 import { JobToolServer } from "../sessions/acp/jobTools/jobToolServer.js";
 import { oneDeeper } from "../sessions/acp/nesting.js";
 import { copilotHost } from "../sessions/copilot/copilotHost.js";
@@ -45,8 +43,10 @@ import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
 import { createApp } from "./app.js";
 import type { Config } from "./config.js";
+import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
 import type { Options } from "./options.js";
+import { portalRoutes, withOpenApi } from "./portalRoutes.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { keepStore } from "./storeKeeping.js";
 
@@ -179,7 +179,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...modelRoutes(models),
     ...sessionRoutes(logs),
-    ...permissionRoutes(approvals),
+    ...permissionRoutes({ approvals, openSession }),
     ...folderRoutes({
       gate: startup,
       choices,

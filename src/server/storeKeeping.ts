@@ -1,5 +1,4 @@
 import type { Route } from "../api/route.js";
-import { storageRoutes } from "../api/storageRoutes.js";
 import type { Log } from "../base/log.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
 import type { LogKind } from "../live/liveResponse.js";
@@ -11,6 +10,7 @@ import { Janitor } from "../store/keep/janitor.js";
 import { defaultRetention, type Retention } from "../store/keep/retention.js";
 import { removeSnapshotBefore } from "../store/keep/snapshot.js";
 import type { Store } from "../store/store.js";
+import { storageRoutes } from "./storageRoutes.js";
 
 export interface StoreKeepingParts {
   dataDir: string;

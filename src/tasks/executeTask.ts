@@ -1,7 +1,7 @@
 import { failpoint } from "../base/failpoint.js";
 import type { Slots } from "../base/slots.js";
-import type { EngineParts, ResponseListener } from "../jobs/engine/engineParts.js";
 import { type Flow, isFlowError } from "../store/durableJobs.js";
+import type { EngineParts, ResponseListener } from "./engineParts.js";
 import { errorToDetailedString } from "./errorText.js";
 import { endBy, Interruption, type Stopped } from "./interruption.js";
 import { TaskDiary } from "./taskDiary.js";

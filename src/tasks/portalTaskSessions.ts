@@ -1,6 +1,6 @@
+import { checkWorkingDirectory } from "../base/workingDirectory.js";
 import type { PortalSession } from "../sessions/portalSession.js";
 import type { SessionRegistry } from "../sessions/sessionRegistry.js";
-import { checkWorkingDirectory } from "../sessions/workingDirectory.js";
 import type { Store } from "../store/store.js";
 import { roundIn, roundPrompt } from "./taskRound.js";
 import type { TaskSession, TaskSessions } from "./taskSessions.js";

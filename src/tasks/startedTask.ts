@@ -1,6 +1,26 @@
 import type { ICopilotSession } from "../copilotSession.js";
 import type { LiveResponse } from "../live/liveResponse.js";
-import type { ICopilotTask, ICopilotTaskCallback } from "../taskApi.js";
+
+export interface ICopilotTask {
+  readonly taskId: string;
+  /** The session that checks conditions now, or the last one that did. */
+  readonly drivingSession: ICopilotSession;
+  readonly status: "Executing" | "Succeeded" | "Failed";
+  readonly crashError?: string;
+  /** Stops all running sessions; no further callback comes. */
+  stop(): void;
+}
+
+export interface ICopilotTaskCallback {
+  taskSucceeded(): void;
+  taskFailed(): void;
+  /** The driving session finished a test or a decision was made. */
+  taskDecision(reason: string): void;
+  /** Not called when the session is borrowed. */
+  taskSessionStarted(taskSession: ICopilotSession, taskId: string, isDrivingSession: boolean): void;
+  /** Not called when the session is borrowed. */
+  taskSessionStopped(taskSession: ICopilotSession, taskId: string, succeeded: boolean): void;
+}
 
 export interface StartedTaskParts {
   callback: ICopilotTaskCallback;

@@ -45,7 +45,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     await chmod(folder, 0o755);
     await chmod(locked, 0o000);
     defer(t, () => chmod(locked, 0o700));
-    const script = `import { checkWorkingDirectory } from ${JSON.stringify(new URL("../../src/sessions/workingDirectory.js", import.meta.url).href)};
+    const script = `import { checkWorkingDirectory } from ${JSON.stringify(new URL("../../src/base/workingDirectory.js", import.meta.url).href)};
       if (process.getuid() === 0) process.setuid(65534);
       await checkWorkingDirectory(${JSON.stringify(locked)}).catch(error => console.log(error.code, error.status));`;
     const output = execFileSync(process.execPath, ["--input-type=module", "-e", script]).toString().trim();

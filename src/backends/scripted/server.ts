@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepAliveTimeoutMs } from "../../base/keepAlive.js";
 import type { Log } from "../../base/log.js";
-import { keepAliveTimeoutMs } from "../../server/listen.js";
 import { type ModelRequest, readModelRequest } from "./modelRequest.js";
 import { Reply } from "./reply.js";
 import type { Pace, Step } from "./steps.js";

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
-import { readTextBody } from "../../api/body.js";
+import { readTextBody } from "../../base/body.js";
 import { PortalError } from "../../base/portalError.js";
 import { sourceOf } from "../origin/origin.js";
 import type { Confirmations } from "./confirmations.js";

@@ -2,6 +2,7 @@ import { failpoint } from "../../base/failpoint.js";
 import type { Slots } from "../../base/slots.js";
 import type { TaskWork } from "../../jobsDef.js";
 import { type Flow, type Flows, isFlowError, type RunningFlow } from "../../store/durableJobs.js";
+import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
 import { executeTask, type TaskEnd, type TaskOrder } from "../../tasks/executeTask.js";
 import { Interruption } from "../../tasks/interruption.js";
@@ -10,7 +11,6 @@ import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
 import type { TaskResult, TaskSetup } from "../../tasks/taskSteps.js";
 import type { JobRecords } from "../jobRecords.js";
 import type { EngineControls } from "./engineControls.js";
-import type { EngineParts, ResponseListener } from "./engineParts.js";
 import { type Ended, endOfBranches, nextOf, type Outcome, rootPath, workAt } from "./interpreter.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 

@@ -1,9 +1,9 @@
 import { failpoint } from "../../base/failpoint.js";
 import type { DurableJobs } from "../../store/durableJobs.js";
+import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
 import type { JobRecords } from "../jobRecords.js";
 import type { EngineControls } from "./engineControls.js";
-import type { EngineParts, ResponseListener } from "./engineParts.js";
 import type { LoadedJobs } from "./loadedJobs.js";
 
 export interface JobEndsParts extends Pick<EngineParts, "sessions" | "logs"> {

@@ -1,6 +1,6 @@
 import type { Entry, Work } from "../../jobsDef.js";
+import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import type { JobRecord, JobRecords } from "../jobRecords.js";
-import type { EngineParts, ResponseListener } from "./engineParts.js";
 import { JobDiary } from "./jobDiary.js";
 
 /** A job as its flows need it. What they decide by never changes, so every run of a flow sees the same. */

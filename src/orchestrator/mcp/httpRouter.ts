@@ -3,7 +3,7 @@ import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { readTextBody } from "../../api/body.js";
+import { readTextBody } from "../../base/body.js";
 import { JsonError, parseJson } from "../../base/json.js";
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { repoRoot } from "../../base/paths.js";
+import { problemsBySchema, readSettingsFile } from "../../base/settingsFile.js";
 import type { PermissionPolicy } from "../../permissions/approvals.js";
-import { parseJson, problemsBySchema } from "../../server/config.js";
 import { duplicateAgents } from "./duplicateAgents.js";
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.js";
 
@@ -170,7 +170,7 @@ function policyOf(value: unknown): PermissionPolicy | undefined {
 /** The agents of a config file; throws a StartError when it cannot be read at all. */
 export function readAgentsFile(file: string | undefined, env: NodeJS.ProcessEnv): AgentsRead {
   if (file === undefined) return readAgents(undefined, "", env);
-  const read = readAgents(fieldsOf(parseJson(file)).acpAgents, file, env);
+  const read = readAgents(fieldsOf(readSettingsFile(file)).acpAgents, file, env);
   const twice = duplicateAgents(readFileSync(file, "utf8"));
   return {
     ...read,

@@ -1,4 +1,3 @@
-import type { LogKind } from "../../live/liveResponse.js";
 import type { Query } from "../store.js";
 
 /** Far more than a log can get between an export and the death of the store it came from. */
@@ -10,7 +9,7 @@ export async function raiseReserved(query: Query): Promise<void> {
 }
 
 export interface Unfinished {
-  readonly kind: Extract<LogKind, "job" | "task">;
+  readonly kind: "job" | "task";
   readonly id: string;
 }
 

@@ -1,11 +1,11 @@
 import { join } from "node:path";
+import { defineRoute, type Route } from "../api/route.js";
+import { domainError, either, number, object, text } from "../api/schemas.js";
 import { bytesBelow, freeBytes } from "../store/keep/files.js";
 import type { Janitor } from "../store/keep/janitor.js";
 import { type Retention, unusedDays } from "../store/keep/retention.js";
 import { takeSnapshot } from "../store/keep/snapshot.js";
 import type { Store } from "../store/store.js";
-import { defineRoute, type Route } from "./route.js";
-import { domainError, either, number, object, text } from "./schemas.js";
 
 export interface StorageRoutesParts {
   dataDir: string;

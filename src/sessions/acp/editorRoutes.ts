@@ -1,9 +1,9 @@
-import { jsonBody } from "../api/jsonBody.js";
-import { defineRoute, type Route } from "../api/route.js";
-import { list, object, oneOfTexts, text } from "../api/schemas.js";
-import { startWithServers } from "../copilotApi.js";
-import { type PermissionPolicy, permissionPolicies } from "../permissions/approvals.js";
-import { startAnswer } from "../sessions/startAnswer.js";
+import { jsonBody } from "../../api/jsonBody.js";
+import { defineRoute, type Route } from "../../api/route.js";
+import { list, object, oneOfTexts, text } from "../../api/schemas.js";
+import { startWithServers } from "../../copilotApi.js";
+import { type PermissionPolicy, permissionPolicies } from "../../permissions/approvals.js";
+import { startAnswer } from "../startAnswer.js";
 
 const startBody = object({
   cwd: text,

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { openApiDocument } from "../api/openapi.js";
+import { defineRoute, type Route } from "../api/route.js";
+import { number, object, oneOfTexts, text } from "../api/schemas.js";
 import { packageVersion, repoRoot } from "../base/paths.js";
 import { type PermissionPolicy, permissionPolicies } from "../permissions/settlement.js";
 import type { Health } from "./health.js";
-import { openApiDocument } from "./openapi.js";
-import { defineRoute, type Route } from "./route.js";
-import { number, object, oneOfTexts, text } from "./schemas.js";
 
 export interface PortalRoutesOptions {
   /** What holds for sessions, tasks and jobs that say nothing themselves. */

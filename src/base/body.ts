@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { PortalError } from "../base/portalError.js";
+import { PortalError } from "./portalError.js";
 
 /** Enough for any prompt a person or a script writes, small enough to be held in memory by hundreds of calls. */
 export const maxBodyBytes = 1024 * 1024;

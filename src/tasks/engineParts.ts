@@ -1,9 +1,9 @@
-import type { Log } from "../../base/log.js";
-import type { LiveResponse, LogKind } from "../../live/liveResponse.js";
-import type { OwnerRow } from "../../live/logTable.js";
-import type { Store } from "../../store/store.js";
-import type { DiaryLog } from "../../tasks/taskDiary.js";
-import type { TaskSessions } from "../../tasks/taskSessions.js";
+import type { Log } from "../base/log.js";
+import type { LiveResponse, LogKind } from "../live/liveResponse.js";
+import type { OwnerRow } from "../live/logTable.js";
+import type { Store } from "../store/store.js";
+import type { DiaryLog } from "./taskDiary.js";
+import type { TaskSessions } from "./taskSessions.js";
 
 export interface EngineParts {
   store: Store;

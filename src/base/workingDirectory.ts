@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import { PortalError } from "../base/portalError.js";
+import { PortalError } from "./portalError.js";
 
 /** An agent works in this folder: it must be named without doubt, be there and be readable. */
 export async function checkWorkingDirectory(path: string): Promise<void> {

@@ -1,6 +1,6 @@
-import type { ModelCatalog } from "../backends/catalog.js";
-import { defineRoute, type Route } from "./route.js";
-import { list, number, object, oneOfTexts, text } from "./schemas.js";
+import { defineRoute, type Route } from "../api/route.js";
+import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import type { ModelCatalog } from "./catalog.js";
 
 const model = object({
   id: text,

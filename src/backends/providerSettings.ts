@@ -1,0 +1,77 @@
+import { problemsBySchema } from "../base/settingsFile.js";
+
+/** A model of a provider whose name, wire name or limits differ from what the runtime would guess. */
+export interface ProviderModel {
+  id: string;
+  name?: string;
+  /** A well-known model of the same behaviour, from which the runtime takes its settings. */
+  modelId?: string;
+  /** What the provider calls it: an Azure deployment, for example. */
+  wireModel?: string;
+  maxPromptTokens?: number;
+  maxOutputTokens?: number;
+}
+
+/** One of the user's own providers, as portal.config.json has it. */
+export interface ProviderSettings {
+  name: string;
+  type?: "openai" | "azure" | "anthropic";
+  baseUrl: string;
+  apiKey?: string;
+  apiKeyEnv?: string;
+  bearerToken?: string;
+  bearerTokenEnv?: string;
+  wireApi?: "completions" | "responses";
+  transport?: "http" | "websockets";
+  azureApiVersion?: string;
+  headers?: Record<string, string>;
+  models?: (string | ProviderModel)[];
+}
+
+const text = { type: "string", minLength: 1 };
+const tokens = { type: "integer", minimum: 1 };
+
+const modelSchema = {
+  type: "object",
+  properties: {
+    id: text,
+    name: text,
+    modelId: text,
+    wireModel: text,
+    maxPromptTokens: tokens,
+    maxOutputTokens: tokens,
+  },
+  required: ["id"],
+  additionalProperties: false,
+};
+
+export const providerSchema = {
+  type: "object",
+  properties: {
+    // It stands before an id that another backend has too, with a slash between them.
+    name: { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]*$" },
+    type: { enum: ["openai", "azure", "anthropic"] },
+    baseUrl: { type: "string", format: "http-url" },
+    apiKey: text,
+    apiKeyEnv: text,
+    bearerToken: text,
+    bearerTokenEnv: text,
+    wireApi: { enum: ["completions", "responses"] },
+    transport: { enum: ["http", "websockets"] },
+    azureApiVersion: text,
+    headers: { type: "object", additionalProperties: { type: "string" } },
+    models: {
+      type: "array",
+      minItems: 1,
+      // An id alone, or an object: the keywords of each apply to that one only.
+      items: { ...modelSchema, type: ["string", "object"], minLength: 1 },
+    },
+  },
+  required: ["name", "baseUrl"],
+  additionalProperties: false,
+};
+
+/** Every problem of one provider, for those that do not come from a file. */
+export function providerProblems(value: unknown): string[] {
+  return problemsBySchema(providerSchema, value);
+}
