@@ -8,6 +8,7 @@ import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-p
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { packageRoot } from "../base/paths.js";
+import { syncFolder, syncTree } from "./diskSync.js";
 import { errorForClient, isFatal, isStatementError, shortReason } from "./failure.js";
 import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
 
@@ -130,7 +131,10 @@ async function initialise(folder: string, log: Log): Promise<void> {
 
 /** Makes a new store beside its place and moves it there whole, so that an interrupted first start leaves nothing. */
 export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
-  if (existsSync(join(folder, "PG_VERSION"))) return takeFromOthers(folder);
+  if (existsSync(join(folder, "PG_VERSION"))) {
+    removeEngineLock(folder);
+    return takeFromOthers(folder);
+  }
   removeDrafts(folder, log);
   // The `tar` of a start that was killed may still be unpacking: it gets no share in this one.
   const draft = `${folder}.new-${randomUUID()}`;
@@ -148,9 +152,20 @@ export async function ensureFolder(folder: string, log: Log, template = template
     await initialise(draft, log);
   }
   takeFromOthers(draft);
+  // The engine forces out what it writes, and takes the rest for being there.
+  await syncTree(draft);
   failpoint("store-folder-drafted");
   renameSync(draft, folder);
+  await syncFolder(dirname(folder));
   removeDrafts(folder, log);
+}
+
+/**
+ * A power cut or a disk that fails leaves it empty, and the engine then refuses to open. It says nothing that the lock
+ * of the data folder does not say better.
+ */
+function removeEngineLock(folder: string): void {
+  rmSync(join(folder, "postmaster.pid"), { force: true });
 }
 
 function removeDrafts(folder: string, log: Log): void {

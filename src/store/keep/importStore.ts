@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../base/log.js";
 import { StartError } from "../../base/startError.js";
+import { syncFolder } from "../diskSync.js";
 import { openDurableJobs } from "../durableJobs.js";
 import { ensureFolder } from "../engine.js";
 import { shortReason } from "../failure.js";
@@ -62,6 +63,7 @@ export async function importStore({ dataDir, file, log, finish }: ImportOptions)
     await finish(draft);
     if (existsSync(place)) await rename(place, join(draft, "empty"));
     await rename(folder, place);
+    await syncFolder(dataDir);
     return rows;
   } finally {
     await rm(draft, { recursive: true, force: true });
