@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -5,27 +6,32 @@ import { join } from "node:path";
 const filesAtOnce = 16;
 
 /** What was made, renamed or removed in the folder is so after a power cut too. */
-export async function syncFolder(folder: string): Promise<void> {
+export function syncFolder(folder: string): void {
   // Windows has no such thing.
-  if (process.platform !== "win32") await sync(folder, "r");
+  if (process.platform === "win32") return;
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** The same for everything below the folder, with what is in its files. */
 export async function syncTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const waiting = entries.filter(entry => entry.isFile() || entry.isDirectory());
+  const pathOf = ({ parentPath, name }: (typeof entries)[number]) => join(parentPath, name);
+  const files = entries.filter(entry => entry.isFile()).map(pathOf);
   const worker = async () => {
-    for (let entry = waiting.pop(); entry; entry = waiting.pop()) {
-      const path = join(entry.parentPath, entry.name);
-      await (entry.isDirectory() ? syncFolder(path) : sync(path, "r+"));
-    }
+    for (let path = files.pop(); path !== undefined; path = files.pop()) await syncFile(path);
   };
   await Promise.all(Array.from({ length: filesAtOnce }, worker));
-  await syncFolder(folder);
+  for (const path of entries.filter(entry => entry.isDirectory()).map(pathOf)) syncFolder(path);
+  syncFolder(folder);
 }
 
-async function sync(path: string, flags: "r" | "r+"): Promise<void> {
-  const handle = await open(path, flags);
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, "r+");
   try {
     await handle.sync();
   } finally {

@@ -156,7 +156,7 @@ export async function ensureFolder(folder: string, log: Log, template = template
   await syncTree(draft);
   failpoint("store-folder-drafted");
   renameSync(draft, folder);
-  await syncFolder(dirname(folder));
+  syncFolder(dirname(folder));
   removeDrafts(folder, log);
 }
 

@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, fsyncSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
+import { syncFolder } from "./diskSync.js";
 
 /** What everybody but the owner may do. */
 const others = 0o077;
@@ -13,21 +14,49 @@ interface FolderOperations {
   setattr(node: unknown, attributes: { mode?: number }): unknown;
 }
 
+/** An open file of the engine; folders have no descriptor. */
+interface EngineStream {
+  nfd?: number;
+  node: unknown;
+}
+
+interface FolderFileSystem {
+  node_ops: FolderOperations;
+  stream_ops: { fsync?(stream: EngineStream): number };
+  realPath(node: unknown): string;
+  convertNodeCode(error: unknown): number;
+}
+
 /**
  * A folder of files in which each new one belongs to its owner alone. The umask of the process would do the same, but
  * agents inherit it, and what they write into a repository is nobody's secret.
+ * When the engine asks for a file to be on the disk, it is: PGlite's own file system does nothing then, and a power cut
+ * takes what was acknowledged.
  */
 export class OwnersFiles extends NodeFS {
   override async init(...args: Parameters<Init>): ReturnType<Init> {
     const { emscriptenOpts } = await super.init(...args);
     const restrict = (module: unknown) => {
-      const operations = (module as { NODEFS: { node_ops: FolderOperations } }).NODEFS.node_ops;
+      const files = (module as { NODEFS: FolderFileSystem }).NODEFS;
+      files.stream_ops.fsync = stream => synced(files, stream);
+      const operations = files.node_ops;
       const { mknod, setattr } = operations;
       operations.mknod = (parent, name, mode, device) => mknod(parent, name, mode & ~others, device);
       operations.setattr = (node, { mode, ...rest }) =>
         setattr(node, mode === undefined ? rest : { ...rest, mode: mode & ~others });
     };
     return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), restrict] } };
+  }
+}
+
+/** Gives the engine's number of the error, 0 for none. */
+function synced(files: FolderFileSystem, { nfd, node }: EngineStream): number {
+  try {
+    if (nfd !== undefined) fsyncSync(nfd);
+    else syncFolder(files.realPath(node));
+    return 0;
+  } catch (error) {
+    return files.convertNodeCode(error);
   }
 }
 

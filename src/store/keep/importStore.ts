@@ -63,7 +63,7 @@ export async function importStore({ dataDir, file, log, finish }: ImportOptions)
     await finish(draft);
     if (existsSync(place)) await rename(place, join(draft, "empty"));
     await rename(folder, place);
-    await syncFolder(dataDir);
+    syncFolder(dataDir);
     return rows;
   } finally {
     await rm(draft, { recursive: true, force: true });

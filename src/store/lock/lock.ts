@@ -140,8 +140,12 @@ export async function lockDataFolder(dataDir: string): Promise<Unlock> {
     const own = JSON.stringify(thisProcess(socket?.name));
     const path = await take(dataDir, own);
     return () => {
-      if (read(path) === own) rmSync(path, { force: true });
-      socket?.close();
+      try {
+        if (read(path) === own) rmSync(path, { force: true });
+      } finally {
+        // Also on a disk that cannot be written: an open socket would keep it from being unmounted.
+        socket?.close();
+      }
     };
   } catch (error) {
     socket?.close();

@@ -1,0 +1,71 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { TestContext } from "node:test";
+import { defer, tempFolder } from "./cleanup.js";
+import { noWrites } from "./noWrites.js";
+
+export interface ReadOnlyDisk {
+  readonly folder: string;
+  /** What the portal says about it. */
+  readonly complaint: RegExp;
+  /** As the kernel does it when it finds an error, whoever has files open; only `repair` undoes it. */
+  fail(pid: number): void;
+  /** When nobody uses the disk any more. */
+  repair(): void;
+  /** As an administrator does it, who first has to wait until the store has none of its files open for writing. */
+  turnReadOnly(pid: number, pause: () => Promise<unknown>): Promise<void>;
+  turnWritable(): void;
+}
+
+/** A real file system where the system lets us mount one, else a limit on the files of the portal. */
+export async function readOnlyDisk(t: TestContext): Promise<ReadOnlyDisk> {
+  const place = await tempFolder(t, "portal-disk");
+  const folder = join(place, "data");
+  const image = join(place, "image");
+  mkdirSync(folder);
+  writeFileSync(image, "");
+  truncateSync(image, 300 * 1024 ** 2);
+  const mount = () =>
+    spawnSync("mount", ["-t", "ext4", "-o", "loop,errors=remount-ro", image, folder]).status === 0;
+  if (spawnSync("mkfs.ext4", ["-q", image]).status !== 0 || !mount()) return limitedFiles(folder);
+  defer(t, () => execFileSync("umount", ["-l", folder]));
+  const remount = (mode: "ro" | "rw") => spawnSync("mount", ["-o", `remount,${mode}`, folder]).status === 0;
+  return {
+    folder,
+    complaint:
+      /read-only file system.*Make the disk of the data folder writable again; the portal then goes/i,
+    fail: () => {
+      const device = execFileSync("findmnt", ["-no", "SOURCE", folder], { encoding: "utf8" }).trim();
+      writeFileSync(`/sys/fs/ext4/${basename(device)}/trigger_fs_error`, "for a test");
+    },
+    repair: () => {
+      execFileSync("umount", [folder]);
+      // It exits with 1 when it has repaired something.
+      const { status, stdout } = spawnSync("e2fsck", ["-fy", image], { encoding: "utf8" });
+      if (status === null || status > 1 || !mount()) throw new Error(`not repaired: ${stdout}`);
+    },
+    turnReadOnly: async (pid, pause) => {
+      const outage = noWrites(pid);
+      while (!remount("ro")) await pause();
+      outage.end();
+    },
+    turnWritable: () => void remount("rw"),
+  };
+}
+
+/** The same without a mount: no file of the portal can grow. */
+function limitedFiles(folder: string): ReadOnlyDisk {
+  let outage: ReturnType<typeof noWrites> | undefined;
+  const begin = (pid: number) => {
+    outage = noWrites(pid);
+  };
+  return {
+    folder,
+    complaint: /file too large.*Let the files of this user grow; the portal then goes/i,
+    fail: begin,
+    repair: () => undefined,
+    turnReadOnly: async pid => begin(pid),
+    turnWritable: () => outage?.end(),
+  };
+}
