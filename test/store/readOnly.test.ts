@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { portalWithEntry, type TaskOfTest, task } from "./support/jobs.js";
-import { readOnlyDisk } from "./support/readOnlyDisk.js";
-import { messagesOf, sessionById } from "./support/restSession.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
+import { readOnlyDisk } from "../support/readOnlyDisk.js";
+import { messagesOf, sessionById } from "../support/restSession.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });
