@@ -129,9 +129,13 @@ async function initialise(folder: string, log: Log): Promise<void> {
   await engine.close();
 }
 
+export function isStoreFolder(folder: string): boolean {
+  return existsSync(join(folder, "PG_VERSION"));
+}
+
 /** Makes a new store beside its place and moves it there whole, so that an interrupted first start leaves nothing. */
 export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
-  if (existsSync(join(folder, "PG_VERSION"))) {
+  if (isStoreFolder(folder)) {
     removeEngineLock(folder);
     return takeFromOthers(folder);
   }

@@ -17,6 +17,7 @@ const remedies: readonly [RegExp, string][] = [
   [/too many open files|EMFILE|ENFILE/i, "Let this user have more files open"],
   [/file too large|EFBIG/i, "Let the files of this user grow"],
   [/input\/output error|i\/o error|EIO/i, "Look after the disk of the data folder"],
+  [/folder of the store is gone/, "Bring it back, or mount its disk again"],
 ];
 const goesOn = "the portal then goes on by itself, and nothing that it acknowledged is lost";
 

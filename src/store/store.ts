@@ -6,7 +6,7 @@ import pg from "pg";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { PortalError } from "../base/portalError.js";
-import { type Engine, ensureFolder, openEngine } from "./engine.js";
+import { type Engine, ensureFolder, isStoreFolder, openEngine } from "./engine.js";
 import { isStatementError, mayPass, shortReason, storeUnavailable } from "./failure.js";
 import { lockDataFolder, type Unlock } from "./lock/lock.js";
 import { startMaintenance } from "./maintenance.js";
@@ -84,6 +84,7 @@ class EmbeddedStore implements Store {
   #retryTimer: NodeJS.Timeout | undefined;
   #settleReady = { resolve: () => {}, reject: (_: PortalError) => {} };
   #opening: Promise<void>;
+  #wasOpen = false;
   #closing: Promise<void> | undefined;
   /** Open, but the last write failed. */
   #trouble: PortalError | undefined;
@@ -206,6 +207,8 @@ class EmbeddedStore implements Store {
   async #open(): Promise<void> {
     try {
       this.#unlock ??= await lockDataFolder(this.#dataDir);
+      // A disk that is not mounted any more must not be answered with a new, empty store.
+      if (this.#wasOpen && !isStoreFolder(this.#folder)) throw new Error("the folder of the store is gone");
       await ensureFolder(this.#folder, this.#log);
       const engine = await openEngine(this.#folder, this.#log, {
         onBroken: reason => this.#break(reason),
@@ -215,6 +218,7 @@ class EmbeddedStore implements Store {
       await migrate(work => this.#transaction(work));
       if (this.#engine !== engine) throw this.#failure;
       this.#state = "ready";
+      this.#wasOpen = true;
       this.#retryMs = firstRetryMs;
       this.#log.info({ folder: this.#folder }, "store is open");
       failpoint("store-opened");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { readdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
@@ -115,6 +115,27 @@ describe("An engine that aborts", () => {
     assert.deepEqual((await pool.query("select 1 as one")).rows, [{ one: 1 }], "the pool is the same");
     assert.ok(openFiles() < filesBefore + 20, `${filesBefore} open files became ${openFiles()}`);
     for (const { msg } of lines) assert.ok(msg.length < 1_000);
+  });
+
+  test("waits for a store whose folder is gone instead of making an empty one", async t => {
+    const dataDir = await tempFolder(t);
+    const folder = join(dataDir, "store");
+    const wal = join(folder, "pg_wal");
+    const { store, lines, line } = open(t, dataDir);
+    await store.query("create table t as select 1 as x");
+    const pool = await store.pool;
+    renameSync(wal, `${wal}.away`);
+    const broken = [pool.query("select pg_switch_wal()"), pool.query("insert into t values (2)")];
+    await assert.rejects(Promise.all(broken));
+    renameSync(folder, `${folder}.away`);
+    await line(({ msg }) => /folder of the store is gone\. Bring it back/.test(msg));
+    assert.match(store.failure()?.message ?? "", /Bring it back, or mount its disk again/);
+    assert.equal(existsSync(folder), false);
+    renameSync(join(`${folder}.away`, "pg_wal.away"), join(`${folder}.away`, "pg_wal"));
+    renameSync(`${folder}.away`, folder);
+    const opened = lines.length;
+    await line(found => found.msg === "store is open" && lines.indexOf(found) >= opened);
+    assert.deepEqual(await store.query("select x from t"), [{ x: 1 }]);
   });
 
   test("on a store of another version says so in one line", async t => {
