@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { setFlagsFromString } from "node:v8";
 import { PGlite } from "@electric-sql/pglite";
 import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
 import { failpoint } from "../base/failpoint.js";
@@ -13,6 +14,13 @@ import { errorForClient, isFatal, isStatementError, shortReason } from "./failur
 import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
 
 const run = promisify(execFile);
+
+/**
+ * How much PGlite runs a function before V8 optimises it. The default optimises a thousand functions while the store
+ * opens, which took a second of processor time; statements were no slower without, also after thousands of them.
+ */
+const tieringBudgetBytes = 200_000_000;
+setFlagsFromString(`--wasm-tiering-budget=${tieringBudgetBytes}`);
 
 /** fsync stays on (no -F); the sizes keep memory and the write-ahead log small, and statistics quick to take. */
 const settings = [
