@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
 const dist = join(root, "dist");
-const sources = ["src", "test", "bench", "tsconfig.json"];
+const bundler = join("scripts", "bundle.mjs");
+const sources = ["src", "test", "bench", "tsconfig.json", "package-lock.json", bundler];
 
 /** Progress goes to stderr: stdout belongs to the command that follows. */
 const say = text => process.stderr.write(`${text}\n`);
@@ -73,6 +74,7 @@ function build() {
   for (const name of ["src", "test", "bench"]) rmSync(join(dist, name), { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
   run(process.execPath, [join(modules, "typescript", "bin", "tsc"), "-p", root], "The build");
+  run(process.execPath, [join(root, bundler)], "The build");
   writeFileSync(stamp, startedAt.toISOString());
 }
 
