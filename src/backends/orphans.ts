@@ -33,6 +33,7 @@ export async function sweepOrphans(marker: string): Promise<number[]> {
     if (ownerFolder !== folder || dead.has(portal)) continue;
     dead.set(portal, (await startTime(Number(pid))) !== Number(started));
   }
+  if (![...dead.values()].includes(true)) return [];
   return endOwnedProcesses(owner => dead.get(owner.split("/")[0] ?? "") === true);
 }
 
