@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { CopilotClient, CopilotSession, ProviderConfig } from "@github/copilot-sdk";
-import { approveAll } from "@github/copilot-sdk";
 import type { Log } from "./base/log.js";
 import { withTimeout } from "./base/withTimeout.js";
 import type { LiveResponse } from "./live/liveResponse.js";
@@ -156,6 +155,7 @@ export async function startSession(
   options: StartSessionOptions = {},
 ): Promise<CopilotAgentSession> {
   const { sessionId = randomUUID(), provider, log, onPermission, onQuestion } = options;
+  const { approveAll } = await import("@github/copilot-sdk");
   const config = {
     clientName: "copilot-portal",
     ...startupConfig(options.startup),

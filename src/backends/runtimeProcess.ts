@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
+import type { CopilotClient } from "@github/copilot-sdk";
 import type { Log } from "../base/log.js";
 import { withTimeout } from "../base/withTimeout.js";
 import type { Command } from "../sandbox/sandboxes.js";
@@ -68,6 +68,8 @@ export class CopilotRuntime implements Runtime {
   #state: "running" | "retired" | "stopping" | "lost" = "running";
 
   static async start(options: RuntimeOptions): Promise<CopilotRuntime> {
+    // Loaded with the first runtime, so that the port opens sooner.
+    const { CopilotClient, RuntimeConnection } = await import("@github/copilot-sdk");
     const env: NodeJS.ProcessEnv = { ...options.env, [ownerVariable]: options.owner };
     const { program: path, args } = options.command ?? {};
     const connection =

@@ -64,7 +64,7 @@ export function acpEnvironment(home: string, env: NodeJS.ProcessEnv = {}): NodeJ
 /** The built program, and every byte that it writes. */
 export async function spawnAcp(t: TestContext, { args = [], env }: Pick<AcpOptions, "args" | "env">) {
   const home = await tempFolder(t, "acp-home");
-  const child = spawn(process.execPath, ["--enable-source-maps", acpProgram, ...args], {
+  const child = spawn(process.execPath, [acpProgram, ...args], {
     env: acpEnvironment(home, env),
     stdio: ["pipe", "pipe", "pipe"],
   });

@@ -45,7 +45,7 @@ export async function startMcp(
   const home = await tempFolder(t, "mcp-copilot");
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: ["--enable-source-maps", mcpProgram],
+    args: [mcpProgram],
     env: mcpEnvironment(options, home),
     stderr: "pipe",
   });

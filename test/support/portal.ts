@@ -136,7 +136,7 @@ type Folders = Awaited<ReturnType<typeof prepareFolders>>;
 
 function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) {
   const args = [program, "--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
-  const child = spawn(process.execPath, ["--enable-source-maps", ...args], {
+  const child = spawn(process.execPath, args, {
     env: environment(options, copilotHome),
     stdio: ["ignore", "pipe", "pipe"],
     detached: options.ownGroup === true,
