@@ -13,7 +13,6 @@ const programs = ["index.js", "mcp.js", "acp.js"];
 const external = [
   "@electric-sql/pglite",
   "@github/copilot-sdk",
-  "yargs",
   "pg-native",
   "@opentelemetry/*",
   "winston",
