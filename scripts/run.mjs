@@ -104,7 +104,7 @@ try {
   const perform = commands[command];
   if (!perform)
     throw new SetupError(`Unknown command ${command}; known: ${Object.keys(commands).join(", ")}`);
-  setup();
+  await setup();
   await perform();
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

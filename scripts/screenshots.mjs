@@ -241,7 +241,7 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
   };
 }
 
-setup();
+await setup();
 const home = mkdtempSync(join(tmpdir(), "portal-pictures-"));
 const { url, child } = await startPortal(home);
 const browser = await chromium.launch({

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
@@ -79,20 +79,18 @@ function build() {
 }
 
 /** A ready-made empty store makes the first start take one second instead of five. */
-function storeTemplate() {
-  const script = join(dist, "src", "store", "makeTemplate.js");
-  if (!existsSync(script)) return;
-  const version = JSON.parse(
-    readFileSync(join(modules, "@electric-sql", "pglite", "package.json"), "utf8"),
-  ).version;
-  const template = join(dist, `store-template-${version}.tgz`);
+async function storeTemplate() {
+  const store = join(dist, "src", "store");
+  const { templatePath } = await import(pathToFileURL(join(store, "template.js")));
+  const template = templatePath();
   if (existsSync(template)) return;
   say("Preparing the embedded store …");
-  run(process.execPath, [script, template], "Preparing the embedded store");
+  for (const name of readdirSync(dist)) if (name.startsWith("store-template-")) rmSync(join(dist, name));
+  run(process.execPath, [join(store, "makeTemplate.js"), template], "Preparing the embedded store");
 }
 
-export function setup() {
+export async function setup() {
   install();
   build();
-  storeTemplate();
+  await storeTemplate();
 }

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
@@ -8,10 +8,10 @@ import { PGlite } from "@electric-sql/pglite";
 import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
-import { packageRoot } from "../base/paths.js";
 import { syncFolder, syncTree } from "./diskSync.js";
 import { errorForClient, isFatal, isStatementError, shortReason } from "./failure.js";
 import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
+import { templatePath } from "./template.js";
 
 const run = promisify(execFile);
 
@@ -40,14 +40,6 @@ export interface Engine {
   readonly config: PGlitePgConfig;
   close(): Promise<void>;
   drop(): Promise<void>;
-}
-
-/** A ready-made empty store for this version of PGlite, made by `makeTemplate`. */
-export function templatePath(): string {
-  const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
-    dependencies: Record<string, string>;
-  };
-  return join(packageRoot, "dist", `store-template-${manifest.dependencies["@electric-sql/pglite"]}.tgz`);
 }
 
 export interface EngineListener {

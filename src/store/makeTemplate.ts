@@ -1,5 +1,4 @@
-// node makeTemplate.js OUT: prepares an empty store with the tables of the durable engine, so that the first start of
-// the portal need not. The portal's own tables are not in it: they are quickly made, and change more often.
+// node makeTemplate.js OUT: prepares an empty store with all tables, so that the first start of the portal need not.
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +7,8 @@ import { createLog } from "../base/log.js";
 import { openDurableJobs } from "./durableJobs.js";
 import { openEngine, writeTemplate } from "./engine.js";
 import { shortReason } from "./failure.js";
+import { migrate } from "./migrations.js";
+import type { Query } from "./store.js";
 
 const [out] = process.argv.slice(2);
 if (!out) {
@@ -23,6 +24,17 @@ try {
   const pool = new pg.Pool({ ...engine.config, max: 1 });
   const jobs = await openDurableJobs({ pool, flows: {}, log });
   await jobs.close();
+  const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>
+    (await pool.query<Row>(text, values)).rows;
+  await migrate(async work => {
+    await query("begin");
+    const result = await work(query);
+    await query("commit");
+    return result;
+  });
+  // Nobody makes databases from these two, whose files would be two thirds of the store.
+  await query("update pg_database set datistemplate = false");
+  for (const name of ["template0", "template1"]) await query(`drop database ${name}`);
   await pool.end();
   await engine.close();
   await writeTemplate(draft, folder);
