@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import type { CopilotClient, CopilotSession, ProviderConfig } from "@github/copilot-sdk";
 import type { Log } from "./base/log.js";
 import { withTimeout } from "./base/withTimeout.js";
-import type { LiveResponse } from "./live/liveResponse.js";
+import type {
+  LiveResponse,
+  NoticeLevel,
+  ToolEndDetails,
+  ToolError,
+  ToolResult,
+  ToolStartDetails,
+  TurnUsage,
+} from "./live/callbacks.js";
 import type { Action } from "./permissions/action.js";
 import type { Decision, Question } from "./permissions/approvals.js";
 import type { StartupSwitches } from "./permissions/startup/startup.js";
@@ -14,10 +22,9 @@ import { startupConfig } from "./sessions/copilot/startupConfig.js";
 import { jobTools } from "./sessions/jobTools.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { SessionControls } from "./sessions/sessionControls.js";
-import type { TurnUsage } from "./sessions/turnUsage.js";
 
+export type { NoticeLevel, ToolEndDetails, ToolStartDetails, TurnUsage } from "./live/callbacks.js";
 export { SessionCrashedError } from "./sessions/sessionCrashedError.js";
-export type { TurnUsage } from "./sessions/turnUsage.js";
 
 /** The session interface of the source document: everything above it is the same for every backend. */
 export interface ICopilotSession {
@@ -42,27 +49,10 @@ export interface ICopilotSessionCallbacks {
     toolArguments: string,
   ): void;
   onToolExecution(toolCallId: string, delta: string): void;
-  onEndToolExecution(
-    toolCallId: string,
-    result: { content: string; detailedContent?: string } | undefined,
-    error: { message: string; code?: string } | undefined,
-  ): void;
+  onEndToolExecution(toolCallId: string, result: ToolResult | undefined, error: ToolError | undefined): void;
   onAgentStart(turnId: string): void;
   onAgentEnd(turnId: string): void;
   onIdle(): void;
-}
-
-export type NoticeLevel = "info" | "warning" | "error";
-
-/** What some agents tell of a tool when it starts: for the page, nothing depends on it. */
-export interface ToolStartDetails {
-  kind?: string;
-  locations?: { path: string; line?: number }[];
-}
-
-export interface ToolEndDetails {
-  diffs?: { path: string; oldText: string | null; newText: string }[];
-  exitCode?: number;
 }
 
 /** What goes beyond the source document: which blocks were cut short, what a request cost, what is worth knowing. */
@@ -78,8 +68,8 @@ export interface SessionCallbacks extends ICopilotSessionCallbacks {
   onEndMessage(messageId: string, completeContent: string, interrupted?: true): void;
   onEndToolExecution(
     toolCallId: string,
-    result: { content: string; detailedContent?: string } | undefined,
-    error: { message: string; code?: string } | undefined,
+    result: ToolResult | undefined,
+    error: ToolError | undefined,
     interrupted?: true,
     details?: ToolEndDetails,
   ): void;

@@ -1,4 +1,5 @@
-import type { LiveResponse, LogKind } from "../live/liveResponse.js";
+import type { LogKind } from "../live/liveResponse.js";
+import { type StoredResponse, writtenForm } from "../live/storedResponse.js";
 import { fenced, responseAsMarkdown } from "../sessions/exportSession.js";
 
 /** What an export reads: the logs of the job and of everything below it. */
@@ -11,17 +12,13 @@ export interface ExportSource {
     startTime: string;
     status: string;
   };
-  responses(kind: LogKind, id: string): AsyncIterable<LiveResponse>;
+  responses(kind: LogKind, id: string): AsyncIterable<StoredResponse>;
 }
-
-const named = (response: LiveResponse) => ("callback" in response ? response : undefined);
 
 /** The tasks of a job in the order in which they started. */
 async function* tasksOf({ job, responses }: ExportSource): AsyncGenerator<string> {
-  for await (const response of responses("job", job.jobId)) {
-    const call = named(response);
-    if (call?.callback === "workStarted") yield String(call.taskId);
-  }
+  for await (const response of responses("job", job.jobId))
+    if (response.callback === "workStarted") yield response.taskId;
 }
 
 /** Task by task: what was decided, and each session where it was opened. */
@@ -32,10 +29,9 @@ export async function* jobAsMarkdown(source: ExportSource): AsyncGenerator<strin
   for await (const taskId of tasksOf(source)) {
     yield `\n# Task ${taskId}\n`;
     for await (const response of responses("task", taskId)) {
-      const call = named(response);
-      if (call?.callback === "taskDecision") yield `\n${fenced(String(call.reason))}`;
-      if (call?.callback === "taskSessionStarted")
-        yield* sessionPart(source, String(call.sessionId), call.isDriving === true);
+      if (response.callback === "taskDecision") yield `\n${fenced(response.reason)}`;
+      if (response.callback === "taskSessionStarted")
+        yield* sessionPart(source, response.sessionId, response.isDriving);
     }
   }
 }
@@ -60,17 +56,15 @@ export async function* jobAsJson(source: ExportSource): AsyncGenerator<string> {
   let separator = "\n";
   async function* log(kind: LogKind, id: string): AsyncGenerator<string> {
     for await (const response of responses(kind, id)) {
-      yield `${separator}${JSON.stringify({ source: kind, id, ...response })}`;
+      yield `${separator}${JSON.stringify({ source: kind, id, ...writtenForm(response) })}`;
       separator = ",\n";
     }
   }
   yield* log("job", job.jobId);
   for await (const taskId of tasksOf(source)) {
     yield* log("task", taskId);
-    for await (const response of responses("task", taskId)) {
-      const call = named(response);
-      if (call?.callback === "taskSessionStarted") yield* log("session", String(call.sessionId));
-    }
+    for await (const response of responses("task", taskId))
+      if (response.callback === "taskSessionStarted") yield* log("session", response.sessionId);
   }
   yield "\n]}\n";
 }

@@ -5,13 +5,11 @@ import type { LiveLogs } from "../live/liveLogs.js";
 import type { LogKind } from "../live/liveResponse.js";
 import type { ReadResponse } from "../live/merge.js";
 import { readLog } from "../live/reading.js";
+import { storedResponse } from "../live/storedResponse.js";
 import { formatJobCursor, type JobCursor } from "./jobStreamCursor.js";
 
-/** How the logs below a log are found: the callback that names one, and the argument that has its id. */
-const below: { [kind in LogKind]?: { callback: string; argument: string; kind: LogKind } } = {
-  job: { callback: "workStarted", argument: "taskId", kind: "task" },
-  task: { callback: "taskSessionStarted", argument: "sessionId", kind: "session" },
-};
+/** Which logs are below a log. */
+const below: { readonly [kind in LogKind]?: LogKind } = { job: "task", task: "session" };
 
 /** Sends a job, its tasks and all their sessions as one stream of events, each tagged with where it comes from. */
 export class JobStream {
@@ -72,7 +70,7 @@ export class JobStream {
 
   /** Counted from now on, so that the stream does not end before the log is open. */
   #followChild(parent: LogKind, id: string, name: string): Promise<void> {
-    const kind = below[parent]?.kind;
+    const kind = below[parent];
     this.#sent.set(name, this.#resume.get(name) ?? 0);
     const opening = (async () => {
       const log = kind && (await this.#logs.open(kind, id));
@@ -94,8 +92,8 @@ function childName(parent: string, index: number): string {
 }
 
 function childIdIn(kind: LogKind, { json }: ReadResponse): string | undefined {
-  const child = below[kind];
-  if (!child) return undefined;
-  const response = JSON.parse(json) as Record<string, unknown>;
-  return response.callback === child.callback ? String(response[child.argument]) : undefined;
+  if (!below[kind]) return undefined;
+  const response = storedResponse(JSON.parse(json));
+  if (response.callback === "workStarted") return response.taskId;
+  return response.callback === "taskSessionStarted" ? response.sessionId : undefined;
 }

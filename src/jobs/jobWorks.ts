@@ -1,4 +1,4 @@
-import type { LiveResponse } from "../live/liveResponse.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 
 export type WorkStatus = "Waiting" | "Running" | "Succeeded" | "Failed";
 
@@ -10,13 +10,11 @@ export interface WorkRun {
 }
 
 /** Every run, in the order in which they came; a loop runs the same work several times. */
-export async function workRunsIn(responses: AsyncIterable<LiveResponse>): Promise<WorkRun[]> {
+export async function workRunsIn(responses: AsyncIterable<StoredResponse>): Promise<WorkRun[]> {
   const runs = new Map<string, WorkRun>();
   for await (const response of responses) {
-    const status = statusAfter(response);
-    if (!status || !("callback" in response)) continue;
-    const taskId = String(response.taskId);
-    runs.set(taskId, { workIdInJob: Number(response.workId), taskId, status });
+    const run = runAfter(response);
+    if (run) runs.set(run.taskId, run);
   }
   return [...runs.values()];
 }
@@ -25,16 +23,19 @@ export function hasEnded({ status }: WorkRun): boolean {
   return status === "Succeeded" || status === "Failed";
 }
 
-function statusAfter(response: LiveResponse): WorkStatus | undefined {
-  if (!("callback" in response)) return undefined;
+function runAfter(response: StoredResponse): WorkRun | undefined {
   switch (response.callback) {
     case "workWaiting":
-      return "Waiting";
+      return runOf(response, "Waiting");
     case "workStarted":
-      return "Running";
+      return runOf(response, "Running");
     case "workStopped":
-      return response.succeeded ? "Succeeded" : "Failed";
+      return runOf(response, response.succeeded ? "Succeeded" : "Failed");
     default:
       return undefined;
   }
+}
+
+function runOf({ workId, taskId }: { workId: number; taskId: string }, status: WorkStatus): WorkRun {
+  return { workIdInJob: workId, taskId, status };
 }

@@ -28,17 +28,16 @@ export class StartedJob implements ICopilotJob {
   }
 
   receive(response: LiveResponse): void {
-    if (this.#stopped || !("callback" in response)) return;
+    if (this.#stopped) return;
     const { callback } = this.#parts;
-    const workId = Number(response.workId);
     switch (response.callback) {
       case "workStarted":
-        this.#running.add(workId);
-        callback.workStarted(workId, String(response.taskId));
+        this.#running.add(response.workId);
+        callback.workStarted(response.workId, response.taskId);
         break;
       case "workStopped":
-        this.#running.delete(workId);
-        callback.workStopped(workId, response.succeeded === true);
+        this.#running.delete(response.workId);
+        callback.workStopped(response.workId, response.succeeded);
         break;
       case "jobSucceeded":
         this.status = "Succeeded";

@@ -6,6 +6,7 @@ import {
   blockPartOf,
   type LiveResponse,
 } from "./liveResponse.js";
+import { storedResponse } from "./storedResponse.js";
 
 export interface Block {
   /** The number of its Start. */
@@ -22,8 +23,8 @@ const keyOf = (part: BlockPart) => `${part.blockType}/${part.blockId}`;
 
 /** A delta has nothing but its text, so that deltas can be joined and the rest be rebuilt from the Start. */
 function deltaText(response: LiveResponse): string | undefined {
-  const { delta } = response as { delta?: unknown };
-  return typeof delta === "string" && Object.keys(response).length === 3 ? delta : undefined;
+  const isPlain = "delta" in response && typeof response.delta === "string";
+  return isPlain && Object.keys(response).length === 3 ? response.delta : undefined;
 }
 
 function newBlock(n: number, { blockType, blockId }: BlockPart): Block {
@@ -33,7 +34,7 @@ function newBlock(n: number, { blockType, blockId }: BlockPart): Block {
 
 /** The block that a stored Start began. */
 export function blockOfStart(entry: Entry): Block | undefined {
-  const part = blockPartOf(JSON.parse(entry.json) as LiveResponse);
+  const part = blockPartOf(storedResponse(JSON.parse(entry.json)));
   return part && newBlock(entry.n, part);
 }
 
@@ -135,12 +136,21 @@ export async function textsOf(
 
 /** How a block ends that nobody will go on with: with the text that had arrived. */
 export function interruptedEnd(block: Block, text: string): LiveResponse {
-  const id = { [blockIdNames[block.type]]: block.id };
-  if (block.type === "Permission")
-    return { callback: "onPermissionResolved", ...id, decision: "cancelled", by: "restart" };
-  if (block.type === "Question") return { callback: "onQuestionResolved", ...id, by: "restart" };
-  const callback = `onEnd${block.type}`;
-  if (block.type !== "ToolExecution") return { callback, ...id, completeContent: text, interrupted: true };
-  const error = { message: "Interrupted before the tool had finished", code: "interrupted" };
-  return { callback, ...id, result: { content: text }, error, interrupted: true };
+  const { type, id } = block;
+  const ended = { completeContent: text, interrupted: true } as const;
+  switch (type) {
+    case "Permission":
+      return { callback: "onPermissionResolved", requestId: id, decision: "cancelled", by: "restart" };
+    case "Question":
+      return { callback: "onQuestionResolved", requestId: id, by: "restart" };
+    case "Reasoning":
+      return { callback: "onEndReasoning", reasoningId: id, ...ended };
+    case "Message":
+      return { callback: "onEndMessage", messageId: id, ...ended };
+    case "ToolExecution": {
+      const error = { message: "Interrupted before the tool had finished", code: "interrupted" };
+      const result = { content: text };
+      return { callback: "onEndToolExecution", toolCallId: id, result, error, interrupted: true };
+    }
+  }
 }

@@ -20,6 +20,7 @@ import { History, type PageSize } from "./history.js";
 import type { LiveResponse, LogKind } from "./liveResponse.js";
 import type { LogRow, LogTable } from "./logTable.js";
 import { readLog } from "./reading.js";
+import { type StoredResponse, storedResponse } from "./storedResponse.js";
 import { Tail } from "./tail.js";
 
 /** Numbers are reserved this far ahead, so that a delta can be shown before it is stored. */
@@ -202,9 +203,9 @@ export class LiveLog implements LogSource {
   }
 
   /** What there is now, as a reader gets it that comes late: of a block that has ended, Start and End. */
-  async *responses(after = 0): AsyncGenerator<LiveResponse, void, void> {
+  async *responses(after = 0): AsyncGenerator<StoredResponse, void, void> {
     for await (const { responses } of readLog(this, after)) {
-      for (const { json } of responses) yield JSON.parse(json) as LiveResponse;
+      for (const { json } of responses) yield storedResponse(JSON.parse(json));
     }
   }
 

@@ -1,49 +1,57 @@
+import type { LiveResponse } from "./callbacks.js";
+import type { StoredResponse } from "./storedResponse.js";
+
+export type { LiveResponse } from "./callbacks.js";
+
 /** Who writes a live log. */
 export type LogKind = "session" | "task" | "job" | "run";
-
-/**
- * One item of a live log: a callback with its arguments by name, or an error.
- * It is what `live`, `live/{token}` and `events` answer, word for word.
- */
-export type LiveResponse =
-  | { callback: string; [argument: string]: unknown }
-  | { sessionError: string }
-  | { taskError: string }
-  | { jobError: string };
 
 /** The part that a response plays for its block, if it belongs to one. */
 export type BlockPart = { part: "start" | "delta" | "end"; blockType: BlockType; blockId: string };
 export type BlockType = "Reasoning" | "Message" | "ToolExecution" | "Permission" | "Question";
 
-export const blockIdNames: Readonly<Record<BlockType, string>> = {
+export const blockIdNames = {
   Reasoning: "reasoningId",
   Message: "messageId",
   ToolExecution: "toolCallId",
   Permission: "requestId",
   Question: "requestId",
-};
-const callbackPattern = /^on(Start|End)?(Reasoning|Message|ToolExecution)$/;
+} as const satisfies Record<BlockType, string>;
+
+const start = (blockType: BlockType, blockId: string): BlockPart => ({ part: "start", blockType, blockId });
+const delta = (blockType: BlockType, blockId: string): BlockPart => ({ part: "delta", blockType, blockId });
+const end = (blockType: BlockType, blockId: string): BlockPart => ({ part: "end", blockType, blockId });
+
 /** A request to the user is a block: one that nobody waits for any more is ended like all others. */
-const requestPattern = /^on(Permission|Question)(Request|Resolved)?$/;
-
-export function blockPartOf(response: LiveResponse): BlockPart | undefined {
-  if (!("callback" in response)) return undefined;
-  const match = callbackPattern.exec(response.callback);
-  if (!match) return requestPartOf(response);
-  const blockType = match[2] as BlockType;
-  const part = match[1] === "Start" ? "start" : match[1] === "End" ? "end" : "delta";
-  return { part, blockType, blockId: String(response[blockIdNames[blockType]]) };
-}
-
-function requestPartOf({
-  callback,
-  requestId,
-}: {
-  callback: string;
-  requestId?: unknown;
-}): BlockPart | undefined {
-  const [, type, moment] = requestPattern.exec(callback) ?? [];
-  if (type === undefined) return undefined;
-  const part = moment === "Resolved" ? "end" : "start";
-  return { part, blockType: type as BlockType, blockId: String(requestId) };
+export function blockPartOf(response: LiveResponse | StoredResponse): BlockPart | undefined {
+  switch (response.callback) {
+    case "onStartReasoning":
+      return start("Reasoning", response.reasoningId);
+    case "onReasoning":
+      return delta("Reasoning", response.reasoningId);
+    case "onEndReasoning":
+      return end("Reasoning", response.reasoningId);
+    case "onStartMessage":
+      return start("Message", response.messageId);
+    case "onMessage":
+      return delta("Message", response.messageId);
+    case "onEndMessage":
+      return end("Message", response.messageId);
+    case "onStartToolExecution":
+      return start("ToolExecution", response.toolCallId);
+    case "onToolExecution":
+      return delta("ToolExecution", response.toolCallId);
+    case "onEndToolExecution":
+      return end("ToolExecution", response.toolCallId);
+    case "onPermissionRequest":
+      return start("Permission", response.requestId);
+    case "onPermissionResolved":
+      return end("Permission", response.requestId);
+    case "onQuestion":
+      return start("Question", response.requestId);
+    case "onQuestionResolved":
+      return end("Question", response.requestId);
+    default:
+      return undefined;
+  }
 }

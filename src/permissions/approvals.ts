@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { PortalError } from "../base/portalError.js";
+import type { PermissionOption } from "../live/callbacks.js";
 import type { Action } from "./action.js";
 import { coverageOf } from "./coverage.js";
 import type { RuleStore } from "./ruleStore.js";
@@ -10,8 +11,7 @@ import {
   effectOf,
   optionFor,
   ownOptions,
-  type PermissionOption,
-  resolutionOf,
+  permissionResolved,
   type Settled,
 } from "./settlement.js";
 import {
@@ -223,8 +223,7 @@ export class Approvals {
 
   /** In the log, though nobody was asked. */
   #tell(asker: Asker, { title }: Action, settled: Settled): Settled {
-    const request = { callback: "onPermissionRequest", requestId: randomUUID() };
-    void asker.push({ ...resolutionOf(request, settled), title });
+    void asker.push({ ...permissionResolved(randomUUID(), settled), title });
     return settled;
   }
 

@@ -1,21 +1,12 @@
-import type { LiveResponse } from "../live/liveResponse.js";
+import type { Callback, PermissionOption, SettledBy } from "../live/callbacks.js";
 import type { Effect } from "./rules.js";
 
 export type PermissionPolicy = "allow-all" | "ask" | "deny";
 export const permissionPolicies: readonly PermissionPolicy[] = ["allow-all", "ask", "deny"];
 
-export interface PermissionOption {
-  optionId: string;
-  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`; an agent may know others. */
-  kind: string;
-  name: string;
-  /** What it would remember for the folder. */
-  rules?: readonly string[];
-}
-
 /** Who or what settled a request, and how. */
 export interface Settled {
-  by: "user" | "rule" | "policy" | "timeout" | "turn" | "withdrawn";
+  by: Exclude<SettledBy, "restart">;
   /** Absent: nobody decided, or the user took an option that neither allows nor rejects. */
   effect?: Effect | undefined;
   /** The one that the user took. */
@@ -82,14 +73,23 @@ export function decisionOf(
   };
 }
 
-/** How the live log tells it. */
-export function resolutionOf(
-  { callback, requestId }: { callback: string; requestId: string },
-  { by, effect, option, rules, reason, answer }: Settled,
-): LiveResponse {
-  if (callback === "onQuestion") return { callback: "onQuestionResolved", requestId, by, answer };
+/** How the live log tells what became of a permission request. */
+export function permissionResolved(
+  requestId: string,
+  { by, effect, option, rules, reason }: Settled,
+): Callback<"onPermissionResolved"> {
   const undecided = option ? "answered" : "cancelled";
   const decision = effect === "allow" ? "allowed" : effect === "reject" ? "rejected" : undecided;
   const optionId = option?.optionId;
   return { callback: "onPermissionResolved", requestId, decision, by, optionId, rules, reason };
+}
+
+/** The same for any request. */
+export function resolutionOf(
+  { callback, requestId }: Callback<"onPermissionRequest" | "onQuestion">,
+  settled: Settled,
+): Callback<"onPermissionResolved" | "onQuestionResolved"> {
+  if (callback === "onPermissionRequest") return permissionResolved(requestId, settled);
+  const { by, answer } = settled;
+  return { callback: "onQuestionResolved", requestId, by, answer };
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { PortalError } from "../base/portalError.js";
-import type { LiveResponse } from "../live/liveResponse.js";
+import type { Callback, LiveResponse, PerEffect, PermissionOption } from "../live/callbacks.js";
 import type { Action } from "./action.js";
-import { type PermissionOption, type PermissionPolicy, resolutionOf, type Settled } from "./settlement.js";
+import { type PermissionPolicy, resolutionOf, type Settled } from "./settlement.js";
 
 /** Who asks: a session, or a run of the repository's agents. */
 export interface Asker {
@@ -25,18 +25,23 @@ export interface PermissionSubject {
   readonly action: Action;
   readonly options: readonly PermissionOption[];
   /** What could be remembered. */
-  readonly remember: { readonly allow: readonly string[]; readonly reject: readonly string[] };
+  readonly remember: PerEffect;
 }
 
 export interface Waiting<Subject = PermissionSubject | Question> {
   readonly asker: Asker;
   /** As it is in the live log. */
-  readonly request: { callback: string; requestId: string; [argument: string]: unknown };
+  readonly request: Callback<"onPermissionRequest" | "onQuestion">;
   readonly subject: Subject;
   readonly isOpen: boolean;
   /** False when something else was faster. */
   settle(settled: Settled): boolean;
 }
+
+/** A request before it has an id. */
+export type NewRequest = {
+  [Each in Waiting["request"]["callback"]]: Omit<Callback<Each>, "requestId">;
+}[Waiting["request"]["callback"]];
 
 export interface WaitOptions {
   /** 0 is for ever. */
@@ -92,7 +97,7 @@ export class WaitingRequests {
 
   wait(
     asker: Asker,
-    what: { callback: string; [argument: string]: unknown },
+    what: NewRequest,
     subject: Waiting["subject"],
     { timeoutMs, signal }: WaitOptions,
   ): Promise<Settled> {

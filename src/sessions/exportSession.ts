@@ -1,5 +1,5 @@
 import { fenceFor } from "../base/fence.js";
-import type { LiveResponse } from "../live/liveResponse.js";
+import { type StoredResponse, writtenForm } from "../live/storedResponse.js";
 
 export interface ExportedSession {
   sessionId: string;
@@ -15,35 +15,31 @@ export function fenced(text: string, language = ""): string {
   return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}\n`;
 }
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const interruptedMark = (response: Record<string, unknown>) => (response.interrupted ? " (interrupted)" : "");
+const interruptedMark = ({ interrupted }: { interrupted?: true | undefined }) =>
+  interrupted ? " (interrupted)" : "";
 
 /** One response as Markdown; deltas and the frame of turns say nothing that the ends of the blocks do not say. */
-export function responseAsMarkdown(response: LiveResponse, toolNames: Map<string, string>): string {
-  if ("sessionError" in response)
-    return `> **Error:** ${text(response.sessionError).replaceAll("\n", "\n> ")}\n`;
-  if (!("callback" in response)) return "";
+export function responseAsMarkdown(response: StoredResponse, toolNames: Map<string, string>): string {
+  if ("sessionError" in response) return `> **Error:** ${response.sessionError.replaceAll("\n", "\n> ")}\n`;
   switch (response.callback) {
     case "onUserRequest":
-      return `## User\n\n${text(response.prompt)}\n`;
+      return `## User\n\n${response.prompt}\n`;
     case "onGeneratedUserPrompt":
-      return `## Task\n\n${text(response.prompt)}\n`;
+      return `## Task\n\n${response.prompt}\n`;
     case "onEndReasoning":
-      return `### Reasoning${interruptedMark(response)}\n\n${fenced(text(response.completeContent))}`;
+      return `### Reasoning${interruptedMark(response)}\n\n${fenced(response.completeContent)}`;
     case "onEndMessage":
-      return `## Agent${interruptedMark(response)}\n\n${text(response.completeContent)}\n`;
+      return `## Agent${interruptedMark(response)}\n\n${response.completeContent}\n`;
     case "onStartToolExecution":
-      toolNames.set(text(response.toolCallId), text(response.toolName));
-      return `### Tool: ${text(response.toolName)}\n\n${fenced(text(response.toolArguments), "json")}`;
+      toolNames.set(response.toolCallId, response.toolName);
+      return `### Tool: ${response.toolName}\n\n${fenced(response.toolArguments, "json")}`;
     case "onEndToolExecution": {
-      const id = text(response.toolCallId);
-      const name = toolNames.get(id) ?? id;
-      toolNames.delete(id);
-      const error = response.error as { message?: string } | undefined;
-      if (error)
-        return `### Tool failed: ${name}${interruptedMark(response)}\n\n${fenced(text(error.message))}`;
-      const result = response.result as { content?: string } | undefined;
-      return `### Tool result: ${name}${interruptedMark(response)}\n\n${fenced(text(result?.content))}`;
+      const { toolCallId, error, result } = response;
+      const name = toolNames.get(toolCallId) ?? toolCallId;
+      toolNames.delete(toolCallId);
+      const mark = interruptedMark(response);
+      if (error) return `### Tool failed: ${name}${mark}\n\n${fenced(error.message)}`;
+      return `### Tool result: ${name}${mark}\n\n${fenced(result?.content ?? "")}`;
     }
     default:
       return "";
@@ -53,7 +49,7 @@ export function responseAsMarkdown(response: LiveResponse, toolNames: Map<string
 /** Written piece by piece, so that a conversation of any length costs no more memory than one response. */
 export async function* sessionAsMarkdown(
   session: ExportedSession,
-  responses: AsyncIterable<LiveResponse>,
+  responses: AsyncIterable<StoredResponse>,
 ): AsyncGenerator<string> {
   yield `# ${session.title || "Session"}\n\n`;
   yield `- Model: ${session.modelId}\n- Working directory: ${session.workingDirectory}\n- Started: ${session.startTime}\n`;
@@ -66,12 +62,12 @@ export async function* sessionAsMarkdown(
 
 export async function* sessionAsJson(
   session: ExportedSession,
-  responses: AsyncIterable<LiveResponse>,
+  responses: AsyncIterable<StoredResponse>,
 ): AsyncGenerator<string> {
   yield `{"session":${JSON.stringify(session)},"responses":[`;
   let separator = "\n";
   for await (const response of responses) {
-    yield separator + JSON.stringify(response);
+    yield separator + JSON.stringify(writtenForm(response));
     separator = ",\n";
   }
   yield "\n]}\n";

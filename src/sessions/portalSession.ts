@@ -316,14 +316,14 @@ export class PortalSession implements ICopilotSession {
       onUsage: usage => this.#used(usage),
       onOther: response => {
         push(response);
-        if ("callback" in response && response.callback === "onSessionInfo") this.#titled(response.title);
+        if (response.callback === "onSessionInfo") this.#titled(response.title);
       },
     };
   }
 
   /** The agent's title is better than none. */
-  #titled(title: unknown): void {
-    if (this.record.title !== "" || typeof title !== "string") return;
+  #titled(title: string | undefined): void {
+    if (this.record.title !== "" || title === undefined) return;
     this.record.title = titleOf(title);
     void this.#parts.records.rename(this.id, this.record.title).catch(() => undefined);
   }

@@ -1,21 +1,4 @@
-/** One setting that an agent offers, as pages show it. */
-export interface SessionOption {
-  id: string;
-  name: string;
-  description?: string;
-  category?: string;
-  type: "select" | "boolean";
-  value: string | boolean;
-  choices?: { value: string; name: string; description?: string; group?: string }[];
-  /** The agent took a new value and did not say that it holds. */
-  confirmed?: false;
-}
-
-export interface SessionMode {
-  id: string;
-  name: string;
-  description?: string;
-}
+import type { AgentCommand, ContextUsage, PlanEntry, SessionMode, SessionOption } from "../live/callbacks.js";
 
 /** What an agent has told about itself so far. */
 export interface SessionControlState {
@@ -26,9 +9,9 @@ export interface SessionControlState {
   options: SessionOption[];
   modes: SessionMode[];
   currentModeId?: string;
-  commands: { name: string; description: string; hint?: string }[];
-  plan: { content: string; priority?: string; status: string }[];
-  usage?: { used: number; size: number; cost?: unknown };
+  commands: AgentCommand[];
+  plan: PlanEntry[];
+  usage?: ContextUsage;
 }
 
 export interface SessionControls {

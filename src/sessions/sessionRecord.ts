@@ -1,8 +1,8 @@
+import type { TurnUsage } from "../live/callbacks.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
 import type { RowChange } from "../store/eventLog.js";
 import type { Store } from "../store/store.js";
-import type { TurnUsage } from "./turnUsage.js";
 
 /** What the store knows of a session; the conversation itself is in its live log and with the agent runtime. */
 export interface SessionRecord {

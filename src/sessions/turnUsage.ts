@@ -1,17 +1,4 @@
-/** What one request cost, sub-agents included. */
-export interface TurnUsage {
-  modelCalls: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  reasoningTokens: number;
-  /** As the backend counts it: on GitHub the sum of the models' multipliers. */
-  cost: number;
-  /** GitHub charges what the user asked for, not what the agent asks on its own. */
-  premiumRequests: number;
-  durationMs: number;
-}
+import type { TurnUsage } from "../live/callbacks.js";
 
 /** The part of `assistant.usage` that is counted. */
 export interface ModelCallUsage {

@@ -59,10 +59,9 @@ export class StartedTask implements ICopilotTask {
     if (this.#stopped) return;
     const { callback, exceptionHandler } = this.#parts;
     if ("taskError" in response) {
-      this.crashError = String(response.taskError);
+      this.crashError = response.taskError;
       exceptionHandler(response.taskError);
     }
-    if (!("callback" in response)) return;
     switch (response.callback) {
       case "taskSucceeded":
         this.status = "Succeeded";
@@ -73,13 +72,13 @@ export class StartedTask implements ICopilotTask {
         callback.taskFailed();
         break;
       case "taskDecision":
-        callback.taskDecision(String(response.reason));
+        callback.taskDecision(response.reason);
         break;
       case "taskSessionStarted":
-        this.#sessionStarted(String(response.sessionId), response.isDriving === true);
+        this.#sessionStarted(response.sessionId, response.isDriving);
         break;
       case "taskSessionStopped":
-        this.#sessionStopped(String(response.sessionId), response.succeeded === true);
+        this.#sessionStopped(response.sessionId, response.succeeded);
     }
   }
 

@@ -1,10 +1,11 @@
 import type { LiveResponse } from "../live/liveResponse.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 
 /** The live log of a task, as far as its diary needs it. */
 export interface DiaryLog {
   readonly closed: boolean;
   append(response: LiveResponse): Promise<void>;
-  responses(): AsyncIterable<LiveResponse>;
+  responses(): AsyncIterable<StoredResponse>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,6 @@
 import { availableTools } from "../jobsDef.js";
 import type { LiveResponse } from "../live/liveResponse.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 import { withTime } from "./taskDiary.js";
 import type { ToolCall } from "./toolCalls.js";
 
@@ -24,7 +25,7 @@ export function roundPrompt(round: string, prompt: string): LiveResponse {
 
 /** A round that was interrupted and sent again in the same conversation is one round: all its calls count. */
 export async function roundIn(
-  responses: AsyncIterable<LiveResponse>,
+  responses: AsyncIterable<StoredResponse>,
   round: string,
   calls: CallsInLog = "blocks",
 ): Promise<RoundSoFar> {
@@ -32,10 +33,7 @@ export async function roundIn(
   const started = new Map<string, ToolCall>();
   let failed = false;
   for await (const response of responses) {
-    if (!("callback" in response)) {
-      failed = true;
-      continue;
-    }
+    if ("sessionError" in response) failed = true;
     if (response.callback === "onGeneratedUserPrompt") {
       if (response.round === round) soFar.sent = true;
       else if (soFar.sent) return soFar;
@@ -43,23 +41,22 @@ export async function roundIn(
       soFar.finished = false;
     }
     if (!soFar.sent) continue;
-    const id = String(response.toolCallId);
     switch (response.callback) {
       case "onStartToolExecution": {
-        const name = String(response.toolName);
+        const { toolCallId, toolName: name, toolArguments } = response;
         if (availableTools.includes(name))
-          started.set(id, { name, argument: argumentOf(response.toolArguments) });
+          started.set(toolCallId, { name, argument: argumentOf(toolArguments) });
         break;
       }
       case "onEndToolExecution": {
-        const call = started.get(id);
-        started.delete(id);
+        const call = started.get(response.toolCallId);
+        started.delete(response.toolCallId);
         if (call && !response.error && !response.interrupted && calls === "blocks")
           soFar.toolCalls.push(call);
         break;
       }
       case "onJobTool":
-        soFar.toolCalls.push({ name: String(response.name), argument: String(response.argument) });
+        soFar.toolCalls.push({ name: response.name, argument: response.argument });
         break;
       case "onJobToolsMissing":
         soFar.jobToolsMissing = true;
@@ -71,9 +68,9 @@ export async function roundIn(
   return soFar;
 }
 
-function argumentOf(toolArguments: unknown): string {
+function argumentOf(toolArguments: string): string {
   try {
-    const { argument } = JSON.parse(String(toolArguments)) as { argument?: unknown };
+    const { argument } = JSON.parse(toolArguments) as { argument?: unknown };
     return typeof argument === "string" ? argument : "";
   } catch {
     return "";

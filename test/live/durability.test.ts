@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
-import type { LiveResponse } from "../../src/live/liveResponse.js";
+import type { StoredResponse } from "../../src/live/storedResponse.js";
 import type { Store } from "../../src/store/store.js";
 import { tempFolder } from "../support/cleanup.js";
 import {
@@ -21,9 +21,9 @@ import { sseEvents } from "../support/sse.js";
 
 const live = await shareLive();
 
-async function responsesOf(from: Live, id: string): Promise<LiveResponse[]> {
+async function responsesOf(from: Live, id: string): Promise<StoredResponse[]> {
   const log = await from.logs.open("session", id);
-  const all: LiveResponse[] = [];
+  const all: StoredResponse[] = [];
   for await (const response of log?.responses() ?? []) all.push(response);
   return all;
 }
@@ -79,7 +79,7 @@ describe("What readers see", () => {
     assert.deepEqual(await responsesOf(live, id), [message.start("m"), message.end("m", "a")]);
 
     async function readOpen() {
-      const all: LiveResponse[] = [];
+      const all: StoredResponse[] = [];
       for await (const response of log.responses()) all.push(response);
       return { responses: all };
     }

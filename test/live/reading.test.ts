@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { LiveResponse } from "../../src/live/liveResponse.js";
 import {
   append,
   holdStore,
@@ -17,7 +18,7 @@ describe("Reading a live log one response per call", () => {
   test("delivers everything in order, word for word", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
-    const all = [
+    const all: LiveResponse[] = [
       { callback: "onUserRequest", requestId: "r", prompt: 'é😀\n"\\\u0000\u2028' },
       message.start("m"),
       message.delta("m", "Hello"),

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/base/paths.js";
 import type { Entry } from "../../src/jobsDef.js";
-import type { LiveResponse } from "../../src/live/liveResponse.js";
+import type { StoredResponse } from "../../src/live/storedResponse.js";
 import type { TaskRecord } from "../../src/tasks/taskRecords.js";
 
 /** What durable code asked of its engine, in this order. */
@@ -35,7 +35,7 @@ export interface History {
   /** By id; the first is that of the job or the task. */
   flows: Record<string, RecordedFlow>;
   /** By `job/ID` and `task/ID`. */
-  diaries: Record<string, LiveResponse[]>;
+  diaries: Record<string, StoredResponse[]>;
 }
 
 export const historiesFolder = join(packageRoot, "test", "histories");
@@ -51,9 +51,9 @@ export function readHistories(): { name: string; history: History }[] {
 }
 
 /** Without what differs between two runs of the same: times, and where in the code an error came up. */
-export function comparable(response: LiveResponse): LiveResponse {
-  const { time: _, ...rest } = response as LiveResponse & { time?: number };
-  return withoutStacks(rest) as LiveResponse;
+export function comparable(response: StoredResponse): StoredResponse {
+  const { time: _, ...rest } = response as StoredResponse & { time?: number };
+  return withoutStacks(rest) as StoredResponse;
 }
 
 export function withoutStacks(value: unknown): unknown {

@@ -28,7 +28,7 @@ export function randomLog(random: () => number, length: number): LiveResponse[] 
       log.push({ callback: "onStartMessage", messageId: id });
     } else if (messageId === undefined) continue;
     else if (choice < 0.35) {
-      log.push({ callback: "onEndMessage", messageId, completeContent: open.get(messageId) });
+      log.push({ callback: "onEndMessage", messageId, completeContent: open.get(messageId) ?? "" });
       open.delete(messageId);
     } else {
       const delta = texts[Math.floor(random() * texts.length)] ?? "";

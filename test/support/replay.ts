@@ -5,7 +5,8 @@ import { EngineControls } from "../../src/jobs/engine/engineControls.js";
 import { engineFlows } from "../../src/jobs/engine/engineFlows.js";
 import { LoadedJobs } from "../../src/jobs/engine/loadedJobs.js";
 import { JobRecords, jobRow } from "../../src/jobs/jobRecords.js";
-import type { LiveResponse, LogKind } from "../../src/live/liveResponse.js";
+import type { LogKind } from "../../src/live/liveResponse.js";
+import type { StoredResponse } from "../../src/live/storedResponse.js";
 import type { LiveLogs } from "../../src/sharedApi.js";
 import type { Flow, Flows, RunningFlow } from "../../src/store/durableJobs.js";
 import type { Store } from "../../src/store/store.js";
@@ -212,7 +213,7 @@ export async function replay(history: History, store: Store, logs: LiveLogs): Pr
   flows.checkComplete();
   const diaries: History["diaries"] = {};
   for (const [kind, id] of keys) {
-    const written: LiveResponse[] = [];
+    const written: StoredResponse[] = [];
     const log = await logs.open(kind, id);
     if (log) for await (const response of log.responses()) written.push(comparable(response));
     diaries[`${kind}/${id}`] = written;

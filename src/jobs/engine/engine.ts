@@ -5,6 +5,7 @@ import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
 import { Slots } from "../../base/slots.js";
 import type { Entry } from "../../jobsDef.js";
+import type { LiveResponse } from "../../live/liveResponse.js";
 import { type DurableJobs, openDurableJobs } from "../../store/durableJobs.js";
 import { shortReason } from "../../store/failure.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
@@ -337,7 +338,7 @@ export class JobEngine {
   }
 
   async #noteSharedDirectory(id: string, jobName: string, other: JobRecord): Promise<void> {
-    const notice = (name: string) => ({
+    const notice = (name: string): LiveResponse => ({
       callback: "onNotice",
       severity: "warning",
       title: `The job ${name} is running in the same directory: they may change the same files.`,

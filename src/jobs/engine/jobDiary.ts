@@ -1,4 +1,5 @@
 import type { LiveResponse } from "../../live/liveResponse.js";
+import type { StoredResponse } from "../../live/storedResponse.js";
 import { type DiaryLog, withTime } from "../../tasks/taskDiary.js";
 
 /**
@@ -41,9 +42,9 @@ export class JobDiary {
     this.#listener?.(timed);
   }
 
-  #learn(response: LiveResponse): void {
+  #learn(response: StoredResponse): void {
+    if ("foreign" in response) return;
     this.#known.add(keyOf(response));
-    if (!("callback" in response)) return;
     if (response.callback === "jobPaused") this.#isPaused = true;
     if (response.callback === "jobContinued") this.#isPaused = false;
   }
@@ -54,5 +55,7 @@ export class JobDiary {
 }
 
 function keyOf(response: LiveResponse): string {
-  return "callback" in response ? `${response.callback} ${response.taskId ?? response.title ?? ""}` : "error";
+  if (response.callback === undefined) return "error";
+  const about = "taskId" in response ? response.taskId : "title" in response ? response.title : "";
+  return `${response.callback} ${about ?? ""}`;
 }

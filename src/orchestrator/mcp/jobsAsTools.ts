@@ -94,8 +94,7 @@ async function lastMessageOf(logs: LiveLogs, sessionId: string): Promise<string>
   let last = "";
   const log = await logs.open("session", sessionId);
   for await (const response of log?.responses() ?? []) {
-    if ("callback" in response && response.callback === "onEndMessage")
-      last = String(response.completeContent);
+    if (response.callback === "onEndMessage") last = response.completeContent;
   }
   return last;
 }
@@ -110,11 +109,10 @@ async function storyOf(logs: LiveLogs, taskId: string): Promise<TaskStory> {
   let workerId: string | undefined;
   const log = await logs.open("task", taskId);
   for await (const response of log?.responses() ?? []) {
-    if (!("callback" in response)) continue;
-    if (response.callback === "taskDecision") decisions.push(String(response.reason));
+    if (response.callback === "taskDecision") decisions.push(response.reason);
     // A driving session only checks; what was done, the other one tells.
     if (response.callback === "taskSessionStarted" && (!response.isDriving || workerId === undefined))
-      workerId = String(response.sessionId);
+      workerId = response.sessionId;
   }
   return { decisions, lastMessage: workerId === undefined ? "" : await lastMessageOf(logs, workerId) };
 }

@@ -65,7 +65,7 @@ function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObse
       push({ callback: "runAgentStarted", agent, step });
       push({ callback: "onUserRequest", requestId: `${step}`, prompt });
       const callbacks = logCallbacks(response => {
-        if ("callback" in response && response.callback === "onEndMessage") spoke.add(step);
+        if (response.callback === "onEndMessage") spoke.add(step);
         push(withStep(response, step));
       });
       return { ...callbacks, run: { id: log.id, push: response => log.append(withStep(response, step)) } };

@@ -1,5 +1,5 @@
-import type { LiveResponse } from "../../live/liveResponse.js";
-import type { SessionControlState, SessionMode, SessionOption } from "../sessionControls.js";
+import type { LiveResponse, SessionMode, SessionOption } from "../../live/callbacks.js";
+import type { SessionControlState } from "../sessionControls.js";
 import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields.js";
 
 /** The Model drop-down of agents that know only the older `models` block. */

@@ -1,4 +1,4 @@
-import type { PermissionOption } from "../../permissions/settlement.js";
+import type { PermissionOption } from "../../live/callbacks.js";
 import { jobToolNames } from "../jobTools.js";
 import { type Fields, fieldsOf, given, listOf, textOf } from "./fields.js";
 

@@ -1,0 +1,290 @@
+/** Every callback that a live log can hold, with its arguments by name. Types only: the pages read this file too. */
+
+export type NoticeLevel = "info" | "warning" | "error";
+
+/** What one request cost, sub-agents included. */
+export interface TurnUsage {
+  modelCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+  /** As the backend counts it: on GitHub the sum of the models' multipliers. */
+  cost: number;
+  /** GitHub charges what the user asked for, not what the agent asks on its own. */
+  premiumRequests: number;
+  durationMs: number;
+}
+
+/** How full the context of an ACP agent is, in tokens. */
+export interface ContextUsage {
+  used: number;
+  size: number;
+  cost?: { amount?: number; currency?: string };
+}
+
+export interface ToolResult {
+  content: string;
+  detailedContent?: string;
+}
+
+export interface ToolError {
+  message: string;
+  code?: string;
+}
+
+/** What some agents tell of a tool when it starts: for the page, nothing depends on it. */
+export interface ToolStartDetails {
+  kind?: string;
+  locations?: { path: string; line?: number }[];
+}
+
+export interface ToolEndDetails {
+  diffs?: { path: string; oldText: string | null; newText: string }[];
+  exitCode?: number;
+}
+
+export interface PlanEntry {
+  content: string;
+  priority?: string;
+  status: string;
+}
+
+/** What can be sent as `/name`. */
+export interface AgentCommand {
+  name: string;
+  description: string;
+  hint?: string;
+}
+
+/** One setting that an agent offers, as pages show it. */
+export interface SessionOption {
+  id: string;
+  name: string;
+  description?: string;
+  category?: string;
+  type: "select" | "boolean";
+  value: string | boolean;
+  choices?: { value: string; name: string; description?: string; group?: string }[];
+  /** The agent took a new value and did not say that it holds. */
+  confirmed?: false;
+}
+
+export interface SessionMode {
+  id: string;
+  name: string;
+  description?: string;
+}
+
+/** The kinds of actions, in the words of the Agent Client Protocol. */
+export type ActionKind = "execute" | "edit" | "delete" | "move" | "read" | "search" | "fetch" | "other";
+
+/** What an agent asks to do, besides its kind and its title. */
+export interface ActionDetail {
+  /** Why, in the agent's own words: nothing to rely on. */
+  readonly intention?: string;
+  readonly command?: string;
+  /** Where the command runs, if the agent says so. Rules are about the session's folder. */
+  readonly directory?: string;
+  /** The files it touches, as the agent names them. */
+  readonly paths?: readonly string[];
+  readonly diff?: string;
+  readonly url?: string;
+  /** `server/tool` for a tool of an MCP server. */
+  readonly tool?: string;
+  readonly arguments?: unknown;
+  /** Why no rule may decide, in one sentence: the request says more, or less, than what a rule is about. */
+  readonly unclear?: string;
+  /** The agent itself says that it leaves the folder: no rule decides. */
+  readonly outside?: true;
+}
+
+export interface PermissionOption {
+  optionId: string;
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`; an agent may know others. */
+  kind: string;
+  name: string;
+  /** What it would remember for the folder. */
+  rules?: readonly string[];
+}
+
+/** The same for an answer that allows and for one that rejects. */
+export interface PerEffect {
+  readonly allow: readonly string[];
+  readonly reject: readonly string[];
+}
+
+/** Who or what settled a request; `restart`: the portal that asked has stopped. */
+export type SettledBy = "user" | "rule" | "policy" | "timeout" | "turn" | "withdrawn" | "restart";
+
+/** What one agent of a run left behind where it failed. */
+export interface RunError {
+  code: string;
+  message: string;
+}
+
+/** What the portal thinks of a run's prompt. */
+export interface PromptEvaluation {
+  isClear: boolean;
+  confidence: number;
+  issues: readonly string[];
+  suggestions: string | null;
+}
+
+type NoArguments = Record<never, never>;
+type Interruptible = { interrupted?: true | undefined };
+
+/** What happens in a session, whatever its backend. */
+export interface SessionArguments {
+  /** A user's request was accepted. */
+  onUserRequest: { requestId: string; prompt: string };
+  /** A task sent this prompt; `round` tells it from the prompts of other tasks. */
+  onGeneratedUserPrompt: { prompt: string; round?: string };
+  onAgentStart: { turnId: string };
+  onAgentEnd: { turnId: string };
+  onStartReasoning: { reasoningId: string };
+  onReasoning: { reasoningId: string; delta: string };
+  onEndReasoning: { reasoningId: string; completeContent: string } & Interruptible;
+  onStartMessage: { messageId: string };
+  onMessage: { messageId: string; delta: string };
+  onEndMessage: { messageId: string; completeContent: string } & Interruptible;
+  onStartToolExecution: {
+    toolCallId: string;
+    parentToolCallId?: string | undefined;
+    toolName: string;
+    toolArguments: string;
+  } & ToolStartDetails;
+  onToolExecution: { toolCallId: string; delta: string };
+  onEndToolExecution: {
+    toolCallId: string;
+    result?: ToolResult | undefined;
+    error?: ToolError | undefined;
+    durationMs?: number;
+  } & Interruptible &
+    ToolEndDetails;
+  onPermissionRequest: {
+    requestId: string;
+    toolCallId?: string | undefined;
+    title: string;
+    kind: ActionKind;
+    detail: ActionDetail;
+    why: string;
+    options: readonly PermissionOption[];
+    /** The rules that an answer could make, and what each would cover. */
+    remember: PerEffect;
+    covers: PerEffect;
+    expiresAt?: string;
+  };
+  onPermissionResolved: {
+    requestId: string;
+    decision: "allowed" | "rejected" | "answered" | "cancelled";
+    by: SettledBy;
+    optionId?: string | undefined;
+    rules?: readonly string[] | undefined;
+    reason?: string | undefined;
+    /** What was decided without asking. */
+    title?: string;
+  };
+  onQuestion: {
+    requestId: string;
+    question: string;
+    choices?: readonly string[];
+    allowFreeform: boolean;
+    expiresAt?: string;
+  };
+  onQuestionResolved: { requestId: string; by: SettledBy; answer?: string | undefined };
+  onNotice: { severity: NoticeLevel; title: string; text?: string };
+  onUsage: TurnUsage | ContextUsage;
+  /** A request is over. */
+  onIdle: NoArguments;
+}
+
+/** What only ACP agents tell. */
+export interface AcpArguments {
+  onPlan: { entries: readonly PlanEntry[] };
+  onCommands: { commands: readonly AgentCommand[] };
+  onOptions: { options: readonly SessionOption[] };
+  onMode: { currentModeId?: string | undefined; modes: readonly SessionMode[] };
+  onSessionInfo: { title?: string; updatedAt?: string };
+  onTurnResult: { turnId: string; stopReason: string };
+  onReplay: { active: boolean };
+  onUserMessage: { text: string; replay: boolean };
+  onJobTool: { name: string; argument: string };
+  onJobToolsMissing: NoArguments;
+}
+
+export interface TaskArguments {
+  taskDecision: { reason: string };
+  taskSessionStarted: { sessionId: string; taskId: string; isDriving: boolean; modelId: string };
+  taskSessionStopped: { sessionId: string; taskId: string; succeeded: boolean };
+  taskSucceeded: NoArguments;
+  taskFailed: NoArguments;
+}
+
+export interface JobArguments {
+  workWaiting: { workId: number; taskId: string };
+  workStarted: { workId: number; taskId: string };
+  workStopped: { workId: number; taskId: string; succeeded: boolean };
+  jobPaused: NoArguments;
+  jobContinued: NoArguments;
+  jobSucceeded: NoArguments;
+  jobFailed: NoArguments;
+  jobCanceled: NoArguments;
+}
+
+/** What tells of a run of the repository's agents, besides what happens in their sessions. */
+export interface RunArguments {
+  runPlanned: {
+    selectedAgents: readonly string[];
+    rationale: readonly string[];
+    refinedPrompt: string;
+    evaluation: PromptEvaluation;
+  };
+  runAgentStarted: { agent: string; step: number };
+  runAgentEnded: {
+    agent: string;
+    step: number;
+    status: "success" | "error";
+    cached: boolean;
+    executionTime: string;
+    error?: RunError;
+  };
+  runSucceeded: { finalOutput: string; executionTime: string; partial?: boolean };
+  runFailed: { code: string; message: string; details: string };
+  runCanceled: NoArguments;
+}
+
+export interface CallbackArguments
+  extends SessionArguments,
+    AcpArguments,
+    TaskArguments,
+    JobArguments,
+    RunArguments {}
+
+export type CallbackName = keyof CallbackArguments;
+
+/** When it happened, in milliseconds, where the writer says so. */
+type Timed = { time?: number };
+
+/** The responses of these callbacks. */
+export type Callback<Name extends CallbackName = CallbackName> = {
+  [Each in Name]: { callback: Each } & CallbackArguments[Each] & Timed;
+}[Name];
+
+/** Why a request, a task or a job failed. */
+export type ErrorResponse = { callback?: undefined } & (
+  | { sessionError: string }
+  | { taskError: string }
+  | { jobError: string }
+) &
+  Timed;
+
+/**
+ * One item of a live log: a callback with its arguments by name, or an error.
+ * It is what `live`, `live/{token}` and `events` answer, word for word.
+ */
+export type LiveResponse = Callback | ErrorResponse;
+
+/** A response of a job or of what is below it, as `events?all=1` tags it. */
+export type JobEvent = LiveResponse & { source: "job" | "task" | "session"; id: string; n: number };
