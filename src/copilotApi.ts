@@ -175,8 +175,7 @@ async function queryById(id: string, prompt: string) {
   const session = await openSession(id);
   if (prompt.trim() === "")
     throw PortalError.malformed("EmptyRequest", "The body is the request, and it is empty.");
-  await session.query(prompt);
-  return {};
+  return { requestId: await session.query(prompt) };
 }
 
 export function sessionRoutes(logs: LiveLogs): Route[] {
@@ -211,10 +210,10 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       path: "copilot/session/{id}/query",
       summary: "Send a request to a session",
       description:
-        "It waits its turn behind requests that were sent before; what comes of it is in the live log.",
+        "It waits its turn behind requests that were sent before. What comes of it is in the live log: `onUserRequest`, `onIdle` and a `sessionError` of this request carry its `requestId`.",
       body: "text",
       bodyDescription: "The request.",
-      answers: { json: object({ "error?": oneOfTexts("SessionNotFound") }) },
+      answers: { json: either(object({ requestId: text }), notFound) },
       handler: ({ params, body }) => queryById(params.id, body),
     }),
     defineRoute({
@@ -339,7 +338,7 @@ function oldestShapes(logs: LiveLogs): Route[] {
       deprecated: true,
       summary: "The oldest shape of copilot/session/{id}/query",
       body: "text",
-      answers: { json: object({ "error?": oneOfTexts("SessionNotFound") }) },
+      answers: { json: either(object({ requestId: text }), notFound) },
       handler: ({ params, body }) => queryById(params.id, body),
     }),
     defineRoute({

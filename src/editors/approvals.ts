@@ -1,12 +1,12 @@
 import type {
-  PermissionOption,
   PermissionOptionKind,
   RequestPermissionRequest,
   RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import type { Log } from "../base/log.js";
+import type { Callback } from "../live/callbacks.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 import type { Editor } from "./editor.js";
-import type { AnyResponse } from "./feed.js";
 import type { Portal } from "./portal.js";
 import { toolKind } from "./toolLook.js";
 import { textContent } from "./translator.js";
@@ -14,44 +14,45 @@ import { textContent } from "./translator.js";
 const optionKinds = ["allow_once", "allow_always", "reject_once", "reject_always"] as const;
 
 /** A kind that the protocol does not know must not look like a yes. */
-function kindOf(kind: unknown): PermissionOptionKind {
+function kindOf(kind: string): PermissionOptionKind {
   return optionKinds.find(known => known === kind) ?? "reject_once";
 }
 
-function optionsOf(response: AnyResponse): PermissionOption[] {
-  const options = Array.isArray(response.options) ? (response.options as AnyResponse[]) : [];
-  return options.map(({ optionId, name, kind }) => ({
-    optionId: String(optionId),
-    name: String(name),
-    kind: kindOf(kind),
-  }));
-}
-
-function requestOf(sessionId: string, response: AnyResponse): RequestPermissionRequest {
-  const { requestId, toolCallId, title, kind, detail } = response;
-  const diff = typeof detail === "object" && detail !== null ? Reflect.get(detail, "diff") : undefined;
+function requestOf(sessionId: string, response: Callback<"onPermissionRequest">): RequestPermissionRequest {
+  const { requestId, toolCallId = requestId, title, kind, detail, options } = response;
+  const { diff } = detail;
   return {
     sessionId,
     toolCall: {
-      toolCallId: String(toolCallId ?? requestId),
-      title: String(title),
+      toolCallId,
+      title,
       kind: toolKind("", kind),
       status: "pending",
       rawInput: detail,
-      ...(typeof diff === "string" && { content: [textContent(`\`\`\`diff\n${diff}\n\`\`\``)] }),
+      ...(diff !== undefined && { content: [textContent(`\`\`\`diff\n${diff}\n\`\`\``)] }),
     },
-    options: optionsOf(response),
+    options: options.map(option => ({
+      optionId: option.optionId,
+      name: option.name,
+      kind: kindOf(option.kind),
+    })),
   };
 }
 
 /** A question with choices, in the only form in which every editor can ask one. */
-function questionOf(sessionId: string, response: AnyResponse): RequestPermissionRequest {
-  const choices = Array.isArray(response.choices) ? response.choices.map(String) : [];
+function questionOf(sessionId: string, response: Callback<"onQuestion">): RequestPermissionRequest {
+  const { requestId, question, choices = [] } = response;
   return {
     sessionId,
-    toolCall: { toolCallId: String(response.requestId), title: String(response.question), kind: "think" },
+    toolCall: { toolCallId: requestId, title: question, kind: "think" },
     options: choices.map(choice => ({ optionId: choice, name: choice, kind: "allow_once" })),
   };
+}
+
+function isResolution(
+  response: StoredResponse,
+): response is Callback<"onPermissionResolved" | "onQuestionResolved"> {
+  return response.callback === "onPermissionResolved" || response.callback === "onQuestionResolved";
 }
 
 /** Asks the editor what the portal asks its user. On the website it can be answered too: who is first, decides. */
@@ -70,21 +71,13 @@ export class Approvals {
   }
 
   /** Of the session itself, or of one that a job has started. */
-  receive(responses: readonly AnyResponse[]): void {
+  receive(responses: readonly StoredResponse[]): void {
+    const settled = new Set(responses.filter(isResolution).map(({ requestId }) => requestId));
     for (const response of responses) {
-      const requestId = String(response.requestId);
-      switch (response.callback) {
-        case "onPermissionRequest":
-        case "onQuestion": {
-          const isSettled = responses.some(
-            other => String(other.callback).endsWith("Resolved") && other.requestId === requestId,
-          );
-          if (!isSettled && !this.#asked.has(requestId)) void this.#ask(requestId, response);
-          break;
-        }
-        case "onPermissionResolved":
-        case "onQuestionResolved":
-          this.#withdraw(requestId);
+      if (isResolution(response)) this.#withdraw(response.requestId);
+      else if (response.callback === "onPermissionRequest" || response.callback === "onQuestion") {
+        const { requestId } = response;
+        if (!settled.has(requestId) && !this.#asked.has(requestId)) void this.#ask(response);
       }
     }
   }
@@ -98,9 +91,10 @@ export class Approvals {
     this.#asked.delete(requestId);
   }
 
-  async #ask(requestId: string, response: AnyResponse): Promise<void> {
+  async #ask(response: Callback<"onPermissionRequest" | "onQuestion">): Promise<void> {
+    const { requestId } = response;
     const isQuestion = response.callback === "onQuestion";
-    const request = (isQuestion ? questionOf : requestOf)(this.#sessionId, response);
+    const request = isQuestion ? questionOf(this.#sessionId, response) : requestOf(this.#sessionId, response);
     // A question without choices is shown as text; it is answered on the website.
     if (isQuestion && request.options.length === 0) return;
     const withdrawn = new AbortController();

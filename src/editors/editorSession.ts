@@ -9,10 +9,12 @@ import type {
   StopReason,
 } from "@agentclientprotocol/sdk";
 import type { Log } from "../base/log.js";
+import type { AgentCommand, SessionOption } from "../live/callbacks.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 import { Approvals } from "./approvals.js";
 import { parseCommand, withPortalCommands } from "./commands.js";
 import { type Editor, sendUpdates } from "./editor.js";
-import { type AnyResponse, type FeedEvent, follow } from "./feed.js";
+import { type FeedEvent, follow } from "./feed.js";
 import { agentOptionId, agentOptions, type Model, modelOption, modelOptionId } from "./models.js";
 import type { Portal } from "./portal.js";
 import { promptText } from "./promptText.js";
@@ -68,6 +70,8 @@ export class EditorSession {
   #stopFollowing = new AbortController();
   #after = "";
   #onQuiet: () => void = () => undefined;
+  /** A request whose id is not known yet: the log may tell of it before the portal answers. */
+  #sending: Promise<unknown> = Promise.resolve();
 
   constructor(portalId: string, options: EditorSessionOptions, parts: EditorSessionParts) {
     this.id = portalId;
@@ -117,7 +121,6 @@ export class EditorSession {
     } finally {
       signal.removeEventListener("abort", onAbort);
       turn.end();
-      this.#requests.forget();
       this.#turn = undefined;
     }
   }
@@ -130,8 +133,9 @@ export class EditorSession {
     const agentId = agentOptionId(configId);
     if (agentId !== undefined) {
       const body = JSON.stringify({ configId: agentId, value });
-      const answer = await this.#parts.portal.call<AnyResponse>(`${this.#path}/option`, { body });
-      this.#agentOptions = agentOptions(answer);
+      const { portal } = this.#parts;
+      const { options } = await portal.call<{ options: SessionOption[] }>(`${this.#path}/option`, { body });
+      this.#agentOptions = agentOptions(options);
     } else if (configId === modelOptionId) {
       const change = this.#changing.then(() => this.#changeModel(String(value)));
       this.#changing = change.catch(() => undefined);
@@ -198,8 +202,7 @@ export class EditorSession {
     await this.#checkIdle();
     if (turn.isCancelled) return;
     const isIgnored = this.#options.mcpServers.length > 0 && this.#model.backend !== "acp";
-    if (!this.#prompted && isIgnored)
-      await this.#tell([this.#translator.notice("warning", serversNotUsed, "")]);
+    if (!this.#prompted && isIgnored) await this.#tell([this.#translator.notice("warning", serversNotUsed)]);
     this.#prompted = true;
     this.#updatedAt = new Date().toISOString();
     this.#follow();
@@ -217,7 +220,7 @@ export class EditorSession {
 
   /** Someone may have asked something on the website. The log may lack an end where a portal died: it is asked. */
   async #checkIdle(): Promise<void> {
-    if (!this.#requests.isBusy) return;
+    if (this.#requests.running === undefined) return;
     const { status } = await this.#parts.portal.call<{ status: string }>(this.#path);
     if (status === "Busy") throw alreadyRunning();
     this.#requests = new Requests();
@@ -225,15 +228,16 @@ export class EditorSession {
 
   async #query(turn: Turn, text: string): Promise<void> {
     const { portal } = this.#parts;
-    this.#requests.expect(text);
-    await portal.call(`${this.#path}/query`, { body: text });
+    const sending = portal.call<{ requestId: string }>(`${this.#path}/query`, { body: text });
+    this.#sending = sending.catch(() => undefined);
+    turn.requestId = (await sending).requestId;
     turn.halt = () => portal.call(`${this.#path}/cancel`, { body: "" });
     await turn.over;
   }
 
   /** Resolves when no request runs in the session any more, as far as its log has told. */
   async #quiet(): Promise<void> {
-    if (!this.#requests.isBusy) return;
+    if (this.#requests.running === undefined) return;
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, quietTimeoutMs);
       this.#onQuiet = () => {
@@ -278,37 +282,46 @@ export class EditorSession {
 
   async #receive(events: readonly FeedEvent[]): Promise<void> {
     // Told in one go up to the end of our turn, which must be told before it is answered.
-    let batch: AnyResponse[] = [];
+    let batch: StoredResponse[] = [];
     const tell = async () => {
       const told = batch;
       batch = [];
       await this.#tell(this.#translator.translate(told));
     };
+    await this.#sending;
     this.#approvals.receive(events.map(({ data }) => data));
     for (const { data } of events) {
       batch.push(data);
-      const meaning = this.#requests.take(data);
-      const updates = meaning === "asked" ? [userMessage(String(data.prompt))] : this.#own(data);
-      if (updates.length > 0 || meaning === "over") await tell();
+      const updates = this.#own(data);
+      this.#requests.take(data);
+      const isOver = data.callback === "onIdle" && this.#isOurs(data);
+      if (updates.length > 0 || isOver) await tell();
       await this.#tell(updates);
-      if (meaning === "over") this.#turn?.end(this.#turn.failure);
+      if (isOver) this.#turn?.end(this.#turn.failure);
     }
     await tell();
     this.#after = events.at(-1)?.id ?? this.#after;
-    if (!this.#requests.isBusy) this.#onQuiet();
+    if (this.#requests.running === undefined) this.#onQuiet();
+  }
+
+  #isOurs({ requestId }: { requestId?: string }): boolean {
+    return requestId !== undefined && requestId === this.#turn?.requestId;
   }
 
   /** What a response means for the session itself, besides what the translator makes of it. */
-  #own(response: AnyResponse): SessionUpdate[] {
-    if (typeof response.sessionError === "string") {
-      if (!this.#turn || !this.#requests.isOurTurn)
-        return [this.#translator.notice("error", response.sessionError, "")];
+  #own(response: StoredResponse): SessionUpdate[] {
+    if ("sessionError" in response) {
+      if (!this.#turn || !this.#isOurs(response))
+        return [this.#translator.notice("error", response.sessionError)];
       this.#turn.failure = new TurnFailed(response.sessionError);
       return [];
     }
     switch (response.callback) {
+      case "onUserRequest":
+      case "onGeneratedUserPrompt":
+        return this.#isOurs(response) ? [] : [userMessage(response.prompt)];
       case "onCommands":
-        this.#commands = commandsOf(response);
+        this.#commands = response.commands.map(availableCommand);
         return [
           {
             sessionUpdate: "available_commands_update",
@@ -316,20 +329,20 @@ export class EditorSession {
           },
         ];
       case "onOptions":
-        this.#agentOptions = agentOptions(response);
+        this.#agentOptions = agentOptions(response.options);
         return [{ sessionUpdate: "config_option_update", configOptions: this.configOptions }];
       case "onSessionInfo":
-        if (typeof response.title === "string") {
+        if (response.title !== undefined) {
           this.#title = response.title;
           this.#hasOwnTitle = true;
         }
         return [];
       case "onTurnResult":
-        if (this.#turn && this.#requests.isOurTurn)
+        if (this.#turn && this.#requests.running === this.#turn.requestId)
           this.#turn.stopReason = stopReasons.find(known => known === response.stopReason) ?? "end_turn";
         return [];
       case "onQuestion":
-        if (Array.isArray(response.choices) && response.choices.length > 0) return [];
+        if (response.choices?.length) return [];
         return [message(`${response.question}\n\n(Answer on ${this.#parts.portal.url})\n`)];
       default:
         return [];
@@ -341,11 +354,6 @@ function alreadyRunning(): Error {
   return invalid("a prompt is already running");
 }
 
-function commandsOf(response: AnyResponse): AvailableCommand[] {
-  const commands = Array.isArray(response.commands) ? (response.commands as AnyResponse[]) : [];
-  return commands.map(({ name, description, hint }) => ({
-    name: String(name),
-    description: String(description ?? ""),
-    ...(typeof hint === "string" && { input: { hint } }),
-  }));
+function availableCommand({ name, description, hint }: AgentCommand): AvailableCommand {
+  return { name, description, ...(hint !== undefined && { input: { hint } }) };
 }

@@ -1,13 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { type StoredResponse, storedResponse } from "../live/storedResponse.js";
 import type { Portal } from "./portal.js";
 import { PortalGone, PortalRefusal } from "./rpcErrors.js";
-
-export type AnyResponse = Record<string, unknown>;
+import type { SseRecord } from "./sseRecords.js";
 
 export interface FeedEvent {
   /** Where to go on behind it. */
   id: string;
-  data: AnyResponse;
+  data: StoredResponse;
+  /** Which log it comes from, where everything below a log is read. */
+  logId: string;
 }
 
 export interface FeedOptions {
@@ -40,7 +42,7 @@ export async function* follow(
         lostAtMs = undefined;
         const events = records.flatMap(record => (record.event === "closed" ? [] : [record]));
         last = events.at(-1)?.id ?? last;
-        if (events.length > 0) yield events.map(({ id, data }) => ({ id, data: JSON.parse(data) }));
+        if (events.length > 0) yield events.map(feedEvent);
         if (events.length < records.length) return;
       }
     } catch (error) {
@@ -53,4 +55,9 @@ export async function* follow(
       throw new PortalGone(`The portal at ${portal.url} does not answer any more.`);
     await delay(retryMs, undefined, { signal });
   }
+}
+
+function feedEvent({ id, data }: SseRecord): FeedEvent {
+  const value = JSON.parse(data) as { id?: string };
+  return { id, data: storedResponse(value), logId: value.id ?? "" };
 }

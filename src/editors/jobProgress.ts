@@ -1,5 +1,5 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import type { AnyResponse } from "./feed.js";
+import type { FeedEvent } from "./feed.js";
 import { textContent, thought } from "./translator.js";
 
 /** The end of what a work has said is enough to see how it goes. */
@@ -28,8 +28,8 @@ export class JobProgress {
     return this.#why === "" ? this.#end : `${this.#end} ${this.#why}`;
   }
 
-  take(responses: readonly AnyResponse[]): SessionUpdate[] {
-    return responses.flatMap(response => this.#one(response));
+  take(events: readonly FeedEvent[]): SessionUpdate[] {
+    return events.flatMap(event => this.#one(event));
   }
 
   /** What was cut off has not succeeded. */
@@ -37,23 +37,22 @@ export class JobProgress {
     return [...this.#works.keys()].flatMap(taskId => this.#stop(taskId, false));
   }
 
-  #one(response: AnyResponse): SessionUpdate[] {
-    const taskId = String(response.taskId ?? "");
-    if (typeof response.jobError === "string") this.#why = response.jobError;
+  #one({ data: response, logId }: Pick<FeedEvent, "data" | "logId">): SessionUpdate[] {
+    if ("jobError" in response) this.#why = response.jobError;
     switch (response.callback) {
       case "workStarted":
-        return [this.#start(taskId, Number(response.workId))];
+        return [this.#start(response.taskId, response.workId)];
       case "workStopped":
-        return this.#stop(taskId, response.succeeded === true);
+        return this.#stop(response.taskId, response.succeeded);
       case "taskDecision": {
-        const name = this.#works.get(String(response.id))?.name ?? "";
+        const name = this.#works.get(logId)?.name ?? "";
         return [thought(`${name === "" ? "" : `${name}: `}${response.reason}\n`)];
       }
       case "taskSessionStarted":
-        this.#sessions.set(String(response.sessionId), taskId);
+        this.#sessions.set(response.sessionId, response.taskId);
         return [];
       case "onEndMessage":
-        return this.#say(this.#sessions.get(String(response.id)), String(response.completeContent));
+        return this.#say(this.#sessions.get(logId), response.completeContent);
       case "jobSucceeded":
         this.#end = "succeeded.";
         return [];

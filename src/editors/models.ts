@@ -1,5 +1,5 @@
 import type { SessionConfigOption } from "@agentclientprotocol/sdk";
-import type { AnyResponse } from "./feed.js";
+import type { SessionOption } from "../live/callbacks.js";
 import type { Portal } from "./portal.js";
 import { invalid, isSignInProblem, PortalRefusal } from "./rpcErrors.js";
 
@@ -49,19 +49,18 @@ export function modelOption(models: readonly Model[], currentValue: string): Ses
 }
 
 /** The options of an agent behind the portal, as `onOptions` tells them. */
-export function agentOptions(response: AnyResponse): SessionConfigOption[] {
-  const options = Array.isArray(response.options) ? (response.options as AnyResponse[]) : [];
+export function agentOptions(options: readonly SessionOption[]): SessionConfigOption[] {
   return options.flatMap((option): SessionConfigOption[] => {
-    const { id, name, description, category, type, value } = option;
+    const { id, name, description, category, type, value, choices = [] } = option;
     const common = {
       id: `${agentPrefix}${id}`,
-      name: String(name),
-      ...(typeof description === "string" && { description }),
-      ...(typeof category === "string" && { category }),
+      name,
+      ...(description !== undefined && { description }),
+      ...(category !== undefined && { category }),
     };
     if (type === "boolean") return [{ ...common, type, currentValue: value === true }];
-    const choices = Array.isArray(option.choices) ? (option.choices as AnyResponse[]) : [];
-    const values = choices.map(choice => ({ value: String(choice.value), name: String(choice.name) }));
+    const values = choices.map(choice => ({ value: choice.value, name: choice.name }));
+    // A newer portal may know other types.
     return type === "select" ? [{ ...common, type, currentValue: String(value), options: values }] : [];
   });
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { storedResponse } from "../live/storedResponse.js";
 import { checkNesting, mayUseAgents, nestingDepth, oneDeeper } from "../sessions/acp/nesting.js";
 import { parseAgentOptions } from "./agentOptions.js";
 import { parseCommand, withPortalCommands } from "./commands.js";
@@ -22,7 +23,7 @@ const content = (text: string) => [{ type: "content", content: { type: "text", t
 describe("A session's log becomes updates", () => {
   test("what a block's end has beyond its deltas is told, and nothing twice", () => {
     const translator = new Translator({ notices: true });
-    const message = (callback: string, rest: object) => ({ callback, messageId: "m", ...rest });
+    const message = (callback: string, rest: object) => storedResponse({ callback, messageId: "m", ...rest });
     assert.deepEqual(
       translator.translate([message("onStartMessage", {}), message("onMessage", { delta: "ab" })]),
       [chunk("ab", "m")],
@@ -38,7 +39,10 @@ describe("A session's log becomes updates", () => {
 
   test("the output of a tool is told as a whole, and once for what came together", () => {
     const translator = new Translator({ notices: true });
-    const delta = (text: string) => ({ callback: "onToolExecution", toolCallId: "t", delta: text });
+    const delta = (text: string) =>
+      storedResponse({ callback: "onToolExecution", toolCallId: "t", delta: text });
+    const ended = (end: object) =>
+      storedResponse({ callback: "onEndToolExecution", toolCallId: "t", ...end });
     const update = (text: string) => ({
       sessionUpdate: "tool_call_update",
       toolCallId: "t",
@@ -46,11 +50,11 @@ describe("A session's log becomes updates", () => {
     });
     assert.deepEqual(translator.translate([delta("a"), delta("b")]), [update("ab")]);
     assert.deepEqual(translator.translate([delta("c")]), [update("abc")]);
-    const end = { callback: "onEndToolExecution", toolCallId: "t", result: { content: "all" } };
+    const end = ended({ result: { content: "all" } });
     assert.deepEqual(translator.translate([delta("d"), end]), [
       { ...update("all"), status: "completed", rawOutput: { content: "all" } },
     ]);
-    const failed = { callback: "onEndToolExecution", toolCallId: "t", error: { message: "no", code: "x" } };
+    const failed = ended({ error: { message: "no", code: "x" } });
     assert.deepEqual(translator.translate([failed]), [
       { ...update("no"), status: "failed", rawOutput: { message: "no", code: "x" } },
     ]);
@@ -67,8 +71,8 @@ describe("A session's log becomes updates", () => {
   test("what an agent behind the portal tells has its own updates", () => {
     const translator = new Translator({ notices: true });
     const diff = { path: "/a", oldText: null, newText: "new" };
-    const [plan, usage, title, notice, start, end, replay] = translator.translate([
-      { callback: "onPlan", entries: [{ content: "first", status: "strange" }, "no entry"] },
+    const responses = [
+      { callback: "onPlan", entries: [{ content: "first", status: "strange" }] },
       { callback: "onUsage", used: 5, size: 10, cost: { amount: 1, currency: "USD" } },
       { callback: "onSessionInfo", title: "A title" },
       { callback: "onNotice", severity: "loud", title: "Look", text: "here" },
@@ -83,10 +87,10 @@ describe("A session's log becomes updates", () => {
       },
       { callback: "onEndToolExecution", toolCallId: "t", diffs: [diff] },
       { callback: "onUserMessage", text: "earlier", replay: true },
-    ]);
+    ].map(storedResponse);
+    const [plan, usage, title, notice, start, end, replay] = translator.translate(responses);
     const entry = { content: "first", priority: "medium", status: "pending" };
-    const none = { content: "", priority: "medium", status: "pending" };
-    assert.deepEqual(plan, { sessionUpdate: "plan", entries: [entry, none] });
+    assert.deepEqual(plan, { sessionUpdate: "plan", entries: [entry] });
     const cost = { amount: 1, currency: "USD" };
     assert.deepEqual(usage, { sessionUpdate: "usage_update", used: 5, size: 10, cost });
     assert.deepEqual(title, { sessionUpdate: "session_info_update", title: "A title" });
@@ -113,45 +117,43 @@ describe("A session's log becomes updates", () => {
 
   test("an editor that shows no notices gets them as thoughts; what is unknown is left out", () => {
     const translator = new Translator({ notices: false });
-    const [thought, ...rest] = translator.translate([
+    const responses = [
       { callback: "onNotice", severity: "warning", title: "Trying again" },
       { callback: "onUsage", inputTokens: 5, outputTokens: 1 },
       { callback: "onSomethingNew", messageId: {}, delta: 5 },
       { callback: "onMessage", messageId: 5, delta: null },
       {},
-    ]);
+    ].map(storedResponse);
+    const [thought, ...rest] = translator.translate(responses);
     assert.equal(thought?.sessionUpdate, "agent_thought_chunk");
     assert.deepEqual(rest, []);
   });
 });
 
-describe("Whose turn it is", () => {
-  const asked = (prompt: string) => ({ callback: "onUserRequest", prompt });
-  const idle = { callback: "onIdle" };
+describe("Which requests run", () => {
+  const asked = (requestId: string) =>
+    storedResponse({ callback: "onUserRequest", requestId, prompt: "the same words" });
+  const idle = (requestId: string) => storedResponse({ callback: "onIdle", requestId });
+  const generated = storedResponse({ callback: "onGeneratedUserPrompt", requestId: "task", prompt: "check" });
 
-  test("ours is over with the onIdle that belongs to it", () => {
+  test("the oldest that is open runs, until the onIdle with its id", () => {
     const requests = new Requests();
-    requests.take(asked("from the website"));
-    requests.expect("ours");
-    assert.equal(requests.take(asked("another")), "asked");
-    assert.equal(requests.take(asked("ours")), "ours");
-    assert.equal(requests.isOurTurn, false);
-    assert.equal(requests.take(idle), undefined);
-    assert.equal(requests.take(idle), undefined);
-    assert.equal(requests.isOurTurn, true);
-    assert.equal(requests.take(asked("later")), "asked");
-    assert.equal(requests.take(idle), "over");
-    assert.equal(requests.isBusy, true);
-    assert.equal(requests.take(idle), undefined);
-    assert.equal(requests.isBusy, false);
+    assert.equal(requests.running, undefined);
+    for (const response of [asked("a"), generated, asked("b")]) requests.take(response);
+    assert.equal(requests.running, "a");
+    requests.take(idle("a"));
+    assert.equal(requests.running, "task");
+    requests.take(idle("task"));
+    requests.take(idle("b"));
+    assert.equal(requests.running, undefined);
   });
 
-  test("an onIdle too many does no harm", () => {
+  test("an onIdle of a request that nobody asked here does no harm", () => {
     const requests = new Requests();
-    requests.take(idle);
-    requests.expect("ours");
-    assert.equal(requests.take(asked("ours")), "ours");
-    assert.equal(requests.take(idle), "over");
+    requests.take(asked("a"));
+    requests.take(idle("earlier"));
+    requests.take(storedResponse({ callback: "onIdle" }));
+    assert.equal(requests.running, "a");
   });
 });
 
@@ -240,13 +242,16 @@ describe("Small rules", () => {
   });
 
   test("an agent's options keep their names and never stand for the portal's", () => {
-    const [select, flag, ...rest] = agentOptions({
+    const response = storedResponse({
+      callback: "onOptions",
       options: [
         { id: "model", name: "Model", type: "select", value: "a", choices: [{ value: "a", name: "A" }] },
         { id: "all", name: "All", type: "boolean", value: true },
         { id: "odd", name: "Odd", type: "slider", value: 5 },
       ],
     });
+    assert.ok(response.callback === "onOptions");
+    const [select, flag, ...rest] = agentOptions(response.options);
     assert.deepEqual([select?.id, flag?.id, rest], ["agent/model", "agent/all", []]);
     assert.deepEqual([agentOptionId("agent/model"), agentOptionId("model")], ["model", undefined]);
   });

@@ -1,5 +1,6 @@
 import type { Plan, SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
-import type { AnyResponse } from "./feed.js";
+import type { Callback, ContextUsage, PlanEntry, ToolEndDetails, TurnUsage } from "../live/callbacks.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 import { rawInput, toolKind, toolLocations, toolTitle } from "./toolLook.js";
 
 /** An editor shows the end of a long output, and gets all of it again with each piece. */
@@ -8,10 +9,7 @@ const priorities = ["high", "medium", "low"] as const;
 const statuses = ["pending", "in_progress", "completed"] as const;
 const severities = ["info", "warning", "error"] as const;
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const record = (value: unknown): AnyResponse =>
-  typeof value === "object" && value !== null ? (value as AnyResponse) : {};
-const oneOf = <T extends string>(known: readonly T[], value: unknown, otherwise: T): T =>
+const oneOf = <T extends string>(known: readonly T[], value: string | undefined, otherwise: T): T =>
   known.find(candidate => candidate === value) ?? otherwise;
 
 export const thought = (words: string): SessionUpdate => ({
@@ -35,34 +33,26 @@ function shortened(words: string): string {
   return words.length > maxToolChars ? `…\n${words.slice(-maxToolChars)}` : words;
 }
 
-function planOf(response: AnyResponse): Plan {
-  const entries = Array.isArray(response.entries) ? response.entries.map(record) : [];
+function planOf(entries: readonly PlanEntry[]): Plan {
   return {
     entries: entries.map(({ content, priority, status }) => ({
-      content: text(content),
+      content,
       priority: oneOf(priorities, priority, "medium"),
       status: oneOf(statuses, status, "pending"),
     })),
   };
 }
 
-function usageOf(response: AnyResponse): SessionUpdate[] {
-  const { used, size } = response;
+function usageOf(usage: ContextUsage | TurnUsage): SessionUpdate[] {
   // The other form counts what the turn cost, which says nothing of how full the context is.
-  if (typeof used !== "number" || typeof size !== "number") return [];
-  const { amount, currency } = record(response.cost);
-  const isCost = typeof amount === "number" && typeof currency === "string";
+  if (!("used" in usage)) return [];
+  const { used, size, cost: { amount, currency } = {} } = usage;
+  const isCost = amount !== undefined && currency !== undefined;
   return [{ sessionUpdate: "usage_update", used, size, ...(isCost && { cost: { amount, currency } }) }];
 }
 
-function diffsOf(response: AnyResponse): ToolCallContent[] {
-  const diffs = Array.isArray(response.diffs) ? response.diffs.map(record) : [];
-  return diffs.map(({ path, oldText, newText }) => ({
-    type: "diff",
-    path: text(path),
-    oldText: typeof oldText === "string" ? oldText : null,
-    newText: text(newText),
-  }));
+function diffsOf({ diffs = [] }: ToolEndDetails): ToolCallContent[] {
+  return diffs.map(({ path, oldText, newText }) => ({ type: "diff", path, oldText, newText }));
 }
 
 /** Turns the responses of a session's log into updates for an editor. It remembers what has been said of each block. */
@@ -76,17 +66,17 @@ export class Translator {
   }
 
   /** Responses that came together: of the output of a tool only the newest state is told. */
-  translate(responses: readonly AnyResponse[]): SessionUpdate[] {
+  translate(responses: readonly StoredResponse[]): SessionUpdate[] {
     const updates: SessionUpdate[] = [];
     const changed = new Set<string>();
     for (const response of responses) {
-      const id = text(response.toolCallId);
       if (response.callback === "onToolExecution") {
-        this.#said.set(id, shortened((this.#said.get(id) ?? "") + text(response.delta)));
-        changed.add(id);
+        const { toolCallId, delta } = response;
+        this.#said.set(toolCallId, shortened((this.#said.get(toolCallId) ?? "") + delta));
+        changed.add(toolCallId);
         continue;
       }
-      if (response.callback === "onEndToolExecution") changed.delete(id);
+      if (response.callback === "onEndToolExecution") changed.delete(response.toolCallId);
       updates.push(...this.#one(response));
     }
     for (const toolCallId of changed)
@@ -98,7 +88,7 @@ export class Translator {
     return updates;
   }
 
-  notice(severity: unknown, title: string, description: string): SessionUpdate {
+  notice(severity: string, title: string, description = ""): SessionUpdate {
     if (!this.#notices) return thought(`${[title, description].filter(Boolean).join("\n")}\n`);
     return {
       sessionUpdate: "notice",
@@ -108,32 +98,32 @@ export class Translator {
     };
   }
 
-  #one(response: AnyResponse): SessionUpdate[] {
+  #one(response: StoredResponse): SessionUpdate[] {
     switch (response.callback) {
       case "onReasoning":
-        return this.#delta("agent_thought_chunk", text(response.reasoningId), text(response.delta));
+        return this.#delta("agent_thought_chunk", response.reasoningId, response.delta);
       case "onEndReasoning":
-        return this.#rest("agent_thought_chunk", text(response.reasoningId), text(response.completeContent));
+        return this.#rest("agent_thought_chunk", response.reasoningId, response.completeContent);
       case "onMessage":
-        return this.#delta("agent_message_chunk", text(response.messageId), text(response.delta));
+        return this.#delta("agent_message_chunk", response.messageId, response.delta);
       case "onEndMessage":
-        return this.#rest("agent_message_chunk", text(response.messageId), text(response.completeContent));
+        return this.#rest("agent_message_chunk", response.messageId, response.completeContent);
       case "onStartToolExecution":
         return [this.#toolStart(response)];
       case "onEndToolExecution":
         return [this.#toolEnd(response)];
       case "onUserMessage":
-        return [userMessage(text(response.text))];
+        return [userMessage(response.text)];
       case "onPlan":
-        return [{ sessionUpdate: "plan", ...planOf(response) }];
+        return [{ sessionUpdate: "plan", ...planOf(response.entries) }];
       case "onUsage":
         return usageOf(response);
       case "onSessionInfo":
         // Without a title it tells only when something happened.
-        if (typeof response.title !== "string") return [];
+        if (response.title === undefined) return [];
         return [{ sessionUpdate: "session_info_update", title: response.title }];
       case "onNotice":
-        return [this.notice(response.severity, text(response.title), text(response.text))];
+        return [this.notice(response.severity, response.title, response.text)];
       default:
         return [];
     }
@@ -163,38 +153,36 @@ export class Translator {
     return updates;
   }
 
-  #toolStart(response: AnyResponse): SessionUpdate {
-    const name = text(response.toolName);
-    const input = rawInput(text(response.toolArguments));
-    const parent = text(response.parentToolCallId);
+  #toolStart(response: Callback<"onStartToolExecution">): SessionUpdate {
+    const { toolCallId, toolName: name, parentToolCallId } = response;
+    const input = rawInput(response.toolArguments);
     const locations = toolLocations(input, response.locations);
     return {
       sessionUpdate: "tool_call",
-      toolCallId: text(response.toolCallId),
+      toolCallId,
       title: toolTitle(name, input),
       name,
       kind: toolKind(name, response.kind),
       status: "in_progress",
       rawInput: input,
       ...(locations.length > 0 && { locations }),
-      ...(parent !== "" && { _meta: { parentToolCallId: parent } }),
+      ...(parentToolCallId !== undefined && { _meta: { parentToolCallId } }),
     };
   }
 
-  #toolEnd(response: AnyResponse): SessionUpdate {
-    const toolCallId = text(response.toolCallId);
+  #toolEnd(response: Callback<"onEndToolExecution">): SessionUpdate {
+    const { toolCallId, result, error, interrupted } = response;
     const said = this.#said.get(toolCallId) ?? "";
     this.#said.delete(toolCallId);
-    const failed = response.error !== undefined || response.interrupted === true;
-    const result = record(response.result);
-    const words = text(record(response.error).message) || text(result.content) || said;
+    const failed = error !== undefined || interrupted === true;
+    const words = error?.message || result?.content || said;
     const content = [...diffsOf(response), ...(words === "" ? [] : [textContent(shortened(words))])];
     return {
       sessionUpdate: "tool_call_update",
       toolCallId,
       status: failed ? "failed" : "completed",
       content,
-      ...(response.error !== undefined ? { rawOutput: response.error } : { rawOutput: result }),
+      rawOutput: error ?? result ?? {},
     };
   }
 }

@@ -8,6 +8,8 @@ const cancelAgainMs = 200;
 /** One prompt of the editor, from its arrival to its answer. */
 export class Turn {
   stopReason: StopReason = "end_turn";
+  /** Of the request that the prompt became. */
+  requestId: string | undefined;
   /** Why it will have failed when it ends. */
   failure: Error | undefined;
   /** Ends what the prompt has started; may be called several times. */

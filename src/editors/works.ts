@@ -107,7 +107,7 @@ async function runTask({ name, input, place, turn, signal, portal, tell }: Work)
     for (const { data } of events) {
       if (data.callback === "taskDecision") await tell(thought(`${data.reason}\n`));
       if (data.callback === "taskSucceeded") succeeded = true;
-      if (typeof data.taskError === "string") why = `: ${data.taskError}`;
+      if ("taskError" in data) why = `: ${data.taskError}`;
     }
   const status = succeeded ? "completed" : "failed";
   await tell({ sessionUpdate: "tool_call_update", toolCallId: taskId, status });
@@ -126,9 +126,8 @@ async function runJob({ name, input, place, turn, signal, portal, approvals, tel
   );
   const progress = new JobProgress(new Map(tasks.map(task => [task.workIdInJob, task.taskName])));
   for await (const events of follow(portal, `${path}/events`, { after: "", signal, all: true })) {
-    const responses = events.map(({ data }) => data);
-    approvals.receive(responses);
-    await tell(...progress.take(responses));
+    approvals.receive(events.map(({ data }) => data));
+    await tell(...progress.take(events));
   }
   const link = `${portal.url}/jobTracking.html?jobName=${encodeURIComponent(name)}&jobId=${jobId}`;
   await tell(...progress.finish(), message(`Job ${name} ${progress.outcome}\n\n[What it did](${link})`));

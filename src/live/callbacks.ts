@@ -140,7 +140,7 @@ export interface SessionArguments {
   /** A user's request was accepted. */
   onUserRequest: { requestId: string; prompt: string };
   /** A task sent this prompt; `round` tells it from the prompts of other tasks. */
-  onGeneratedUserPrompt: { prompt: string; round?: string };
+  onGeneratedUserPrompt: { requestId?: string; prompt: string; round?: string };
   onAgentStart: { turnId: string };
   onAgentEnd: { turnId: string };
   onStartReasoning: { reasoningId: string };
@@ -196,8 +196,8 @@ export interface SessionArguments {
   onQuestionResolved: { requestId: string; by: SettledBy; answer?: string | undefined };
   onNotice: { severity: NoticeLevel; title: string; text?: string };
   onUsage: TurnUsage | ContextUsage;
-  /** A request is over. */
-  onIdle: NoArguments;
+  /** A request is over; one of an older portal has no id. */
+  onIdle: { requestId?: string };
 }
 
 /** What only ACP agents tell. */
@@ -274,7 +274,7 @@ export type Callback<Name extends CallbackName = CallbackName> = {
 
 /** Why a request, a task or a job failed. */
 export type ErrorResponse = { callback?: undefined } & (
-  | { sessionError: string }
+  | { sessionError: string; requestId?: string }
   | { taskError: string }
   | { jobError: string }
 ) &

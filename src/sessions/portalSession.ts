@@ -87,7 +87,7 @@ export class PortalSession implements ICopilotSession {
   }
 
   get busy(): boolean {
-    return this.record.pendingRequests > 0;
+    return this.record.pendingRequests.length > 0;
   }
 
   /** In use in this life of the server: it has an agent, or is about to have one. */
@@ -112,7 +112,7 @@ export class PortalSession implements ICopilotSession {
 
   /** Requests that wait behind the running one. */
   get queueLength(): number {
-    return Math.max(0, this.record.pendingRequests - 1);
+    return Math.max(0, this.record.pendingRequests.length - 1);
   }
 
   get rawSection(): CopilotSession | undefined {
@@ -123,14 +123,14 @@ export class PortalSession implements ICopilotSession {
     return this.log.append(response);
   }
 
-  /** Accepts a user's request: durable when this resolves; it runs when those before it have ended. */
+  /** Accepts a user's request and gives its id: durable when this resolves; it runs when those before it have ended. */
   async query(prompt: string): Promise<string> {
     const requestId = randomUUID();
     await this.log.unlessFailing(() => {
-      const accepted = this.#accept(prompt, { callback: "onUserRequest", requestId, prompt });
+      const accepted = this.#accept(requestId, prompt, { callback: "onUserRequest", requestId, prompt });
       // Also when its user was told meanwhile that the store fails: then it is stored, and runs, later.
       accepted
-        .then(() => this.#enqueue(prompt, undefined))
+        .then(() => this.#enqueue(requestId, prompt, undefined))
         .catch(error => {
           // Who stopped the session knows.
           const level = this.#stopped ? "debug" : "info";
@@ -142,9 +142,14 @@ export class PortalSession implements ICopilotSession {
   }
 
   /** `said` is how the log tells of the request, where it does. */
-  async sendRequest(message: string, timeout?: number, said?: LiveResponse): Promise<void> {
-    await this.#accept(message, said);
-    await this.#enqueue(message, timeout);
+  async sendRequest(
+    message: string,
+    timeout?: number,
+    said?: (requestId: string) => LiveResponse,
+  ): Promise<void> {
+    const requestId = randomUUID();
+    await this.#accept(requestId, message, said?.(requestId));
+    await this.#enqueue(requestId, message, timeout);
   }
 
   /** Ends the running turn; the session and its waiting requests stay. False when no turn was running. */
@@ -256,29 +261,38 @@ export class PortalSession implements ICopilotSession {
   }
 
   /** The request and that it is pending are in the store together, or neither is. */
-  async #accept(prompt: string, said: LiveResponse | undefined): Promise<void> {
+  async #accept(requestId: string, prompt: string, said: LiveResponse | undefined): Promise<void> {
     const { record } = this;
-    record.pendingRequests++;
+    record.pendingRequests.push(requestId);
     record.updatedAt = new Date();
     if (record.title === "") record.title = titleOf(prompt);
     const change = recordChange(record, "title");
     try {
       await (said ? this.log.append(said, change) : this.log.change(change));
     } catch (error) {
-      record.pendingRequests--;
+      this.#noLongerPending(requestId);
       throw error;
     }
     failpoint("request-accepted");
   }
 
-  #enqueue(message: string, timeout: number | undefined): Promise<void> {
+  #noLongerPending(requestId: string): void {
+    this.record.pendingRequests = this.record.pendingRequests.filter(id => id !== requestId);
+  }
+
+  #enqueue(requestId: string, message: string, timeout: number | undefined): Promise<void> {
     const number = ++this.#requests;
-    const turn = this.#queue.then(() => this.#runTurn(number, message, timeout));
+    const turn = this.#queue.then(() => this.#runTurn(number, requestId, message, timeout));
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
 
-  async #runTurn(number: number, message: string, timeout: number | undefined): Promise<void> {
+  async #runTurn(
+    number: number,
+    requestId: string,
+    message: string,
+    timeout: number | undefined,
+  ): Promise<void> {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
@@ -296,14 +310,14 @@ export class PortalSession implements ICopilotSession {
         : error instanceof Error
           ? error.message
           : String(error);
-      if (message !== undefined) await this.push({ sessionError: message });
+      if (message !== undefined) await this.push({ sessionError: message, requestId });
       throw error;
     } finally {
       this.#leaveStart = undefined;
-      this.record.pendingRequests--;
+      this.#noLongerPending(requestId);
       this.record.updatedAt = new Date();
       // In one go: a request whose end is told but not counted would be taken for an interrupted one.
-      await this.log.append({ callback: "onIdle" }, recordChange(this.record, "usage"));
+      await this.log.append({ callback: "onIdle", requestId }, recordChange(this.record, "usage"));
       failpoint("after-idle");
     }
   }

@@ -19,8 +19,11 @@ export interface SessionRecord {
   updatedAt: Date;
   closedAt: Date | null;
   usage: TurnUsage;
-  /** Requests that were accepted and have not come to their `onIdle`: after a crash these were interrupted. */
-  pendingRequests: number;
+  /**
+   * The ids of requests that were accepted and have not come to their `onIdle`: after a crash these were interrupted.
+   * Those of an older portal are empty.
+   */
+  pendingRequests: string[];
   settings: SessionSettings;
 }
 
@@ -35,7 +38,8 @@ export interface SessionSettings {
 
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",
   owner, title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
-  pending_requests AS "pendingRequests", settings`;
+  CASE jsonb_array_length(pending_ids) WHEN pending_requests THEN pending_ids
+    ELSE to_jsonb(array_fill(''::text, ARRAY[pending_requests])) END AS "pendingRequests", settings`;
 
 export interface HistoryQuery {
   limit: number;
@@ -69,7 +73,11 @@ export function recordChange(
   { id, updatedAt, closedAt, pendingRequests, ...record }: SessionRecord,
   ...names: ("title" | "usage" | "status")[]
 ): RowChange {
-  const set: Record<string, unknown> = { pending_requests: pendingRequests, updated_at: updatedAt };
+  const set: Record<string, unknown> = {
+    pending_requests: pendingRequests.length,
+    pending_ids: JSON.stringify(pendingRequests),
+    updated_at: updatedAt,
+  };
   for (const name of names) set[name] = name === "usage" ? JSON.stringify(record.usage) : record[name];
   if (names.includes("status")) set.closed_at = closedAt;
   return { table: "sessions", id, set };

@@ -102,7 +102,7 @@ export class SessionRegistry {
       updatedAt: now,
       closedAt: null,
       usage: noUsage(),
-      pendingRequests: 0,
+      pendingRequests: [],
       settings: {
         permissions: policy,
         ...(sandbox && { sandbox }),
@@ -174,7 +174,7 @@ export class SessionRegistry {
     const record = await this.#parts.records.find(id);
     const log = record && (await this.#logs.open("session", id));
     if (!record || !log) throw sessionNotFound(id);
-    Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: 0 });
+    Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: [] });
     await log.reopen(recordChange(record, "status"));
     failpoint("session-reopened");
     const session = this.#sessions.get(id) ?? new PortalSession(record, log, this.#parts);
@@ -229,7 +229,7 @@ export class SessionRegistry {
 
   async #recoverOne(id: string): Promise<void> {
     const session = await this.wake(id);
-    if (session && session.record.pendingRequests > 0) await this.#reportInterruption(session);
+    if (session && session.record.pendingRequests.length > 0) await this.#reportInterruption(session);
   }
 
   async #wake(id: string): Promise<PortalSession | undefined> {
@@ -246,11 +246,15 @@ export class SessionRegistry {
 
   /** Its open blocks have been ended when the log was opened. */
   async #reportInterruption({ log, record }: PortalSession): Promise<void> {
-    const idles = record.pendingRequests;
-    record.pendingRequests = 0;
-    void log.append({ sessionError: interruption });
-    for (let request = 1; request < idles; request++) void log.append({ callback: "onIdle" });
-    await log.append({ callback: "onIdle" }, recordChange(record));
+    const interrupted = record.pendingRequests;
+    record.pendingRequests = [];
+    const written = interrupted.map((id, index) => {
+      const about = id === "" ? {} : { requestId: id };
+      const isLast = index === interrupted.length - 1;
+      void log.append({ sessionError: interruption, ...about });
+      return log.append({ callback: "onIdle", ...about }, isLast ? recordChange(record) : undefined);
+    });
+    await Promise.all(written);
     failpoint("interruption-reported");
   }
 }

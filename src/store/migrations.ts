@@ -133,6 +133,8 @@ export const migrations: readonly string[] = [
      name text primary key,
      next_at timestamptz not null
    );`,
+  // 9: which requests have not ended; their number alone does not say whose they are.
+  `alter table sessions add column pending_ids jsonb not null default '[]';`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

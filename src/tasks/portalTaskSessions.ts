@@ -23,7 +23,7 @@ export function portalTaskSessions(
     return {
       id: record.id,
       modelId: record.modelId,
-      send: (round, prompt) => session.sendRequest(prompt, undefined, roundPrompt(round, prompt)),
+      send: (round, prompt) => session.sendRequest(prompt, undefined, id => roundPrompt(round, prompt, id)),
       round: round =>
         patiently(() => roundIn(log.responses(), round, record.backend === "acp" ? "arrivals" : "blocks")),
     };

@@ -24,13 +24,13 @@ const failed: LiveResponse = { sessionError: "it broke" };
 
 describe("what a session's log tells of a round", () => {
   it("is nothing when its prompt was not sent", async () => {
-    const other = logOf(roundPrompt("other", "p"), call("1", "job_boolean_true", "x"), end("1"), idle);
+    const other = logOf(roundPrompt("other", "p", "r"), call("1", "job_boolean_true", "x"), end("1"), idle);
     assert.deepEqual(await roundIn(other, "mine"), { sent: false, finished: false, toolCalls: [] });
   });
 
   it("are the job tools that were called in it, in the order in which they ended", async () => {
     const log = logOf(
-      roundPrompt("mine", "p"),
+      roundPrompt("mine", "p", "r"),
       call("1", "job_prepare_document", "a.md"),
       call("2", "job_boolean_true", "yes"),
       call("3", "bash", "ls"),
@@ -38,7 +38,7 @@ describe("what a session's log tells of a round", () => {
       end("1"),
       end("3"),
       idle,
-      roundPrompt("next", "p"),
+      roundPrompt("next", "p", "r"),
       call("4", "job_boolean_false", "no"),
       end("4"),
     );
@@ -54,7 +54,7 @@ describe("what a session's log tells of a round", () => {
 
   it("does not count a call that failed, was interrupted or has not ended", async () => {
     const log = logOf(
-      roundPrompt("mine", "p"),
+      roundPrompt("mine", "p", "r"),
       call("1", "job_boolean_true", "x"),
       end("1", { error: { message: "no" } }),
       call("2", "job_boolean_true", "x"),
@@ -66,14 +66,14 @@ describe("what a session's log tells of a round", () => {
 
   it("is not finished when it ended in an error, and is when it was sent again and ended well", async () => {
     const first = [
-      roundPrompt("mine", "p"),
+      roundPrompt("mine", "p", "r"),
       call("1", "job_prepare_document", "a.md"),
       end("1"),
       failed,
       idle,
     ];
     assert.equal((await roundIn(logOf(...first), "mine")).finished, false);
-    const again = await roundIn(logOf(...first, roundPrompt("mine", "p"), idle), "mine");
+    const again = await roundIn(logOf(...first, roundPrompt("mine", "p", "r"), idle), "mine");
     assert.deepEqual(again, {
       sent: true,
       finished: true,
@@ -84,7 +84,7 @@ describe("what a session's log tells of a round", () => {
   it("takes arguments that make no sense for an empty one", async () => {
     for (const argument of ["[", "null", "7", "{}"]) {
       const started = { ...call("1", "job_boolean_true", ""), toolArguments: argument };
-      const { toolCalls } = await roundIn(logOf(roundPrompt("mine", "p"), started, end("1")), "mine");
+      const { toolCalls } = await roundIn(logOf(roundPrompt("mine", "p", "r"), started, end("1")), "mine");
       assert.deepEqual(toolCalls, [{ name: "job_boolean_true", argument: "" }]);
     }
   });

@@ -19,8 +19,8 @@ export interface RoundSoFar {
 export type CallsInLog = "blocks" | "arrivals";
 
 /** The response that begins a round in the session's log; its name tells it from the rounds of other tasks. */
-export function roundPrompt(round: string, prompt: string): LiveResponse {
-  return withTime({ callback: "onGeneratedUserPrompt", prompt, round });
+export function roundPrompt(round: string, prompt: string, requestId: string): LiveResponse {
+  return withTime({ callback: "onGeneratedUserPrompt", requestId, prompt, round });
 }
 
 /** A round that was interrupted and sent again in the same conversation is one round: all its calls count. */

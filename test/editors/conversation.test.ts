@@ -5,14 +5,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { McpServer, SessionConfigOption } from "@agentclientprotocol/sdk";
 import { type AcpClient, rpcErrorOf, spawnAcp, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
-import { portalWithModel } from "../support/restSession.js";
+import { portalWithModel, requestsIn, sessionById } from "../support/restSession.js";
 import { barrier, byPrompt, fault, runShell, type Script } from "../support/scriptedModel.js";
 import type { AnyResponse } from "../support/sse.js";
 
 const models = ["gpt-5.1-mini", "plain-model"];
 const gate = barrier();
 const websiteGate = barrier();
+const sameGate = barrier();
 const script: Script = byPrompt({
+  "the same words": [[sameGate.step, { text: "the answer " }]],
   "say hello": [
     [{ reasoning: "I should use the shell." }, runShell("echo hello from the shell")],
     [{ text: "The shell said hello." }],
@@ -192,6 +194,23 @@ test("An editor uses the models of a portal", async t => {
     assert.equal((await rpcErrorOf(editor.prompt(sessionId, "and this?"))).code, -32602);
     websiteGate.release();
     await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("it was"));
+  });
+
+  await t.test("the same words from the editor and the website are two requests", async t => {
+    const editor = await startAcp(t, { args });
+    const { sessionId } = await editor.newSession(workingDirectory);
+    const running = editor.prompt(sessionId, "the same words");
+    await sameGate.reached;
+    const session = sessionById(portal, sessionId);
+    const others = [await session.query("the same words"), await session.query("the same words")];
+    sameGate.release();
+    assert.deepEqual(await running, { stopReason: "end_turn" });
+    const all = await session.untilIdle(3);
+    assert.deepEqual(requestsIn(all, "onIdle").slice(1), others);
+    const answers = () => textOf(editor.updates(sessionId), "agent_message_chunk").match(/the answer/g);
+    await editor.waitFor(() => answers()?.length === 3);
+    const shown = editor.updates(sessionId).filter(update => textOf([update], "user_message_chunk") !== "");
+    assert.equal(shown.length, 2, "the editor is told of the others' requests, not of its own");
   });
 
   await t.test("the model can be chosen until the first prompt", async t => {

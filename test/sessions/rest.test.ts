@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { callbacksOf, messagesOf, sharedPortal } from "../support/restSession.js";
+import { callbacksOf, isEndOf, messagesOf, requestsIn, sharedPortal } from "../support/restSession.js";
 import {
   barrier,
   byPrompt,
@@ -11,6 +11,7 @@ import {
   scriptedApiKey,
   scriptedModelId,
 } from "../support/scriptedModel.js";
+import { collectUntil } from "../support/sse.js";
 
 const portalOf = sharedPortal();
 
@@ -69,6 +70,40 @@ describe("a session over REST", () => {
     const responses = await session.untilIdle(3);
     assert.deepEqual(messagesOf(responses), ["1!", "You said: second", "You said: third"]);
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["first", "second", "third"]);
+  });
+
+  it("tells each of two clients that send the same words at once which request is its own", async t => {
+    const { startSession } = await portalOf(t, byPrompt({ "same words": [{ text: "Hello, you." }] }));
+    const session = await startSession();
+    const ids = await Promise.all([session.query("same words"), session.query("same words")]);
+    const seen = await Promise.all(
+      ids.map(id => collectUntil(session.events(), ({ data }) => isEndOf(id, data))),
+    );
+    const all = await session.untilIdle(2);
+    const asked = requestsIn(all, "onUserRequest");
+    assert.deepEqual(asked.toSorted(), ids.toSorted());
+    assert.deepEqual(requestsIn(all, "onIdle"), asked, "they end in the order in which they were accepted");
+    assert.deepEqual(
+      ids.map((_, client) => messagesOf(seen[client]?.map(({ data }) => data) ?? []).length),
+      ids.map(id => asked.indexOf(id) + 1),
+      "each end comes behind what was said to its request",
+    );
+  });
+
+  it("names the request that failed", async t => {
+    const { startSession } = await portalOf(t, byPrompt({ broken: [fault.http(400, {}, "no such thing")] }));
+    const session = await startSession();
+    const [, broken] = [
+      await session.query("fine"),
+      await session.query("broken"),
+      await session.query("fine"),
+    ];
+    const responses = await session.untilIdle(3);
+    const errors = responses.filter(({ sessionError }) => sessionError !== undefined);
+    assert.deepEqual(
+      errors.map(({ requestId }) => requestId),
+      [broken],
+    );
   });
 
   it("cancels the running turn and keeps the session", async t => {
@@ -221,7 +256,8 @@ describe("a session over REST", () => {
   it("answers the route shapes of the oldest document", async t => {
     const { startSession, portal } = await portalOf(t);
     const session = await startSession();
-    assert.deepEqual((await portal.api(`copilot/session/query/${session.id}`, { body: "hello" })).body, {});
+    const asked = await portal.api(`copilot/session/query/${session.id}`, { body: "hello" });
+    assert.deepEqual(Object.keys(asked.body), ["requestId"]);
     await session.untilIdle();
     const { body } = await portal.api(`copilot/session/live/${session.id}`);
     assert.equal(body.callback, "onUserRequest");

@@ -40,7 +40,7 @@ describe("Sessions of earlier lives", () => {
     assert.deepEqual(records.map(({ id }) => id).sort(), ["s0", "s1", "s2", "s3", "s4"]);
     assert.deepEqual(
       records.map(({ pendingRequests }) => pendingRequests),
-      [0, 0, 0, 0, 0],
+      [[], [], [], [], []],
     );
   });
 

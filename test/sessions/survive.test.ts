@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { callbacksOf, messagesOf, portalWithModel, sessionById } from "../support/restSession.js";
+import { callbacksOf, messagesOf, portalWithModel, requestsIn, sessionById } from "../support/restSession.js";
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 import { collectUntil } from "../support/sse.js";
 
@@ -44,6 +44,29 @@ describe("a session survives", () => {
     const all = await session.untilIdle(3);
     assert.equal(messagesOf(all).at(-1), "You said: after");
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["before", "story", "after"]);
+  });
+
+  it("a kill of the server with requests in the queue: each is told as interrupted under the id it was given", async t => {
+    const gate = barrier();
+    const { portal, startSession } = await portalWithModel(t, byPrompt({ wait: [gate.step] }));
+    const session = await startSession();
+    const done = await session.query("before");
+    await session.untilIdle();
+    const pending = [await session.query("wait"), await session.query("wait"), await session.query("wait")];
+    await gate.reached;
+    await portal.kill("SIGKILL");
+    await portal.restart();
+    const responses = await session.untilIdle(4);
+    assert.deepEqual(requestsIn(responses, "onUserRequest"), [done, ...pending]);
+    assert.deepEqual(requestsIn(responses, "onIdle"), [done, ...pending]);
+    const errors = responses.filter(({ sessionError }) => sessionError !== undefined);
+    assert.deepEqual(
+      errors.map(({ requestId }) => requestId),
+      pending,
+    );
+    gate.release();
+    const after = await session.query("after");
+    assert.equal(requestsIn(await session.untilIdle(5), "onIdle").at(-1), after);
   });
 
   it("kills at any moment of a turn: every log is whole, balanced and numbered upwards", async t => {

@@ -16,7 +16,8 @@ export interface RestSession {
   readonly id: string;
   /** `…/copilot/session/{id}/PATH`. */
   call<T = AnyResponse>(path: string, init?: RequestInit): Promise<T>;
-  query(prompt: string): Promise<void>;
+  /** Gives the id of the request. */
+  query(prompt: string): Promise<string>;
   /** What is in the log behind `after`, and what comes. */
   events(after?: number, signal?: AbortSignal): AsyncGenerator<SseEvent<AnyResponse>>;
   /** All responses up to the `idles`-th `onIdle`. */
@@ -43,8 +44,9 @@ export function sessionById(portal: Portal, id: string): RestSession {
       return (await portal.api<T>(part === "" ? path : `${path}/${part}`, init)).body;
     },
     async query(prompt) {
-      const { status, body } = await portal.api(`${path}/query`, { body: prompt });
-      assert.deepEqual({ status, body }, { status: 200, body: {} });
+      const { status, body } = await portal.api<{ requestId: string }>(`${path}/query`, { body: prompt });
+      assert.deepEqual({ status, names: Object.keys(body) }, { status: 200, names: ["requestId"] });
+      return body.requestId;
     },
     events,
     async untilIdle(idles = 1) {
@@ -127,4 +129,15 @@ export function messagesOf(responses: readonly AnyResponse[]): unknown[] {
 
 export function callbacksOf(responses: readonly AnyResponse[]): string[] {
   return responses.map(response => String(response.callback ?? Object.keys(response)[0]));
+}
+
+/** The ids of the requests that responses with this callback are about, in order. */
+export function requestsIn(responses: readonly AnyResponse[], callback: string): string[] {
+  return responses
+    .filter(response => response.callback === callback)
+    .map(({ requestId }) => String(requestId));
+}
+
+export function isEndOf(id: string, { callback, requestId }: AnyResponse): boolean {
+  return callback === "onIdle" && requestId === id;
 }

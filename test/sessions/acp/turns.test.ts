@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
-import { callbacksOf, messagesOf } from "../../support/restSession.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { callbacksOf, isEndOf, messagesOf, requestsIn } from "../../support/restSession.js";
+import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
 const find = (responses: readonly AnyResponse[], callback: string) =>
   responses.filter(response => response.callback === callback);
@@ -76,6 +76,27 @@ describe("A turn of an ACP agent", () => {
     assert.deepEqual(
       said.slice(1),
       texts.slice(1).map(text => `You said: ${text}`),
+    );
+  });
+
+  test("ends under the id of its request, for each of two clients that send the same words at once", async () => {
+    const session = await bench.start();
+    const words = steps({ message: "hi" });
+    const ids = await Promise.all([session.query(words), session.query(words)]);
+    const failing = await session.query(steps({ error: { code: -32603, message: "broken" } }));
+    const seen = await Promise.all(
+      [...ids, failing].map(id => collectUntil(session.events(), ({ data }) => isEndOf(id, data))),
+    );
+    const all = await session.untilIdle(3);
+    const asked = requestsIn(all, "onUserRequest");
+    assert.deepEqual(asked.toSorted(), [...ids, failing].toSorted());
+    assert.deepEqual(requestsIn(all, "onIdle"), asked);
+    for (const [client, id] of ids.entries())
+      assert.equal(messagesOf((seen[client] ?? []).map(({ data }) => data)).length, asked.indexOf(id) + 1);
+    const errors = all.filter(({ sessionError }) => sessionError !== undefined);
+    assert.deepEqual(
+      errors.map(({ requestId }) => requestId),
+      [failing],
     );
   });
 
