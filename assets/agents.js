@@ -1,6 +1,7 @@
 // The agents page: who there is, how clear a prompt is, who would run, and the run itself.
 import { showRuns } from "./agents/agentRuns.js";
 import { api, errorAt, part, withProgress } from "./lib/api.js";
+import { handle } from "./lib/callbacks.js";
 import { button, byId, element, muted, onSubmit, showStatus } from "./lib/dom.js";
 import { readEvents } from "./lib/stream.js";
 import { visibleLine, visibleProse } from "./lib/visibleText.js";
@@ -127,12 +128,12 @@ function follow(id) {
   const place = element("div", { id: "responses", className: "rest" });
   byId("responses").replaceWith(place);
   const renderer = new SessionResponseRenderer(place);
-  const tell = (/** @type {string} */ severity, /** @type {string} */ title) =>
-    renderer.processCallback({ callback: "onNotice", severity, title });
+  const tell = (/** @type {string} */ level, /** @type {string} */ message) =>
+    renderer.addNotice(level, message);
   showState("Running");
   renderer.setAwaiting(true);
 
-  /** @type {Record<string, (response: any) => void>} */
+  /** @type {import("./lib/callbacks.js").Handlers} */
   const told = {
     runPlanned: ({ selectedAgents }) => tell("info", `Runs ${selectedAgents.join(" → ")}`),
     runAgentStarted: ({ agent, step }) => tell("info", `Step ${step}: ${agent}`),
@@ -156,8 +157,8 @@ function follow(id) {
   readEvents({
     path: `copilot/run/${part(id)}/events`,
     onResponse: response => {
-      const callback = renderer.processCallback(response) ?? "";
-      if (Object.hasOwn(told, callback)) told[callback]?.(response);
+      renderer.processCallback(response);
+      handle(told, response);
     },
     onEnd: error => {
       renderer.setAwaiting(false);

@@ -131,9 +131,8 @@ function showTab(run, tab) {
   panel.replaceChildren(div);
   const renderer = new SessionResponseRenderer(div);
   div.setAttribute("role", "tabpanel");
-  const render = (/** @type {import("./sessionResponse.js").SessionResponse} */ response) => {
-    if (response.callback === "taskDecision")
-      renderer.addUserMessage(String(response.reason), "TaskDecision");
+  const render = (/** @type {import("./lib/callbacks.js").LiveResponse} */ response) => {
+    if (response.callback === "taskDecision") renderer.addUserMessage(response.reason, "TaskDecision");
     else renderer.processCallback(response);
   };
   for (const response of tab.responses) render(response);
@@ -250,7 +249,7 @@ function follow() {
   setInterval(tick, TICK_MS);
   readEvents({
     path: `${jobPath}/events?all=1`,
-    onResponse: event => state.apply(event),
+    onResponse: (/** @type {import("./job/jobState.js").JobEvent} */ event) => state.apply(event),
     onEnd: error => {
       if (error === "JobNotFound") showGone(new ApiError(error));
       else showJob();

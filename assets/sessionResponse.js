@@ -1,4 +1,5 @@
 // Renders the responses of a session, one after the other. Pure rendering: no network.
+import { handle } from "./lib/callbacks.js";
 import { button, element } from "./lib/dom.js";
 import { formatDuration, formatUsage } from "./lib/format.js";
 import { MessageBlock } from "./messageBlock.js";
@@ -13,11 +14,10 @@ const GROUP_SIZE = 25;
 const BOTTOM_MARGIN_PX = 24;
 
 /** @typedef {import("./messageBlock.js").BlockType} BlockType */
-/**
- * A response of a live log (src/live/liveResponse.ts).
- * @typedef {{callback?: string, sessionError?: string, [argument: string]: any}} SessionResponse
- */
-/** @typedef {{block: MessageBlock, toolName: string, toolArguments: unknown, kind?: string, locations?: any[]}} RunningTool */
+/** @typedef {import("./lib/callbacks.js").LiveResponse} LiveResponse */
+/** @typedef {import("./lib/callbacks.js").Handlers} Handlers */
+/** @template {import("./lib/callbacks.js").CallbackName} Name @typedef {import("../src/live/callbacks.js").Callback<Name>} Callback */
+/** @typedef {{block: MessageBlock, call: Callback<"onStartToolExecution">}} RunningTool */
 
 export class SessionResponseRenderer {
   #div;
@@ -60,15 +60,18 @@ export class SessionResponseRenderer {
 
   /**
    * Shows a response; returns the name of its callback.
-   * @param {SessionResponse} data
+   * @param {LiveResponse} data
    * @returns {string | undefined}
    */
   processCallback(data) {
-    if (typeof data.sessionError === "string") this.#addNotice("error", data.sessionError);
-    const { callback } = data;
-    if (typeof callback === "string" && Object.hasOwn(this.#handlers, callback))
-      this.#handlers[callback]?.(data);
-    return callback;
+    if ("sessionError" in data) this.addNotice("error", data.sessionError);
+    handle(this.#handlers, data);
+    return data.callback;
+  }
+
+  /** @param {string} level @param {string} message */
+  addNotice(level, message) {
+    this.#place(notice(message, level));
   }
 
   /** @param {string} text @param {string} [title] */
@@ -91,7 +94,7 @@ export class SessionResponseRenderer {
     this.#div.scrollTop = this.#div.scrollHeight;
   }
 
-  /** @type {Record<string, (data: SessionResponse) => void>} */
+  /** @type {Handlers} */
   #handlers = {
     onStartReasoning: data => this.#start("Reasoning", data.reasoningId),
     onReasoning: data => this.#append("Reasoning", data.reasoningId, data.delta),
@@ -102,28 +105,28 @@ export class SessionResponseRenderer {
     onStartToolExecution: data => this.#startTool(data),
     onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
     onEndToolExecution: data => this.#endTool(data),
-    onUserRequest: data => this.addUserMessage(String(data.prompt ?? "")),
-    onGeneratedUserPrompt: data => this.addUserMessage(String(data.prompt ?? ""), "Task"),
+    onUserRequest: data => this.addUserMessage(data.prompt),
+    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task"),
     onPermissionRequest: data => this.#addCard(data),
     onPermissionResolved: data => this.#settle(data),
     onQuestion: data => this.#addCard(data),
     onQuestionResolved: data => this.#settle(data),
-    onUserMessage: data => this.addUserMessage(String(data.text ?? ""), "earlier"),
+    onUserMessage: data => this.addUserMessage(data.text, "earlier"),
     onReplay: data => {
       if (!data.active) this.#addRemark("So far the earlier conversation, as the agent remembers it");
     },
     onTurnResult: data => {
       if (data.stopReason === "cancelled") this.#addRemark("The turn was cancelled");
     },
-    onNotice: ({ severity = "info", title, text }) =>
-      this.#addNotice(String(severity), [title, text].filter(Boolean).join("\n")),
+    onNotice: ({ severity, title, text }) =>
+      this.addNotice(severity, [title, text].filter(Boolean).join("\n")),
     onUsage: data => {
       // How full the agent's memory is belongs to the page, not to the conversation.
-      if (data.used === undefined) this.#addRemark(formatUsage(/** @type {any} */ (data)));
+      if (!("used" in data)) this.#addRemark(formatUsage(data));
     },
   };
 
-  /** @param {BlockType} blockType @param {unknown} id @param {MessageBlock} [parent] */
+  /** @param {BlockType} blockType @param {string} id @param {MessageBlock} [parent] */
   #start(blockType, id, parent) {
     const block = new MessageBlock(blockType);
     this.#blocks.set(`${blockType}-${id}`, block);
@@ -132,48 +135,43 @@ export class SessionResponseRenderer {
     return block;
   }
 
-  /** @param {BlockType} blockType @param {unknown} id @param {unknown} delta */
+  /** @param {BlockType} blockType @param {string} id @param {string} delta */
   #append(blockType, id, delta) {
-    this.#blocks.get(`${blockType}-${id}`)?.appendData(String(delta ?? ""));
+    this.#blocks.get(`${blockType}-${id}`)?.appendData(delta);
   }
 
-  /** @param {BlockType} blockType @param {unknown} id @param {SessionResponse} data */
-  #complete(blockType, id, data) {
+  /** @param {BlockType} blockType @param {string} id @param {Callback<"onEndReasoning" | "onEndMessage">} data */
+  #complete(blockType, id, { completeContent, interrupted }) {
     const block = this.#blocks.get(`${blockType}-${id}`);
     if (!block) return;
-    if (typeof data.completeContent === "string") block.replaceData(data.completeContent);
-    if (data.interrupted) {
+    block.replaceData(completeContent);
+    if (interrupted) {
       block.outcome = "interrupted";
       block.note = "interrupted";
     }
     block.complete();
   }
 
-  /** @param {SessionResponse} data */
-  #startTool({ toolCallId, parentToolCallId, toolName = "tool", toolArguments, kind, locations }) {
+  /** @param {Callback<"onStartToolExecution">} call */
+  #startTool(call) {
+    const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
     const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
-    block.title = toolTitle(String(toolName), toolArguments);
-    this.#tools.set(String(toolCallId), {
-      block,
-      toolName: String(toolName),
-      toolArguments,
-      kind,
-      locations,
-    });
+    block.title = toolTitle(toolName, toolArguments);
+    this.#tools.set(toolCallId, { block, call });
   }
 
-  /** @param {SessionResponse} data */
+  /** @param {Callback<"onEndToolExecution">} data */
   #endTool({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) {
-    const tool = this.#tools.get(String(toolCallId));
+    const tool = this.#tools.get(toolCallId);
     if (!tool) return;
-    this.#tools.delete(String(toolCallId));
-    const { block, ...call } = tool;
+    this.#tools.delete(toolCallId);
+    const { block, call } = tool;
     const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
     const notes = [
       call.kind && call.kind !== "other" ? call.kind.replace("_", " ") : "",
       code ? `exit code ${code}` : "",
       interrupted ? "interrupted" : "",
-      formatDuration(durationMs),
+      formatDuration(durationMs ?? Number.NaN),
     ];
     block.note = notes.filter(note => note !== "").join(" · ");
     block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
@@ -181,16 +179,11 @@ export class SessionResponseRenderer {
     block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
   }
 
-  /** @param {string} level @param {string} message */
-  #addNotice(level, message) {
-    this.#place(notice(message, level));
-  }
-
-  /** @param {SessionResponse} data */
+  /** @param {Callback<"onPermissionRequest" | "onQuestion">} data */
   #addCard(data) {
     const card = permissionCard(data);
     const place = element("div", { hidden: true });
-    this.#cards.set(String(data.requestId), { card, place });
+    this.#cards.set(data.requestId, { card, place });
     this.#waiting.append(card);
     this.#place(place);
     this.#showOthersWaiting();
@@ -203,16 +196,16 @@ export class SessionResponseRenderer {
     else this.#othersWaiting.remove();
   }
 
-  /** What a rule decided had no card. @param {SessionResponse} data */
+  /** What a rule decided had no card. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} data */
   #settle(data) {
-    const waiting = this.#cards.get(String(data.requestId));
-    this.#cards.delete(String(data.requestId));
+    const waiting = this.#cards.get(data.requestId);
+    this.#cards.delete(data.requestId);
     if (waiting) {
       settleCard(waiting.card, data);
       waiting.place.replaceWith(waiting.card);
       this.#showOthersWaiting();
-    } else if (data.by === "rule")
-      this.#addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
+    } else if (data.callback === "onPermissionResolved" && data.by === "rule")
+      this.addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
   }
 
   /** @param {string} text */

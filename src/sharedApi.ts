@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import { defineRoute, type Route } from "./api/route.js";
+import { defineRoute, type JsonSchema, type Route } from "./api/route.js";
 import { domainError, either, list, object } from "./api/schemas.js";
 import { PortalError } from "./base/portalError.js";
 import { EventStream } from "./live/eventStream.js";
@@ -7,6 +7,7 @@ import { followLog } from "./live/follow.js";
 import type { LiveLogs } from "./live/liveLogs.js";
 import type { LogKind } from "./live/liveResponse.js";
 import { type LiveErrors, longPoll, sendError } from "./live/longPoll.js";
+import { callbackShapes } from "./live/storedResponse.js";
 
 export { LiveLog } from "./live/liveLog.js";
 export { LiveLogs } from "./live/liveLogs.js";
@@ -59,10 +60,12 @@ export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettin
   return { live, events };
 }
 
-const response = {
+const response: JsonSchema = {
   type: "object",
   description: "{callback, …arguments by name}, or {sessionError}, {taskError}, {jobError}",
-} as const;
+  // Examples, because a log may have responses of another version.
+  properties: { callback: { type: "string", examples: Object.keys(callbackShapes) } },
+};
 const noNegative = { type: "integer", minimum: 0 } as const;
 
 /** The three ways to read the live logs of a kind, as routes. */

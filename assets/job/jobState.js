@@ -2,19 +2,42 @@
 import { parseArguments } from "../session/toolCall.js";
 
 /** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled" | "Paused"} Status */
-/** @typedef {{source: "job" | "task" | "session", id: string, callback?: string, [argument: string]: any}} JobEvent */
-/** @typedef {import("../sessionResponse.js").SessionResponse} SessionResponse */
+/** @typedef {import("../../src/live/callbacks.js").JobEvent} JobEvent */
+/** @typedef {import("../lib/callbacks.js").LiveResponse} LiveResponse */
+/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
+/** @typedef {Callback<"onReasoning" | "onMessage" | "onToolExecution">} Delta */
 
 /** Names of what identifies a block; two sessions may use the same ones. */
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
-const endPattern = /^onEnd(Reasoning|Message|ToolExecution)$/;
-const deltaPattern = /^on(Reasoning|Message|ToolExecution)$/;
 /** What gets a place of its own in the conversation. */
 const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
-/** @typedef {{time: number, owner: string, responses: SessionResponse[]}} Part */
+/** @param {LiveResponse} response @returns {response is Delta} */
+const isDelta = response =>
+  response.callback === "onReasoning" ||
+  response.callback === "onMessage" ||
+  response.callback === "onToolExecution";
+
+/** The block whose text a response adds to or ends; undefined for all others. @param {LiveResponse} response */
+function blockOf(response) {
+  switch (response.callback) {
+    case "onReasoning":
+    case "onEndReasoning":
+      return `reasoning ${response.reasoningId}`;
+    case "onMessage":
+    case "onEndMessage":
+      return `message ${response.messageId}`;
+    case "onToolExecution":
+    case "onEndToolExecution":
+      return `tool ${response.toolCallId}`;
+    default:
+      return undefined;
+  }
+}
+
+/** @typedef {{time: number, owner: string, responses: LiveResponse[]}} Part */
 
 /**
  * What one tab shows: rounds of sessions and decisions, in the order of their times, however the logs arrive.
@@ -25,9 +48,9 @@ export class TabLog {
   #parts = [];
   /** The part of a session that its responses belong to. @type {Map<string, Part>} */
   #current = new Map();
-  /** The one delta that stands for all deltas of an open block. @type {Map<string, SessionResponse>} */
+  /** The one delta that stands for all deltas of an open block. @type {Map<string, Delta>} */
   #deltas = new Map();
-  /** Called with each response that comes, while somebody looks. @type {((response: SessionResponse) => void) | undefined} */
+  /** Called with each response that comes, while somebody looks. @type {((response: LiveResponse) => void) | undefined} */
   onResponse;
   /** Called when something came that belongs before what was shown. @type {(() => void) | undefined} */
   onReorder;
@@ -41,42 +64,41 @@ export class TabLog {
     return this.#parts.flatMap(part => part.responses);
   }
 
-  /** @param {SessionResponse} response @param {string} owner the session that it comes from, or the task */
+  /** @param {LiveResponse} response @param {string} owner the session that it comes from, or the task */
   add(response, owner) {
     const isInOrder = this.#put(response, owner);
     if (isInOrder) this.onResponse?.(response);
     else this.onReorder?.();
   }
 
-  /** @param {SessionResponse} response @param {string} owner */
+  /** @param {LiveResponse} response @param {string} owner */
   #put(response, owner) {
-    const callback = response.callback ?? "";
-    const key = `${callback.replace(/^onEnd/, "on")}-${response.reasoningId ?? response.messageId ?? response.toolCallId}`;
-    const earlier = this.#deltas.get(key);
-    if (deltaPattern.test(callback) && earlier) {
+    const block = blockOf(response);
+    const earlier = block === undefined ? undefined : this.#deltas.get(block);
+    if (isDelta(response) && earlier) {
       earlier.delta += response.delta;
       return true;
     }
     const part = this.#partOf(response, owner);
-    if (deltaPattern.test(callback)) {
+    if (isDelta(response) && block !== undefined) {
       const first = { ...response };
-      this.#deltas.set(key, first);
+      this.#deltas.set(block, first);
       part.responses.push(first);
       return true;
     }
-    if (endPattern.test(callback)) {
+    if (block !== undefined) {
       // The end of a tool call does not repeat what came while it ran.
-      if (earlier && callback !== "onEndToolExecution") earlier.delta = "";
-      this.#deltas.delete(key);
+      if (earlier && response.callback !== "onEndToolExecution") earlier.delta = "";
+      this.#deltas.delete(block);
     }
     part.responses.push(response);
-    return part === this.#parts.at(-1) || !placedPattern.test(callback);
+    return part === this.#parts.at(-1) || !placedPattern.test(response.callback ?? "");
   }
 
-  /** What has a time begins a part. @param {SessionResponse} response @param {string} owner */
+  /** What has a time begins a part. @param {LiveResponse} response @param {string} owner */
   #partOf({ time }, owner) {
     const current = this.#current.get(owner);
-    if (typeof time !== "number" && current) return current;
+    if (time === undefined && current) return current;
     /** @type {Part} */
     const part = { time: time ?? this.#parts.at(-1)?.time ?? 0, owner, responses: [] };
     const later = this.#parts.findIndex(other => other.time > part.time);
@@ -92,10 +114,12 @@ export class Usage {
   premiumRequests = 0;
   cost = 0;
 
-  /** @param {Record<string, any>} more */
-  add(more) {
-    for (const name of /** @type {(keyof Usage)[]} */ (Object.keys(this)))
-      Object.assign(this, { [name]: this[name] + (more[name] ?? 0) });
+  /** @param {Partial<Pick<Usage, "inputTokens" | "outputTokens" | "premiumRequests" | "cost">>} more */
+  add({ inputTokens = 0, outputTokens = 0, premiumRequests = 0, cost = 0 }) {
+    this.inputTokens += inputTokens;
+    this.outputTokens += outputTokens;
+    this.premiumRequests += premiumRequests;
+    this.cost += cost;
   }
 }
 
@@ -160,7 +184,7 @@ export class JobState extends EventTarget {
 
   /** @param {JobEvent} event */
   apply(event) {
-    const time = typeof event.time === "number" ? event.time : Date.now();
+    const { time = Date.now() } = event;
     if (event.source === "job") this.#applyJob(event, time);
     else if (event.source === "task") this.#applyTask(event);
     else this.#applySession(event);
@@ -176,16 +200,32 @@ export class JobState extends EventTarget {
   /** @param {JobEvent} event @param {number} time */
   #applyJob(event, time) {
     this.startTime ??= time;
-    if (event.jobError) this.error = String(event.jobError);
-    const { callback = "" } = event;
-    const end = /^job(Succeeded|Failed|Canceled)$/.exec(callback)?.[1] ?? (event.jobError && "Failed");
-    if (callback === "workWaiting") this.#addRun(event, "Waiting", time);
-    else if (callback === "workStarted") this.#startWork(event, time);
-    else if (callback === "workStopped") this.#stopWork(Number(event.workId), event.succeeded === true, time);
-    else if (callback === "jobPaused") this.setStatus("Paused");
-    else if (callback === "jobContinued") this.setStatus("Running");
-    else if (callback === "onNotice") this.#notice(String(event.title));
-    else if (end) this.#end(end, time);
+    if ("jobError" in event) {
+      this.error = event.jobError;
+      return this.#end("Failed", time);
+    }
+    switch (event.callback) {
+      case "workWaiting":
+        return this.#addRun(event, "Waiting", time);
+      case "workStarted":
+        return this.#startWork(event, time);
+      case "workStopped":
+        return this.#stopWork(event.workId, event.succeeded, time);
+      case "jobPaused":
+        return this.setStatus("Paused");
+      case "jobContinued":
+        return this.setStatus("Running");
+      case "onNotice":
+        return this.#notice(event.title);
+      case "jobSucceeded":
+        return this.#end("Succeeded", time);
+      case "jobFailed":
+        return this.#end("Failed", time);
+      case "jobCanceled":
+        return this.#end("Canceled", time);
+      default:
+        return undefined;
+    }
   }
 
   /** @param {string} message */
@@ -195,9 +235,9 @@ export class JobState extends EventTarget {
     this.#tell("job");
   }
 
-  /** @param {JobEvent} event @param {Status} status @param {number} time */
-  #addRun(event, status, time) {
-    const run = new Run(Number(event.workId), String(event.taskId), time);
+  /** @param {Callback<"workWaiting" | "workStarted">} event @param {Status} status @param {number} time */
+  #addRun({ workId, taskId }, status, time) {
+    const run = new Run(workId, taskId, time);
     run.status = status;
     this.runs.set(run.workId, run);
     this.allRuns.push(run);
@@ -206,9 +246,9 @@ export class JobState extends EventTarget {
     this.#tell("tabs", run.workId);
   }
 
-  /** @param {JobEvent} event @param {number} time */
+  /** @param {Callback<"workStarted">} event @param {number} time */
   #startWork(event, time) {
-    const waiting = this.#tasks.get(String(event.taskId));
+    const waiting = this.#tasks.get(event.taskId);
     if (waiting) {
       waiting.status = "Running";
       waiting.startTime = time;
@@ -242,29 +282,26 @@ export class JobState extends EventTarget {
   #applyTask(event) {
     const run = this.#tasks.get(event.id);
     if (!run) return this.#keep(`task ${event.id}`, event);
-    if (event.callback === "taskDecision") this.#decide(run, event);
+    if (event.callback === "taskDecision") this.#decide(run, event, event.id);
     else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
-    else if (event.taskError)
-      run.driving.add({ sessionError: String(event.taskError), time: event.time }, event.id);
+    else if ("taskError" in event)
+      run.driving.add({ sessionError: event.taskError, time: event.time }, event.id);
     this.#tell("work", run.workId);
   }
 
-  /** @param {Run} run @param {JobEvent} event */
-  #decide(run, event) {
-    const reason = String(event.reason);
+  /** @param {Run} run @param {Callback<"taskDecision">} decision @param {string} taskId */
+  #decide(run, { reason, time }, taskId) {
     const retry = retryPattern.exec(reason);
     if (retry) {
       run.attempt = Number(retry[1]) + 1;
       run.attempts = Number(retry[2]) + 1;
     }
     run.verdict = verdictPattern.exec(reason)?.[1] ?? run.verdict;
-    run.driving.add({ callback: "taskDecision", reason, time: event.time }, event.id);
+    run.driving.add({ callback: "taskDecision", reason, time }, taskId);
   }
 
-  /** @param {Run} run @param {JobEvent} event */
-  #startSession(run, event) {
-    const sessionId = String(event.sessionId);
-    const isDriving = event.isDriving === true;
+  /** @param {Run} run @param {Callback<"taskSessionStarted">} event */
+  #startSession(run, { sessionId, isDriving }) {
     const tab = isDriving ? run.driving : new TabLog(`Attempt #${run.sessions.length + 1}`);
     if (!isDriving) run.sessions.push(tab);
     this.#sessions.set(sessionId, { run, tab, isDriving });
@@ -273,19 +310,20 @@ export class JobState extends EventTarget {
   }
 
   /** @param {JobEvent} event */
-  #applySession({ source: _source, id, n: _n, ...response }) {
+  #applySession(event) {
+    const { source: _source, id, n: _n, ...response } = event;
     const known = this.#sessions.get(id);
-    if (!known) return this.#keep(`session ${id}`, { source: "session", id, ...response });
+    if (!known) return this.#keep(`session ${id}`, event);
     const { run, tab, isDriving } = known;
-    if (isDriving)
-      for (const name of idNames) if (name in response) response[name] = `${id}/${response[name]}`;
-    tab.add(response, id);
-    if (response.callback === "onUsage" && response.used === undefined) run.usage.add(response);
+    const names = isDriving ? idNames.filter(name => name in response) : [];
+    const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(response, name)}`]));
+    tab.add({ ...response, ...ids }, id);
+    if (response.callback === "onUsage" && !("used" in response)) run.usage.add(response);
     if (response.callback === "onStartToolExecution") this.#noteFile(response);
   }
 
-  /** @param {SessionResponse} call */
-  #noteFile({ toolName, toolArguments, kind, locations = [] }) {
+  /** @param {Callback<"onStartToolExecution">} call */
+  #noteFile({ toolName, toolArguments, kind = "", locations = [] }) {
     const isEdit = toolName === "edit" || toolName === "create";
     const files = /^(edit|delete|move)$/.test(kind)
       ? locations

@@ -11,20 +11,25 @@ const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
 
 /**
+ * @template {import("./callbacks.js").LiveResponse} Response
  * @typedef {object} StreamOptions
  * @property {string} path of the events, below /api/
- * @property {(response: any) => void} onResponse
+ * @property {(response: Response) => void} onResponse
  * @property {(error: string) => void} [onEnd] the log is closed, or there is none: `SessionClosed`, `JobNotFound` …
  */
 
-/** @param {StreamOptions} options @returns {() => void} stops reading */
+/**
+ * @template {import("./callbacks.js").LiveResponse} [Response=import("./callbacks.js").LiveResponse]
+ * @param {StreamOptions<Response>} options
+ * @returns {() => void} stops reading
+ */
 export function readEvents({ path, onResponse, onEnd }) {
   /** @type {EventSource | undefined} */
   let source;
   let last = "";
   let retryMs = FIRST_RETRY_MS;
   let isOver = false;
-  /** @type {unknown[]} */
+  /** @type {Response[]} */
   let queue = [];
   /** @type {string | undefined} */
   let ending;
@@ -32,7 +37,11 @@ export function readEvents({ path, onResponse, onEnd }) {
   function apply() {
     const end = performance.now() + APPLY_BUDGET_MS;
     let done = 0;
-    while (done < queue.length && performance.now() < end) onResponse(queue[done++]);
+    for (const response of queue) {
+      if (performance.now() >= end) break;
+      done++;
+      onResponse(response);
+    }
     queue = done === queue.length ? [] : queue.slice(done);
     if (queue.length > 0) nextFrame(apply);
     else if (ending !== undefined) onEnd?.(ending);

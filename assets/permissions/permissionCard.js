@@ -38,7 +38,7 @@ const outcomes = {
   restart: "because the server stopped",
 };
 
-/** @typedef {import("../sessionResponse.js").SessionResponse} SessionResponse */
+/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
 /** @typedef {(body: Record<string, unknown>) => void} Answer */
 
 /** @param {string} diff */
@@ -47,32 +47,30 @@ function changes(diff) {
   return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
 }
 
-/** What it is about, all of it: fields that nobody knows are shown as they are. @param {SessionResponse} request */
-function details({ title, detail = {} }) {
+/** What it is about, all of it: fields that nobody knows are shown as they are. @param {Callback<"onPermissionRequest">} request */
+function details({ title, detail }) {
   const { command, paths = [], diff, url, tool, arguments: args, intention, outside, ...others } = detail;
   const files = paths.length > 0 ? paths.join("\n") : undefined;
   const what = command ?? url ?? files ?? tool ?? title;
-  const parts = [commandText(String(what))];
+  const parts = [commandText(what)];
   if (args !== undefined) parts.push(commandText(asJson(args)));
   if (Object.keys(others).length > 0) parts.push(commandText(asJson(others)));
-  if (diff) parts.push(changes(String(diff)));
+  if (diff) parts.push(changes(diff));
   if (outside) parts.push(element("p", {}, "It reaches outside the working directory."));
   if (intention)
-    parts.push(
-      element("p", "permission-intention muted", "The agent says: ", visibleProse(String(intention))),
-    );
+    parts.push(element("p", "permission-intention muted", "The agent says: ", visibleProse(intention)));
   return parts;
 }
 
 /**
- * @param {SessionResponse} request `onPermissionRequest` or `onQuestion`
+ * @param {Callback<"onPermissionRequest" | "onQuestion">} request
  * @returns {HTMLElement}
  */
 export function permissionCard(request) {
   const isQuestion = request.callback === "onQuestion";
   const heading = isQuestion
     ? "The agent asks"
-    : `The agent wants to ${kinds[String(request.kind)] ?? "do something"}`;
+    : `The agent wants to ${kinds[request.kind] ?? "do something"}`;
   const card = element("section", {
     role: "group",
     className: "permission-card stack",
@@ -101,14 +99,14 @@ export function permissionCard(request) {
   return card;
 }
 
-/** @param {SessionResponse} request @param {Answer} answer */
+/** @param {Callback<"onPermissionRequest">} request @param {Answer} answer */
 function permission(request, answer) {
   const { remember, parts } = permissionOptions(request, answer);
   const placeholder = "What to do instead";
   const instead = element("input", { placeholder, "aria-label": placeholder, maxLength: 2000 });
   const deny = () => answer({ deny: true, instead: instead.value, ...remember() });
   instead.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && deny());
-  const until = request.expiresAt && new Date(String(request.expiresAt)).toLocaleTimeString();
+  const until = request.expiresAt && new Date(request.expiresAt).toLocaleTimeString();
   return [
     ...details(request),
     ...parts,
@@ -117,15 +115,15 @@ function permission(request, answer) {
   ];
 }
 
-/** @param {SessionResponse} request @param {Answer} answer */
+/** @param {Callback<"onQuestion">} request @param {Answer} answer */
 function question(request, answer) {
   const row = element("div", "permission-row permission-choices");
-  for (const choice of (request.choices ?? []).map(String)) {
+  for (const choice of request.choices ?? []) {
     const made = button("", () => answer({ answer: choice }));
     made.append(visibleProse(choice));
     row.append(made);
   }
-  const asked = element("p", "permission-question", visibleProse(String(request.question ?? "")));
+  const asked = element("p", "permission-question", visibleProse(request.question));
   if (!request.allowFreeform) return [asked, row];
   const own = element("input", { placeholder: "Your answer", "aria-label": "Your answer" });
   const sendOwn = () => own.value.trim() !== "" && answer({ answer: own.value });
@@ -137,14 +135,24 @@ function question(request, answer) {
   ];
 }
 
-/** Shows how a request was settled. @param {HTMLElement} card @param {SessionResponse} resolved */
-export function settleCard(card, { decision, by, answer, reason, rules }) {
+/** How a request was settled: the state of its card, and in words. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} resolved */
+function settlement(resolved) {
+  if (resolved.callback === "onQuestionResolved") {
+    const { answer } = resolved;
+    return { state: answer === undefined ? "cancelled" : "allowed", words: [answer ?? "not answered"] };
+  }
+  const { decision, by, reason, rules } = resolved;
+  return { state: decision, words: [`${decision} ${outcomes[by] ?? ""}`, reason, rules?.join("; ")] };
+}
+
+/** Shows how a request was settled. @param {HTMLElement} card @param {Callback<"onPermissionResolved" | "onQuestionResolved">} resolved */
+export function settleCard(card, resolved) {
+  const { state, words } = settlement(resolved);
   forgetCard(card);
-  card.dataset.state = String(decision ?? (answer === undefined ? "cancelled" : "allowed"));
+  card.dataset.state = state;
   for (const part of card.querySelectorAll(".permission-row, .permission-always, .permission-note"))
     part.remove();
-  const how = decision ? `${decision} ${outcomes[String(by)] ?? ""}` : (answer ?? "not answered");
-  const why = [how, reason, rules?.join("; ")].filter(text => text).join(" · ");
+  const why = words.filter(text => text).join(" · ");
   card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(why));
 }
 

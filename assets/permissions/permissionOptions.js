@@ -2,8 +2,8 @@
 import { button, element, optionsOf } from "../lib/dom.js";
 import { visibleCode, visibleProse, visibleSentence } from "../lib/visibleText.js";
 
-/** @typedef {{optionId: string, kind: string, name?: unknown, rules?: string[]}} Option */
-/** @typedef {import("../sessionResponse.js").SessionResponse} SessionResponse */
+/** @typedef {import("../../src/live/callbacks.js").PermissionOption} Option */
+/** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest">} Request */
 
 /** In our order. */
 const words = new Map(
@@ -23,23 +23,19 @@ const effectOf = kind => (kind.startsWith("allow") ? "allow" : "reject");
 
 /** @param {Option} option @param {string} label */
 function agentsName({ name }, label) {
-  const own = String(name ?? "");
-  if (own.trim().toLowerCase() === label.toLowerCase()) return [];
-  const cut = own.length > MAX_NAME_CHARS ? `${own.slice(0, MAX_NAME_CHARS)} …` : own;
+  if (name.trim().toLowerCase() === label.toLowerCase()) return [];
+  const cut = name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)} …` : name;
   return [element("span", {}, "The agent calls this: “", visibleProse(cut), "”")];
 }
 
-/** What would be remembered, in words. @param {SessionResponse} request @param {"allow" | "reject"} effect @param {string[]} [rules] */
+/** What would be remembered, in words. @param {Request} request @param {"allow" | "reject"} effect @param {readonly string[]} [rules] */
 function covered({ covers, remember }, effect, rules = remember?.[effect]) {
-  /** @type {string[]} */
   const sentences = covers?.[effect] ?? [];
-  if (sentences.length > 0) return sentences.map(text => element("div", {}, visibleSentence(String(text))));
-  return (rules ?? []).map(rule =>
-    element("div", {}, "Remembers ", element("code", {}, visibleCode(String(rule)))),
-  );
+  if (sentences.length > 0) return sentences.map(text => element("div", {}, visibleSentence(text)));
+  return (rules ?? []).map(rule => element("div", {}, "Remembers ", element("code", {}, visibleCode(rule))));
 }
 
-/** @param {SessionResponse} request @param {Option} option @param {string} label */
+/** @param {Request} request @param {Option} option @param {string} label */
 function explanation(request, option, label) {
   const { kind, rules } = option;
   if (!kind.endsWith("_always")) return agentsName(option, label);
@@ -49,22 +45,22 @@ function explanation(request, option, label) {
   return [...coverage, ...agentsName(option, label)];
 }
 
-/** What may be remembered of any answer, where no button does it already. @param {SessionResponse} request */
-function rememberChoice({ remember, options = [] }) {
-  if (!remember?.allow?.length) return undefined;
+/** What may be remembered of any answer, where no button does it already. @param {Request} request */
+function rememberChoice({ remember, options }) {
+  if (!remember?.allow.length) return undefined;
   const choices = [
     { value: "", name: "Only this time" },
     { value: "session", name: "For this session" },
     { value: "folder", name: "For this folder" },
   ];
-  if (options.some((/** @type {Option} */ option) => option.rules)) choices.pop();
+  if (options.some(({ rules }) => rules)) choices.pop();
   return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
 }
 
-/** Why there is no *Always*, where that is so. @param {SessionResponse} request */
-function noAlways({ remember, options = [], why }) {
-  const hasAlways = options.some((/** @type {Option} */ { kind }) => kind === "allow_always");
-  if (hasAlways || remember?.allow?.length || !why) return [];
+/** Why there is no *Always*, where that is so. @param {Request} request */
+function noAlways({ remember, options, why }) {
+  const hasAlways = options.some(({ kind }) => kind === "allow_always");
+  if (hasAlways || remember?.allow.length || !why) return [];
   return [
     element(
       "p",
@@ -72,13 +68,13 @@ function noAlways({ remember, options = [], why }) {
       "No ",
       element("i", {}, "Always"),
       " for this: ",
-      visibleProse(String(why)),
+      visibleProse(why),
     ),
   ];
 }
 
 /**
- * @param {SessionResponse} request
+ * @param {Request} request
  * @param {(body: Record<string, unknown>) => void} answer
  */
 export function permissionOptions(request, answer) {
@@ -86,11 +82,7 @@ export function permissionOptions(request, answer) {
   const remember = () => (choice?.value ? { remember: choice.value } : {});
   const first = element("div", "permission-row permission-first");
   const more = element("div", "permission-always");
-  /** @type {Option[]} */
-  const options = (request.options ?? []).map((/** @type {any} */ option) => ({
-    ...option,
-    kind: String(option.kind),
-  }));
+  const { options } = request;
   const isKnown = (/** @type {Option} */ { kind }) => words.has(kind);
   const inOrder = [
     ...[...words.keys()].flatMap(kind => options.filter(option => option.kind === kind)),

@@ -2,42 +2,48 @@
 
 import { showTraffic } from "../agents/traffic.js";
 import { api, errorAt, part, withProgress } from "../lib/api.js";
+import { handle } from "../lib/callbacks.js";
 import { byId, element, muted, optionsOf } from "../lib/dom.js";
 import { formatCount } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { nextFrame } from "../shell/frame.js";
 import { completeCommands } from "./commands.js";
 
-/** @param {any} option */
-const isOfModel = ({ category }) => /^(model|thought)/.test(category);
+/** @typedef {import("../../src/live/callbacks.js").SessionOption} Option */
+/** What a control needs of an option; the mode is shown like one. @typedef {Omit<Option, "value"> & {value?: string | boolean}} Shown */
 
-/** In the agent's order, but what concerns the model together. @param {any[]} options */
+/** @param {Option} option */
+const isOfModel = ({ category = "" }) => /^(model|thought)/.test(category);
+
+/** In the agent's order, but what concerns the model together. @param {readonly Option[]} options */
 function inOrder(options) {
   const models = options.filter(isOfModel);
   return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
 }
 
-/** @param {any} choice */
-const named = ({ value, name = value, ...more }) => ({ ...more, value, name: visibleLine(String(name)) });
+/** @param {NonNullable<Option["choices"]>[number]} choice */
+const named = choice => ({ ...choice, name: visibleLine(choice.name) });
 
-/** Shows what the agent has; a wish is only sent. @param {any} option @param {(value: any, label: HTMLElement) => void} wish */
+/** Shows what the agent has; a wish is only sent. @param {Shown} option @param {(value: string | boolean, label: HTMLElement) => void} wish */
 function control({ id, name, description = "", type, value, choices = [], confirmed }, wish) {
-  const isListed = choices.some((/** @type {any} */ choice) => choice.value === value);
-  const [input, key] =
+  const current = String(value ?? "");
+  const isListed = choices.some(choice => choice.value === current);
+  const listed = isListed ? choices : [{ value: current, name: current }, ...choices];
+  const input =
     type === "boolean"
-      ? [element("input", { type: "checkbox" }), "checked"]
-      : [
-          element("select", "small", ...optionsOf((isListed ? choices : [{ value }, ...choices]).map(named))),
-          "value",
-        ];
-  const show = () => Object.assign(input, { [key]: value });
+      ? element("input", { type: "checkbox" })
+      : element("select", "small", ...optionsOf(listed.map(named)));
+  const show = () => {
+    if (input instanceof HTMLInputElement) input.checked = value === true;
+    else input.value = current;
+  };
   input.dataset.option = id;
-  const shown = visibleLine(String(name));
+  const shown = visibleLine(name);
   input.ariaLabel = shown;
-  const label = element("label", { title: visibleLine(String(description)) }, shown, input);
+  const label = element("label", { title: visibleLine(description) }, shown, input);
   if (confirmed === false) label.append(muted("not confirmed"));
   input.addEventListener("change", () => {
-    const wanted = /** @type {any} */ (input)[key];
+    const wanted = input instanceof HTMLInputElement ? input.checked : input.value;
     show();
     wish(wanted, label);
   });
@@ -45,23 +51,23 @@ function control({ id, name, description = "", type, value, choices = [], confir
   return label;
 }
 
-/** @param {any[]} entries */
+/** @param {readonly import("../../src/live/callbacks.js").PlanEntry[]} entries */
 function showPlan(entries) {
   const done = entries.filter(({ status }) => status === "completed").length;
   byId("plan").hidden = entries.length === 0;
   byId("planTitle").textContent = `Plan: ${done} of ${entries.length} done`;
   byId("planList").replaceChildren(
     ...entries.map(({ content, priority = "", status }) =>
-      element("li", { "data-status": status }, `${visibleLine(String(content))} `, muted(priority)),
+      element("li", { "data-status": status }, `${visibleLine(content)} `, muted(priority)),
     ),
   );
 }
 
-/** @param {any} usage */
+/** @param {import("../../src/live/callbacks.js").ContextUsage} usage */
 function showContext({ used, size, cost }) {
   const meter = byId("contextMeter", HTMLMeterElement);
   Object.assign(meter, { max: size, high: size * 0.8, value: used });
-  const price = cost?.amount ? ` · ${Number(Number(cost.amount).toFixed(4))} ${cost.currency}` : "";
+  const price = cost?.amount ? ` · ${Number(cost.amount.toFixed(4))} ${cost.currency}` : "";
   meter.nextSibling?.replaceWith(`${formatCount(used)} of ${formatCount(size)} tokens${price}`);
   byId("context").hidden = false;
 }
@@ -72,12 +78,12 @@ export function agentControls(sessionId) {
   const traffic = byId("traffic");
   const showError = errorAt("agentError");
   const setCommands = completeCommands(byId("prompt", HTMLTextAreaElement), byId("commands"));
-  /** @type {any[]} */
+  /** @type {readonly Option[]} */
   let options = [];
-  /** @type {any} */
-  let mode = {};
+  /** @type {{modes: readonly import("../../src/live/callbacks.js").SessionMode[], currentModeId?: string}} */
+  let mode = { modes: [] };
 
-  /** @param {string} route @param {any} body @param {HTMLElement} label */
+  /** @param {string} route @param {object} body @param {HTMLElement} label */
   function wish(route, body, label) {
     const path = `copilot/session/${part(sessionId)}/${route}`;
     showError();
@@ -86,9 +92,10 @@ export function agentControls(sessionId) {
 
   function showOptions() {
     const focused = document.activeElement?.getAttribute("data-option");
-    const { modes = [], currentModeId } = mode;
-    const choices = modes.map((/** @type {any} */ one) => ({ ...one, value: one.id }));
-    const separate = { id: "", name: "Mode", value: currentModeId, choices };
+    const { modes, currentModeId } = mode;
+    const choices = modes.map(one => ({ ...one, value: one.id }));
+    /** @type {Shown} */
+    const separate = { id: "", name: "Mode", type: "select", value: currentModeId, choices };
     const hasMode = modes.length === 0 || options.some(({ category }) => category === "mode");
     place.replaceChildren(
       ...(hasMode ? [] : [control(separate, (modeId, label) => wish("mode", { modeId }, label))]),
@@ -100,7 +107,7 @@ export function agentControls(sessionId) {
       if (made instanceof HTMLElement && made.dataset.option === focused) made.focus();
   }
 
-  /** @type {Record<string, (data: any) => void>} */
+  /** @type {import("../lib/callbacks.js").Handlers} */
   const handlers = {
     onOptions: data => {
       options = data.options;
@@ -112,12 +119,12 @@ export function agentControls(sessionId) {
     },
     onPlan: data => showPlan(data.entries),
     onCommands: data => setCommands(data.commands),
-    onUsage: data => data.used !== undefined && showContext(data),
+    onUsage: data => {
+      if ("used" in data) showContext(data);
+    },
   };
   traffic.addEventListener("click", () =>
     withProgress(traffic, () => showTraffic(sessionId)).catch(showError),
   );
-  return (/** @type {any} */ response) => {
-    if (Object.hasOwn(handlers, response.callback)) handlers[response.callback]?.(response);
-  };
+  return (/** @type {import("../lib/callbacks.js").LiveResponse} */ response) => handle(handlers, response);
 }

@@ -4,9 +4,9 @@ import { visibleLine } from "../lib/visibleText.js";
 
 /** Gives back what sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
 export function completeCommands(prompt, list) {
-  /** @type {any[]} */
+  /** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */
   let commands = [];
-  /** @type {any[]} */
+  /** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */
   let shown = [];
   let at = 0;
 
@@ -67,7 +67,7 @@ export function completeCommands(prompt, list) {
     else return;
     event.preventDefault();
   });
-  return (/** @type {any[]} */ all) => {
+  return (/** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */ all) => {
     commands = all;
   };
 }

@@ -78,22 +78,18 @@ export function openSessionView(sessionId, showOver) {
     byId("sessionTitle").replaceChildren(visibleProse(text || "Session"));
   }
 
-  /** @param {any} response */
+  /** @param {import("../lib/callbacks.js").LiveResponse} response */
   function onResponse(response) {
-    const callback = renderer.processCallback(response);
+    renderer.processCallback(response);
     showAgent(response);
-    if (/^on(Permission|Question)/.test(String(callback))) nextFrame(focusCard);
-    if (callback === "onUserRequest" || callback === "onGeneratedUserPrompt") {
+    const { callback = "" } = response;
+    if (/^on(Permission|Question)/.test(callback)) nextFrame(focusCard);
+    if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
       pending += 1;
-      if (title === "")
-        showTitle(
-          String(response.prompt ?? "")
-            .trim()
-            .split("\n", 1)[0] ?? "",
-        );
-    } else if (callback === "onSessionInfo") {
-      if (response.title) showTitle(String(response.title));
-    } else if (callback === "onIdle") {
+      if (title === "") showTitle(response.prompt.trim().split("\n", 1)[0] ?? "");
+    } else if (response.callback === "onSessionInfo") {
+      if (response.title) showTitle(response.title);
+    } else if (response.callback === "onIdle") {
       pending = Math.max(0, pending - 1);
       if (pending === 0) notify(`${title || "Session"}: the agent is done`);
     } else return;
@@ -123,9 +119,8 @@ export function openSessionView(sessionId, showOver) {
     const stop = readEvents({
       path: `copilot/task/${part(taskId)}/events`,
       onResponse: response => {
-        if (response.callback === "taskDecision")
-          renderer.addUserMessage(String(response.reason), "TaskDecision");
-        if (response.taskError) renderer.processCallback({ sessionError: String(response.taskError) });
+        if (response.callback === "taskDecision") renderer.addUserMessage(response.reason, "TaskDecision");
+        if ("taskError" in response) renderer.addNotice("error", response.taskError);
         if (response.callback === "taskSucceeded" || response.callback === "taskFailed") end();
       },
       onEnd: () => end(),

@@ -45,7 +45,10 @@ count.addEventListener("click", () => {
 });
 document.body.append(inbox);
 
-/** @param {any} request @returns {Shown} */
+/** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest" | "onQuestion">} Asked */
+/** @typedef {Asked & {source: "session" | "run", sessionId: string, sessionTitle: string, workingDirectory: string}} Request */
+
+/** @param {Request} request @returns {Shown} */
 function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
@@ -55,7 +58,7 @@ function entryOf(request) {
   return { entry: element("div", "inbox-entry", where, card), card };
 }
 
-/** @param {any[]} requests */
+/** @param {Request[]} requests */
 function show(requests) {
   const waiting = new Set(requests.map(({ requestId }) => requestId));
   for (const [id, { entry, card }] of cards)

@@ -169,11 +169,11 @@ export interface SessionArguments {
     title: string;
     kind: ActionKind;
     detail: ActionDetail;
-    why: string;
     options: readonly PermissionOption[];
-    /** The rules that an answer could make, and what each would cover. */
-    remember: PerEffect;
-    covers: PerEffect;
+    /** Why it is asked, the rules that an answer could make, and what each would cover. Older portals did not say. */
+    why?: string;
+    remember?: PerEffect;
+    covers?: PerEffect;
     expiresAt?: string;
   };
   onPermissionResolved: {

@@ -30,7 +30,14 @@ describe("A response that is read", () => {
       { callback: "onStartMessage" },
       { callback: "onMessage", messageId: "m", delta: 7 },
       { callback: "onPlan", entries: "none" },
-      { callback: "onPermissionRequest", requestId: "r", title: "t", kind: "other", detail: null },
+      {
+        callback: "onPermissionRequest",
+        requestId: "r",
+        title: "t",
+        kind: "other",
+        detail: null,
+        options: [],
+      },
       { sessionError: 7 },
       {},
     ];
