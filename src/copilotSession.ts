@@ -83,14 +83,15 @@ export interface SessionCallbacks extends ICopilotSessionCallbacks {
 /** Only an idle or busy session takes requests; the others are resumed by `startSession` with the same id. */
 export type SessionState = "idle" | "busy" | "detached" | "stopped" | "crashed";
 
+/** One request at a time: a second one is refused while a turn runs. A session of the portal has the queue. */
 export interface AgentSession extends ICopilotSession {
   readonly id: string;
   readonly state: SessionState;
-  /** Resolves when no request runs or waits, or when the session has ended. */
+  /** Resolves when no request runs, or when the session has ended. */
   idle(): Promise<void>;
   /** Resolves when the session takes no more requests: detached, stopped or crashed. Never rejects. */
   readonly ended: Promise<void>;
-  /** Ends the running turn and what it left in the background. Its request resolves; those that wait go on. */
+  /** Ends the running turn and what it left in the background. Its request resolves. */
   cancel(): Promise<void>;
   /** Leaves the runtime; the conversation stays on disk. Only an idle session can. */
   detach(): Promise<void>;

@@ -11,7 +11,7 @@ import {
   scriptedApiKey,
   scriptedModelId,
 } from "../support/scriptedModel.js";
-import { collectUntil } from "../support/sse.js";
+import { type AnyResponse, collectUntil } from "../support/sse.js";
 
 const portalOf = sharedPortal();
 
@@ -123,6 +123,18 @@ describe("a session over REST", () => {
     assert.equal(responses.find(({ callback }) => callback === "onEndMessage")?.interrupted, true);
   });
 
+  it("lets the requests that wait go on when the running turn is cancelled", async t => {
+    const gate = barrier();
+    const { startSession } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
+    const session = await startSession();
+    const ids = [await session.query("long"), await session.query("next")];
+    await gate.reached;
+    assert.deepEqual(await session.call("cancel", { method: "POST" }), { canceled: true });
+    const responses = await session.untilIdle(2);
+    assert.deepEqual(requestsIn(responses, "onIdle"), ids);
+    assert.equal(messagesOf(responses).at(-1), "You said: next");
+  });
+
   it("tells a failed turn by sessionError before onIdle, and goes on", async t => {
     const { startSession } = await portalOf(t, byPrompt({ bad: [fault.http(400)] }));
     const session = await startSession();
@@ -181,20 +193,22 @@ describe("a session over REST", () => {
     assert.equal((await session.call("")).status, "Closed");
   });
 
-  it("ends a running turn when it is stopped", async t => {
+  it("ends a running turn when it is stopped, and the requests behind it", async t => {
     const gate = barrier();
     const { startSession, model } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
     const session = await startSession();
-    await session.query("long");
+    const ids = [await session.query("long"), await session.query("next")];
     await gate.reached;
     await session.waitFor("onMessage");
     assert.deepEqual(await session.call("stop"), { result: "Closed" });
     assert.equal(await model.requests[0]?.end, "hungUp");
-    const events: unknown[] = [];
-    for await (const { event, data } of session.events())
-      events.push(event === "closed" ? data : data.callback);
-    assert.deepEqual(events.slice(-2), ["onIdle", { error: "SessionClosed" }]);
-    assert.ok(events.includes("onEndMessage"));
+    assert.equal(model.requests.length, 1, "what waited never reaches the agent");
+    const events: AnyResponse[] = [];
+    for await (const { data } of session.events()) events.push(data);
+    assert.deepEqual(events.at(-1), { error: "SessionClosed" });
+    assert.equal(events.at(-2)?.callback, "onIdle");
+    assert.deepEqual(requestsIn(events, "onIdle"), ids);
+    assert.ok(callbacksOf(events).includes("onEndMessage"));
   });
 
   it("takes up a closed conversation again", async t => {

@@ -97,23 +97,21 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(record.calls.filter(({ name }) => name === "onMessage").length, 10_000);
   });
 
-  test("answers requests one after the other, in order, each with its own onIdle", async t => {
+  test("runs one request at a time: a second one is refused, and the first is not disturbed", async t => {
     const first = barrier();
     const bench = await sessionBench(t, byPrompt({ one: [{ text: "1" }, first.step], two: [{ text: "2" }] }));
     const { session, record } = await bench.start();
-    const finished: string[] = [];
-    const requests = ["one", "two", "three"].map(prompt =>
-      session.sendRequest(prompt).then(() => {
-        finished.push(prompt);
-      }),
-    );
+    const running = session.sendRequest("one");
+    await assert.rejects(session.sendRequest("two"), /already running/);
     await first.reached;
-    assert.equal(bench.model.requests.length, 1, "the others wait");
+    await assert.rejects(session.sendRequest("two"), /already running/);
+    assert.equal(bench.model.requests.length, 1);
     assert.equal(session.state, "busy");
     first.release();
-    await Promise.all(requests);
+    await running;
+    record.check(1);
+    for (const prompt of ["two", "three"]) await session.sendRequest(prompt);
     record.check(3);
-    assert.deepEqual(finished, ["one", "two", "three"]);
     assert.deepEqual(contents(record.messages), ["1", "2", "You said: three"]);
     await session.idle();
     assert.equal(session.state, "idle");

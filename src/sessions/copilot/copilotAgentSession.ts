@@ -50,14 +50,13 @@ function signal(): Signal {
   return { given, give };
 }
 
-/** One session on the Copilot SDK: a queue of requests, of which the runtime sees one at a time. */
+/** One session on the Copilot SDK. It runs one request at a time. */
 export class CopilotAgentSession implements AgentSession {
   readonly #raw: CopilotSession;
   readonly #adapter: EventAdapter;
   readonly #options: AgentSessionOptions;
   readonly #unsubscribe: () => void;
   readonly #end = signal();
-  readonly #waiting: Request[] = [];
   #current: Request | undefined;
   #idleSignal = signal();
   #endState: "detached" | "stopped" | "crashed" | undefined;
@@ -99,9 +98,12 @@ export class CopilotAgentSession implements AgentSession {
         reject(this.#crash ?? new SessionCrashedError("stopped", `The session is ${this.#endState}.`));
         return;
       }
+      if (this.#current) {
+        reject(new Error("A turn is already running"));
+        return;
+      }
       const signals = { started: signal(), agentStopped: signal(), done: signal() };
-      this.#waiting.push({ message, timeoutMs: timeout, timers: [], ...signals, resolve, reject });
-      this.#next();
+      this.#begin({ message, timeoutMs: timeout, timers: [], ...signals, resolve, reject });
     });
   }
 
@@ -119,7 +121,7 @@ export class CopilotAgentSession implements AgentSession {
     if (this.#endState) return;
     const busy = this.#current !== undefined;
     this.#close("stopped");
-    this.#rejectAll("stopped", "The session was stopped.");
+    this.#rejectRunning("stopped", "The session was stopped.");
     await this.#ask("stop the session", async () => {
       if (busy) await this.#raw.abort();
       await this.#cancelBackground();
@@ -131,16 +133,10 @@ export class CopilotAgentSession implements AgentSession {
     if (this.#endState) return;
     this.#close("crashed");
     this.#crash = new SessionCrashedError("runtime-died", reason);
-    this.#rejectAll("runtime-died", reason);
+    this.#rejectRunning("runtime-died", reason);
   }
 
-  #next(): void {
-    if (this.#current || this.#endState) return;
-    const request = this.#waiting.shift();
-    if (!request) {
-      this.#idleSignal.give();
-      return;
-    }
+  #begin(request: Request): void {
     this.#idleSignal = signal();
     this.#current = request;
     this.#adapter.beginRequest();
@@ -232,7 +228,7 @@ export class CopilotAgentSession implements AgentSession {
       outcome.error === undefined ? undefined : new SessionCrashedError("turn-failed", outcome.error);
     const error = request.early && outcome.aborted ? request.early.error : failure;
     this.#finish(request, () => (error ? request.reject(error) : request.resolve()));
-    this.#next();
+    this.#idleSignal.give();
   }
 
   #finish(request: Request, answer: () => void): void {
@@ -247,20 +243,13 @@ export class CopilotAgentSession implements AgentSession {
     this.#end.give();
   }
 
-  #rejectAll(kind: CrashKind, reason: string): void {
+  #rejectRunning(kind: CrashKind, reason: string): void {
     const running = this.#current;
+    if (!running) return;
     this.#current = undefined;
-    if (running) this.#reject(running, kind, reason);
-    for (const request of this.#waiting.splice(0)) {
-      this.#adapter.beginRequest();
-      this.#reject(request, kind, reason);
-    }
-    this.#idleSignal.give();
-  }
-
-  #reject(request: Request, kind: CrashKind, reason: string): void {
     this.#adapter.endRequest(reason);
-    this.#finish(request, () => request.reject(new SessionCrashedError(kind, reason)));
+    this.#finish(running, () => running.reject(new SessionCrashedError(kind, reason)));
+    this.#idleSignal.give();
   }
 
   /** Commands that the agent runs on the side would outlive the session; those it detached are meant to. */
