@@ -47,7 +47,7 @@ function explanation(request, option, label) {
 
 /** What may be remembered of any answer, where no button does it already. @param {Request} request */
 function rememberChoice({ remember, options }) {
-  if (!remember?.allow.length) return undefined;
+  if (!remember?.allow?.length) return undefined;
   const choices = [
     { value: "", name: "Only this time" },
     { value: "session", name: "For this session" },
@@ -60,7 +60,7 @@ function rememberChoice({ remember, options }) {
 /** Why there is no *Always*, where that is so. @param {Request} request */
 function noAlways({ remember, options, why }) {
   const hasAlways = options.some(({ kind }) => kind === "allow_always");
-  if (hasAlways || remember?.allow.length || !why) return [];
+  if (hasAlways || remember?.allow?.length || !why) return [];
   return [
     element(
       "p",
