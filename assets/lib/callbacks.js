@@ -9,5 +9,10 @@ export function handle(handlers, response) {
   const { callback } = response;
   if (callback === undefined || !Object.hasOwn(handlers, callback)) return;
   const handler = /** @type {(response: LiveResponse) => void} */ (handlers[callback]);
-  handler(response);
+  try {
+    handler(response);
+  } catch (error) {
+    // One of another version may lack what its callback has here: the rest of the log is shown all the same.
+    console.warn("A response could not be shown", callback, error);
+  }
 }
