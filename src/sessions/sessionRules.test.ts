@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { availableTools } from "../jobsDef.js";
-import { BlockIds } from "./copilot/blockIds.js";
+import { BlockIds } from "./blockIds.js";
 import { errorText } from "./copilot/errorText.js";
 import { PartialOutput } from "./copilot/partialOutput.js";
 import { RecentIds } from "./copilot/recentIds.js";
@@ -58,8 +58,8 @@ test("an event counts once, also when it comes again much later", () => {
 });
 
 test("a tool's complete content begins with what was streamed", () => {
-  const complete = (streamed: string, result?: Parameters<typeof completeResult>[1], innerStart = 0) =>
-    completeResult({ streamed, innerStart }, result);
+  const complete = (streamed: string, result?: Parameters<typeof completeResult>[2], innerStart = 0) =>
+    completeResult(streamed, innerStart, result);
   assert.deepEqual(complete("", { content: "a", detailedContent: "a" }), { content: "a" });
   const edit = { content: "a", detailedContent: "diff" };
   assert.deepEqual(complete("", edit), edit);
@@ -74,12 +74,12 @@ test("a tool's complete content begins with what was streamed", () => {
 
 test("a sub-agent's complete content ends with its result once, however much of that was streamed", () => {
   for (const streamed of ["I look.\n\nIt is", "I look.\n\nIt is there."]) {
-    assert.deepEqual(completeResult({ streamed, innerStart: 9 }, { content: "It is there." }), {
+    assert.deepEqual(completeResult(streamed, 9, { content: "It is there." }), {
       content: "It is there.",
       detailedContent: "I look.\n\nIt is there.",
     });
   }
-  assert.deepEqual(completeResult({ streamed: "I look.", innerStart: 0 }, { content: "It is there." }), {
+  assert.deepEqual(completeResult("I look.", 0, { content: "It is there." }), {
     content: "It is there.",
     detailedContent: "I look.\n\nIt is there.",
   });
