@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { randomFrom } from "../../test/support/randomLog.js";
 import { type Call, checkStream, recorder } from "../../test/support/recorder.js";
-import { BlockWriter, interruptedBy } from "./blockWriter.js";
+import { interruptedBy } from "../live/lostBlocks.js";
+import { BlockWriter } from "./blockWriter.js";
 
 type Writer = BlockWriter<string>;
 

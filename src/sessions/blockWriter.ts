@@ -1,4 +1,5 @@
 import type { SessionCallbacks, ToolEndDetails, ToolStartDetails } from "../copilotSession.js";
+import { interruptedBy } from "../live/lostBlocks.js";
 import { BlockIds } from "./blockIds.js";
 
 export type TextKind = "reasoning" | "message";
@@ -177,9 +178,4 @@ export class BlockWriter<Own = undefined> {
     const result = block.text === "" ? undefined : { content: block.text };
     this.#callbacks.onEndToolExecution(block.id, result, error, true, details);
   }
-}
-
-/** The error of a tool that was cut short. */
-export function interruptedBy(message: string): ToolError {
-  return { message, code: "interrupted" };
 }

@@ -1,10 +1,5 @@
-import {
-  type BlockWriter,
-  interruptedBy,
-  type ToolBlock,
-  type ToolError,
-  type ToolResult,
-} from "../blockWriter.js";
+import { interruptedBy } from "../../live/lostBlocks.js";
+import type { BlockWriter, ToolBlock, ToolError, ToolResult } from "../blockWriter.js";
 import { PartialOutput } from "./partialOutput.js";
 
 export interface CopilotTool {
