@@ -1,3 +1,4 @@
+import { isLoopbackName } from "../base/loopback.js";
 import { type OwnPortal, type OwnPortalOptions, startOwnPortal } from "./ownPortal.js";
 import { PortalGone, PortalRefusal } from "./rpcErrors.js";
 import { type SseRecord, SseRecords } from "./sseRecords.js";
@@ -17,7 +18,6 @@ const probeTimeoutMs = 15_000;
 const callTimeoutMs = 30_000;
 /** A portal says something every 15 s. */
 const silenceMs = 45_000;
-const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 
 /** The portal that this program speaks for: one that runs, or else one of its own. */
 export class Portal {
@@ -55,8 +55,7 @@ export class Portal {
       return;
     }
     const { server, log } = this.#options;
-    if (!loopbackNames.includes(new URL(server).hostname))
-      throw new PortalGone(`No portal answers at ${server}.`);
+    if (!isLoopbackName(new URL(server).hostname)) throw new PortalGone(`No portal answers at ${server}.`);
     log.info({ server }, "no portal answers, starting one");
     const isPortal = (url: string) => this.#isPortal(url);
     const started = await startOwnPortal({ ...this.#options, isPortal });

@@ -1,5 +1,6 @@
+import { fenced } from "../base/fence.js";
 import type { LiveResponse, LogKind } from "../live/liveResponse.js";
-import { fenced, responseAsMarkdown } from "../sessions/exportSession.js";
+import { responseAsMarkdown } from "../sessions/exportSession.js";
 
 /** What an export reads: the logs of the job and of everything below it. */
 export interface ExportSource {
@@ -28,12 +29,12 @@ async function* tasksOf({ job, responses }: ExportSource): AsyncGenerator<string
 export async function* jobAsMarkdown(source: ExportSource): AsyncGenerator<string> {
   const { job, responses } = source;
   yield `# ${job.jobName}\n\n- Status: ${job.status}\n- Working directory: ${job.workingDirectory}\n- Started: ${job.startTime}\n`;
-  if (job.userInput !== "") yield `\n${fenced(job.userInput)}`;
+  if (job.userInput !== "") yield `\n${fenced(job.userInput)}\n`;
   for await (const taskId of tasksOf(source)) {
     yield `\n# Task ${taskId}\n`;
     for await (const response of responses("task", taskId)) {
       const call = named(response);
-      if (call?.callback === "taskDecision") yield `\n${fenced(String(call.reason))}`;
+      if (call?.callback === "taskDecision") yield `\n${fenced(String(call.reason))}\n`;
       if (call?.callback === "taskSessionStarted")
         yield* sessionPart(source, String(call.sessionId), call.isDriving === true);
     }

@@ -1,4 +1,4 @@
-import { fenceFor } from "../base/fence.js";
+import { fenced } from "../base/fence.js";
 import type { LiveResponse } from "../live/liveResponse.js";
 
 export interface ExportedSession {
@@ -7,12 +7,6 @@ export interface ExportedSession {
   modelId: string;
   workingDirectory: string;
   startTime: string;
-}
-
-/** A fence that no run of backticks inside the text can close. */
-export function fenced(text: string, language = ""): string {
-  const fence = fenceFor(text);
-  return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}\n`;
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -29,21 +23,21 @@ export function responseAsMarkdown(response: LiveResponse, toolNames: Map<string
     case "onGeneratedUserPrompt":
       return `## Task\n\n${text(response.prompt)}\n`;
     case "onEndReasoning":
-      return `### Reasoning${interruptedMark(response)}\n\n${fenced(text(response.completeContent))}`;
+      return `### Reasoning${interruptedMark(response)}\n\n${fenced(text(response.completeContent))}\n`;
     case "onEndMessage":
       return `## Agent${interruptedMark(response)}\n\n${text(response.completeContent)}\n`;
     case "onStartToolExecution":
       toolNames.set(text(response.toolCallId), text(response.toolName));
-      return `### Tool: ${text(response.toolName)}\n\n${fenced(text(response.toolArguments), "json")}`;
+      return `### Tool: ${text(response.toolName)}\n\n${fenced(text(response.toolArguments), "json")}\n`;
     case "onEndToolExecution": {
       const id = text(response.toolCallId);
       const name = toolNames.get(id) ?? id;
       toolNames.delete(id);
       const error = response.error as { message?: string } | undefined;
       if (error)
-        return `### Tool failed: ${name}${interruptedMark(response)}\n\n${fenced(text(error.message))}`;
+        return `### Tool failed: ${name}${interruptedMark(response)}\n\n${fenced(text(error.message))}\n`;
       const result = response.result as { content?: string } | undefined;
-      return `### Tool result: ${name}${interruptedMark(response)}\n\n${fenced(text(result?.content))}`;
+      return `### Tool result: ${name}${interruptedMark(response)}\n\n${fenced(text(result?.content))}\n`;
     }
     default:
       return "";
