@@ -6,7 +6,7 @@ import { errorText } from "./copilot/errorText.js";
 import { PartialOutput } from "./copilot/partialOutput.js";
 import { RecentIds } from "./copilot/recentIds.js";
 import { completeResult } from "./copilot/toolBlocks.js";
-import { jobToolNames } from "./jobTools.js";
+import { jobTools } from "./jobTools.js";
 import { addUsage, noUsage } from "./turnUsage.js";
 
 const deltas = (...snapshots: string[]) => {
@@ -120,6 +120,13 @@ test("usage adds up, and only what the user asked of GitHub counts as a premium 
   );
 });
 
-test("the tools that a session offers are those that an entry may name", () => {
-  assert.deepEqual([...jobToolNames].sort(), [...availableTools].sort());
+test("a session offers the four job tools, and an entry may name them", () => {
+  const names = ["job_boolean_false", "job_boolean_true", "job_prepare_document", "job_prerequisite_failed"];
+  assert.deepEqual(
+    jobTools()
+      .map(({ name }) => name)
+      .sort(),
+    names,
+  );
+  assert.deepEqual([...availableTools].sort(), names);
 });

@@ -1,15 +1,10 @@
-/** The tools with which an agent reports to a task. */
-export type JobTool =
-  | "job_prepare_document"
-  | "job_boolean_true"
-  | "job_boolean_false"
-  | "job_prerequisite_failed";
+import type { JobToolName } from "../../sessions/jobTools.js";
 
-type Verdict = "job_boolean_true" | "job_boolean_false";
+type Verdict = Extract<JobToolName, "job_boolean_true" | "job_boolean_false">;
 
 /** What a prompt of a task or a condition wants to be told, and the demo model's answer to it. */
 export interface JobReport {
-  tool: JobTool;
+  tool: JobToolName;
   argument: string;
 }
 
@@ -99,7 +94,7 @@ function chooseVerdict(conversation: JobConversation): JobReport {
   return { tool: good, argument: "Demo verdict: I looked at the working directory and all is well." };
 }
 
-function mentions(prompt: string, tool: JobTool): boolean {
+function mentions(prompt: string, tool: JobToolName): boolean {
   return prompt.includes(tool) && !new RegExp(`\\b(not|don't|never) call \`?${tool}`, "i").test(prompt);
 }
 

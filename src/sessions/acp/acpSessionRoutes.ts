@@ -1,6 +1,16 @@
 import { jsonBody } from "../../api/jsonBody.js";
-import { defineRoute, type JsonSchema, type Route } from "../../api/route.js";
-import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../../api/schemas.js";
+import { defineRoute, type Route } from "../../api/route.js";
+import {
+  anything,
+  domainError,
+  either,
+  flag,
+  list,
+  number,
+  object,
+  oneOfTexts,
+  text,
+} from "../../api/schemas.js";
 import { PortalError } from "../../base/portalError.js";
 import { loadSession, openSession } from "../../copilotApi.js";
 import type { Approvals } from "../../permissions/approvals.js";
@@ -15,7 +25,6 @@ export interface AcpSessionRouteParts {
   approvals: Approvals;
 }
 
-const anything: JsonSchema = { type: "object" };
 const loadBody = object({ agentSessionId: text, cwd: text, "replay?": flag });
 const optionBody = object({ configId: text, value: { type: ["string", "boolean"] } });
 const modeBody = object({ modeId: text });
