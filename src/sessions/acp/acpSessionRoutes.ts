@@ -128,28 +128,13 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       reads: true,
       methods: ["GET"],
       summary: "The latest messages between the portal and the agent of a session, without secrets",
-      query: {
-        format: {
-          type: "string",
-          enum: ["json", "lines"],
-          default: "json",
-          description: "As one answer, or as lines that the fake agent of the tests plays back.",
-        },
-      },
-      answers: {
-        json: either(traffic, domainError("SessionNotFound", "NotSupported")),
-        other: { mediaType: "application/x-ndjson", description: "One message per line." },
-      },
-      handler: async ({ params, query, res }) => {
+      answers: { json: either(traffic, domainError("SessionNotFound", "NotSupported")) },
+      handler: async ({ params }) => {
         const { record } = await openSession(params.id);
         if (record.backend !== "acp")
           throw PortalError.explained("NotSupported", "Only sessions on ACP agents have traffic.");
         const seen = host.traffic(params.id);
-        const messages = seen?.entries(agents.secrets) ?? [];
-        if (query.format !== "lines") return { messages, dropped: seen?.dropped ?? 0 };
-        res.type("application/x-ndjson");
-        res.send(messages.map(message => `${JSON.stringify(message)}\n`).join(""));
-        return undefined;
+        return { messages: seen?.entries(agents.secrets) ?? [], dropped: seen?.dropped ?? 0 };
       },
     }),
   ];
