@@ -40,7 +40,7 @@ export async function* follow(
         lostAtMs = undefined;
         const events = records.flatMap(record => (record.event === "closed" ? [] : [record]));
         last = events.at(-1)?.id ?? last;
-        if (events.length > 0) yield events.map(({ id, data }) => ({ id, data: JSON.parse(data) }));
+        if (events.length > 0) yield events.map(({ id = "", data }) => ({ id, data: JSON.parse(data) }));
         if (events.length < records.length) return;
       }
     } catch (error) {

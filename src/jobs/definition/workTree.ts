@@ -66,11 +66,9 @@ function rebuild<From extends AnyRef, To>(
       case "Par":
         return { kind: work.kind, works: listParts(work).map(copy) };
       case "Loop": {
-        const pre =
-          work.preCondition && ([work.preCondition[0], copy(work.preCondition[1])] as const);
+        const pre = work.preCondition && ([work.preCondition[0], copy(work.preCondition[1])] as const);
         const body = copy(work.body);
-        const post =
-          work.postCondition && ([work.postCondition[0], copy(work.postCondition[1])] as const);
+        const post = work.postCondition && ([work.postCondition[0], copy(work.postCondition[1])] as const);
         return {
           kind: "Loop",
           ...(pre && { preCondition: [...pre] }),
