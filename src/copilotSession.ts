@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CopilotClient, CopilotSession, ProviderConfig } from "@github/copilot-sdk";
 import type { Log } from "./base/log.js";
+import { messageOf } from "./base/messageOf.js";
 import { withTimeout } from "./base/withTimeout.js";
 import type {
   LiveResponse,
@@ -176,7 +177,7 @@ export async function startSession(
     startTimeoutMs,
     "The Copilot runtime did not start the session.",
   ).catch((error: unknown) => {
-    throw new Error(errorText(error instanceof Error ? error.message : String(error), secrets));
+    throw new Error(errorText(messageOf(error), secrets));
   });
   const callbacks = safeCallbacks(callback, log);
   const adapter = createEventAdapter(callbacks, {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Request, Response } from "express";
 import { defineRoute, type Route } from "./api/route.js";
-import { domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
+import { anything, domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
 import { sendExport } from "./api/sendExport.js";
 import type { ModelCatalog } from "./backends/catalog.js";
 import { packageRoot } from "./base/paths.js";
@@ -166,7 +166,6 @@ const startErrors = domainError(
   "WorkingDirectoryNotExists",
   "UserInputRequired",
 );
-const anything = { type: "object" } as const;
 const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
 
 export interface JobRoutesParts {

@@ -181,7 +181,7 @@ test("every Ref of a whole job has exactly one node", () => {
   assert.deepEqual(ids, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("nests of any kind and of 50,000 levels have a chart", () => {
+test("nests of any kind and of as many levels as an entry may have get a chart", () => {
   const nest: { [kind: string]: (work: WorkInput) => WorkInput } = {
     Seq: work => seq(ref("a"), work),
     Par: work => par(work, ref("a")),
@@ -192,10 +192,10 @@ test("nests of any kind and of 50,000 levels have a chart", () => {
   };
   for (const [kind, around] of Object.entries(nest)) {
     let work = ref("a");
-    for (let depth = 0; depth < 50_000; depth++) work = around(work);
+    for (let depth = 0; depth < 500; depth++) work = around(work);
     const chart = generateChartNodes(assignWorkId(work));
     assertWellFormed(chart);
     const refs = chart.nodes.filter(({ hint }) => Array.isArray(hint));
-    assert.equal(refs.length, 50_001, kind);
+    assert.equal(refs.length, 501, kind);
   }
 });

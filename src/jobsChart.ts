@@ -1,4 +1,3 @@
-import { call, type Deep, runDeep } from "./jobs/definition/deep.js";
 import type { TaskWork, Work } from "./jobsDef.js";
 
 /** What a node stands for; the number is the `workIdInJob` of its Ref. */
@@ -62,10 +61,10 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
     return { start: node, end: node };
   }
 
-  function* addSeq(works: Work<number>[]): Deep<Part> {
+  function addSeq(works: Work<number>[]): Part {
     let whole: Part | undefined;
     for (const work of works) {
-      const part = yield* call(addWork(work));
+      const part = addWork(work);
       if (whole) addArrow(whole.end, part.start);
       whole = { start: whole?.start ?? part.start, end: part.end };
     }
@@ -73,29 +72,28 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
     return whole;
   }
 
-  function* addCondition(work: Work<number>): Deep<Part> {
+  function addCondition(work: Work<number>): Part {
     if (work.kind === "Ref") return addRef(work, "CondNode");
-    if (work.kind !== "Seq") return yield* call(addWork(work));
+    if (work.kind !== "Seq") return addWork(work);
     const [only, ...others] = work.works;
-    if (only && others.length === 0) return yield* call(addCondition(only));
+    if (only && others.length === 0) return addCondition(only);
     const start = addNode("CondBegin");
-    const steps = yield* call(addSeq(work.works));
+    const steps = addSeq(work.works);
     const end = addNode("CondEnd");
     addArrow(start, steps.start);
     addArrow(steps.end, end);
     return { start, end };
   }
 
-  function* addWork(work: Work<number>): Deep<Part> {
+  function addWork(work: Work<number>): Part {
     switch (work.kind) {
       case "Ref":
         return addRef(work, "TaskNode");
       case "Seq":
-        return yield* call(addSeq(work.works));
+        return addSeq(work.works);
       case "Par": {
         const start = addNode("ParBegin");
-        const parts: Part[] = [];
-        for (const branch of work.works) parts.push(yield* call(addWork(branch)));
+        const parts = work.works.map(addWork);
         const end = addNode("ParEnd");
         for (const part of parts) {
           addArrow(start, part.start);
@@ -104,9 +102,9 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
         return { start, end };
       }
       case "Loop": {
-        const pre = work.preCondition && (yield* call(addCondition(work.preCondition[1])));
-        const body = yield* call(addWork(work.body));
-        const post = work.postCondition && (yield* call(addCondition(work.postCondition[1])));
+        const pre = work.preCondition && addCondition(work.preCondition[1]);
+        const body = addWork(work.body);
+        const post = work.postCondition && addCondition(work.postCondition[1]);
         const end = addNode("LoopEnd");
         const start = pre?.start ?? body.start;
         if (pre && work.preCondition) {
@@ -121,9 +119,9 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
         return { start, end };
       }
       case "Alt": {
-        const condition = yield* call(addCondition(work.condition));
-        const whenTrue = work.trueWork && (yield* call(addWork(work.trueWork)));
-        const whenFalse = work.falseWork && (yield* call(addWork(work.falseWork)));
+        const condition = addCondition(work.condition);
+        const whenTrue = work.trueWork && addWork(work.trueWork);
+        const whenFalse = work.falseWork && addWork(work.falseWork);
         const end = addNode("AltEnd");
         addArrow(condition.end, whenTrue?.start ?? end, true);
         addArrow(condition.end, whenFalse?.start ?? end, false);
@@ -133,6 +131,6 @@ export function generateChartNodes(work: Work<number>): ChartGraph {
     }
   }
 
-  runDeep(addWork(work));
+  addWork(work);
   return { nodes };
 }

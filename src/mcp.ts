@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { messageOf } from "./base/messageOf.js";
 import "./orchestrator/mcp/quietConsole.js";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -103,6 +104,6 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch(error => {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exit(1);
 });

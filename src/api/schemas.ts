@@ -4,6 +4,8 @@ import type { JsonSchema } from "./route.js";
 export const text: JsonSchema = { type: "string" };
 export const number: JsonSchema = { type: "number" };
 export const flag: JsonSchema = { type: "boolean" };
+/** An object of whatever shape. */
+export const anything: JsonSchema = { type: "object" };
 
 export function oneOfTexts(...values: string[]): JsonSchema {
   return { type: "string", enum: values };
@@ -14,7 +16,7 @@ export function list(items: JsonSchema): JsonSchema {
 }
 
 /** An object with these properties; a name that ends in `?` is optional. */
-export function object(properties: Record<string, JsonSchema>): JsonSchema {
+export function object(properties: Record<string, JsonSchema>): JsonSchema & { type: "object" } {
   const entries = Object.entries(properties);
   return {
     type: "object",

@@ -1,5 +1,11 @@
 const backtick = "`".charCodeAt(0);
 
+/** The text as a block of code in Markdown, without a line break behind it. */
+export function fenced(text: string, language = ""): string {
+  const fence = fenceFor(text);
+  return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
+}
+
 /** A Markdown fence that no run of backticks inside the text can close. */
 export function fenceFor(text: string): string {
   let longest = 2;

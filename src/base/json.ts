@@ -63,6 +63,11 @@ export function isDeeperThan(json: string, maxDepth: number): boolean {
   return false;
 }
 
+/** Whether a value is what JSON calls an object: neither null nor a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Reads JSON that someone else wrote; whatever walks through the value afterwards finds an end. */
 export function parseJson(json: string, bounds: JsonBounds = {}): unknown {
   const { maxDepth = defaultMaxDepth, maxChars = defaultMaxChars } = bounds;

@@ -1,11 +1,19 @@
-/** At most `limit` at once; the others wait in the order in which they came. */
+export interface QueueBound {
+  maxWaiting: number;
+  /** What whoever finds so many waiting is told. */
+  refusal(): Error;
+}
+
+/** At most `limit` at once; the others wait in the order in which they came, as many as `bound` allows. */
 export class Slots {
   readonly limit: number;
+  readonly #bound: QueueBound | undefined;
   #taken = 0;
   readonly #waiting: { take: () => void }[] = [];
 
-  constructor(limit: number) {
+  constructor(limit: number, bound?: QueueBound) {
     this.limit = limit;
+    this.#bound = bound;
   }
 
   get isFull(): boolean {
@@ -29,7 +37,9 @@ export class Slots {
     };
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  async #turn(signal: AbortSignal): Promise<void> {
+    const bound = this.#bound;
+    if (bound && this.#waiting.length >= bound.maxWaiting) throw bound.refusal();
     return new Promise((resolve, reject) => {
       const place = {
         take: () => {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { EventSourceMessage } from "eventsource-parser";
 import { type StoredResponse, storedResponse } from "../live/storedResponse.js";
 import type { Portal } from "./portal.js";
 import { PortalGone, PortalRefusal } from "./rpcErrors.js";
-import type { SseRecord } from "./sseRecords.js";
 
 export interface FeedEvent {
   /** Where to go on behind it. */
@@ -57,7 +57,7 @@ export async function* follow(
   }
 }
 
-function feedEvent({ id, data }: SseRecord): FeedEvent {
+function feedEvent({ id = "", data }: EventSourceMessage): FeedEvent {
   const value = JSON.parse(data) as { id?: string };
   return { id, data: storedResponse(value), logId: value.id ?? "" };
 }

@@ -1,6 +1,7 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { isLoopbackName } from "../base/loopback.js";
 import { type OwnPortal, type OwnPortalOptions, startOwnPortal } from "./ownPortal.js";
 import { PortalGone, PortalRefusal } from "./rpcErrors.js";
-import { type SseRecord, SseRecords } from "./sseRecords.js";
 
 export interface PortalOptions extends Omit<OwnPortalOptions, "isPortal"> {
   server: string;
@@ -17,7 +18,6 @@ const probeTimeoutMs = 15_000;
 const callTimeoutMs = 30_000;
 /** A portal says something every 15 s. */
 const silenceMs = 45_000;
-const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 
 /** The portal that this program speaks for: one that runs, or else one of its own. */
 export class Portal {
@@ -55,8 +55,7 @@ export class Portal {
       return;
     }
     const { server, log } = this.#options;
-    if (!loopbackNames.includes(new URL(server).hostname))
-      throw new PortalGone(`No portal answers at ${server}.`);
+    if (!isLoopbackName(new URL(server).hostname)) throw new PortalGone(`No portal answers at ${server}.`);
     log.info({ server }, "no portal answers, starting one");
     const isPortal = (url: string) => this.#isPortal(url);
     const started = await startOwnPortal({ ...this.#options, isPortal });
@@ -90,7 +89,7 @@ export class Portal {
   }
 
   /** Server-Sent Events as they come; throws when the connection breaks or nothing comes for too long. */
-  async *stream(path: string, signal: AbortSignal): AsyncGenerator<SseRecord[]> {
+  async *stream(path: string, signal: AbortSignal): AsyncGenerator<EventSourceMessage[]> {
     const hangUp = new AbortController();
     const answer = await this.#fetch(path, { signal: AbortSignal.any([signal, hangUp.signal]) });
     const isStream = answer.headers.get("content-type")?.startsWith("text/event-stream");
@@ -99,13 +98,14 @@ export class Portal {
       throw new PortalGone(`${this.#url} does not answer as a portal does.`);
     }
     const decoder = new TextDecoder();
-    const records = new SseRecords();
+    const complete: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: event => void complete.push(event) });
     const silence = setTimeout(() => hangUp.abort(), silenceMs);
     try {
       for await (const bytes of answer.body) {
         silence.refresh();
-        const complete = records.take(decoder.decode(bytes, { stream: true }));
-        if (complete.length > 0) yield complete;
+        parser.feed(decoder.decode(bytes, { stream: true }));
+        if (complete.length > 0) yield complete.splice(0);
       }
     } finally {
       clearTimeout(silence);

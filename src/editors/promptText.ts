@@ -1,11 +1,5 @@
 import type { ContentBlock } from "@agentclientprotocol/sdk";
-import { fenceFor } from "../base/fence.js";
-
-/** A fence that nothing in the text can close. */
-function fenced(text: string): string {
-  const fence = fenceFor(text);
-  return `${fence}\n${text}\n${fence}`;
-}
+import { fenced } from "../base/fence.js";
 
 function blockText(block: ContentBlock): string {
   switch (block.type) {

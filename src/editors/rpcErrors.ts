@@ -1,4 +1,5 @@
 import { RequestError } from "@agentclientprotocol/sdk";
+import { messageOf } from "../base/messageOf.js";
 
 /** The portal gives only the name of an error that scripts expect. */
 const sentences: Readonly<Record<string, string>> = {
@@ -69,7 +70,7 @@ export function invalid(message: string): RequestError {
 /** What the editor is told of an error, whatever it was. */
 export function rpcError(error: unknown, sessionId?: string): RequestError {
   if (error instanceof RequestError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const code = error instanceof PortalRefusal ? error.code : "";
   if (code === "SessionNotFound" && sessionId !== undefined) return RequestError.sessionNotFound(sessionId);
   const isKnown = error instanceof PortalRefusal || error instanceof TurnFailed;

@@ -9,7 +9,6 @@ import { agentOptionId, agentOptions } from "./models.js";
 import { promptText } from "./promptText.js";
 import { Requests } from "./requests.js";
 import { PortalGone, PortalRefusal, rpcError, TurnFailed } from "./rpcErrors.js";
-import { SseRecords } from "./sseRecords.js";
 import { toolKind, toolLocations, toolTitle } from "./toolLook.js";
 import { Translator } from "./translator.js";
 
@@ -203,20 +202,6 @@ describe("Small rules", () => {
     assert.equal(code(new TurnFailed("Authentication failed with provider (HTTP 401)")), -32603);
     assert.equal(code(new PortalGone("gone")), -32603);
     assert.equal(code(new RequestError(-1, "as it is")), -1);
-  });
-
-  test("events are read in any pieces", () => {
-    const text = 'id: 1\ndata: {"a":1}\n\n: \n\nevent: closed\ndata: {}\n\n';
-    const whole = new SseRecords().take(text);
-    assert.deepEqual(whole, [
-      { id: "1", event: "message", data: '{"a":1}' },
-      { id: "", event: "closed", data: "{}" },
-    ]);
-    const records = new SseRecords();
-    assert.deepEqual(
-      [...text].flatMap(letter => records.take(letter)),
-      whole,
-    );
   });
 
   test("nesting ends at the second level, and the first uses no agents", () => {

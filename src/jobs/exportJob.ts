@@ -1,6 +1,7 @@
+import { fenced } from "../base/fence.js";
 import type { LogKind } from "../live/liveResponse.js";
 import { type StoredResponse, writtenForm } from "../live/storedResponse.js";
-import { fenced, responseAsMarkdown } from "../sessions/exportSession.js";
+import { responseAsMarkdown } from "../sessions/exportSession.js";
 
 /** What an export reads: the logs of the job and of everything below it. */
 export interface ExportSource {
@@ -25,11 +26,11 @@ async function* tasksOf({ job, responses }: ExportSource): AsyncGenerator<string
 export async function* jobAsMarkdown(source: ExportSource): AsyncGenerator<string> {
   const { job, responses } = source;
   yield `# ${job.jobName}\n\n- Status: ${job.status}\n- Working directory: ${job.workingDirectory}\n- Started: ${job.startTime}\n`;
-  if (job.userInput !== "") yield `\n${fenced(job.userInput)}`;
+  if (job.userInput !== "") yield `\n${fenced(job.userInput)}\n`;
   for await (const taskId of tasksOf(source)) {
     yield `\n# Task ${taskId}\n`;
     for await (const response of responses("task", taskId)) {
-      if (response.callback === "taskDecision") yield `\n${fenced(response.reason)}`;
+      if (response.callback === "taskDecision") yield `\n${fenced(response.reason)}\n`;
       if (response.callback === "taskSessionStarted")
         yield* sessionPart(source, response.sessionId, response.isDriving);
     }

@@ -19,7 +19,7 @@ export interface Block {
   endN?: number;
 }
 
-const keyOf = (part: BlockPart) => `${part.blockType}/${part.blockId}`;
+const keyOf = (type: BlockType, id: string) => `${type}/${id}`;
 
 /** A delta has nothing but its text, so that deltas can be joined and the rest be rebuilt from the Start. */
 function deltaText(response: LiveResponse): string | undefined {
@@ -38,7 +38,7 @@ export function blockOfStart(entry: Entry): Block | undefined {
   return part && newBlock(entry.n, part);
 }
 
-/** The blocks of a log that have started and not ended. */
+/** Which block an entry of the log belongs to. Who writes the blocks sees to it that each starts once and ends once. */
 export class OpenBlocks {
   readonly #byKey = new Map<string, Block>();
   /** Also those whose End is not committed yet: for readers they are still open. */
@@ -48,42 +48,39 @@ export class OpenBlocks {
   /** Serialises a response and finds its block. What does not fit into a block is an entry without one. */
   entry(n: number, response: LiveResponse): Entry {
     const part = blockPartOf(response);
-    const known = part && this.#byKey.get(keyOf(part));
+    const known = part && this.#byKey.get(keyOf(part.blockType, part.blockId));
     if (part?.part === "delta" && known) {
       const text = deltaText(response);
       if (text !== undefined) return { n, part: "d", block: known.n, json: JSON.stringify(text) };
     }
     const json = JSON.stringify(response);
     if (part?.part === "start" && !known) {
-      this.#begin(newBlock(n, part), part);
+      this.#begin(newBlock(n, part));
       return { n, part: "s", block: n, json };
     }
     if (part?.part === "end" && known) {
       known.endN = n;
-      this.#byKey.delete(keyOf(part));
+      this.#byKey.delete(keyOf(known.type, known.id));
       this.#ending.push(known);
       return { n, part: "e", block: known.n, json };
     }
     return { n, part: "-", block: 0, json };
   }
 
-  #begin(block: Block, part: BlockPart): void {
-    this.#byKey.set(keyOf(part), block);
+  #begin(block: Block): void {
+    this.#byKey.set(keyOf(block.type, block.id), block);
     this.#byNumber.set(block.n, block);
   }
 
   /** Takes over what the store says, in order, from the first block without an End on. */
   restore(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      if (entry.part === "s") {
-        const block = blockOfStart(entry);
-        if (block) this.#begin(block, { part: "start", blockType: block.type, blockId: block.id });
-      } else if (entry.part === "e") {
-        const block = this.#byNumber.get(entry.block);
-        if (!block) continue;
-        this.#byNumber.delete(block.n);
-        this.#byKey.delete(keyOf({ part: "end", blockType: block.type, blockId: block.id }));
-      }
+      const started = entry.part === "s" ? blockOfStart(entry) : undefined;
+      if (started) this.#begin(started);
+      const ended = entry.part === "e" ? this.#byNumber.get(entry.block) : undefined;
+      if (!ended) continue;
+      this.#byNumber.delete(ended.n);
+      this.#byKey.delete(keyOf(ended.type, ended.id));
     }
   }
 
@@ -104,53 +101,9 @@ export class OpenBlocks {
     return [...this.#byKey.values()];
   }
 
-  isWithoutEnd(block: Block): boolean {
-    return this.#byNumber.get(block.n) === block && block.endN === undefined;
-  }
-
   /** The number of the oldest block without an End, 0 when there is none. */
   get openFrom(): number {
     for (const block of this.#byKey.values()) return block.n;
     return 0;
-  }
-}
-
-/** What has arrived of these blocks, by the numbers of their Starts; `page` gives the entries above a number. */
-export async function textsOf(
-  blocks: readonly Block[],
-  page: (after: number) => Promise<readonly Entry[]>,
-): Promise<Map<number, string>> {
-  const texts = new Map(blocks.map(block => [block.n, ""]));
-  const [first] = blocks;
-  if (!first) return texts;
-  for (let at = first.n - 1; ; ) {
-    const entries = await page(at);
-    for (const { n, part, block, json } of entries) {
-      const text = texts.get(block);
-      if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
-      at = n;
-    }
-    if (entries.length === 0) return texts;
-  }
-}
-
-/** How a block ends that nobody will go on with: with the text that had arrived. */
-export function interruptedEnd(block: Block, text: string): LiveResponse {
-  const { type, id } = block;
-  const ended = { completeContent: text, interrupted: true } as const;
-  switch (type) {
-    case "Permission":
-      return { callback: "onPermissionResolved", requestId: id, decision: "cancelled", by: "restart" };
-    case "Question":
-      return { callback: "onQuestionResolved", requestId: id, by: "restart" };
-    case "Reasoning":
-      return { callback: "onEndReasoning", reasoningId: id, ...ended };
-    case "Message":
-      return { callback: "onEndMessage", messageId: id, ...ended };
-    case "ToolExecution": {
-      const error = { message: "Interrupted before the tool had finished", code: "interrupted" };
-      const result = { content: text };
-      return { callback: "onEndToolExecution", toolCallId: id, result, error, interrupted: true };
-    }
   }
 }

@@ -12,13 +12,14 @@ import {
   type RowChange,
 } from "../store/eventLog.js";
 import { shortReason, storeUnavailable } from "../store/failure.js";
-import { interruptedEnd, OpenBlocks, textsOf } from "./blocks.js";
+import { OpenBlocks } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
 import type { Entry } from "./entry.js";
 import { History, type PageSize } from "./history.js";
 import type { LiveResponse, LogKind } from "./liveResponse.js";
 import type { LogRow, LogTable } from "./logTable.js";
+import { interruptedEnd, textsOf } from "./lostBlocks.js";
 import { readLog } from "./reading.js";
 import { type StoredResponse, storedResponse } from "./storedResponse.js";
 import { Tail } from "./tail.js";

@@ -1,5 +1,6 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { parseDuration } from "../base/duration.js";
+import { isLoopbackName, loopbackNames } from "../base/loopback.js";
 
 export type PermissionMode = "read-only" | "declared" | "all";
 
@@ -53,8 +54,6 @@ export class ConfigError extends Error {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
-const isLoopback = (host: string) => [...loopbackNames, "::1"].includes(host.toLowerCase());
 const maxTimeoutMs = 24 * 3_600_000;
 const minTokenChars = 16;
 
@@ -160,11 +159,11 @@ function readHttp(reader: Reader): HttpConfig {
     `at least ${minTokenChars} characters`,
     value => (value.length >= minTokenChars ? value : undefined),
   );
-  if (!isLoopback(host) && token === undefined)
+  if (!isLoopbackName(host) && token === undefined)
     reader.problems.push(
       `MCP_HTTP_TOKEN: expected at least ${minTokenChars} characters, because MCP_HTTP_HOST=${JSON.stringify(host)} is open to others`,
     );
-  const ownNames = isLoopback(host) ? loopbackNames : [...loopbackNames, host.toLowerCase()];
+  const ownNames = isLoopbackName(host) ? loopbackNames : [...loopbackNames, host.toLowerCase()];
   return {
     host,
     token,

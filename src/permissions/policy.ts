@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
+import { isRecord } from "../base/json.js";
 import { PortalError } from "../base/portalError.js";
 import { StartError } from "../base/startError.js";
 import { parseRule, ruleText } from "./rules.js";
@@ -10,10 +11,6 @@ export interface Policy {
 }
 
 export const everyFolder = "*";
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function ruleProblem(rule: unknown): string | undefined {
   if (typeof rule !== "string") return "a rule is a text";

@@ -3,6 +3,7 @@ import { type AddressInfo, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { answerClientErrors } from "../api/errors.js";
 import { keepAliveTimeoutMs } from "../base/keepAlive.js";
+import { isLoopbackAddress } from "../base/loopback.js";
 import { StartError } from "../base/startError.js";
 
 /** Time to send a whole request; how long an answer may take is not limited, because logs are followed live. */
@@ -19,8 +20,6 @@ const crowded = maxConnections / 2;
 const maxOfOneAddress = 1000;
 /** Closing the idle ones looks at all of them, so not for each new one. */
 const sweepIntervalMs = 1000;
-
-const loopback = /^(::ffff:)?127\.|^::1$/;
 
 /** Nobody can keep the owner out by opening connections and doing nothing with them. */
 function boundConnections(server: Server): void {
@@ -39,7 +38,7 @@ function boundConnections(server: Server): void {
       if (left > 0) ofAddress.set(address, left);
       else ofAddress.delete(address);
     });
-    if (count > maxOfOneAddress && !loopback.test(address)) return void socket.destroy();
+    if (count > maxOfOneAddress && !isLoopbackAddress(address)) return void socket.destroy();
     if (open > crowded && performance.now() - sweptMs > sweepIntervalMs) {
       sweptMs = performance.now();
       server.closeIdleConnections();

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import yargs from "yargs";
+import { isLoopbackName } from "../base/loopback.js";
 import { packageVersion, repoRoot } from "../base/paths.js";
 import { StartError } from "../base/startError.js";
 import { type PermissionPolicy, permissionPolicies } from "../permissions/approvals.js";
@@ -30,7 +31,6 @@ export interface Options {
 }
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-const loopbackAddresses = ["127.0.0.1", "::1", "localhost"];
 const hostName = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*$/i;
 const configName = "portal.config.json";
 
@@ -178,7 +178,7 @@ export function parseOptions(args: readonly string[]): Options {
     host,
     allowedHosts,
     // Under another address or name others can reach it, and an agent in a sandbox can reach every address.
-    auth: parsed.auth || !loopbackAddresses.includes(host) || allowedHosts.length > 0,
+    auth: parsed.auth || !isLoopbackName(host) || allowedHosts.length > 0,
     test: parsed.test,
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { messageOf } from "../base/messageOf.js";
 import { StartError } from "../base/startError.js";
 import { type Entry, validateEntry } from "../jobsDef.js";
 
@@ -7,7 +8,7 @@ export function readEntry(file: string): Entry {
   try {
     return validateEntry(JSON.parse(readFileSync(file, "utf8")), "");
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new StartError(`--entry ${file}: ${message.replaceAll(/\s+/g, " ")}`);
   }
 }

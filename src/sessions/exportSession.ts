@@ -1,4 +1,4 @@
-import { fenceFor } from "../base/fence.js";
+import { fenced } from "../base/fence.js";
 import { type StoredResponse, writtenForm } from "../live/storedResponse.js";
 
 export interface ExportedSession {
@@ -7,12 +7,6 @@ export interface ExportedSession {
   modelId: string;
   workingDirectory: string;
   startTime: string;
-}
-
-/** A fence that no run of backticks inside the text can close. */
-export function fenced(text: string, language = ""): string {
-  const fence = fenceFor(text);
-  return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}\n`;
 }
 
 const interruptedMark = ({ interrupted }: { interrupted?: true | undefined }) =>
@@ -27,19 +21,19 @@ export function responseAsMarkdown(response: StoredResponse, toolNames: Map<stri
     case "onGeneratedUserPrompt":
       return `## Task\n\n${response.prompt}\n`;
     case "onEndReasoning":
-      return `### Reasoning${interruptedMark(response)}\n\n${fenced(response.completeContent)}`;
+      return `### Reasoning${interruptedMark(response)}\n\n${fenced(response.completeContent)}\n`;
     case "onEndMessage":
       return `## Agent${interruptedMark(response)}\n\n${response.completeContent}\n`;
     case "onStartToolExecution":
       toolNames.set(response.toolCallId, response.toolName);
-      return `### Tool: ${response.toolName}\n\n${fenced(response.toolArguments, "json")}`;
+      return `### Tool: ${response.toolName}\n\n${fenced(response.toolArguments, "json")}\n`;
     case "onEndToolExecution": {
       const { toolCallId, error, result } = response;
       const name = toolNames.get(toolCallId) ?? toolCallId;
       toolNames.delete(toolCallId);
       const mark = interruptedMark(response);
-      if (error) return `### Tool failed: ${name}${mark}\n\n${fenced(error.message)}`;
-      return `### Tool result: ${name}${mark}\n\n${fenced(result?.content ?? "")}`;
+      if (error) return `### Tool failed: ${name}${mark}\n\n${fenced(error.message)}\n`;
+      return `### Tool result: ${name}${mark}\n\n${fenced(result?.content ?? "")}\n`;
     }
     default:
       return "";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { availableTools } from "../jobsDef.js";
-import { BlockIds } from "./copilot/blockIds.js";
+import { BlockIds } from "./blockIds.js";
 import { errorText } from "./copilot/errorText.js";
 import { PartialOutput } from "./copilot/partialOutput.js";
 import { RecentIds } from "./copilot/recentIds.js";
 import { completeResult } from "./copilot/toolBlocks.js";
-import { jobToolNames } from "./jobTools.js";
+import { jobTools } from "./jobTools.js";
 import { addUsage, noUsage } from "./turnUsage.js";
 
 const deltas = (...snapshots: string[]) => {
@@ -58,8 +58,8 @@ test("an event counts once, also when it comes again much later", () => {
 });
 
 test("a tool's complete content begins with what was streamed", () => {
-  const complete = (streamed: string, result?: Parameters<typeof completeResult>[1], innerStart = 0) =>
-    completeResult({ streamed, innerStart }, result);
+  const complete = (streamed: string, result?: Parameters<typeof completeResult>[2], innerStart = 0) =>
+    completeResult(streamed, innerStart, result);
   assert.deepEqual(complete("", { content: "a", detailedContent: "a" }), { content: "a" });
   const edit = { content: "a", detailedContent: "diff" };
   assert.deepEqual(complete("", edit), edit);
@@ -74,12 +74,12 @@ test("a tool's complete content begins with what was streamed", () => {
 
 test("a sub-agent's complete content ends with its result once, however much of that was streamed", () => {
   for (const streamed of ["I look.\n\nIt is", "I look.\n\nIt is there."]) {
-    assert.deepEqual(completeResult({ streamed, innerStart: 9 }, { content: "It is there." }), {
+    assert.deepEqual(completeResult(streamed, 9, { content: "It is there." }), {
       content: "It is there.",
       detailedContent: "I look.\n\nIt is there.",
     });
   }
-  assert.deepEqual(completeResult({ streamed: "I look.", innerStart: 0 }, { content: "It is there." }), {
+  assert.deepEqual(completeResult("I look.", 0, { content: "It is there." }), {
     content: "It is there.",
     detailedContent: "I look.\n\nIt is there.",
   });
@@ -120,6 +120,13 @@ test("usage adds up, and only what the user asked of GitHub counts as a premium 
   );
 });
 
-test("the tools that a session offers are those that an entry may name", () => {
-  assert.deepEqual([...jobToolNames].sort(), [...availableTools].sort());
+test("a session offers the four job tools, and an entry may name them", () => {
+  const names = ["job_boolean_false", "job_boolean_true", "job_prepare_document", "job_prerequisite_failed"];
+  assert.deepEqual(
+    jobTools()
+      .map(({ name }) => name)
+      .sort(),
+    names,
+  );
+  assert.deepEqual([...availableTools].sort(), names);
 });

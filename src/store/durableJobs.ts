@@ -8,6 +8,7 @@ import {
 import { dbRetryConfig } from "@dbos-inc/dbos-sdk/internal/utils";
 import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
 import type { Pool } from "pg";
+import { deferred } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 
@@ -129,7 +130,7 @@ class Unended {
   add(ids: string[]): void {
     for (const id of ids) {
       if (this.#waiting.has(id)) continue;
-      const { promise: ended, resolve: end } = promiseWithResolve();
+      const { promise: ended, resolve: end } = deferred();
       this.#waiting.set(id, { ended, end });
     }
   }
@@ -146,14 +147,6 @@ class Unended {
   async wait(id: string): Promise<void> {
     await this.#waiting.get(id)?.ended;
   }
-}
-
-function promiseWithResolve(): { promise: Promise<void>; resolve: () => void } {
-  let resolve: () => void = () => {};
-  const promise = new Promise<void>(done => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }
 
 /** Opens the engine and goes on with what was running when the last process ended. */

@@ -1,3 +1,4 @@
+import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
 
 /**
@@ -23,7 +24,7 @@ const goesOn = "the portal then goes on by itself, and nothing that it acknowled
 
 /** PGlite's errors may carry 100 kB of its own source: people get the first line, cut. */
 export function shortReason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const [line = ""] = text.split("\n", 1);
   return line.length > 200 ? `${line.slice(0, 200)}…` : line || "unknown reason";
 }

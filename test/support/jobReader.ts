@@ -1,3 +1,4 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { Portal } from "./portal.js";
 import type { AnyResponse } from "./sse.js";
 
@@ -22,15 +23,14 @@ export class JobReader {
     const headers: Record<string, string> = this.#lastEventId ? { "last-event-id": this.#lastEventId } : {};
     const response = await fetch(url, { headers, signal: hangUp.signal });
     const decoder = new TextDecoder();
-    let text = "";
+    const events: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: event => void events.push(event) });
     let left = count;
     try {
       for await (const bytes of response.body ?? []) {
-        text += decoder.decode(bytes, { stream: true });
-        const events = text.split("\n\n");
-        text = events.pop() ?? "";
-        for (const event of events) {
-          if (!this.#take(event)) continue;
+        parser.feed(decoder.decode(bytes, { stream: true }));
+        for (const event of events.splice(0)) {
+          this.#take(event);
           if (this.closed || --left === 0) return;
         }
       }
@@ -39,16 +39,13 @@ export class JobReader {
     }
   }
 
-  #take(event: string): boolean {
-    if (event.startsWith("event: closed")) {
+  #take({ event, id, data }: EventSourceMessage): void {
+    if (event === "closed") {
       this.closed = true;
-      return true;
+      return;
     }
-    const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(event) ?? [];
-    if (id === undefined || data === undefined) return false;
-    this.#lastEventId = id;
+    this.#lastEventId = id ?? this.#lastEventId;
     this.received.push(JSON.parse(data) as AnyResponse);
-    return true;
   }
 }
 

@@ -1,3 +1,5 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+
 export interface SseEvent<T> {
   /** The `id:` field, as a number. */
   n: number | undefined;
@@ -21,38 +23,17 @@ export async function* sseEvents<T = AnyResponse>(
     throw new Error(`${url} answered ${response.status} ${type}: ${await response.text()}`);
   }
   const decoder = new TextDecoder();
-  let buffer = "";
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: event => void events.push(event) });
   try {
     for await (const bytes of response.body) {
-      buffer += decoder.decode(bytes, { stream: true });
-      const records = buffer.split(/\r?\n\r?\n/);
-      buffer = records.pop() ?? "";
-      for (const record of records) {
-        const event = parseRecord<T>(record);
-        if (event) yield event;
-      }
+      parser.feed(decoder.decode(bytes, { stream: true }));
+      for (const { id, event = "message", data } of events.splice(0))
+        yield { n: id === undefined ? undefined : Number(id), event, data: JSON.parse(data) as T };
     }
   } finally {
     hangUp.abort();
   }
-}
-
-function parseRecord<T>(record: string): SseEvent<T> | undefined {
-  const fields = new Map<string, string>();
-  for (const line of record.split(/\r?\n/)) {
-    const [, name, value] = /^([^:]+):? ?(.*)$/s.exec(line) ?? [];
-    if (name === undefined || value === undefined) continue;
-    const known = fields.get(name);
-    fields.set(name, known === undefined || name !== "data" ? value : `${known}\n${value}`);
-  }
-  const data = fields.get("data");
-  if (data === undefined) return undefined;
-  const id = fields.get("id");
-  return {
-    n: id === undefined ? undefined : Number(id),
-    event: fields.get("event") ?? "message",
-    data: JSON.parse(data) as T,
-  };
 }
 
 /** Everything up to and with the first item that `matches`; an error when the end comes first. */

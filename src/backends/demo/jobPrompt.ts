@@ -1,15 +1,9 @@
-/** The tools with which an agent reports to a task. */
-export type JobTool =
-  | "job_prepare_document"
-  | "job_boolean_true"
-  | "job_boolean_false"
-  | "job_prerequisite_failed";
-
 type Verdict = "job_boolean_true" | "job_boolean_false";
 
 /** What a prompt of a task or a condition wants to be told, and the demo model's answer to it. */
 export interface JobReport {
-  tool: JobTool;
+  /** The job tool that it is told with. */
+  tool: string;
   argument: string;
 }
 
@@ -99,7 +93,7 @@ function chooseVerdict(conversation: JobConversation): JobReport {
   return { tool: good, argument: "Demo verdict: I looked at the working directory and all is well." };
 }
 
-function mentions(prompt: string, tool: JobTool): boolean {
+function mentions(prompt: string, tool: string): boolean {
   return prompt.includes(tool) && !new RegExp(`\\b(not|don't|never) call \`?${tool}`, "i").test(prompt);
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { isRecord } from "../../base/json.js";
 
 export interface ChatMessage {
   role: "system" | "user" | "assistant" | "tool";
@@ -143,8 +144,4 @@ function readToolResults(turn: ChatMessage[]): ToolResult[] {
       const call = calls.findLast(candidate => candidate.id === message.toolCallId);
       return { name: call?.name ?? "", arguments: call?.arguments ?? "", content: message.content };
     });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { RequestHandler } from "express";
+import { loopbackNames } from "../../base/loopback.js";
 import { PortalError } from "../../base/portalError.js";
 
 export interface HostGuardOptions {
@@ -8,8 +9,6 @@ export interface HostGuardOptions {
   names?: readonly string[];
 }
 
-/** What this machine calls itself. Nothing a name server answers for, so that no foreign name leads here. */
-const loopbackNames = ["localhost", "127.0.0.1", "[::1]"];
 const defaultHttpPort = 80;
 
 export function isLoopbackHost(host: string): boolean {

@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { JsonSchema } from "../../api/route.js";
 import type { EntryInput, WorkInput } from "../../jobsDef.js";
 import { entryError, quoted } from "./entryError.js";
-import { flatSchemas, type JsonSchema } from "./entrySchema.js";
+import { flatSchemas } from "./entrySchema.js";
 import { walkWork } from "./workTree.js";
 
 interface Checks {

@@ -1,11 +1,6 @@
+import type { JsonSchema } from "../../api/route.js";
+import { flag, list, number, text } from "../../api/schemas.js";
 import { availableTools, runtimeVariables } from "./readyMade.js";
-
-/** A JSON Schema (draft-07, what ajv 8 speaks without options, and editors too). */
-export type JsonSchema = { [keyword: string]: unknown };
-
-const string = { type: "string" };
-const boolean = { type: "boolean" };
-const number = { type: "number" };
 
 function described(schema: JsonSchema, description: string): JsonSchema {
   return { ...schema, description };
@@ -20,10 +15,6 @@ function object(
   return description === undefined ? schema : described(schema, description);
 }
 
-function arrayOf(items: JsonSchema): JsonSchema {
-  return { type: "array", items };
-}
-
 /** `__proto__` is no usable name: objects that are filled by name would lose it silently. */
 const usableName = { not: { const: "__proto__" } };
 
@@ -32,15 +23,15 @@ function mapOf(values: JsonSchema, description: string, propertyNames: JsonSchem
 }
 
 const prompt = described(
-  arrayOf(string),
+  list(text),
   "Lines of text. $name is replaced by a prompt variable or a runtime variable.",
 );
 
 const model = {
   ...object(
     {
-      category: described(string, "A key of models."),
-      id: described(string, "A model id."),
+      category: described(text, "A key of models."),
+      id: described(text, "A model id."),
     },
     [],
     "Either a category of models or a model id.",
@@ -58,10 +49,10 @@ const task = object(
   {
     model,
     prompt,
-    requireUserInput: described(boolean, "True exactly when the prompt uses $user-input."),
+    requireUserInput: described(flag, "True exactly when the prompt uses $user-input."),
     availability: object(
       {
-        previousTasks: described(arrayOf(string), "One of these tasks must have finished just before."),
+        previousTasks: described(list(text), "One of these tasks must have finished just before."),
         condition,
       },
       [],
@@ -70,12 +61,12 @@ const task = object(
     criteria: object(
       {
         toolExecuted: described(
-          arrayOf({ ...string, examples: availableTools }),
+          list({ ...text, examples: availableTools }),
           "Tools that the agent must have called.",
         ),
         condition,
         runConditionInSameSession: described(
-          boolean,
+          flag,
           "False: a fresh session of models.driving checks the condition.",
         ),
         failureAction: object(
@@ -99,13 +90,13 @@ function kind(name: string): JsonSchema {
 
 /** One schema per kind of work; `part` is the schema of the works inside it. */
 function workSchemas(part: JsonSchema): { [kind: string]: JsonSchema } {
-  const expectation = { type: "array", items: [boolean, part], minItems: 2, maxItems: 2 };
-  const works = arrayOf(part);
+  const expectation = { type: "array", items: [flag, part], minItems: 2, maxItems: 2 };
+  const works = list(part);
   return {
     Ref: object(
       {
         kind: kind("Ref"),
-        taskId: string,
+        taskId: text,
         modelOverride: model,
         workIdInJob: described(number, "Assigned by the portal."),
       },
@@ -139,7 +130,7 @@ function workSchemas(part: JsonSchema): { [kind: string]: JsonSchema } {
 }
 
 const cell = object(
-  { name: described(string, "Shown on the button."), jobName: described(string, "A key of jobs.") },
+  { name: described(text, "Shown on the button."), jobName: described(text, "A key of jobs.") },
   ["name", "jobName"],
 );
 
@@ -147,17 +138,17 @@ function schemaWith(work: JsonSchema): JsonSchema {
   const reserved = runtimeVariables.map(variable => variable.slice(1));
   return object(
     {
-      $schema: string,
-      models: mapOf(described(string, "A model id."), "Category to model id; driving is required."),
-      drivingSessionRetries: arrayOf(object({ modelId: string, retries: number }, ["modelId", "retries"])),
+      $schema: text,
+      models: mapOf(described(text, "A model id."), "Category to model id; driving is required."),
+      drivingSessionRetries: list(object({ modelId: text, retries: number }, ["modelId", "retries"])),
       promptVariables: mapOf(prompt, "Texts that prompts use as $name.", {
         pattern: "^[a-zA-Z]+(-[a-zA-Z]+)*$",
         not: { enum: reserved },
       }),
       tasks: mapOf(task, "Tasks by name."),
-      jobs: mapOf(object({ requireUserInput: boolean, work }, ["work"]), "Jobs by name."),
-      grid: arrayOf(
-        object({ keyword: string, jobs: arrayOf({ anyOf: [{ type: "null" }, cell] }) }, ["keyword", "jobs"]),
+      jobs: mapOf(object({ requireUserInput: flag, work }, ["work"]), "Jobs by name."),
+      grid: list(
+        object({ keyword: text, jobs: list({ anyOf: [{ type: "null" }, cell] }) }, ["keyword", "jobs"]),
       ),
     },
     ["models", "promptVariables", "tasks", "jobs", "grid"],

@@ -1,6 +1,5 @@
 import { PortalError } from "../../base/portalError.js";
 import type { Entry, Prompt } from "../../jobsDef.js";
-import { call, type Deep, runDeep } from "./deep.js";
 import { entryError, shortened } from "./entryError.js";
 import { runtimeVariables } from "./readyMade.js";
 
@@ -9,6 +8,9 @@ const variablePattern = /\$[a-zA-Z]+(?:-[a-zA-Z]+)*/g;
 
 /** Variables that double each other would fill the memory; no model reads prompts of this size. */
 const maxExpandedChars = 50_000_000;
+
+/** More than anyone writes; a cycle is found before, unless it is longer. */
+const maxVariableDepth = 500;
 
 const runtime = new Set(runtimeVariables);
 
@@ -28,14 +30,14 @@ export function promptExpander(variables: Entry["promptVariables"]): ExpandPromp
     const open = new Set<string>();
     const where = () => [codePath, ...open].join("/");
 
-    function* textOf(lines: Prompt): Deep<string> {
+    function textOf(lines: Prompt): string {
       if (lines.length === 0) throw entryError(where(), "Prompt is empty.");
       const source = lines.join("\n");
       let text = "";
       let end = 0;
       for (const { 0: variable, index } of source.matchAll(variablePattern)) {
         const known = runtime.has(variable) ? variable : values.get(variable);
-        text += source.slice(end, index) + (known ?? (yield* call(expansionOf(variable))));
+        text += source.slice(end, index) + (known ?? expansionOf(variable));
         end = index + variable.length;
         if (text.length > charsLeft) break;
       }
@@ -47,23 +49,25 @@ export function promptExpander(variables: Entry["promptVariables"]): ExpandPromp
       return text;
     }
 
-    function* expansionOf(variable: string): Deep<string> {
+    function expansionOf(variable: string): string {
       if (open.has(variable)) {
         const chain = [...open, variable];
         const cycle = chain.slice(chain.indexOf(variable)).join(" → ");
         throw entryError(where(), `Prompt variable contains itself: ${shortened(cycle)}.`);
       }
+      if (open.size >= maxVariableDepth)
+        throw entryError(where(), `Prompt variables are nested more than ${maxVariableDepth} levels deep.`);
       const name = variable.slice(1);
       const lines = Object.hasOwn(variables, name) ? variables[name] : undefined;
       if (!lines) throw entryError(where(), `Cannot find prompt variable: ${shortened(variable)}.`);
       open.add(variable);
-      const value = yield* call(textOf(lines));
+      const value = textOf(lines);
       open.delete(variable);
       values.set(variable, value);
       return value;
     }
 
-    const text = runDeep(textOf(prompt));
+    const text = textOf(prompt);
     if (text.trim() === "") throw entryError(codePath, "Prompt is empty.");
     if (requiresBooleanTool && !/job_boolean_(?:true|false)/.test(text)) {
       throw entryError(codePath, "Prompt must mention job_boolean_true or job_boolean_false.");

@@ -1,12 +1,8 @@
 import type { TaskRetry } from "../../jobsDef.js";
+import { jobToolNames } from "../../sessions/jobTools.js";
 
 /** The tools that every session offers to its agent for reporting to a task. */
-export const availableTools: readonly string[] = [
-  "job_prepare_document",
-  "job_boolean_true",
-  "job_boolean_false",
-  "job_prerequisite_failed",
-];
+export const availableTools: readonly string[] = jobToolNames;
 
 /** Variables that are filled when a prompt is sent; all others are expanded when the entry is validated. */
 export const runtimeVariables: readonly string[] = [

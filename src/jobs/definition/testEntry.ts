@@ -1,14 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { targetInside } from "../../base/inside.js";
+import { messageOf } from "../../base/messageOf.js";
 import { type Entry, validateEntry } from "../../jobsDef.js";
 
 export type InstallAnswer = {
   result: "OK" | "InvalidatePath" | "InvalidateEntry" | "Rejected";
   error?: string;
 };
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Installs an entry from a file; links are followed before it is checked that the file is inside the folder. */
 export async function installEntryFile(

@@ -5,7 +5,7 @@ import { type ExpandPrompt, promptExpander, variablesIn } from "./promptExpansio
 import { availableTools } from "./readyMade.js";
 import { assignWorkId, type PlacedWork, simplifyWork, walkWork } from "./workTree.js";
 
-/** Deep enough for any job, and everything that copies or prints a job (JSON, structured clone) can stand it. */
+/** Deep enough for any job, and everything that copies, draws or prints a job by recursion can stand it. */
 const maxWorkDepth = 500;
 
 type Tasks = EntryInput["tasks"];
@@ -135,12 +135,9 @@ function checkJob(job: EntryInput["jobs"][string], path: string, { tasks, models
       : "no task of the job requires user input";
     throw entryError(`${path}.requireUserInput`, `Must be ${needsInput}, because ${reason}.`);
   }
-  const work = assignWorkId(simplifyWork(job.work));
-  for (const { depth } of walkWork(work)) {
-    if (depth > maxWorkDepth)
-      throw entryError(`${path}.work`, `Is nested more than ${maxWorkDepth} levels deep.`);
-  }
-  return { requireUserInput: needsInput, work };
+  if (nodes.some(({ depth }) => depth > maxWorkDepth))
+    throw entryError(`${path}.work`, `Is nested more than ${maxWorkDepth} levels deep.`);
+  return { requireUserInput: needsInput, work: assignWorkId(simplifyWork(job.work)) };
 }
 
 /**

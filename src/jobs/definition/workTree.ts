@@ -1,7 +1,9 @@
 import type { ParWork, SeqWork, TaskWorkInput, Work, WorkInput, WorkOf } from "../../jobsDef.js";
-import { call, type Deep, runDeep } from "./deep.js";
 
-/** A node of a work tree with its place: the JavaScript path that leads to it, and how deep it is. */
+/**
+ * A node of a work tree with its place: the JavaScript path that leads to it, and how deep it is when every Seq directly
+ * in a Seq and every Par directly in a Par is dissolved.
+ */
 export interface PlacedWork<Ref> {
   work: WorkOf<Ref>;
   path: string;
@@ -42,9 +44,11 @@ export function* walkWork<Ref extends AnyRef>(root: WorkOf<Ref>, rootPath = ""):
   const waiting: PlacedWork<Ref>[] = [{ work: root, path: rootPath, depth: 1 }];
   for (let placed = waiting.pop(); placed; placed = waiting.pop()) {
     yield placed;
-    const depth = placed.depth + 1;
     const parts = partsOf(placed.work, placed.path);
-    for (const part of parts.reverse()) waiting.push({ ...part, depth });
+    for (const part of parts.reverse()) {
+      const isDissolved = "works" in part.work && part.work.kind === placed.work.kind;
+      waiting.push({ ...part, depth: placed.depth + (isDissolved ? 0 : 1) });
+    }
   }
 }
 
@@ -54,22 +58,17 @@ function rebuild<From extends AnyRef, To>(
   change: (ref: From) => To,
   listParts: (group: Group<From>) => WorkOf<From>[],
 ): WorkOf<To> {
-  function* copy(work: WorkOf<From>): Deep<WorkOf<To>> {
+  function copy(work: WorkOf<From>): WorkOf<To> {
     switch (work.kind) {
       case "Ref":
         return change(work);
       case "Seq":
-      case "Par": {
-        const works: WorkOf<To>[] = [];
-        for (const part of listParts(work)) works.push(yield* call(copy(part)));
-        return { kind: work.kind, works };
-      }
+      case "Par":
+        return { kind: work.kind, works: listParts(work).map(copy) };
       case "Loop": {
-        const pre =
-          work.preCondition && ([work.preCondition[0], yield* call(copy(work.preCondition[1]))] as const);
-        const body = yield* call(copy(work.body));
-        const post =
-          work.postCondition && ([work.postCondition[0], yield* call(copy(work.postCondition[1]))] as const);
+        const pre = work.preCondition && ([work.preCondition[0], copy(work.preCondition[1])] as const);
+        const body = copy(work.body);
+        const post = work.postCondition && ([work.postCondition[0], copy(work.postCondition[1])] as const);
         return {
           kind: "Loop",
           ...(pre && { preCondition: [...pre] }),
@@ -78,14 +77,14 @@ function rebuild<From extends AnyRef, To>(
         };
       }
       case "Alt": {
-        const condition = yield* call(copy(work.condition));
-        const trueWork = work.trueWork && (yield* call(copy(work.trueWork)));
-        const falseWork = work.falseWork && (yield* call(copy(work.falseWork)));
+        const condition = copy(work.condition);
+        const trueWork = work.trueWork && copy(work.trueWork);
+        const falseWork = work.falseWork && copy(work.falseWork);
         return { kind: "Alt", condition, ...(trueWork && { trueWork }), ...(falseWork && { falseWork }) };
       }
     }
   }
-  return runDeep(copy(root));
+  return copy(root);
 }
 
 /** All that a Seq (or Par) runs when the Seqs (or Pars) directly inside it are dissolved. */

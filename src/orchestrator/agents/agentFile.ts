@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { LineCounter, parseDocument } from "yaml";
 import { parseDuration } from "../../base/duration.js";
+import { isRecord } from "../../base/json.js";
+import { messageOf } from "../../base/messageOf.js";
 import { keywordPieces, uniqueByStem } from "../prompt/keywords.js";
 import { stem } from "../prompt/porter.js";
 import { lowInfoStems } from "../prompt/words.js";
@@ -88,9 +90,6 @@ class BadFile extends Error {
 
 type Fields = Record<string, unknown>;
 
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 function splitFile(content: string): { yaml: string; body: string } {
   const lines = content.replace(/^\uFEFF/, "").split(/\r?\n/);
   const end = lines.indexOf("---", 1);
@@ -146,7 +145,7 @@ function yamlValue(yaml: string): unknown {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
     if (error instanceof BadFile) throw error;
-    throw new BadFile("invalid-yaml", error instanceof Error ? error.message : String(error));
+    throw new BadFile("invalid-yaml", messageOf(error));
   }
 }
 

@@ -3,6 +3,7 @@ import { type FileHandle, open, readdir, realpath, stat } from "node:fs/promises
 import { join, relative, sep } from "node:path";
 import { isInside } from "../../base/inside.js";
 import type { Log } from "../../base/log.js";
+import { messageOf } from "../../base/messageOf.js";
 import { type Agent, type ParsedFile, type Problem, type ProblemCode, parseAgentFile } from "./agentFile.js";
 import { AgentRegistry } from "./registry.js";
 
@@ -33,7 +34,6 @@ interface Candidate {
   problem?: readonly [ProblemCode, string];
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
 
 /** UTF-16 code units, so that every machine gives the same order. */

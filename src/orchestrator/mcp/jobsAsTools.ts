@@ -1,3 +1,4 @@
+import { object, text } from "../../api/schemas.js";
 import { PortalError } from "../../base/portalError.js";
 import { detailsOf } from "../../jobs/jobAnswers.js";
 import type { JobRecord } from "../../jobs/jobRecords.js";
@@ -6,7 +7,6 @@ import type { LiveLog, LiveLogs } from "../../sharedApi.js";
 import { taskParts } from "../../taskApi.js";
 import { abortError, OrchestratorError } from "../orchestratorError.js";
 import { Progress } from "../run/progress.js";
-import { objectSchema } from "./toolSchemas.js";
 import { type EnvelopeToolParts, envelopeTool, type McpTool, type ToolArguments } from "./tools.js";
 
 export interface JobToolsParts extends EnvelopeToolParts {
@@ -19,8 +19,7 @@ export interface JobToolsParts extends EnvelopeToolParts {
 const defaultWaitSeconds = 50;
 const maxWaitSeconds = 600;
 
-const text = { type: "string" };
-const taskSchema = objectSchema({ taskName: text, status: text, "taskId?": text });
+const taskSchema = object({ taskName: text, status: text, "taskId?": text });
 
 function textOf(args: ToolArguments, name: string, missing?: string): string {
   const value = args[name] ?? missing;
@@ -178,7 +177,7 @@ export function jobTools(parts: JobToolsParts): McpTool[] {
         workingDirectory: { type: "string", minLength: 1, description: "An absolute path." },
         "userInput?": { type: "string", description: "What the job is to work on." },
       },
-      data: objectSchema({ jobId: text, liveUrl: text, eventsUrl: text }),
+      data: object({ jobId: text, liveUrl: text, eventsUrl: text }),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       call: args => runJob(args, parts.url()),
     }),
@@ -196,13 +195,13 @@ export function jobTools(parts: JobToolsParts): McpTool[] {
           description: `How long to wait; ${defaultWaitSeconds} when absent.`,
         },
       },
-      data: objectSchema({
+      data: object({
         jobId: text,
         jobName: text,
         status: text,
         ended: { type: "boolean" },
         tasks: { type: "array", items: taskSchema },
-        decisions: { type: "array", items: objectSchema({ taskName: text, reason: text }) },
+        decisions: { type: "array", items: object({ taskName: text, reason: text }) },
         summary: text,
       }),
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false, destructiveHint: false },

@@ -1,24 +1,13 @@
-type Schema = Record<string, unknown>;
+import type { JsonSchema } from "../../api/route.js";
+import { flag, list, object, text } from "../../api/schemas.js";
 
-const text: Schema = { type: "string" };
-const flag: Schema = { type: "boolean" };
-const texts: Schema = { type: "array", items: text };
-const textOrNull: Schema = { type: ["string", "null"] };
+const texts = list(text);
+const textOrNull: JsonSchema = { type: ["string", "null"] };
 
-/** An object with these properties; a name that ends in `?` is optional. */
-export function objectSchema(properties: Record<string, Schema>): Schema & { type: "object" } {
-  const entries = Object.entries(properties);
-  return {
-    type: "object",
-    properties: Object.fromEntries(entries.map(([name, schema]) => [name.replace(/\?$/, ""), schema])),
-    required: entries.map(([name]) => name).filter(name => !name.endsWith("?")),
-  };
-}
-
-const errorSchema = objectSchema({ code: text, message: text, details: text });
+const errorSchema = object({ code: text, message: text, details: text });
 
 /** Clients check every answer against it, errors too: both shapes of the envelope must pass. */
-export function envelopeSchema(data: Schema): Schema & { type: "object" } {
+export function envelopeSchema(data: JsonSchema): JsonSchema & { type: "object" } {
   return {
     type: "object",
     properties: { status: { type: "string", enum: ["success", "error"] }, timestamp: text },
@@ -33,36 +22,36 @@ export function envelopeSchema(data: Schema): Schema & { type: "object" } {
   };
 }
 
-const issues: Schema = {
+const issues: JsonSchema = {
   type: "array",
   items: { type: "string", enum: ["too-short", "vagueness", "missing-context", "no-action"] },
 };
-const confidence: Schema = { type: "number", minimum: 0, maximum: 1 };
-const output: Schema = {
+const confidence: JsonSchema = { type: "number", minimum: 0, maximum: 1 };
+const output: JsonSchema = {
   type: ["object", "null"],
   properties: { text, data: { type: ["object", "array"] }, model: text, truncated: flag },
   required: ["text"],
 };
-const agentResult = objectSchema({
+const agentResult = object({
   agent: text,
   output,
   executedAt: text,
   executionTime: text,
   status: { type: "string", enum: ["success", "error"] },
   cached: flag,
-  "error?": objectSchema({ code: text, message: text }),
+  "error?": object({ code: text, message: text }),
 });
 
-export const listAgentsData = objectSchema({
+export const listAgentsData = object({
   agents: {
     type: "array",
-    items: objectSchema({ name: text, description: text, keywords: texts, id: text, path: text }),
+    items: object({ name: text, description: text, keywords: texts, id: text, path: text }),
   },
   count: { type: "integer", minimum: 0 },
-  problems: { type: "array", items: objectSchema({ file: text, code: text, message: text }) },
+  problems: { type: "array", items: object({ file: text, code: text, message: text }) },
 });
 
-export const evaluatePromptData = objectSchema({
+export const evaluatePromptData = object({
   originalPrompt: text,
   isClear: flag,
   confidence,
@@ -74,7 +63,7 @@ export const evaluatePromptData = objectSchema({
   selectionRationale: texts,
 });
 
-export const runAgentData = objectSchema({
+export const runAgentData = object({
   agent: text,
   prompt: text,
   output,
@@ -83,10 +72,10 @@ export const runAgentData = objectSchema({
   cached: flag,
 });
 
-export const orchestrationData = objectSchema({
+export const orchestrationData = object({
   originalPrompt: text,
   refinedPrompt: text,
-  evaluationFeedback: objectSchema({ isClear: flag, confidence, issues, suggestions: textOrNull }),
+  evaluationFeedback: object({ isClear: flag, confidence, issues, suggestions: textOrNull }),
   selectedAgents: texts,
   agentResults: { type: "array", items: agentResult },
   finalOutput: text,
@@ -95,7 +84,7 @@ export const orchestrationData = objectSchema({
   "partial?": flag,
 });
 
-export const promptInput: Schema = {
+export const promptInput: JsonSchema = {
   type: "string",
   minLength: 1,
   description: "The request, in plain words.",

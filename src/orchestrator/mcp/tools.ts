@@ -1,5 +1,6 @@
 import { relative, sep } from "node:path";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import { object } from "../../api/schemas.js";
 import type { Log } from "../../base/log.js";
 import type { AgentCallResult, CallOptions, OrchestrationResult, Orchestrator } from "../orchestrator.js";
 import type { OrchestratorConfig } from "../orchestratorConfig.js";
@@ -11,7 +12,6 @@ import {
   envelopeSchema,
   evaluatePromptData,
   listAgentsData,
-  objectSchema,
   orchestrationData,
   promptInput,
   runAgentData,
@@ -53,7 +53,7 @@ export function envelopeTool({ clock, log }: EnvelopeToolParts, tool: EnvelopeTo
   return {
     definition: {
       ...about,
-      inputSchema: { ...objectSchema(input), additionalProperties: false },
+      inputSchema: { ...object(input), additionalProperties: false },
       outputSchema: envelopeSchema(data),
     },
     async handle(args, options) {

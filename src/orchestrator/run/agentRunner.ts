@@ -7,7 +7,7 @@ import { OrchestratorError } from "../orchestratorError.js";
 import { type AgentOutput, outputOf } from "./chain.js";
 import { workspaceFingerprint } from "./fingerprint.js";
 import { ResultCache } from "./resultCache.js";
-import { Slots } from "./slots.js";
+import { agentSlots } from "./slots.js";
 
 /** Get the blocks of an agent's session as they come. */
 export interface AgentCallbacks extends SessionCallbacks {
@@ -62,13 +62,13 @@ export class AgentRunner {
   readonly #invoker: Invoker;
   readonly #clock: Clock;
   readonly #cache: ResultCache<AgentRun & { sideEffects: boolean }>;
-  readonly #slots: Slots;
+  readonly #slots: ReturnType<typeof agentSlots>;
 
   constructor(config: OrchestratorConfig, invoker: Invoker, clock: Clock) {
     this.#config = config;
     this.#invoker = invoker;
     this.#clock = clock;
-    this.#slots = new Slots(config.maxConcurrentAgents);
+    this.#slots = agentSlots(config.maxConcurrentAgents);
     this.#cache = new ResultCache({
       size: config.cacheSize,
       ttlMs: config.cacheTtlMs,

@@ -1,12 +1,10 @@
-import { JsonError, parseJson } from "../../base/json.js";
+import { isRecord, JsonError, parseJson } from "../../base/json.js";
 
 /** One thing that a file wants to run, in words. */
 export interface StartupRun {
   when: string;
   command: string;
 }
-
-type Fields = Record<string, unknown>;
 
 const maxRuns = 20;
 const maxCommandChars = 300;
@@ -36,9 +34,6 @@ const moments: Readonly<Record<string, string>> = {
   stop: "at the end of a turn",
 };
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Control, bidi and invisible characters as escapes, so that a text cannot look like another one. */
 function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu, char => {
@@ -65,19 +60,19 @@ function words(value: unknown): string {
 
 /** What an entry runs: the fields that are known to, or all of it. */
 function commandOf(entry: unknown): string {
-  if (!isFields(entry)) return words(entry);
+  if (!isRecord(entry)) return words(entry);
   const known = commandFields.filter(name => entry[name] !== undefined);
   if (known.length === 0) return words(entry);
-  const env = isFields(entry.env) ? ` with ${words(entry.env)}` : "";
+  const env = isRecord(entry.env) ? ` with ${words(entry.env)}` : "";
   return known.map(name => words(entry[name])).join(" ") + env;
 }
 
 function hookRuns(hooks: unknown): StartupRun[] {
-  if (!isFields(hooks)) return [{ when: "as a hook", command: words(hooks) }];
+  if (!isRecord(hooks)) return [{ when: "as a hook", command: words(hooks) }];
   return Object.entries(hooks).flatMap(([event, entries]) => {
     const when = moments[event.toLowerCase()] ?? `at ${bounded(event, maxNameChars)}`;
     const flat = (Array.isArray(entries) ? entries : [entries]).flatMap(entry =>
-      isFields(entry) && Array.isArray(entry.hooks) ? entry.hooks : [entry],
+      isRecord(entry) && Array.isArray(entry.hooks) ? entry.hooks : [entry],
     );
     return flat.map(entry => ({ when, command: commandOf(entry) }));
   });
@@ -85,7 +80,7 @@ function hookRuns(hooks: unknown): StartupRun[] {
 
 function named(what: string): (value: unknown) => StartupRun[] {
   return value =>
-    isFields(value)
+    isRecord(value)
       ? Object.entries(value).map(([name, entry]) => ({
           when: `as ${what} ${bounded(name, maxNameChars)}`,
           command: commandOf(entry),
@@ -113,7 +108,7 @@ function jsonRuns(text: string): StartupRun[] | undefined {
     if (!(error instanceof JsonError)) throw error;
     return [{ when: "nobody knows when", command: `(${error.message})` }];
   }
-  if (!isFields(value)) return [{ when: "nobody knows when", command: words(value) }];
+  if (!isRecord(value)) return [{ when: "nobody knows when", command: words(value) }];
   const telling = Object.entries(value).filter(([name]) => !harmless.has(name));
   if (telling.length === 0) return undefined;
   return telling.flatMap(([name, part]) =>

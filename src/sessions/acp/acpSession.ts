@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { deferred } from "../../base/deferred.js";
 import type { Log } from "../../base/log.js";
 import { withTimeout } from "../../base/withTimeout.js";
 import type { AgentSession, SessionCallbacks, SessionState } from "../../copilotSession.js";
@@ -245,12 +246,9 @@ export class AcpSession implements AgentSession, ConnectedSession {
   }
 
   #begin(timeoutMs: number): Turn {
-    let finish: Turn["finish"] = () => {};
-    const done = new Promise<void>((resolve, reject) => {
-      finish = error => (error ? reject(error) : resolve());
-    });
+    const { promise: done, resolve, reject } = deferred();
+    const finish: Turn["finish"] = error => (error ? reject(error) : resolve());
     const turn: Turn = { id: randomUUID(), timers: [], done, finish };
-    done.catch(() => {});
     this.#turn = turn;
     this.#options.callbacks.onAgentStart(turn.id);
     this.#mapper.beginTurn();

@@ -1,6 +1,16 @@
 import { jsonBody } from "../../api/jsonBody.js";
-import { defineRoute, type JsonSchema, type Route } from "../../api/route.js";
-import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../../api/schemas.js";
+import { defineRoute, type Route } from "../../api/route.js";
+import {
+  anything,
+  domainError,
+  either,
+  flag,
+  list,
+  number,
+  object,
+  oneOfTexts,
+  text,
+} from "../../api/schemas.js";
 import { PortalError } from "../../base/portalError.js";
 import { loadSession, openSession } from "../../copilotApi.js";
 import type { Approvals } from "../../permissions/approvals.js";
@@ -15,7 +25,6 @@ export interface AcpSessionRouteParts {
   approvals: Approvals;
 }
 
-const anything: JsonSchema = { type: "object" };
 const loadBody = object({ agentSessionId: text, cwd: text, "replay?": flag });
 const optionBody = object({ configId: text, value: { type: ["string", "boolean"] } });
 const modeBody = object({ modeId: text });
@@ -119,28 +128,13 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       reads: true,
       methods: ["GET"],
       summary: "The latest messages between the portal and the agent of a session, without secrets",
-      query: {
-        format: {
-          type: "string",
-          enum: ["json", "lines"],
-          default: "json",
-          description: "As one answer, or as lines that the fake agent of the tests plays back.",
-        },
-      },
-      answers: {
-        json: either(traffic, domainError("SessionNotFound", "NotSupported")),
-        other: { mediaType: "application/x-ndjson", description: "One message per line." },
-      },
-      handler: async ({ params, query, res }) => {
+      answers: { json: either(traffic, domainError("SessionNotFound", "NotSupported")) },
+      handler: async ({ params }) => {
         const { record } = await openSession(params.id);
         if (record.backend !== "acp")
           throw PortalError.explained("NotSupported", "Only sessions on ACP agents have traffic.");
         const seen = host.traffic(params.id);
-        const messages = seen?.entries(agents.secrets) ?? [];
-        if (query.format !== "lines") return { messages, dropped: seen?.dropped ?? 0 };
-        res.type("application/x-ndjson");
-        res.send(messages.map(message => `${JSON.stringify(message)}\n`).join(""));
-        return undefined;
+        return { messages: seen?.entries(agents.secrets) ?? [], dropped: seen?.dropped ?? 0 };
       },
     }),
   ];

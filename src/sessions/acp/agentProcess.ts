@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../../base/log.js";
+import { messageOf } from "../../base/messageOf.js";
 import { PortalError } from "../../base/portalError.js";
 import { AgentConnection, type ConnectionOptions, patientStop } from "./agentConnection.js";
 import { goneError } from "./agentErrors.js";
@@ -142,7 +143,7 @@ export class AgentProcess {
         this.#leave("stopped");
         throw PortalError.explained("AgentNotAvailable", "The agent was stopped before it was ready.");
       }
-      this.#failed(error instanceof Error ? error.message : String(error));
+      this.#failed(messageOf(error));
       throw error;
     }
   }

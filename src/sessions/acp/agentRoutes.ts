@@ -1,6 +1,16 @@
 import { jsonBody } from "../../api/jsonBody.js";
-import { defineRoute, type JsonSchema, type Route } from "../../api/route.js";
-import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../../api/schemas.js";
+import { defineRoute, type Route } from "../../api/route.js";
+import {
+  anything,
+  domainError,
+  either,
+  flag,
+  list,
+  number,
+  object,
+  oneOfTexts,
+  text,
+} from "../../api/schemas.js";
 import type { ModelCatalog } from "../../backends/catalog.js";
 import { PortalError } from "../../base/portalError.js";
 import type { AcpAgents } from "./acpAgents.js";
@@ -12,7 +22,6 @@ export interface AgentRouteParts {
   catalog: ModelCatalog;
 }
 
-const anything: JsonSchema = { type: "object" };
 const agent = object({
   id: text,
   title: text,

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { isRecord } from "../../base/json.js";
+import { isLoopbackName } from "../../base/loopback.js";
 import { repoRoot } from "../../base/paths.js";
 import { problemsBySchema, readSettingsFile } from "../../base/settingsFile.js";
 import type { PermissionPolicy } from "../../permissions/approvals.js";
@@ -97,7 +99,6 @@ const agentSchema = {
 };
 
 const idPattern = /^[a-z0-9][a-z0-9-]{0,39}$/;
-const loopbackHosts = ["127.0.0.1", "::1", "localhost"];
 
 /** What is wrong with one agent beyond the types of its fields. */
 function ruleProblems(id: string, agent: Fields, env: NodeJS.ProcessEnv): string[] {
@@ -108,7 +109,7 @@ function ruleProblems(id: string, agent: Fields, env: NodeJS.ProcessEnv): string
     if (agent.port === undefined && agent.command === undefined) problems.push("port: is missing");
     if (agent.port === 0 && agent.command === undefined)
       problems.push("port: 0 is for an agent that the portal starts, and there is no command");
-    if (!loopbackHosts.includes(textOf(agent.host) ?? "127.0.0.1") && agent.allowRemote !== true)
+    if (!isLoopbackName(textOf(agent.host) ?? "127.0.0.1") && agent.allowRemote !== true)
       problems.push(
         'host: is not on this machine, and ACP over TCP has no authentication; "allowRemote": true takes the risk',
       );
@@ -187,7 +188,7 @@ export function agentSecrets({ agents }: AgentsRead): string[] {
 export function readAgents(section: unknown, configFile: string, env: NodeJS.ProcessEnv): AgentsRead {
   const read: AgentsRead = { agents: [], broken: [], problems: [] };
   if (section === undefined) return read;
-  if (typeof section !== "object" || section === null || Array.isArray(section)) {
+  if (!isRecord(section)) {
     read.problems.push("acpAgents: must be an object, with an agent under each id");
     return read;
   }

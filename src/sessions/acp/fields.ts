@@ -1,8 +1,10 @@
+import { isRecord } from "../../base/json.js";
+
 /** What an agent sends is read field by field: nothing that is missing or of a wrong type costs the rest. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isRecord(value) ? value : {};
 }
 
 export function listOf(value: unknown): unknown[] {

@@ -1,5 +1,5 @@
-import type { SessionCallbacks, ToolEndDetails, ToolStartDetails } from "../../copilotSession.js";
-import { BlockIds } from "../copilot/blockIds.js";
+import type { ToolEndDetails, ToolStartDetails } from "../../copilotSession.js";
+import type { BlockWriter, ToolBlock, ToolEnd } from "../blockWriter.js";
 import { jobToolNames } from "../jobTools.js";
 import {
   cut,
@@ -15,22 +15,28 @@ import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields
 import type { Announcements } from "./requestedAction.js";
 import { toolKinds } from "./toolKinds.js";
 
-interface Tool {
-  /** Its id in the portal; the agent may use its own id again. */
-  id: string;
-  ended: boolean;
-  /** What the agent has said of it besides its requests for permission, oldest first. */
+/** What the agent has said of a call that runs. */
+export interface AcpTool {
+  /** Besides its requests for permission, oldest first. */
   announced: Fields[];
-  isAnnouncedCut: boolean;
   content: unknown;
   rawInput: Fields;
   rawOutput: unknown;
   kind: string | undefined;
-  /** The text of its content so far, and how much of it has been told. */
-  shown: string;
+  /** How many characters of its content have been told. */
   told: number;
+}
+
+type OpenTool = ToolBlock<AcpTool>;
+
+/** A call that runs, or ended a while ago. */
+interface KnownTool {
+  /** Its id in the portal; the agent may use its own id again. */
+  readonly id: string;
+  /** Whether the agent has said more of it than is kept. */
+  isAnnouncedCut: boolean;
   /** The sub-agent whose calls are inside this one. */
-  subAgent: string | undefined;
+  subAgent?: string;
 }
 
 /** Why tools end that the agent said nothing more about. */
@@ -114,210 +120,190 @@ function subAgentOf({ _meta }: Fields): string | undefined {
     .find(id => id !== undefined);
 }
 
-/** Which tool calls run, what each has told, and what comes of it. */
+/** What becomes of the tool calls that an agent tells about. */
 export class ToolStream {
-  readonly #callbacks: SessionCallbacks;
+  readonly #blocks: BlockWriter<AcpTool>;
   readonly #terminalText: (terminalId: string) => string;
-  readonly #ids: BlockIds;
   /** By the agent's id: the latest call of that id. */
-  readonly #tools = new Map<string, Tool>();
-  #running = 0;
+  readonly #known = new Map<string, KnownTool>();
   #started = 0;
 
-  /** `tag` tells the ids of this agent session from those that the conversation had before. */
-  constructor(callbacks: SessionCallbacks, terminalText: (terminalId: string) => string, tag: string) {
-    this.#callbacks = callbacks;
+  constructor(blocks: BlockWriter<AcpTool>, terminalText: (terminalId: string) => string) {
+    this.#blocks = blocks;
     this.#terminalText = terminalText;
-    this.#ids = new BlockIds(tag);
   }
 
   /** `tool_call`: a new call, unless one of this id runs. */
-  announce(update: Fields, beforeStart: () => void): void {
+  announce(update: Fields): void {
     const agentId = agentIdOf(update.toolCallId);
     if (agentId === undefined) return;
-    const known = this.#tools.get(agentId);
-    if (known && !known.ended) this.#progress(known, update);
-    else this.#begin(agentId, update, beforeStart);
+    if (this.#blocks.tools.has(agentId)) this.#progress(agentId, update);
+    else this.#begin(agentId, update);
     this.#note(agentId, update);
   }
 
   /** `tool_call_update`: of a call that nobody announced it is the announcement. */
-  update(update: Fields, beforeStart: () => void): void {
+  update(update: Fields): void {
     const agentId = agentIdOf(update.toolCallId);
-    if (agentId === undefined) return;
-    const known = this.#tools.get(agentId);
-    if (known?.ended) return;
-    if (known) this.#progress(known, update);
-    else this.#begin(agentId, update, beforeStart);
-    this.#note(agentId, update);
+    if (agentId === undefined || this.#hasEnded(agentId)) return;
+    this.announce(update);
   }
 
   /** A request for permission: of a call that nobody announced it is the announcement, too. */
-  request(toolCall: Fields, beforeStart: () => void): string | undefined {
+  request(toolCall: Fields): string | undefined {
     const agentId = agentIdOf(toolCall.toolCallId);
     if (agentId === undefined) return undefined;
-    const known = this.#tools.get(agentId);
     const { status: _, ...announcement } = toolCall;
-    if (!known) this.#begin(agentId, announcement, beforeStart);
-    else if (!known.ended) this.#progress(known, announcement);
-    return this.#tools.get(agentId)?.id;
+    if (!this.#known.has(agentId)) this.#begin(agentId, announcement);
+    else this.#progress(agentId, announcement);
+    return this.#known.get(agentId)?.id;
   }
 
   /** What the agent has said of a call that runs. */
   announcements(toolCallId: unknown): Announcements {
-    const tool = this.#tools.get(agentIdOf(toolCallId) ?? "");
-    if (tool) return { calls: tool.announced, isCut: tool.isAnnouncedCut };
-    return { calls: [], isCut: this.#running >= maxRunning };
+    const agentId = agentIdOf(toolCallId) ?? "";
+    const calls = this.#blocks.tools.get(agentId)?.own.announced ?? [];
+    const isCut = this.#known.get(agentId)?.isAnnouncedCut ?? this.#blocks.tools.size >= maxRunning;
+    return { calls, isCut };
   }
 
   /** A terminal that tools show has written more. */
   terminalChanged(terminalId: string): void {
-    for (const tool of this.#tools.values()) {
-      const shows = listOf(tool.content).some(item => fieldsOf(item).terminalId === terminalId);
-      if (shows && !tool.ended) this.#tell(tool);
+    for (const [agentId, { own }] of this.#blocks.tools) {
+      const shows = listOf(own.content).some(item => fieldsOf(item).terminalId === terminalId);
+      if (shows) this.#tell(agentId);
     }
   }
 
   /** Ends what the agent has left open. */
   endAll(why: Unfinished): void {
-    for (const tool of this.#tools.values()) {
-      if (tool.ended) continue;
-      const error = { message: unfinishedMessages[why], code: why };
-      const result = tool.shown === "" ? undefined : { content: tool.shown };
-      this.#finish(tool, result, error, true);
-    }
+    const error = { message: unfinishedMessages[why], code: why };
+    this.#blocks.interruptTools(({ own }) => ({ error, details: endDetails(own) }));
   }
 
-  #begin(agentId: string, update: Fields, beforeStart: () => void): void {
-    if (this.#running >= maxRunning || this.#started >= maxStarted) return;
+  #hasEnded(agentId: string): boolean {
+    return this.#known.has(agentId) && !this.#blocks.tools.has(agentId);
+  }
+
+  #begin(agentId: string, update: Fields): void {
+    if (this.#blocks.tools.size >= maxRunning || this.#started >= maxStarted) return;
     this.#started++;
-    beforeStart();
-    this.#progress(this.#start(agentId, update), update);
+    this.#blocks.endTexts();
+    this.#start(agentId, update);
+    this.#progress(agentId, update);
   }
 
   #note(agentId: string, update: Fields): void {
-    const tool = this.#tools.get(agentId);
+    const known = this.#known.get(agentId);
+    const announced = this.#blocks.tools.get(agentId)?.own.announced;
     const said = announcementOf(update);
-    if (!tool || tool.ended || !said) return;
-    if (tool.announced.length < maxAnnouncements) tool.announced.push(said);
-    else tool.isAnnouncedCut = true;
+    if (!known || !announced || !said) return;
+    if (announced.length < maxAnnouncements) announced.push(said);
+    else known.isAnnouncedCut = true;
   }
 
   /** The oldest that has ended makes room; there are always fewer running than known. */
   #makeRoom(): void {
-    if (this.#tools.size < maxKnown) return;
-    for (const [agentId, { ended }] of this.#tools) {
-      if (!ended) continue;
-      this.#tools.delete(agentId);
+    if (this.#known.size < maxKnown) return;
+    for (const agentId of this.#known.keys()) {
+      if (!this.#hasEnded(agentId)) continue;
+      this.#known.delete(agentId);
       return;
     }
   }
 
-  #start(agentId: string, update: Fields): Tool {
+  #start(agentId: string, update: Fields): void {
     this.#makeRoom();
-    this.#running++;
-    const tool: Tool = {
-      id: this.#ids.next(agentId),
-      announced: [],
-      isAnnouncedCut: false,
-      ended: false,
-      content: undefined,
-      rawInput: fieldsOf(update.rawInput),
-      rawOutput: undefined,
-      kind: textOf(update.kind),
-      shown: "",
-      told: 0,
-      subAgent: undefined,
-    };
     const locations = locationsOf(update);
     const details: ToolStartDetails = given({
       kind: kindOf(update.kind),
       locations: locations.length > 0 ? locations : undefined,
     });
-    this.#callbacks.onStartToolExecution(
-      tool.id,
-      this.#parentOf(update),
-      toolNameOf(update),
-      argumentsOf(update),
+    const start = {
+      parentId: this.#parentOf(update),
+      name: toolNameOf(update),
+      args: argumentsOf(update),
       details,
-    );
-    this.#tools.set(agentId, tool);
-    return tool;
+    };
+    const { id } = this.#blocks.startTool(agentId, start, {
+      announced: [],
+      content: undefined,
+      rawInput: fieldsOf(update.rawInput),
+      rawOutput: undefined,
+      kind: textOf(update.kind),
+      told: 0,
+    });
+    this.#known.set(agentId, { id, isAnnouncedCut: false });
   }
 
   #parentOf(update: Fields): string | undefined {
     const parent = explicitParent(update);
-    if (parent !== undefined) return this.#tools.get(parent)?.id;
+    if (parent !== undefined) return this.#known.get(parent)?.id;
     const subAgent = subAgentOf(update);
     if (subAgent === undefined) return undefined;
-    const running = [...this.#tools.values()].filter(tool => !tool.ended);
-    const paired = [...this.#tools.values()].find(tool => tool.subAgent === subAgent);
-    const found =
-      paired ??
-      running.find(
-        tool => tool.subAgent === undefined && ("agent_type" in tool.rawInput || tool.kind === "subagent"),
-      );
+    const paired = [...this.#known.values()].find(tool => tool.subAgent === subAgent);
+    const found = paired ?? this.#callOfSubAgent();
     if (found) found.subAgent = subAgent;
     return found?.id;
   }
 
-  #progress(tool: Tool, update: Fields): void {
-    if (update.rawInput !== undefined) tool.rawInput = fieldsOf(update.rawInput);
-    if (update.rawOutput !== undefined) tool.rawOutput = update.rawOutput;
-    if (Array.isArray(update.content)) {
-      tool.content = update.content;
-      this.#tell(tool);
+  /** The oldest running call that starts a sub-agent, and is not known to be that of another one. */
+  #callOfSubAgent(): KnownTool | undefined {
+    for (const [agentId, known] of this.#known) {
+      const tool = this.#blocks.tools.get(agentId)?.own;
+      const starts = tool && ("agent_type" in tool.rawInput || tool.kind === "subagent");
+      if (starts && known.subAgent === undefined) return known;
     }
-    if (update.status === "completed") this.#complete(tool);
-    else if (update.status === "failed") this.#fail(tool);
+    return undefined;
   }
 
-  #tell(tool: Tool): void {
-    const text = toolText(tool.content, this.#terminalText);
-    const delta = deltaOf(tool.shown, text);
-    tool.shown = text;
-    if (delta === "" || tool.told > maxTextChars) return;
-    tool.told += delta.length;
-    this.#callbacks.onToolExecution(tool.id, tool.told > maxTextChars ? cut(delta) : delta);
+  #progress(agentId: string, update: Fields): void {
+    const tool = this.#blocks.tools.get(agentId);
+    if (!tool) return;
+    if (update.rawInput !== undefined) tool.own.rawInput = fieldsOf(update.rawInput);
+    if (update.rawOutput !== undefined) tool.own.rawOutput = update.rawOutput;
+    if (Array.isArray(update.content)) {
+      tool.own.content = update.content;
+      this.#tell(agentId);
+    }
+    if (update.status === "completed") this.#blocks.endTool(agentId, this.#completed(tool));
+    else if (update.status === "failed") this.#blocks.endTool(agentId, this.#failed(tool));
   }
 
-  #complete(tool: Tool): void {
-    const output = fieldsOf(tool.rawOutput);
+  #tell(agentId: string): void {
+    const tool = this.#blocks.tools.get(agentId);
+    if (!tool) return;
+    const text = toolText(tool.own.content, this.#terminalText);
+    const delta = tool.own.told > maxTextChars ? "" : deltaOf(tool.text, text);
+    tool.own.told += delta.length;
+    // The content replaces what there was; a reader is told what is new in it.
+    this.#blocks.toolDelta(agentId, tool.own.told > maxTextChars ? cut(delta) : delta, text);
+  }
+
+  #completed({ own }: OpenTool): ToolEnd {
+    const output = fieldsOf(own.rawOutput);
     // A terminal may have written more since.
-    const rendered = toolText(tool.content, this.#terminalText);
-    const content = cut(rendered || textOf(output.content) || rawText(tool.rawOutput));
-    const detailed = cut(textOf(output.detailedContent) ?? diffText(diffsOf(tool.content)));
+    const rendered = toolText(own.content, this.#terminalText);
+    const content = cut(rendered || textOf(output.content) || rawText(own.rawOutput));
+    const detailed = cut(textOf(output.detailedContent) ?? diffText(diffsOf(own.content)));
     const detailedContent = detailed !== "" && detailed !== content ? detailed : undefined;
-    this.#finish(tool, { content, ...given({ detailedContent }) }, undefined);
+    return { result: { content, ...given({ detailedContent }) }, details: endDetails(own) };
   }
 
-  #fail(tool: Tool): void {
-    const output = fieldsOf(tool.rawOutput);
-    const rendered = toolText(tool.content, this.#terminalText);
-    const message = cut(textOf(output.message) || rendered || textOf(tool.rawOutput) || "The tool failed.");
-    this.#finish(tool, undefined, { message, ...given({ code: textOf(output.code) }) });
+  #failed({ own }: OpenTool): ToolEnd {
+    const output = fieldsOf(own.rawOutput);
+    const rendered = toolText(own.content, this.#terminalText);
+    const message = cut(textOf(output.message) || rendered || textOf(own.rawOutput) || "The tool failed.");
+    return { error: { message, ...given({ code: textOf(output.code) }) }, details: endDetails(own) };
   }
+}
 
-  #finish(
-    tool: Tool,
-    result: { content: string; detailedContent?: string } | undefined,
-    error: { message: string; code?: string } | undefined,
-    interrupted?: true,
-  ): void {
-    const diffs = diffsOf(tool.content);
-    const details: ToolEndDetails = given({
-      diffs: diffs.length > 0 && isShownWhole(diffs) ? diffs : undefined,
-      exitCode: exitCodeOf(tool.rawOutput),
-    });
-    tool.ended = true;
-    this.#running--;
-    this.#callbacks.onEndToolExecution(tool.id, result, error, interrupted, details);
-    // Only its id is needed any more, and those of sub-agents that may still call.
-    tool.content = tool.rawOutput = undefined;
-    tool.rawInput = {};
-    tool.announced = [];
-    tool.shown = "";
-  }
+function endDetails({ content, rawOutput }: AcpTool): ToolEndDetails {
+  const diffs = diffsOf(content);
+  return given({
+    diffs: diffs.length > 0 && isShownWhole(diffs) ? diffs : undefined,
+    exitCode: exitCodeOf(rawOutput),
+  });
 }
 
 function rawText(rawOutput: unknown): string {

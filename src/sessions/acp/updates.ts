@@ -1,11 +1,12 @@
+import { randomUUID } from "node:crypto";
 import type { NoticeLevel, SessionCallbacks } from "../../copilotSession.js";
 import type { LiveResponse } from "../../live/liveResponse.js";
+import { BlockWriter, type TextKind } from "../blockWriter.js";
 import type { AgentState } from "./agentState.js";
-import { blockText, cut } from "./contentText.js";
+import { blockText, cut, maxTextChars } from "./contentText.js";
 import { type Fields, textOf } from "./fields.js";
 import type { Announcements } from "./requestedAction.js";
-import { TextStream } from "./textStream.js";
-import { ToolStream, type Unfinished } from "./toolStream.js";
+import { type AcpTool, ToolStream, type Unfinished } from "./toolStream.js";
 
 export interface UpdateOptions {
   /** Tells tool calls of this agent session from earlier ones in the same log. */
@@ -37,7 +38,7 @@ export class UpdateMapper {
   readonly #callbacks: SessionCallbacks;
   readonly #options: UpdateOptions;
   readonly #state: AgentState;
-  readonly #text: TextStream;
+  readonly #blocks: BlockWriter<AcpTool>;
   readonly #tools: ToolStream;
   readonly #unknownTypes = new Set<string>();
   #phase: Phase = "outside";
@@ -49,8 +50,8 @@ export class UpdateMapper {
     this.#callbacks = callbacks;
     this.#options = options;
     this.#state = state;
-    this.#text = new TextStream(callbacks);
-    this.#tools = new ToolStream(callbacks, options.terminalText, options.idTag);
+    this.#blocks = new BlockWriter(callbacks, options.idTag);
+    this.#tools = new ToolStream(this.#blocks, options.terminalText);
   }
 
   /** Set by the turn's last text or tool, where the agent is known to report failures so. */
@@ -88,7 +89,7 @@ export class UpdateMapper {
 
   /** The portal's id of a tool that asks for permission; a tool that nobody announced is announced by that. */
   toolFor(toolCall: Fields): string | undefined {
-    return this.#phase === "hidden" ? undefined : this.#tools.request(toolCall, () => this.#text.end());
+    return this.#phase === "hidden" ? undefined : this.#tools.request(toolCall);
   }
 
   /** What the agent has said of a call before it asks about it. */
@@ -116,11 +117,11 @@ export class UpdateMapper {
         break;
       case "tool_call":
         this.#errorText = undefined;
-        this.#tools.announce(update, () => this.#text.end());
+        this.#tools.announce(update);
         break;
       case "tool_call_update":
         this.#errorText = undefined;
-        this.#tools.update(update, () => this.#text.end());
+        this.#tools.update(update);
         break;
       case "notice":
         this.#notice(update);
@@ -162,8 +163,29 @@ export class UpdateMapper {
     const notice =
       kind === "message" && this.#options.errorTextIsFailure && /^(Info|Error): /.exec(text)?.[1];
     this.#errorText = notice === "Error" ? text : undefined;
-    if (notice || this.#phase === "outside") this.#text.whole(kind, text);
-    else this.#text.add(kind, text, textOf(messageId));
+    if (notice || this.#phase === "outside") this.#whole(kind, text);
+    else this.#say(kind, text, textOf(messageId));
+  }
+
+  /** The agent's text goes on: at most one block of either kind is open. */
+  #say(kind: TextKind, text: string, messageId: string | undefined): void {
+    const open = this.#blocks.open(kind);
+    // A block is bounded; a text that is longer goes on in the next.
+    if (!open || open.key !== messageId || open.text.length > maxTextChars) this.#begin(kind, messageId);
+    this.#blocks.delta(kind, messageId, text);
+  }
+
+  /** A block of its own, complete at once. */
+  #whole(kind: TextKind, text: string): void {
+    this.#begin(kind, undefined);
+    this.#blocks.delta(kind, undefined, text);
+    this.#blocks.end(kind);
+  }
+
+  #begin(kind: TextKind, messageId: string | undefined): void {
+    this.#blocks.endTexts();
+    // Agents name no messages, or name several blocks alike.
+    this.#blocks.startAs(kind, messageId, randomUUID());
   }
 
   #notice({ severity, title, description, message, text }: Fields): void {
@@ -189,13 +211,13 @@ export class UpdateMapper {
 
   #end(unfinished: Unfinished): void {
     this.#endUserText();
-    this.#text.end(unfinished === "no_result" ? undefined : true);
+    this.#blocks.endTexts(unfinished === "no_result" ? undefined : true);
     this.#tools.endAll(unfinished);
   }
 
   #endUserText(): void {
     if (this.#userText === "") return;
-    this.#text.end();
+    this.#blocks.endTexts();
     this.#emit({ callback: "onUserMessage", text: this.#userText, replay: true });
     this.#userText = "";
   }

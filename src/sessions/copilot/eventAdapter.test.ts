@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionEvent } from "@github/copilot-sdk";
+import { randomFrom } from "../../../test/support/randomLog.js";
 import { recorder } from "../../../test/support/recorder.js";
 import { createEventAdapter, type EventAdapterOptions } from "./eventAdapter.js";
 
@@ -297,18 +298,10 @@ test("a crash ends everything with what had arrived", () => {
   assert.equal(record.tools[0]?.error?.message, "The runtime died.");
 });
 
-/** A small generator whose sequence depends on the seed alone, so that a failure can be repeated. */
-function random(seed: number) {
-  let state = seed;
-  return (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 test("whatever order events come in, and wherever they stop, the stream keeps its promises", () => {
   for (let seed = 1; seed <= 2000; seed++) {
-    const next = random(seed);
+    const random = randomFrom(seed);
+    const next = (below: number) => Math.floor(random() * below);
     const pick = <T>(...choices: T[]) => choices[next(choices.length)] as T;
     const agent = () => pick(undefined, undefined, "a", "b");
     const call = () => pick("t1", "t2", "t3");

@@ -1,11 +1,11 @@
 import type { SessionEvent } from "@github/copilot-sdk";
 import type { SessionCallbacks } from "../../copilotSession.js";
+import { BlockWriter } from "../blockWriter.js";
 import { addUsage, noUsage } from "../turnUsage.js";
-import { BlockIds } from "./blockIds.js";
 import { errorText } from "./errorText.js";
 import { RecentIds } from "./recentIds.js";
 import { TextBlocks } from "./textBlocks.js";
-import { ToolBlocks } from "./toolBlocks.js";
+import { type CopilotTool, ToolBlocks } from "./toolBlocks.js";
 
 export interface EventAdapterOptions {
   /** Added to each id; a session that is resumed needs one, because its log has ids from before. */
@@ -21,8 +21,8 @@ export interface RequestOutcome {
 }
 
 /**
- * Turns the events of a Copilot session into the callback stream and keeps its promises whatever comes: each block
- * starts once and ends once, a turn ends after its blocks, and a request ends last. It only listens.
+ * Turns the events of a Copilot session into the callback stream and keeps its promises whatever comes: a turn ends
+ * after its blocks, and a request ends last. It only listens.
  */
 export interface EventAdapter {
   beginRequest(): void;
@@ -79,6 +79,7 @@ class CopilotEvents implements EventAdapter {
   readonly #callbacks: SessionCallbacks;
   readonly #tag: string;
   readonly #secrets: readonly string[];
+  readonly #blocks: BlockWriter<CopilotTool>;
   readonly #texts: TextBlocks;
   readonly #tools: ToolBlocks;
   readonly #deltasSeen = new RecentIds(deltaMemory);
@@ -94,9 +95,9 @@ class CopilotEvents implements EventAdapter {
     this.#callbacks = callbacks;
     this.#tag = idTag;
     this.#secrets = secrets;
-    const ids = new BlockIds(idTag);
-    this.#texts = new TextBlocks(callbacks, ids);
-    this.#tools = new ToolBlocks(callbacks, ids);
+    this.#blocks = new BlockWriter(callbacks, idTag);
+    this.#texts = new TextBlocks(this.#blocks);
+    this.#tools = new ToolBlocks(this.#blocks);
   }
 
   get started(): boolean {
@@ -235,7 +236,7 @@ class CopilotEvents implements EventAdapter {
   }
 
   #endTurn(reason: string): void {
-    this.#texts.interrupt();
+    this.#blocks.endTexts(true);
     this.#tools.interrupt(reason, { agentId: undefined });
     if (this.#turnId === undefined) return;
     const turnId = this.#turnId;

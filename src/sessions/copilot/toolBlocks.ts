@@ -1,24 +1,12 @@
-import type { SessionCallbacks } from "../../copilotSession.js";
-import type { BlockIds } from "./blockIds.js";
+import { interruptedBy } from "../../live/lostBlocks.js";
+import type { BlockWriter, ToolBlock, ToolError, ToolResult } from "../blockWriter.js";
 import { PartialOutput } from "./partialOutput.js";
 
-export interface ToolResult {
-  content: string;
-  detailedContent?: string;
-}
-
-export interface ToolError {
-  message: string;
-  code?: string;
-}
-
-interface OpenTool {
-  blockId: string;
+export interface CopilotTool {
   /** Whose tool it is; undefined is the main agent. */
   agentId: string | undefined;
-  streamed: string;
   output: PartialOutput;
-  /** The message of a sub-agent that was shown last, and where in `streamed` it begins. */
+  /** The message of a sub-agent that was shown last, and where in the tool's text it begins. */
   innerMessageId?: string;
   innerStart: number;
 }
@@ -28,16 +16,13 @@ const separator = "\n\n";
 
 /** The running tools of the main agent and of all sub-agents, by the ids that the backend gave them. */
 export class ToolBlocks {
-  readonly #callbacks: SessionCallbacks;
-  readonly #ids: BlockIds;
-  readonly #open = new Map<string, OpenTool>();
+  readonly #blocks: BlockWriter<CopilotTool>;
   /** Also of tools that have ended: what a background agent does comes after its tool has ended. */
   readonly #latestBlockIds = new Map<string, string>();
   readonly #parents = new Map<string, { rawId: string; blockId: string }>();
 
-  constructor(callbacks: SessionCallbacks, ids: BlockIds) {
-    this.#callbacks = callbacks;
-    this.#ids = ids;
+  constructor(blocks: BlockWriter<CopilotTool>) {
+    this.#blocks = blocks;
   }
 
   /** From now on the events of this sub-agent belong to the tool that started it. */
@@ -53,46 +38,42 @@ export class ToolBlocks {
     name: string,
     args: unknown,
   ): void {
-    this.#end(rawId, this.#open.get(rawId), "Another call with the same id began.");
-    const parent =
+    const parentId =
       (agentId === undefined ? undefined : this.#parents.get(agentId)?.blockId) ??
       (rawParentId === undefined ? undefined : this.#latestBlockIds.get(rawParentId));
-    const blockId = this.#ids.next(rawId);
     // To a reader a tool without a parent is the main agent's, so it ends with the main agent's turn.
-    const ownerId = parent === undefined ? undefined : agentId;
-    this.#open.set(rawId, {
-      blockId,
-      agentId: ownerId,
-      streamed: "",
-      innerStart: 0,
-      output: new PartialOutput(),
-    });
-    this.#latestBlockIds.set(rawId, blockId);
-    this.#callbacks.onStartToolExecution(blockId, parent, name, JSON.stringify(args ?? {}));
+    const ownerId = parentId === undefined ? undefined : agentId;
+    const { id } = this.#blocks.startTool(
+      rawId,
+      { parentId, name, args: JSON.stringify(args ?? {}) },
+      { agentId: ownerId, innerStart: 0, output: new PartialOutput() },
+    );
+    this.#latestBlockIds.set(rawId, id);
   }
 
   partialOutput(rawId: string, snapshot: string): void {
-    const tool = this.#open.get(rawId);
-    if (tool) this.#stream(tool, tool.output.delta(snapshot));
+    const tool = this.#blocks.tools.get(rawId);
+    if (tool) this.#blocks.toolDelta(rawId, tool.own.output.delta(snapshot));
   }
 
   progress(rawId: string, message: string): void {
-    const tool = this.#open.get(rawId);
-    if (tool) this.#stream(tool, `${message}\n`);
+    this.#blocks.toolDelta(rawId, `${message}\n`);
   }
 
   /** Text of a sub-agent, shown as output of the tool that started it, while that tool runs. */
   innerDelta(agentId: string, messageId: string, delta: string): void {
-    const tool = this.#parentOf(agentId);
-    if (!tool || delta === "") return;
-    const next = tool.innerMessageId !== undefined && tool.innerMessageId !== messageId;
-    tool.innerMessageId = messageId;
-    if (next) tool.innerStart = tool.streamed.length + separator.length;
-    this.#stream(tool, next ? separator + delta : delta);
+    const { rawId, tool } = this.#parentOf(agentId) ?? {};
+    if (rawId === undefined || !tool || delta === "") return;
+    const { own, text } = tool;
+    const next = own.innerMessageId !== undefined && own.innerMessageId !== messageId;
+    own.innerMessageId = messageId;
+    if (next) own.innerStart = text.length + separator.length;
+    this.#blocks.toolDelta(rawId, next ? separator + delta : delta);
   }
 
   innerMessage(agentId: string, messageId: string, content: string): void {
-    if (this.#parentOf(agentId)?.innerMessageId !== messageId) this.innerDelta(agentId, messageId, content);
+    if (this.#parentOf(agentId)?.tool.own.innerMessageId !== messageId)
+      this.innerDelta(agentId, messageId, content);
   }
 
   complete(
@@ -101,38 +82,29 @@ export class ToolBlocks {
     result: ToolResult | undefined,
     error: ToolError | undefined,
   ): void {
-    const tool = this.#open.get(rawId);
+    const tool = this.#blocks.tools.get(rawId);
     if (!tool) return;
-    this.#open.delete(rawId);
-    const shown = completeResult(tool, result ?? (success ? { content: "" } : undefined));
+    const shown = completeResult(
+      tool.text,
+      tool.own.innerStart,
+      result ?? (success ? { content: "" } : undefined),
+    );
     const failure = success ? undefined : (error ?? { message: "The tool failed." });
-    this.#callbacks.onEndToolExecution(tool.blockId, shown, failure);
+    this.#blocks.endTool(rawId, { result: shown, error: failure });
   }
 
   /** Ends the running tools of one agent, or of everyone, with what has arrived. */
   interrupt(reason: string, of: "everyone" | { agentId: string | undefined }): void {
-    for (const [rawId, tool] of this.#open) {
-      if (of === "everyone" || of.agentId === tool.agentId) this.#end(rawId, tool, reason);
-    }
+    const error = interruptedBy(reason);
+    this.#blocks.interruptTools(({ own }) =>
+      of === "everyone" || of.agentId === own.agentId ? { error } : undefined,
+    );
   }
 
-  #parentOf(agentId: string): OpenTool | undefined {
+  #parentOf(agentId: string): { rawId: string; tool: ToolBlock<CopilotTool> } | undefined {
     const parent = this.#parents.get(agentId);
-    const tool = parent && this.#open.get(parent.rawId);
-    return tool?.blockId === parent?.blockId ? tool : undefined;
-  }
-
-  #stream(tool: OpenTool, delta: string): void {
-    if (delta === "") return;
-    tool.streamed += delta;
-    this.#callbacks.onToolExecution(tool.blockId, delta);
-  }
-
-  #end(rawId: string, tool: OpenTool | undefined, reason: string): void {
-    if (!tool) return;
-    this.#open.delete(rawId);
-    const error = { message: reason, code: "interrupted" };
-    this.#callbacks.onEndToolExecution(tool.blockId, completeResult(tool, undefined), error, true);
+    const tool = parent && this.#blocks.tools.get(parent.rawId);
+    return tool && tool.id === parent.blockId ? { rawId: parent.rawId, tool } : undefined;
   }
 }
 
@@ -141,7 +113,8 @@ export class ToolBlocks {
  * everything that was streamed, so that a reader who comes late misses nothing.
  */
 export function completeResult(
-  { streamed, innerStart }: Pick<OpenTool, "streamed" | "innerStart">,
+  streamed: string,
+  innerStart: number,
   result: ToolResult | undefined,
 ): ToolResult | undefined {
   if (!result) return streamed === "" ? undefined : { content: streamed };

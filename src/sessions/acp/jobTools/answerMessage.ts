@@ -6,6 +6,7 @@ import {
 import { parseMessage } from "../../../base/messageBounds.js";
 import { packageVersion } from "../../../base/paths.js";
 import { badArgument, type JobToolName, jobToolArgument, jobToolNames, jobTools } from "../../jobTools.js";
+import { type Fields, fieldsOf } from "../fields.js";
 
 export const serverName = "portal-jobs";
 
@@ -26,7 +27,6 @@ export interface MessageAnswer {
   readonly body?: object;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 type Outcome = { result: object } | { error: { code: number; message: string } };
 
 /** What an agent reports is a reason or the path of a document. */
@@ -42,9 +42,6 @@ const tools = jobTools().map(({ name, description, parameters }) => ({
   inputSchema: parameters,
   annotations: { readOnlyHint: true },
 }));
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === "object" && value !== null ? (value as Fields) : {};
 
 function failure(code: number, message: string): Outcome {
   return { error: { code, message } };

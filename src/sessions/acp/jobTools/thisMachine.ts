@@ -1,15 +1,9 @@
-import { BlockList, isIPv6 } from "node:net";
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
+import { isLoopbackAddress } from "../../../base/loopback.js";
 
 /** Whether both ends of a connection are on this machine: who calls its own address comes from there. */
 export function isThisMachine({ remoteAddress, localAddress }: Ends): boolean {
   if (remoteAddress === undefined) return false;
-  return (
-    remoteAddress === localAddress || loopback.check(remoteAddress, isIPv6(remoteAddress) ? "ipv6" : "ipv4")
-  );
+  return remoteAddress === localAddress || isLoopbackAddress(remoteAddress);
 }
 
 interface Ends {

@@ -1,0 +1,52 @@
+import type { Block } from "./blocks.js";
+import type { Entry } from "./entry.js";
+import type { LiveResponse } from "./liveResponse.js";
+
+/** What has arrived of these blocks, by the numbers of their Starts; `page` gives the entries above a number. */
+export async function textsOf(
+  blocks: readonly Block[],
+  page: (after: number) => Promise<readonly Entry[]>,
+): Promise<Map<number, string>> {
+  const texts = new Map(blocks.map(block => [block.n, ""]));
+  const [first] = blocks;
+  if (!first) return texts;
+  for (let at = first.n - 1; ; ) {
+    const entries = await page(at);
+    for (const { n, part, block, json } of entries) {
+      const text = texts.get(block);
+      if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
+      at = n;
+    }
+    if (entries.length === 0) return texts;
+  }
+}
+
+/** How a block ends whose writer is gone: with the text that had arrived. */
+export function interruptedEnd({ type, id }: Block, text: string): LiveResponse {
+  const ended = { completeContent: text, interrupted: true } as const;
+  switch (type) {
+    case "Permission":
+      return { callback: "onPermissionResolved", requestId: id, decision: "cancelled", by: "restart" };
+    case "Question":
+      return { callback: "onQuestionResolved", requestId: id, by: "restart" };
+    case "Reasoning":
+      return { callback: "onEndReasoning", reasoningId: id, ...ended };
+    case "Message":
+      return { callback: "onEndMessage", messageId: id, ...ended };
+    case "ToolExecution": {
+      const error = interruptedBy("Interrupted before the tool had finished");
+      return {
+        callback: "onEndToolExecution",
+        toolCallId: id,
+        result: { content: text },
+        error,
+        interrupted: true,
+      };
+    }
+  }
+}
+
+/** The error of a tool that was cut short. */
+export function interruptedBy(message: string): { message: string; code: string } {
+  return { message, code: "interrupted" };
+}
