@@ -13,15 +13,16 @@ import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jo
 import type { JobRecord } from "./jobs/jobRecords.js";
 import { JobStream } from "./jobs/jobStream.js";
 import { parseJobCursor } from "./jobs/jobStreamCursor.js";
-import { type DirectoryProblem, planJob } from "./jobs/plan/plan.js";
+import { type DirectoryProblem, modelIdsOf, planJob } from "./jobs/plan/plan.js";
 import { StartedJob } from "./jobs/startedJob.js";
 import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { type Entry, entrySchema, type Job } from "./jobsDef.js";
 import { EventStream } from "./live/eventStream.js";
 import type { LogKind } from "./live/liveResponse.js";
 import { sendError } from "./live/longPoll.js";
+import { modelIdNotFound } from "./sessions/sessionRegistry.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
-import { installJobsEntry, taskParts, userInputRequired } from "./taskApi.js";
+import { taskParts, userInputRequired } from "./taskApi.js";
 
 export interface ICopilotJob {
   readonly jobId: string;
@@ -76,10 +77,13 @@ const nobody: ICopilotJobCallback = {
 
 /** For callers from outside: what they sent is checked first. */
 export async function startCheckedJob(jobName: string, workingDirectory: string, userInput: string) {
-  const current = await taskParts().installed.current();
+  const { installed, catalog } = taskParts();
+  const current = await installed.current();
   const job = jobNamed(current?.entry, jobName);
   await checkWorkingDirectory(workingDirectory);
   if (job.requireUserInput && userInput.trim() === "") throw userInputRequired();
+  for (const id of current ? modelIdsOf(current.entry, job) : [])
+    if (!(await catalog.find(id))) throw modelIdNotFound(id);
   const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody);
   return { jobId };
 }
@@ -115,7 +119,8 @@ function jobNotFound(id: string): PortalError {
 }
 
 async function stopById(jobId: string) {
-  if (!(await taskParts().engine.stopJob(jobId))) throw jobNotFound(jobId);
+  // One that has ended needs no stopping, and whoever stops it wants no more than that.
+  if (!(await taskParts().engine.stopJob(jobId))) await knownJob(jobId);
   return { result: "Closed" };
 }
 
@@ -165,6 +170,7 @@ const startErrors = domainError(
   "WorkingDirectoryNotAbsolutePath",
   "WorkingDirectoryNotExists",
   "UserInputRequired",
+  "ModelIdNotFound",
 );
 const anything = { type: "object" } as const;
 const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
@@ -181,7 +187,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       reads: true,
       summary: "The jobs of the installed entry, how they are laid out, and their flow charts",
       answers: {
-        json: object({ grid: list(anything), jobs: anything, chart: anything, notices: list(anything) }),
+        json: object({ grid: list(anything), jobs: anything, chart: anything, "notices?": list(anything) }),
       },
       handler: async () => {
         const current = await taskParts().installed.current();
@@ -190,7 +196,8 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
           name,
           generateChartNodes(job.work),
         ]);
-        return { grid, jobs, chart: Object.fromEntries(charts), notices: current?.notices ?? [] };
+        const notices = current?.notices ?? [];
+        return { grid, jobs, chart: Object.fromEntries(charts), ...(notices.length > 0 && { notices }) };
       },
     }),
     defineRoute({
@@ -258,7 +265,6 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     defineRoute({
       path: "copilot/job/{jobId}/status",
       reads: true,
-      methods: ["GET"],
       summary: "How far a job is, with each of its tasks",
       answers: { json: either(jobDetails, notFound) },
       handler: async ({ params }) => {
@@ -273,7 +279,6 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     defineRoute({
       path: "copilot/job/running",
       reads: true,
-      methods: ["GET"],
       summary: "Jobs that run, wait to be continued, or ended within the hour",
       answers: { json: object({ jobs: list(jobSummary) }) },
       handler: async () => ({ jobs: await summariesOf(await taskParts().engine.jobs.recent()) }),
@@ -323,7 +328,10 @@ export function jobTestRoutes(folder = join(packageRoot, "test")): Route[] {
           "error?": text,
         }),
       },
-      handler: ({ body }) => installEntryFile(body.trim(), folder, installJobsEntry),
+      handler: ({ body }) =>
+        installEntryFile(body.trim(), folder, ({ entry, notices }) =>
+          taskParts().installed.install(entry, notices),
+        ),
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "./api/schemas.js";
+import type { ModelCatalog } from "./backends/catalog.js";
 import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { helperGetSession, openSession } from "./copilotApi.js";
@@ -16,6 +17,7 @@ export { errorToDetailedString } from "./tasks/errorText.js";
 export type { ICopilotTask, ICopilotTaskCallback };
 
 export interface TaskParts {
+  catalog: ModelCatalog;
   engine: JobEngine;
   installed: InstalledEntry;
 }

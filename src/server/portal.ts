@@ -10,10 +10,10 @@ import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
 import { hasRunningSessions, installSessions, openSession, sessionRoutes } from "../copilotApi.js";
+import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
-import type { Entry } from "../jobsDef.js";
 import { installAgents } from "../orchestrator/portalAgents.js";
 import { Approvals } from "../permissions/approvals.js";
 import { FolderChoices } from "../permissions/folderChoices.js";
@@ -47,6 +47,7 @@ import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
 import type { Options } from "./options.js";
 import { portalRoutes, withOpenApi } from "./portalRoutes.js";
+import { entryRefused } from "./readEntry.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { keepStore } from "./storeKeeping.js";
 
@@ -55,14 +56,14 @@ export interface Portal {
   /** What has to be stopped, in this order. */
   stages: readonly Stage[];
   /** Rejects when something the portal cannot live without is not there. */
-  ready: Promise<void>;
+  ready: Promise<unknown>;
 }
 
 export interface PortalOptions {
   options: Options;
   config: Config;
-  /** Instead of the built-in one. */
-  entry: Entry | undefined;
+  /** Instead of the built-in one, as `--entry` names it. */
+  entry: ParsedEntry | undefined;
   /** Rules that hold besides those in the store. */
   policy: Policy;
   log: Log;
@@ -143,8 +144,9 @@ export function createPortal(parts: PortalOptions): Portal {
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
-  else if (!options.test) installed.use(builtInEntry, modelAlternatives);
-  installTasks({ engine, installed });
+  else if (!options.test) installed.use({ entry: builtInEntry, notices: [] }, modelAlternatives);
+  for (const { message } of entry?.notices ?? []) log.warn({ entry: options.entryFile }, message);
+  installTasks({ catalog: models, engine, installed });
 
   const agents = installAgents({
     env: process.env,
@@ -217,5 +219,8 @@ export function createPortal(parts: PortalOptions): Portal {
     { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
     { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];
-  return { app, stages, ready: store.ready };
+  const entryFits = installed.checkModels().catch(error => {
+    throw entryRefused(options.entryFile ?? "", error);
+  });
+  return { app, stages, ready: Promise.all([store.ready, entryFits]) };
 }

@@ -80,8 +80,7 @@ export class SessionRegistry {
     id: string = owned?.id ?? randomUUID(),
   ): Promise<PortalSession> {
     const found = await this.#parts.catalog.find(modelId);
-    if (!found)
-      throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
+    if (!found) throw modelIdNotFound(modelId);
     if (known && found.model.backend !== "acp")
       throw PortalError.domain("NotSupported", "Only ACP agents load conversations.");
     const { policyFor } = this.#parts.hostOf(found.model.backend);
@@ -253,6 +252,10 @@ export class SessionRegistry {
     await log.append({ callback: "onIdle" }, recordChange(record));
     failpoint("interruption-reported");
   }
+}
+
+export function modelIdNotFound(id: string): PortalError {
+  return PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(id)}.`);
 }
 
 export function sessionNotFound(id: string): PortalError {
