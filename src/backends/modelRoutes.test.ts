@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
+import type { Call } from "../api/route.js";
 import { type Backend, BackendUnavailable } from "./backend.js";
 import { createCatalog } from "./catalog.js";
 import { modelRoutes } from "./modelRoutes.js";
-import type { Call } from "../api/route.js";
 
 const log = pino({ level: "silent" });
 const good: Backend = {

@@ -9,7 +9,8 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
-import { hasRunningSessions, installSessions, openSession, sessionRoutes } from "../copilotApi.js";
+import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
+import { setCurrentPortal } from "../currentPortal.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
@@ -22,7 +23,6 @@ import { permissionRoutes } from "../permissions/permissionRoutes.js";
 import type { Policy } from "../permissions/policy.js";
 import { RuleStore } from "../permissions/ruleStore.js";
 import { StartupGate } from "../permissions/startup/startupGate.js";
-import { sandboxAvailability } from "../sandbox/availability.js";
 import { Sandboxes } from "../sandbox/sandboxes.js";
 import { AcpAgents } from "../sessions/acp/acpAgents.js";
 import { AcpHost } from "../sessions/acp/acpHost.js";
@@ -34,11 +34,12 @@ import { JobToolServer } from "../sessions/acp/jobTools/jobToolServer.js";
 import { oneDeeper } from "../sessions/acp/nesting.js";
 import { copilotHost } from "../sessions/copilot/copilotHost.js";
 import { SessionRecords } from "../sessions/sessionRecord.js";
+import { SessionRegistry } from "../sessions/sessionRegistry.js";
 import { LiveLogs } from "../sharedApi.js";
 import type { Unlock } from "../store/lock/lock.js";
 import { ownersFolder } from "../store/ownersFiles.js";
 import { openStore } from "../store/store.js";
-import { installTasks, taskRoutes } from "../taskApi.js";
+import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
 import { createApp } from "./app.js";
@@ -133,7 +134,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
-  const sessions = installSessions(
+  const sessions = new SessionRegistry(
     { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup },
     logs,
   );
@@ -146,7 +147,7 @@ export function createPortal(parts: PortalOptions): Portal {
   if (entry) installed.use(entry);
   else if (!options.test) installed.use({ entry: builtInEntry, notices: [] }, modelAlternatives);
   for (const { message } of entry?.notices ?? []) log.warn({ entry: options.entryFile }, message);
-  installTasks({ catalog: models, engine, installed });
+  setCurrentPortal({ catalog: models, logs, sessions, permissions, engine, installed });
 
   const agents = installAgents({
     env: process.env,
@@ -185,10 +186,10 @@ export function createPortal(parts: PortalOptions): Portal {
     ...folderRoutes({
       gate: startup,
       choices,
-      sandbox: { available: sandboxAvailability, byDefault: sandbox },
+      sandbox: { available: () => sandboxes.availability(), byDefault: sandbox },
     }),
     ...taskRoutes(logs),
-    ...jobRoutes({ logs, catalog: models }),
+    ...jobRoutes(logs),
     ...agents.routes,
     ...jobTools.routes(),
     ...agentRoutes({ agents: acpAgents, catalog: models }),

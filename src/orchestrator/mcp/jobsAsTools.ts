@@ -1,9 +1,9 @@
 import { PortalError } from "../../base/portalError.js";
+import { currentPortal } from "../../currentPortal.js";
 import { detailsOf } from "../../jobs/jobAnswers.js";
 import type { JobRecord } from "../../jobs/jobRecords.js";
 import { startCheckedJob } from "../../jobsApi.js";
 import type { LiveLog, LiveLogs } from "../../sharedApi.js";
-import { taskParts } from "../../taskApi.js";
 import { abortError, OrchestratorError } from "../orchestratorError.js";
 import { Progress } from "../run/progress.js";
 import { objectSchema } from "./toolSchemas.js";
@@ -83,7 +83,7 @@ function closedWithin(log: LiveLog, timeoutMs: number, signal: AbortSignal): Pro
 }
 
 async function findJob(jobId: string): Promise<JobRecord> {
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   await engine.ready;
   const job = await engine.jobs.find(jobId);
   if (!job) throw OrchestratorError.invalid(`There is no job ${JSON.stringify(jobId)}.`, "Argument: jobId");
@@ -130,7 +130,7 @@ async function waitJob(args: ToolArguments, logs: LiveLogs, signal: AbortSignal,
   await findJob(jobId);
   const log = await logs.open("job", jobId);
   if (log) await progress.during("The job runs", closedWithin(log, seconds * 1000, signal));
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   const job = await findJob(jobId);
   const { tasks, jobName, status, ...rest } = detailsOf(
     job,

@@ -1,4 +1,3 @@
-import { jsonBody } from "../../api/jsonBody.js";
 import { defineRoute, type JsonSchema, type Route } from "../../api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../../api/schemas.js";
 import { PortalError } from "../../base/portalError.js";
@@ -39,9 +38,9 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
   return [
     defineRoute({
       path: "copilot/session/load/{modelId}",
+      lastTakesSlashes: true,
       methods: ["POST"],
       summary: "Open a conversation that an ACP agent remembers as a session",
-      body: "text",
       bodySchema: loadBody,
       answers: {
         json: either(
@@ -58,8 +57,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
           ),
         ),
       },
-      handler: async ({ params, body }) => {
-        const { agentSessionId, cwd, replay = true } = jsonBody<LoadBody>(body, loadBody);
+      handler: async ({ params, json: { agentSessionId, cwd, replay = true } }) => {
         const session = await loadSession(params.modelId, cwd, { agentSessionId, replay });
         return { sessionId: session.id };
       },
@@ -68,11 +66,9 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       path: "copilot/session/{id}/option",
       methods: ["POST"],
       summary: "Set an option that the session's agent offers",
-      body: "text",
       bodySchema: optionBody,
       answers: { json: either(object({ options: list(anything) }), domainError(...changeErrors)) },
-      handler: async ({ params, body }) => {
-        const { configId, value } = jsonBody<{ configId: string; value: string | boolean }>(body, optionBody);
+      handler: async ({ params, json: { configId, value } }) => {
         const controls = await controlsOf(await openSession(params.id));
         return { options: await controls.setOption(configId, value) };
       },
@@ -81,11 +77,9 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       path: "copilot/session/{id}/mode",
       methods: ["POST"],
       summary: "Switch the mode of the session's agent",
-      body: "text",
       bodySchema: modeBody,
       answers: { json: either(object({}), domainError(...changeErrors)) },
-      handler: async ({ params, body }) => {
-        const { modeId } = jsonBody<{ modeId: string }>(body, modeBody);
+      handler: async ({ params, json: { modeId } }) => {
         await (await controlsOf(await openSession(params.id))).setMode(modeId);
         return {};
       },
@@ -144,10 +138,4 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       },
     }),
   ];
-}
-
-interface LoadBody {
-  agentSessionId: string;
-  cwd: string;
-  replay?: boolean;
 }
