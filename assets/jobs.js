@@ -34,7 +34,7 @@ function choose(wanted) {
   chosen?.setAttribute("aria-pressed", "true");
   const jobName = chosenJob();
   const needsInput = jobName !== undefined && jobs[jobName]?.requireUserInput === true;
-  startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${wanted?.textContent}`;
+  startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${jobName}`;
   startJob.disabled = jobName === undefined;
   preview.disabled = jobName === undefined;
   input.disabled = !needsInput;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { sendExport } from "./api/sendExport.js";
@@ -7,31 +6,18 @@ import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
 import type { ICopilotSession } from "./copilotSession.js";
+import { currentPortal } from "./currentPortal.js";
 import type { LiveResponse } from "./live/liveResponse.js";
 import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
-import { rememberServers } from "./sessions/acp/editorServers.js";
 import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
-import { PortalSession, type SessionParts } from "./sessions/portalSession.js";
+import { PortalSession } from "./sessions/portalSession.js";
 import type { SessionRecord } from "./sessions/sessionRecord.js";
-import { SessionRegistry, sessionNotFound } from "./sessions/sessionRegistry.js";
+import { type KnownConversation, sessionNotFound } from "./sessions/sessionRegistry.js";
 import { startAnswer } from "./sessions/startAnswer.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
 
-/** The sessions of this process: the helpers of the source document are plain functions that all mean these. */
-let installed: { registry: SessionRegistry; parts: SessionParts; logs: LiveLogs } | undefined;
-
-function sessions() {
-  if (!installed) throw new Error("installSessions has not been called");
-  return installed;
-}
-
-export function installSessions(parts: SessionParts, logs: LiveLogs): SessionRegistry {
-  installed = { registry: new SessionRegistry(parts, logs), parts, logs };
-  return installed.registry;
-}
-
 export async function helperGetModels(): Promise<PortalModel[]> {
-  return (await sessions().parts.catalog.list()).models;
+  return (await currentPortal().catalog.list()).models;
 }
 
 export async function helperSessionStart(
@@ -41,21 +27,18 @@ export async function helperSessionStart(
   sandbox?: boolean,
 ): Promise<[ICopilotSession, string]> {
   await checkWorkingDirectory(workingDirectory);
-  await sessions().registry.ready;
-  const session = await sessions().registry.start(modelId, workingDirectory, undefined, {
-    permissions,
-    sandbox,
-  });
+  await currentPortal().sessions.ready;
+  const session = await currentPortal().sessions.start({ modelId, workingDirectory, permissions, sandbox });
   return [session, session.id];
 }
 
 export async function helperSessionStop(session: ICopilotSession): Promise<void> {
-  await sessions().registry.stop(portalSession(session));
+  await currentPortal().sessions.stop(portalSession(session));
 }
 
 /** One that sleeps since an earlier life of the server is there when `openSession` has woken it. */
 export function helperGetSession(sessionId: string): ICopilotSession | undefined {
-  return sessions().registry.get(sessionId);
+  return currentPortal().sessions.get(sessionId);
 }
 
 export function helperPushSessionResponse(session: ICopilotSession, response: LiveResponse): void {
@@ -64,7 +47,7 @@ export function helperPushSessionResponse(session: ICopilotSession, response: Li
 
 /** A session that sleeps since an earlier life of the server is not running. */
 export function hasRunningSessions(): boolean {
-  return sessions().registry.open.some(session => session.awake);
+  return currentPortal().sessions.open.some(session => session.awake);
 }
 
 function portalSession(session: ICopilotSession): PortalSession {
@@ -74,8 +57,8 @@ function portalSession(session: ICopilotSession): PortalSession {
 
 /** A session that can be talked to, by its id. */
 export async function openSession(id: string): Promise<PortalSession> {
-  await sessions().registry.ready;
-  const session = await sessions().registry.wake(id);
+  await currentPortal().sessions.ready;
+  const session = await currentPortal().sessions.wake(id);
   if (!session) throw sessionNotFound(id);
   return session;
 }
@@ -84,11 +67,11 @@ export async function openSession(id: string): Promise<PortalSession> {
 export async function loadSession(
   modelId: string,
   workingDirectory: string,
-  known: { agentSessionId: string; replay: boolean },
+  known: KnownConversation,
 ): Promise<PortalSession> {
   await checkWorkingDirectory(workingDirectory);
-  await sessions().registry.ready;
-  return sessions().registry.start(modelId, workingDirectory, undefined, {}, known);
+  await currentPortal().sessions.ready;
+  return currentPortal().sessions.start({ modelId, workingDirectory, known });
 }
 
 /** A session with the MCP servers that an editor brings for it. */
@@ -99,15 +82,13 @@ export async function startWithServers(
   mcpServers: readonly object[],
 ): Promise<PortalSession> {
   await checkWorkingDirectory(workingDirectory);
-  await sessions().registry.ready;
-  const id = randomUUID();
-  rememberServers(id, mcpServers);
-  return sessions().registry.start(modelId, workingDirectory, undefined, { permissions }, undefined, id);
+  await currentPortal().sessions.ready;
+  return currentPortal().sessions.start({ modelId, workingDirectory, permissions, mcpServers });
 }
 
 async function knownSession(id: string): Promise<SessionRecord> {
-  await sessions().registry.ready;
-  const record = await sessions().registry.find(id);
+  await currentPortal().sessions.ready;
+  const record = await currentPortal().sessions.find(id);
   if (!record) throw sessionNotFound(id);
   return record;
 }
@@ -120,13 +101,13 @@ function summaryOf(record: SessionRecord) {
     modelName: record.modelName,
     workingDirectory: record.workingDirectory,
     status:
-      record.status === "closed" ? "Closed" : sessions().registry.get(record.id)?.busy ? "Busy" : "Idle",
+      record.status === "closed" ? "Closed" : currentPortal().sessions.get(record.id)?.busy ? "Busy" : "Idle",
     startTime: record.createdAt.toISOString(),
     lastTime: record.updatedAt.toISOString(),
     ...(record.owner !== null && { owner: record.owner }),
     ...(record.closedAt && { endTime: record.closedAt.toISOString() }),
     usage: record.usage,
-    permissions: record.settings.permissions ?? sessions().parts.permissions,
+    permissions: record.settings.permissions ?? currentPortal().permissions,
     sandbox: record.settings.sandbox ?? false,
   };
 }
@@ -161,7 +142,7 @@ async function startFromBody(
 
 /** A user would rather know than wait. */
 function refuseWhileFailing(): void {
-  const { failure } = sessions().logs;
+  const { failure } = currentPortal().logs;
   if (failure) throw failure;
 }
 
@@ -182,6 +163,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
   return [
     defineRoute({
       path: "copilot/session/start/{modelId}",
+      lastTakesSlashes: true,
       summary: "Start a session",
       body: "text",
       bodyDescription: "The working directory, an absolute path; empty means the repository root.",
@@ -247,9 +229,9 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       },
       answers: { json: object({ sessions: list(summary), "next?": text }) },
       handler: async ({ query }) => {
-        await sessions().registry.ready;
+        await currentPortal().sessions.ready;
         const limit = query.limit ?? 50;
-        const records = await sessions().registry.history({ ...query, limit });
+        const records = await currentPortal().sessions.history({ ...query, limit });
         const last = records.length === limit ? records.at(-1) : undefined;
         return { sessions: records.map(summaryOf), ...(last && { next: last.id }) };
       },
@@ -269,7 +251,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
             "TitleInvalid",
             `A title is one line of 1 to ${maxTitleLength} characters.`,
           );
-        await sessions().registry.rename(params.id, title);
+        await currentPortal().sessions.rename(params.id, title);
         return { title };
       },
     }),
@@ -280,8 +262,8 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       answers: { json: either(object({ sessionId: text }), notFound) },
       handler: async ({ params }) => {
         refuseWhileFailing();
-        await sessions().registry.ready;
-        return { sessionId: (await sessions().registry.reopen(params.id)).id };
+        await currentPortal().sessions.ready;
+        return { sessionId: (await currentPortal().sessions.reopen(params.id)).id };
       },
     }),
     defineRoute({
@@ -291,8 +273,8 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       answers: { json: either(object({ result: oneOfTexts("Deleted") }), notFound) },
       handler: async ({ params }) => {
         refuseWhileFailing();
-        await sessions().registry.ready;
-        await sessions().registry.delete(params.id);
+        await currentPortal().sessions.ready;
+        await currentPortal().sessions.delete(params.id);
         return { result: "Deleted" };
       },
     }),
@@ -308,7 +290,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       },
       handler: async ({ params, query, res }) => {
         const record = await knownSession(params.id);
-        const log = await sessions().logs.open("session", record.id);
+        const log = await currentPortal().logs.open("session", record.id);
         if (!log) throw sessionNotFound(record.id);
         const session = summaryOf(record);
         await sendExport(res, `session-${record.id}`, query.format, {

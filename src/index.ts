@@ -8,7 +8,7 @@ import { searchPath } from "./base/searchPath.js";
 import { StartError } from "./base/startError.js";
 import { chosenToken } from "./guard/token/token.js";
 import { readPolicy } from "./permissions/policy.js";
-import { sandboxAvailability } from "./sandbox/availability.js";
+import { availabilityOf, probe } from "./sandbox/availability.js";
 import { readConfig } from "./server/config.js";
 import { listen, urlOf } from "./server/listen.js";
 import { openBrowser, type RedirectFile, redirectFile } from "./server/openBrowser.js";
@@ -36,7 +36,7 @@ function announce(started: Started, log: Log): void {
 
 /** Who asks for a sandbox must not get less without being told. */
 async function needSandbox(): Promise<void> {
-  const { available, why } = await sandboxAvailability();
+  const { available, why } = availabilityOf(await probe());
   if (!available) throw new StartError(`--sandbox: ${why}`);
 }
 

@@ -3,25 +3,26 @@ import type { Request, Response } from "express";
 import { defineRoute, type Route } from "./api/route.js";
 import { anything, domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
 import { sendExport } from "./api/sendExport.js";
-import type { ModelCatalog } from "./backends/catalog.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
+import { currentPortal } from "./currentPortal.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
 import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jobs/jobAnswers.js";
 import type { JobRecord } from "./jobs/jobRecords.js";
 import { JobStream } from "./jobs/jobStream.js";
 import { parseJobCursor } from "./jobs/jobStreamCursor.js";
-import { type DirectoryProblem, planJob } from "./jobs/plan/plan.js";
+import { type DirectoryProblem, modelIdsOf, planJob } from "./jobs/plan/plan.js";
 import { StartedJob } from "./jobs/startedJob.js";
 import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { type Entry, entrySchema, type Job } from "./jobsDef.js";
 import { EventStream } from "./live/eventStream.js";
 import type { LogKind } from "./live/liveResponse.js";
 import { sendError } from "./live/longPoll.js";
+import { modelIdNotFound } from "./sessions/sessionRegistry.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
-import { installJobsEntry, taskParts, userInputRequired } from "./taskApi.js";
+import { userInputRequired } from "./taskApi.js";
 
 export interface ICopilotJob {
   readonly jobId: string;
@@ -45,7 +46,7 @@ export async function startJob(
   workingDirectory: string,
   callback: ICopilotJobCallback,
 ): Promise<ICopilotJob> {
-  const { engine, installed } = taskParts();
+  const { engine, installed } = currentPortal();
   const current = await installed.current();
   if (!current) throw new Error("installJobsEntry has not been called");
   jobNamed(current.entry, jobName);
@@ -76,17 +77,21 @@ const nobody: ICopilotJobCallback = {
 
 /** For callers from outside: what they sent is checked first. */
 export async function startCheckedJob(jobName: string, workingDirectory: string, userInput: string) {
-  const current = await taskParts().installed.current();
+  const { installed, catalog } = currentPortal();
+  const current = await installed.current();
   const job = jobNamed(current?.entry, jobName);
   await checkWorkingDirectory(workingDirectory);
   if (job.requireUserInput && userInput.trim() === "") throw userInputRequired();
+  for (const id of current ? modelIdsOf(current.entry, job) : [])
+    if (!(await catalog.find(id))) throw modelIdNotFound(id);
   const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody);
   return { jobId };
 }
 
-async function planFromBody(jobName: string, body: string, catalog: ModelCatalog) {
+async function planFromBody(jobName: string, body: string) {
   const { workingDirectory, userInput } = parseJobBody(body);
-  const current = await taskParts().installed.current();
+  const { catalog, installed } = currentPortal();
+  const current = await installed.current();
   if (!current) throw jobNotFound(jobName);
   const problem = await checkWorkingDirectory(workingDirectory).then(
     () => undefined,
@@ -103,7 +108,7 @@ async function planFromBody(jobName: string, body: string, catalog: ModelCatalog
 }
 
 async function knownJob(jobId: string): Promise<JobRecord> {
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   await engine.ready;
   const job = await engine.jobs.find(jobId);
   if (!job) throw jobNotFound(jobId);
@@ -115,12 +120,13 @@ function jobNotFound(id: string): PortalError {
 }
 
 async function stopById(jobId: string) {
-  if (!(await taskParts().engine.stopJob(jobId))) throw jobNotFound(jobId);
+  // One that has ended needs no stopping, and whoever stops it wants no more than that.
+  if (!(await currentPortal().engine.stopJob(jobId))) await knownJob(jobId);
   return { result: "Closed" };
 }
 
 async function summariesOf(jobs: readonly JobRecord[]) {
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   const usage = await engine.jobs.usage(jobs.map(({ id }) => id));
   return jobs.map(job => summaryOf(job, { used: usage.get(job.id), waitingFor: engine.waitingFor(job.id) }));
 }
@@ -128,7 +134,7 @@ async function summariesOf(jobs: readonly JobRecord[]) {
 async function deleteById(jobId: string) {
   const { status } = await knownJob(jobId);
   if (status === "Running") throw PortalError.domain("JobRunning", "The job is running: stop it first.");
-  await taskParts().engine.deleteJob(jobId);
+  await currentPortal().engine.deleteJob(jobId);
   return { result: "Deleted" };
 }
 
@@ -138,7 +144,7 @@ async function* storedResponses(logs: LiveLogs, kind: LogKind, id: string) {
 }
 
 async function continueById(jobId: string) {
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   if (await engine.continueJob(jobId)) return { result: "Continued" };
   const { status } = await knownJob(jobId);
   throw PortalError.domain("JobNotPaused", `The job is not paused but ${status}.`);
@@ -165,31 +171,28 @@ const startErrors = domainError(
   "WorkingDirectoryNotAbsolutePath",
   "WorkingDirectoryNotExists",
   "UserInputRequired",
+  "ModelIdNotFound",
 );
 const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
 
-export interface JobRoutesParts {
-  logs: LiveLogs;
-  catalog: ModelCatalog;
-}
-
-export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
+export function jobRoutes(logs: LiveLogs): Route[] {
   return [
     defineRoute({
       path: "copilot/job",
       reads: true,
       summary: "The jobs of the installed entry, how they are laid out, and their flow charts",
       answers: {
-        json: object({ grid: list(anything), jobs: anything, chart: anything, notices: list(anything) }),
+        json: object({ grid: list(anything), jobs: anything, chart: anything, "notices?": list(anything) }),
       },
       handler: async () => {
-        const current = await taskParts().installed.current();
+        const current = await currentPortal().installed.current();
         const { grid = [], jobs = {} } = current?.entry ?? {};
         const charts = Object.entries(jobs).map(([name, job]): [string, ChartGraph] => [
           name,
           generateChartNodes(job.work),
         ]);
-        return { grid, jobs, chart: Object.fromEntries(charts), notices: current?.notices ?? [] };
+        const notices = current?.notices ?? [];
+        return { grid, jobs, chart: Object.fromEntries(charts), ...(notices.length > 0 && { notices }) };
       },
     }),
     defineRoute({
@@ -210,7 +213,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       body: "text",
       bodyDescription: jobBody,
       answers: { json: either(anything, notFound) },
-      handler: ({ params, body }) => planFromBody(params.jobName, body, catalog),
+      handler: ({ params, body }) => planFromBody(params.jobName, body),
     }),
     defineRoute({
       path: "copilot/job/{jobId}/stop",
@@ -257,11 +260,10 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     defineRoute({
       path: "copilot/job/{jobId}/status",
       reads: true,
-      methods: ["GET"],
       summary: "How far a job is, with each of its tasks",
       answers: { json: either(jobDetails, notFound) },
       handler: async ({ params }) => {
-        const { engine } = taskParts();
+        const { engine } = currentPortal();
         const job = await knownJob(params.jobId);
         const waitingFor = engine.waitingFor(job.id);
         return detailsOf(job, await engine.jobs.entry(job.entryHash), await engine.works(job.id), {
@@ -272,10 +274,9 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
     defineRoute({
       path: "copilot/job/running",
       reads: true,
-      methods: ["GET"],
       summary: "Jobs that run, wait to be continued, or ended within the hour",
       answers: { json: object({ jobs: list(jobSummary) }) },
-      handler: async () => ({ jobs: await summariesOf(await taskParts().engine.jobs.recent()) }),
+      handler: async () => ({ jobs: await summariesOf(await currentPortal().engine.jobs.recent()) }),
     }),
     defineRoute({
       path: "copilot/job/history",
@@ -290,7 +291,7 @@ export function jobRoutes({ logs, catalog }: JobRoutesParts): Route[] {
       answers: { json: object({ jobs: list(jobSummary), "next?": text }) },
       handler: async ({ query }) => {
         const limit = query.limit ?? 50;
-        const jobs = await taskParts().engine.jobs.history({ ...query, limit });
+        const jobs = await currentPortal().engine.jobs.history({ ...query, limit });
         const last = jobs.length === limit ? jobs.at(-1) : undefined;
         return { jobs: await summariesOf(jobs), ...(last && { next: last.id }) };
       },
@@ -322,7 +323,10 @@ export function jobTestRoutes(folder = join(packageRoot, "test")): Route[] {
           "error?": text,
         }),
       },
-      handler: ({ body }) => installEntryFile(body.trim(), folder, installJobsEntry),
+      handler: ({ body }) =>
+        installEntryFile(body.trim(), folder, ({ entry, notices }) =>
+          currentPortal().installed.install(entry, notices),
+        ),
     }),
   ];
 }

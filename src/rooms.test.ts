@@ -28,6 +28,7 @@ const named: Readonly<Record<string, string>> = {
   "sharedApi.ts": "live",
   "copilotSession.ts": "sessions",
   "copilotApi.ts": "sessions",
+  "currentPortal.ts": "sessions",
   "jobsDef.ts": "jobs/definition",
   "taskApi.ts": "jobs",
   "jobsChart.ts": "jobs",

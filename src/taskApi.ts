@@ -4,6 +4,7 @@ import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { helperGetSession, openSession } from "./copilotApi.js";
 import type { ICopilotSession } from "./copilotSession.js";
+import { currentPortal } from "./currentPortal.js";
 import type { JobEngine } from "./jobs/engine/engine.js";
 import type { Entry, Task } from "./jobsDef.js";
 import { PortalSession } from "./sessions/portalSession.js";
@@ -15,26 +16,16 @@ export { errorToDetailedString } from "./tasks/errorText.js";
 
 export type { ICopilotTask, ICopilotTaskCallback };
 
-export interface TaskParts {
-  engine: JobEngine;
-  installed: InstalledEntry;
-}
-
-/** The engine of this process: the helpers of the source document are plain functions that all mean this one. */
-let parts: TaskParts | undefined;
-
-export function installTasks(given: TaskParts): void {
-  parts = given;
-}
-
-export function taskParts(): TaskParts {
-  if (!parts) throw new Error("installTasks has not been called");
-  return parts;
+declare module "./currentPortal.js" {
+  interface CurrentPortal {
+    engine: JobEngine;
+    installed: InstalledEntry;
+  }
 }
 
 /** From now on tasks and jobs are started from this entry. Throws while a session is running. */
 export async function installJobsEntry(entry: Entry): Promise<void> {
-  await taskParts().installed.install(entry);
+  await currentPortal().installed.install(entry);
 }
 
 export async function startTask(
@@ -47,7 +38,7 @@ export async function startTask(
   workingDirectory: string | undefined,
   exceptionHandler: (err: unknown) => void,
 ): Promise<ICopilotTask> {
-  const { engine, installed } = taskParts();
+  const { engine, installed } = currentPortal();
   const current = await installed.current();
   if (!current) throw new Error("installJobsEntry has not been called");
   taskNamed(current.entry, taskName);
@@ -96,7 +87,7 @@ const nobody: ICopilotTaskCallback = {
 
 async function startInSession(taskName: string, sessionId: string, userInput: string) {
   const session = await openSession(sessionId);
-  const current = await taskParts().installed.current();
+  const current = await currentPortal().installed.current();
   if (taskNamed(current?.entry, taskName).requireUserInput && userInput.trim() === "")
     throw userInputRequired();
   const { taskId } = await startTask(
@@ -113,7 +104,7 @@ async function startInSession(taskName: string, sessionId: string, userInput: st
 }
 
 async function stopById(taskId: string) {
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   const state = await engine.taskState(taskId);
   if (state === undefined)
     throw PortalError.domain("TaskNotFound", `No task ${JSON.stringify(taskId)} is running.`);
@@ -135,7 +126,7 @@ export function taskRoutes(logs: LiveLogs): Route[] {
       summary: "The tasks of the installed entry",
       answers: { json: object({ tasks: list(object({ name: text, requireUserInput: flag })) }) },
       handler: async () => {
-        const current = await taskParts().installed.current();
+        const current = await currentPortal().installed.current();
         const tasks = Object.entries(current?.entry.tasks ?? {});
         return { tasks: tasks.map(([name, { requireUserInput }]) => ({ name, requireUserInput })) };
       },

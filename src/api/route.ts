@@ -1,4 +1,5 @@
 import type { Request, Response } from "express";
+import type { FromSchema } from "json-schema-to-ts";
 
 /** A JSON Schema (2020-12): the same one validates a call and describes it in openapi.json. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -19,12 +20,17 @@ type QueryValue<Schema> = Schema extends { readonly type: "integer" | "number" }
     ? boolean
     : string;
 
+/** What a body is that the schema has accepted. */
+export type BodyOf<Schema> = Schema extends { readonly type: "object" } ? FromSchema<Schema> : undefined;
+
 /** What a handler is given: validated, decoded, and the raw request and response for those that stream. */
-export interface Call<Params = Record<string, string>, Query = Record<string, unknown>> {
+export interface Call<Params = Record<string, string>, Query = Record<string, unknown>, Json = unknown> {
   readonly params: Params;
   readonly query: Query;
   /** The text of the body; empty when the route takes none. */
   readonly body: string;
+  /** The same as `bodySchema` describes it; undefined where the route has none. */
+  readonly json: Json;
   readonly req: Request;
   readonly res: Response;
 }
@@ -41,10 +47,12 @@ interface RouteText {
   readonly reads?: true;
   /** An argument of the path is a secret that the route itself checks: the portal's token is not asked for. */
   readonly secretInPath?: true;
+  /** Slashes of the last argument need not be encoded: it takes the rest of the path. */
+  readonly lastTakesSlashes?: true;
   /** What the text of the body is; a route without it ignores the body. */
   readonly body?: "none" | "text";
   readonly bodyDescription?: string;
-  /** Of a body that is JSON: the handler reads it with `jsonBody`. */
+  /** Of a body that is JSON. */
   readonly bodySchema?: JsonSchema;
   readonly answers: {
     /** The JSON answer with status 200, domain errors among them. */
@@ -56,8 +64,9 @@ interface RouteText {
   };
 }
 
-export interface RouteDefinition<Path extends string, Query extends QuerySchemas> extends RouteText {
+export interface RouteDefinition<Path extends string, Query extends QuerySchemas, Body> extends RouteText {
   readonly methods?: readonly Method[];
+  readonly bodySchema?: Body & JsonSchema;
   /** Below `/api/`, with `{name}` for an argument: `copilot/session/{sessionId}/stop`. */
   readonly path: Path;
   /** Schemas of arguments that are more than a piece of text. */
@@ -67,7 +76,8 @@ export interface RouteDefinition<Path extends string, Query extends QuerySchemas
   handler(
     call: Call<
       { readonly [Name in ParamNames<Path>]: string },
-      { readonly [Name in keyof Query]?: QueryValue<Query[Name]> }
+      { readonly [Name in keyof Query]?: QueryValue<Query[Name]> },
+      BodyOf<Body>
     >,
   ): unknown;
 }
@@ -97,10 +107,11 @@ export function paramNames(path: string): string[] {
 export function defineRoute<
   const Path extends string,
   const Query extends QuerySchemas = Record<never, never>,
->(route: RouteDefinition<Path, Query>): Route {
+  const Body = undefined,
+>(route: RouteDefinition<Path, Query, Body>): Route {
   const given: Readonly<Record<string, JsonSchema | undefined>> = route.params ?? {};
   const params = Object.fromEntries(paramNames(route.path).map(name => [name, given[name] ?? pathText]));
-  const { methods = anyMethod, body = "none", query = {} } = route;
+  const { methods = anyMethod, body = route.bodySchema ? "text" : "none", query = {} } = route;
   return { ...route, methods, params, query, body, handler: route.handler as Route["handler"] };
 }
 

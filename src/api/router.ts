@@ -2,25 +2,36 @@ import { type RequestHandler, Router } from "express";
 import { readTextBody } from "../base/body.js";
 import { PortalError } from "../base/portalError.js";
 import type { ActionGuard } from "../guard/navigation/navigation.js";
+import { jsonBody } from "./jsonBody.js";
 import { bySpecificity, type Route } from "./route.js";
 import { createRouteCheck } from "./validate.js";
 
-/** `{sessionId}` is how OpenAPI writes an argument, `:sessionId` how Express does. */
-const expressPath = (path: string) => `/${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+/** `{sessionId}` is how OpenAPI writes an argument, `:sessionId` how Express does, `*modelId` with slashes. */
+function expressPath({ path, lastTakesSlashes }: Route): string {
+  const open = lastTakesSlashes ? path.replace(/\{(\w+)\}$/, "*$1") : path;
+  return `/${open.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+}
+
+/** Express gives an argument with slashes as its parts. */
+const joined = (params: Record<string, string | string[]>) =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join("/") : value]),
+  );
 
 function handlerOf(route: Route, guard: ActionGuard): RequestHandler {
   const check = createRouteCheck(route);
   const action = { summary: route.summary, takesGet: route.methods.includes("GET") };
   return async function callRoute(req, res, next) {
     if (!route.methods.some(method => method === req.method)) return next();
-    const params = check.params(req.params);
+    const params = check.params(joined(req.params));
     const query = check.query(req.query);
     const allowed = route.reads ? "called" : await guard(req, res, action);
     if (allowed === undefined) return;
     // The body of a confirmed call is that of the page that asked.
     const text = allowed === "called" ? await readTextBody(req) : "";
     const body = route.body === "text" ? text : "";
-    const answer = await route.handler({ params, query, body, req, res });
+    const json = route.bodySchema && jsonBody(body, route.bodySchema);
+    const answer = await route.handler({ params, query, body, json, req, res });
     if (answer !== undefined) res.json(answer);
   };
 }
@@ -36,13 +47,12 @@ export function createApiRouter(routes: readonly Route[], guard: ActionGuard): R
     res.setHeader("Cache-Control", "no-store");
     next();
   });
-  for (const route of routes.toSorted(bySpecificity))
-    router.all(expressPath(route.path), handlerOf(route, guard));
-  for (const path of new Set(routes.map(route => route.path))) {
-    router.all(expressPath(path), function refuseMethod(req, res) {
-      const methods = methodsOf(routes, path);
+  for (const route of routes.toSorted(bySpecificity)) router.all(expressPath(route), handlerOf(route, guard));
+  for (const route of new Map(routes.map(known => [known.path, known])).values()) {
+    router.all(expressPath(route), function refuseMethod(req, res) {
+      const methods = methodsOf(routes, route.path);
       res.setHeader("Allow", methods);
-      throw PortalError.methodNotAllowed(`api/${path} takes ${methods}, not ${req.method}`);
+      throw PortalError.methodNotAllowed(`api/${route.path} takes ${methods}, not ${req.method}`);
     });
   }
   return router;

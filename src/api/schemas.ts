@@ -1,28 +1,35 @@
 import type { JsonSchema } from "./route.js";
 
-/** Small words for the schemas of answers, so that a route reads like its documentation. */
-export const text: JsonSchema = { type: "string" };
-export const number: JsonSchema = { type: "number" };
-export const flag: JsonSchema = { type: "boolean" };
+/** Small words for schemas, so that a route reads like its documentation. Their types tell what a body holds. */
+export const text = { type: "string" } as const satisfies JsonSchema;
+export const number = { type: "number" } as const satisfies JsonSchema;
+export const flag = { type: "boolean" } as const satisfies JsonSchema;
 /** An object of whatever shape. */
-export const anything: JsonSchema = { type: "object" };
+export const anything = { type: "object" } as const satisfies JsonSchema;
 
-export function oneOfTexts(...values: string[]): JsonSchema {
-  return { type: "string", enum: values };
+export function oneOfTexts<const Values extends readonly string[]>(...values: Values) {
+  return { type: "string", enum: values } as const;
 }
 
-export function list(items: JsonSchema): JsonSchema {
-  return { type: "array", items };
+export function list<const Items extends JsonSchema>(items: Items) {
+  return { type: "array", items } as const;
 }
+
+type Properties<Named> = {
+  readonly [Name in keyof Named as Name extends `${infer Bare}?` ? Bare : Name]: Named[Name];
+};
+type Required<Named> = readonly Exclude<keyof Named & string, `${string}?`>[];
 
 /** An object with these properties; a name that ends in `?` is optional. */
-export function object(properties: Record<string, JsonSchema>): JsonSchema & { type: "object" } {
+export function object<const Named extends Readonly<Record<string, JsonSchema>>>(properties: Named) {
   const entries = Object.entries(properties);
   return {
     type: "object",
-    properties: Object.fromEntries(entries.map(([name, schema]) => [name.replace(/\?$/, ""), schema])),
-    required: entries.map(([name]) => name).filter(name => !name.endsWith("?")),
-  };
+    properties: Object.fromEntries(
+      entries.map(([name, schema]) => [name.replace(/\?$/, ""), schema]),
+    ) as Properties<Named>,
+    required: entries.map(([name]) => name).filter(name => !name.endsWith("?")) as unknown as Required<Named>,
+  } as const;
 }
 
 export function either(...schemas: JsonSchema[]): JsonSchema {

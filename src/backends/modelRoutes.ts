@@ -17,9 +17,12 @@ export function modelRoutes(models: ModelCatalog): Route[] {
       path: "copilot/models",
       reads: true,
       summary: "Every model that a session can be started with",
-      description: "Notices say which backends are missing, and how to get them.",
-      answers: { json: object({ models: list(model), notices: list(notice) }) },
-      handler: () => models.list(),
+      description: "Notices, where there are some, say which backends are missing and how to get them.",
+      answers: { json: object({ models: list(model), "notices?": list(notice) }) },
+      handler: async () => {
+        const { models: listed, notices } = await models.list();
+        return { models: listed, ...(notices.length > 0 && { notices }) };
+      },
     }),
   ];
 }

@@ -21,7 +21,7 @@ describe("The log", () => {
     };
     const secrets = knownSecrets(providers, env);
     const lines: string[] = [];
-    const log = createLog("info", secrets, line => lines.push(line));
+    const log = createLog("info", secrets, { isTerminal: false, write: line => lines.push(line) });
     log.info({ apiKey: "unknown-one", provider: { bearerToken: "unknown-two" } }, "started");
     for (const secret of secrets) log.error({ err: new Error(`401 for ${secret}`) }, `refused ${secret}`);
     const text = lines.join("");
@@ -33,7 +33,7 @@ describe("The log", () => {
 
   test("keeps ordinary words when a key is very short", () => {
     const lines: string[] = [];
-    createLog("info", ["e"], line => lines.push(line)).info("exit");
+    createLog("info", ["e"], { isTerminal: false, write: line => lines.push(line) }).info("exit");
     assert.match(lines.join(""), /"exit"/);
   });
 });

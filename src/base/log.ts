@@ -1,5 +1,7 @@
 import { writeSync } from "node:fs";
+import { isatty } from "node:tty";
 import { pino } from "pino";
+import { readableLine } from "./readableLine.js";
 
 export type Log = import("pino").Logger;
 
@@ -28,12 +30,22 @@ function writeToStderr(line: string): void {
   }
 }
 
-/** The one logger: structured lines on stderr, so that stdout carries nothing but the URLs. */
+export interface LogTarget {
+  /** A person reads the lines, not a program. */
+  isTerminal: boolean;
+  write(line: string): void;
+}
+
+const stderrTarget: LogTarget = { isTerminal: isatty(stderr), write: writeToStderr };
+
+/** The one logger, on stderr, so that stdout carries nothing but the URLs: words to a person, JSON to a program. */
 export function createLog(
   level: string,
   secrets: readonly string[] = [],
-  write: (line: string) => void = writeToStderr,
+  { isTerminal, write }: LogTarget = stderrTarget,
 ): Log {
   const paths = secretNames.flatMap(name => [name, `*.${name}`, `*.*.${name}`]);
-  return pino({ level, redact: { paths, censor } }, { write: line => write(withoutSecrets(line, secrets)) });
+  const written = isTerminal ? readableLine : (line: string) => line;
+  const destination = { write: (line: string) => write(written(withoutSecrets(line, secrets))) };
+  return pino({ level, redact: { paths, censor } }, destination);
 }

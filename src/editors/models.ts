@@ -20,7 +20,9 @@ interface Catalog {
 
 /** The models that a session can be started on; agents only where this cannot lead back here. */
 export async function usableModels(portal: Portal, withAgents: boolean): Promise<Catalog> {
-  const { models, notices } = await portal.call<Catalog>("copilot/models");
+  const { models, notices = [] } = await portal.call<Pick<Catalog, "models"> & Partial<Catalog>>(
+    "copilot/models",
+  );
   return { models: models.filter(({ backend }) => withAgents || backend !== "acp"), notices };
 }
 

@@ -1,8 +1,7 @@
-import { jsonBody } from "../api/jsonBody.js";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { checkWorkingDirectory } from "../base/workingDirectory.js";
-import { type PermissionPolicy, permissionPolicies } from "./approvals.js";
+import { permissionPolicies } from "./approvals.js";
 import type { FolderChoices } from "./folderChoices.js";
 import type { StartupGate } from "./startup/startupGate.js";
 
@@ -35,12 +34,6 @@ const folderAnswer = either(
   }),
   domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
 );
-
-interface FolderBody {
-  path: string;
-  permissions?: PermissionPolicy;
-  sandbox?: boolean;
-}
 
 /** What the start form needs to know about a folder, and what it remembers for it. */
 export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Route[] {
@@ -77,11 +70,9 @@ export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Rout
       path: "copilot/folder",
       methods: ["POST"],
       summary: "Remember what was chosen for a folder",
-      body: "text",
       bodySchema: folderBody,
       answers: { json: folderAnswer },
-      handler: async ({ body }) => {
-        const { path, ...choice } = jsonBody<FolderBody>(body, folderBody);
+      handler: async ({ json: { path, ...choice } }) => {
         await checkWorkingDirectory(path);
         await choices.remember(path, choice);
         return folderDocument(path);

@@ -1,10 +1,9 @@
 import { isAbsolute } from "node:path";
-import { jsonBody } from "../api/jsonBody.js";
-import { defineRoute, type Route } from "../api/route.js";
+import { type BodyOf, defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
 import type { Action } from "./action.js";
-import { type Answer, type Approvals, type PermissionPolicy, permissionPolicies } from "./approvals.js";
+import { type Approvals, type PermissionPolicy, permissionPolicies } from "./approvals.js";
 import { decide } from "./rules.js";
 
 /** As long as a live log holds a call. */
@@ -31,21 +30,13 @@ const testBody = object({
   "tool?": text,
 });
 
-interface TestBody {
-  folder: string;
-  command?: string;
-  edits?: string[];
-  reads?: string[];
-  tool?: string;
-}
-
 function absolute(folder: string): string {
   if (isAbsolute(folder)) return folder;
   throw PortalError.malformed("BodyInvalid", `The body/folder ${JSON.stringify(folder)} is no absolute path`);
 }
 
 /** What the test box asks about: the one of the four that is given. */
-function actionOf({ command, edits, reads, tool }: TestBody): Action {
+function actionOf({ command, edits, reads, tool }: BodyOf<typeof testBody>): Action {
   const given: Action[] = [];
   if (command !== undefined) given.push({ kind: "execute", title: command, command });
   if (edits !== undefined) given.push({ kind: "edit", title: "", paths: edits });
@@ -80,13 +71,11 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       path: "copilot/session/{id}/permission",
       methods: ["POST"],
       summary: "Answer a permission request of a session",
-      body: "text",
       bodySchema: answerBody,
       answers: {
         json: either(object({}), domainError("SessionNotFound", "RequestNotFound", "OptionNotFound")),
       },
-      handler: async ({ params, body }) => {
-        const answer = jsonBody<Answer>(body, answerBody);
+      handler: async ({ params, json: answer }) => {
         await openSession(params.id);
         await approvals.answer(params.id, answer);
         return {};
@@ -96,13 +85,11 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       path: "copilot/session/{id}/question",
       methods: ["POST"],
       summary: "Answer a question of a session's agent",
-      body: "text",
       bodySchema: questionBody,
       answers: {
         json: either(object({}), domainError("SessionNotFound", "RequestNotFound", "OptionNotFound")),
       },
-      handler: async ({ params, body }) => {
-        const { requestId, answer } = jsonBody<{ requestId: string; answer: string }>(body, questionBody);
+      handler: async ({ params, json: { requestId, answer } }) => {
         await openSession(params.id);
         approvals.answerQuestion(params.id, requestId, answer);
         return {};
@@ -113,11 +100,9 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       methods: ["POST"],
       summary: "Change what the agent of a session may do without asking",
       description: "allow-all also allows what waits for an answer, deny rejects it.",
-      body: "text",
       bodySchema: policyBody,
       answers: { json: either(object({ policy: text }), domainError("SessionNotFound")) },
-      handler: async ({ params, body }) => {
-        const asked = jsonBody<{ policy: PermissionPolicy | "approve-all" }>(body, policyBody).policy;
+      handler: async ({ params, json: { policy: asked } }) => {
         const policy = asked === "approve-all" ? "allow-all" : asked;
         await (await openSession(params.id)).setPermissions(policy);
         return { policy };
@@ -144,11 +129,9 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       path: "copilot/permission/answer",
       methods: ["POST"],
       summary: "Answer a request or a question, whoever asked",
-      body: "text",
       bodySchema: anyAnswerBody,
       answers: { json: either(object({}), domainError("RequestNotFound", "OptionNotFound")) },
-      handler: async ({ body }) => {
-        const { answer: words, ...answer } = jsonBody<Answer & { answer?: string }>(body, anyAnswerBody);
+      handler: async ({ json: { answer: words, ...answer } }) => {
         if (words === undefined) await approvals.answer(undefined, answer);
         else approvals.answerQuestion(undefined, answer.requestId, words);
         return {};
@@ -176,11 +159,9 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       path: "copilot/permission/rules/add",
       methods: ["POST"],
       summary: "Remember a rule for a folder",
-      body: "text",
       bodySchema: ruleBody,
       answers: { json: policyDocument },
-      handler: async ({ body }) => {
-        const { folder, rule } = jsonBody<{ folder: string; rule: string }>(body, ruleBody);
+      handler: async ({ json: { folder, rule } }) => {
         await approvals.rules.add(absolute(folder), [rule]);
         return approvals.rules.all();
       },
@@ -189,11 +170,9 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       path: "copilot/permission/rules/remove",
       methods: ["POST"],
       summary: "Forget a rule of a folder",
-      body: "text",
       bodySchema: ruleBody,
       answers: { json: either(policyDocument, domainError("RuleNotFound")) },
-      handler: async ({ body }) => {
-        const { folder, rule } = jsonBody<{ folder: string; rule: string }>(body, ruleBody);
+      handler: async ({ json: { folder, rule } }) => {
         if (!(await approvals.rules.remove(absolute(folder), rule)))
           throw PortalError.domain("RuleNotFound", "The store has no such rule for this folder.");
         return approvals.rules.all();
@@ -204,13 +183,11 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       reads: true,
       methods: ["POST"],
       summary: "Would this be allowed in a folder, and by which rule?",
-      body: "text",
       bodySchema: testBody,
       answers: {
         json: object({ decision: oneOfTexts("allow", "reject", "ask"), rules: list(text), why: text }),
       },
-      handler: async ({ body }) => {
-        const asked = jsonBody<TestBody>(body, testBody);
+      handler: async ({ json: asked }) => {
         const folder = absolute(asked.folder);
         return decide(actionOf(asked), folder, await approvals.rules.rulesOf(folder));
       },

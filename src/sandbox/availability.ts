@@ -19,19 +19,16 @@ export interface Bwrap {
   before: string[];
 }
 
-let probing: Promise<Bwrap | { why: string }> | undefined;
+export type Probe = Bwrap | { why: string };
 
-/** Whether agents can run in a sandbox here. It is tried once, for real. */
-export async function sandboxAvailability(): Promise<SandboxAvailability> {
-  const found = await probe();
-  return "why" in found ? { available: false, why: found.why } : { available: true };
+export function availabilityOf(probed: Probe): SandboxAvailability {
+  return "why" in probed ? { available: false, why: probed.why } : { available: true };
 }
 
-export function probe(): Promise<Bwrap | { why: string }> {
-  probing ??= findBwrap(process.env.PATH ?? "").then(program =>
-    program === undefined ? { why: missing() } : tryOut(program),
-  );
-  return probing;
+/** Whether agents can run in a sandbox here: it is tried, for real. */
+export async function probe(): Promise<Probe> {
+  const program = await findBwrap(process.env.PATH ?? "");
+  return program === undefined ? { why: missing() } : tryOut(program);
 }
 
 function missing(): string {
@@ -54,7 +51,7 @@ async function findBwrap(path: string): Promise<string | undefined> {
 }
 
 /** Some systems allow one sandbox and none in it: a single one is better than none. */
-async function tryOut(program: string): Promise<Bwrap | { why: string }> {
+async function tryOut(program: string): Promise<Probe> {
   const kept = [...keeper, program];
   if ((await failureOf(program, kept)) === undefined) return { program, before: kept };
   const line = await failureOf(program, []);

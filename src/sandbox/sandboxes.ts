@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { isInside } from "../base/inside.js";
 import { packageRoot } from "../base/paths.js";
 import { PortalError } from "../base/portalError.js";
-import { type Bwrap, probe } from "./availability.js";
+import { availabilityOf, type Bwrap, type Probe, probe, type SandboxAvailability } from "./availability.js";
 import { makePrivateHome, type PrivateHome, pinsInHome, privateHome } from "./privateHome.js";
 import { filesIn, nodeFolder, programFolder, realProgram } from "./programFolders.js";
 import { mountsOf, type Step, stepsFor } from "./readOnlyPaths.js";
@@ -55,6 +55,7 @@ export class Sandboxes {
    */
   readonly #steps = new Map<string, Promise<Step[]>>();
   #isUsed = false;
+  #probing: Promise<Probe> | undefined;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
@@ -103,8 +104,18 @@ export class Sandboxes {
     };
   }
 
+  async availability(): Promise<SandboxAvailability> {
+    return availabilityOf(await this.#probe());
+  }
+
+  /** The machine does not change while the portal runs. */
+  #probe(): Promise<Probe> {
+    this.#probing ??= probe();
+    return this.#probing;
+  }
+
   async #bwrap(): Promise<Bwrap> {
-    const found = await probe();
+    const found = await this.#probe();
     if ("why" in found) throw notAvailable(found.why);
     return found;
   }

@@ -9,11 +9,12 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
-import { hasRunningSessions, installSessions, openSession, sessionRoutes } from "../copilotApi.js";
+import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
+import { setCurrentPortal } from "../currentPortal.js";
+import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
-import type { Entry } from "../jobsDef.js";
 import { installAgents } from "../orchestrator/portalAgents.js";
 import { Approvals } from "../permissions/approvals.js";
 import { FolderChoices } from "../permissions/folderChoices.js";
@@ -22,7 +23,6 @@ import { permissionRoutes } from "../permissions/permissionRoutes.js";
 import type { Policy } from "../permissions/policy.js";
 import { RuleStore } from "../permissions/ruleStore.js";
 import { StartupGate } from "../permissions/startup/startupGate.js";
-import { sandboxAvailability } from "../sandbox/availability.js";
 import { Sandboxes } from "../sandbox/sandboxes.js";
 import { AcpAgents } from "../sessions/acp/acpAgents.js";
 import { AcpHost } from "../sessions/acp/acpHost.js";
@@ -34,11 +34,12 @@ import { JobToolServer } from "../sessions/acp/jobTools/jobToolServer.js";
 import { oneDeeper } from "../sessions/acp/nesting.js";
 import { copilotHost } from "../sessions/copilot/copilotHost.js";
 import { SessionRecords } from "../sessions/sessionRecord.js";
+import { SessionRegistry } from "../sessions/sessionRegistry.js";
 import { LiveLogs } from "../sharedApi.js";
 import type { Unlock } from "../store/lock/lock.js";
 import { ownersFolder } from "../store/ownersFiles.js";
 import { openStore } from "../store/store.js";
-import { installTasks, taskRoutes } from "../taskApi.js";
+import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
 import { createApp } from "./app.js";
@@ -47,6 +48,7 @@ import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
 import type { Options } from "./options.js";
 import { portalRoutes, withOpenApi } from "./portalRoutes.js";
+import { entryRefused } from "./readEntry.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { keepStore } from "./storeKeeping.js";
 
@@ -55,14 +57,14 @@ export interface Portal {
   /** What has to be stopped, in this order. */
   stages: readonly Stage[];
   /** Rejects when something the portal cannot live without is not there. */
-  ready: Promise<void>;
+  ready: Promise<unknown>;
 }
 
 export interface PortalOptions {
   options: Options;
   config: Config;
-  /** Instead of the built-in one. */
-  entry: Entry | undefined;
+  /** Instead of the built-in one, as `--entry` names it. */
+  entry: ParsedEntry | undefined;
   /** Rules that hold besides those in the store. */
   policy: Policy;
   log: Log;
@@ -132,7 +134,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
-  const sessions = installSessions(
+  const sessions = new SessionRegistry(
     { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup },
     logs,
   );
@@ -143,8 +145,9 @@ export function createPortal(parts: PortalOptions): Portal {
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
-  else if (!options.test) installed.use(builtInEntry, modelAlternatives);
-  installTasks({ engine, installed });
+  else if (!options.test) installed.use({ entry: builtInEntry, notices: [] }, modelAlternatives);
+  for (const { message } of entry?.notices ?? []) log.warn({ entry: options.entryFile }, message);
+  setCurrentPortal({ catalog: models, logs, sessions, permissions, engine, installed });
 
   const agents = installAgents({
     env: process.env,
@@ -183,10 +186,10 @@ export function createPortal(parts: PortalOptions): Portal {
     ...folderRoutes({
       gate: startup,
       choices,
-      sandbox: { available: sandboxAvailability, byDefault: sandbox },
+      sandbox: { available: () => sandboxes.availability(), byDefault: sandbox },
     }),
     ...taskRoutes(logs),
-    ...jobRoutes({ logs, catalog: models }),
+    ...jobRoutes(logs),
     ...agents.routes,
     ...jobTools.routes(),
     ...agentRoutes({ agents: acpAgents, catalog: models }),
@@ -217,5 +220,8 @@ export function createPortal(parts: PortalOptions): Portal {
     { name: "demo model", timeoutMs: 100, stop: () => demo.close() },
     { name: "store", timeoutMs: 1200, stop: () => store.close() },
   ];
-  return { app, stages, ready: store.ready };
+  const entryFits = installed.checkModels().catch(error => {
+    throw entryRefused(options.entryFile ?? "", error);
+  });
+  return { app, stages, ready: Promise.all([store.ready, entryFits]) };
 }

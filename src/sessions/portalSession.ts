@@ -60,6 +60,8 @@ export class PortalSession implements ICopilotSession {
   readonly record: SessionRecord;
   readonly log: LiveLog;
   readonly #parts: SessionParts;
+  /** Those of its user. They may hold secrets, so they are nowhere but here. */
+  readonly #mcpServers: readonly object[];
   #agent: AgentSession | undefined;
   /** Nothing is to be resumed of one in which nothing was said. */
   #conversation: OpenSession["conversation"] = "new";
@@ -76,10 +78,11 @@ export class PortalSession implements ICopilotSession {
   #stopped = false;
   #stopReason: string | undefined;
 
-  constructor(record: SessionRecord, log: LiveLog, parts: SessionParts) {
+  constructor(record: SessionRecord, log: LiveLog, parts: SessionParts, mcpServers: readonly object[] = []) {
     this.record = record;
     this.log = log;
     this.#parts = parts;
+    this.#mcpServers = mcpServers;
   }
 
   get id(): string {
@@ -247,6 +250,7 @@ export class PortalSession implements ICopilotSession {
       settings,
       saveSettings: change => records.patiently(() => this.#saveSettings(change)),
       owner,
+      mcpServers: this.#mcpServers,
       asker: this,
       say: text => void this.query(text).catch(() => undefined),
     });

@@ -19,6 +19,8 @@ export interface OpenSession {
   saveSettings(change: Partial<SessionSettings>): Promise<void>;
   /** The task that the session belongs to: nobody is there to answer questions. */
   owner: string | null;
+  /** MCP servers that the user brings for the agent, where it can use them. */
+  mcpServers?: readonly object[];
   /** Who asks for permission. */
   asker: Asker;
   /** What of the folder may run, where the host can say so. */

@@ -15,10 +15,22 @@ export interface OwnedSession {
   title: string;
 }
 
-/** What the user of a session decides at its start; what is absent is as the portal was started. */
-export interface SessionChoices {
+/** A conversation that the agent remembers, and whether its past is to be shown. */
+export interface KnownConversation {
+  agentSessionId: string;
+  replay: boolean;
+}
+
+export interface SessionStart {
+  modelId: string;
+  workingDirectory: string;
+  /** What its user decided; absent means as the portal was started. */
   permissions?: PermissionPolicy | undefined;
   sandbox?: boolean | undefined;
+  owned?: OwnedSession;
+  known?: KnownConversation;
+  /** MCP servers that its user brings for the agent. They may hold secrets, so they are never stored. */
+  mcpServers?: readonly object[];
 }
 
 const interruption = "The portal stopped before this request was done. Send it again to go on.";
@@ -70,24 +82,17 @@ export class SessionRegistry {
     return waking;
   }
 
-  /** A caller that must find the session again after a death chooses its id. `known` is a conversation of the agent. */
-  async start(
-    modelId: string,
-    workingDirectory: string,
-    owned?: OwnedSession,
-    choices: SessionChoices = {},
-    known?: { agentSessionId: string; replay: boolean },
-    id: string = owned?.id ?? randomUUID(),
-  ): Promise<PortalSession> {
+  async start(options: SessionStart): Promise<PortalSession> {
+    const { modelId, workingDirectory, owned, known } = options;
+    const id = owned?.id ?? randomUUID();
     const found = await this.#parts.catalog.find(modelId);
-    if (!found)
-      throw PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(modelId)}.`);
+    if (!found) throw modelIdNotFound(modelId);
     if (known && found.model.backend !== "acp")
       throw PortalError.domain("NotSupported", "Only ACP agents load conversations.");
     const { policyFor } = this.#parts.hostOf(found.model.backend);
     const policy =
-      choices.permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
-    const sandbox = choices.sandbox ?? this.#parts.sandbox;
+      options.permissions ?? policyFor?.(modelId, owned !== undefined) ?? this.#parts.permissions;
+    const sandbox = options.sandbox ?? this.#parts.sandbox;
     const now = new Date();
     const record: SessionRecord = {
       id,
@@ -111,19 +116,16 @@ export class SessionRegistry {
     };
     this.#changing.add(id);
     try {
-      return await this.#begin(record, known);
+      return await this.#begin(record, options);
     } finally {
       this.#changing.delete(id);
     }
   }
 
-  async #begin(
-    record: SessionRecord,
-    known: { agentSessionId: string; replay: boolean } | undefined,
-  ): Promise<PortalSession> {
+  async #begin(record: SessionRecord, { known, mcpServers }: SessionStart): Promise<PortalSession> {
     const log = await this.#logs.openOrCreate("session", record.id, rowOf(record));
     failpoint("session-inserted");
-    const session = new PortalSession(record, log, this.#parts);
+    const session = new PortalSession(record, log, this.#parts, mcpServers);
     try {
       // After the record is there, since the agent session may have settings to save.
       await (known ? session.attach("known", { load: { replay: known.replay } }) : session.attach("new"));
@@ -257,6 +259,10 @@ export class SessionRegistry {
     await Promise.all(written);
     failpoint("interruption-reported");
   }
+}
+
+export function modelIdNotFound(id: string): PortalError {
+  return PortalError.domain("ModelIdNotFound", `No backend has the model ${JSON.stringify(id)}.`);
 }
 
 export function sessionNotFound(id: string): PortalError {

@@ -1,6 +1,8 @@
 import type { ModelCatalog, Notice } from "../backends/catalog.js";
 import { PortalError } from "../base/portalError.js";
-import { type ModelAlternatives, modelIdsIn, resolveModels } from "../jobs/definition/modelFallback.js";
+import { type ModelAlternatives, resolveModels } from "../jobs/definition/modelFallback.js";
+import { missingModel } from "../jobs/definition/modelPlaces.js";
+import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import type { Entry } from "../jobsDef.js";
 
 export interface InstalledEntryParts {
@@ -11,7 +13,7 @@ export interface InstalledEntryParts {
 /** The entry that tasks and jobs are started from. What has been started keeps its own copy. */
 export class InstalledEntry {
   readonly #parts: InstalledEntryParts;
-  #entry: Entry | undefined;
+  #installed: ParsedEntry | undefined;
   /** With these the entry adapts to the models that are there whenever it is used. */
   #alternatives: ModelAlternatives | undefined;
 
@@ -19,31 +21,46 @@ export class InstalledEntry {
     this.#parts = parts;
   }
 
-  /** For the entry of the start: models that are missing now may come later. */
-  use(entry: Entry, alternatives?: ModelAlternatives): void {
-    this.#entry = entry;
+  /** For the entry of the start, which is there before the models are known. */
+  use(installed: ParsedEntry, alternatives?: ModelAlternatives): void {
+    this.#installed = installed;
     this.#alternatives = alternatives;
   }
 
   /** Refuses while sessions run, because they may belong to tasks of the entry before. */
-  async install(entry: Entry): Promise<void> {
-    const { catalog, hasRunningSessions } = this.#parts;
-    if (hasRunningSessions()) {
+  async install(entry: Entry, notices: Notice[] = []): Promise<void> {
+    if (this.#parts.hasRunningSessions()) {
       throw PortalError.domain("Rejected", "An entry can only be installed when no session is running.");
     }
-    const available = new Set((await catalog.list()).models.map(({ id }) => id));
-    const missing = modelIdsIn(entry).filter(id => !available.has(id));
-    if (missing.length > 0) {
-      throw PortalError.domain("Rejected", `No backend has the model ${missing.join(", ")}.`);
-    }
-    this.use(entry);
+    const missing = missingModel(entry, await this.#modelIds());
+    if (missing) throw missing;
+    this.use({ entry, notices });
   }
 
-  async current(): Promise<{ entry: Entry; notices: Notice[] } | undefined> {
-    if (!this.#entry) return undefined;
-    if (!this.#alternatives) return { entry: this.#entry, notices: [] };
-    const { models } = await this.#parts.catalog.list();
-    const ids = models.map(({ id }) => id);
-    return resolveModels(this.#entry, ids, this.#alternatives);
+  /**
+   * Rejects when the entry names a model that no backend has. A backend that does not answer now may have it: then
+   * the entry stays, and jobs that need the model are refused until it is there.
+   */
+  async checkModels(): Promise<void> {
+    if (!this.#installed || this.#alternatives) return;
+    const { models, notices } = await this.#parts.catalog.list();
+    if (notices.some(({ level }) => level === "error")) return;
+    const missing = missingModel(
+      this.#installed.entry,
+      models.map(({ id }) => id),
+    );
+    if (missing) throw missing;
+  }
+
+  async current(): Promise<ParsedEntry | undefined> {
+    if (!this.#installed) return undefined;
+    const { entry, notices } = this.#installed;
+    if (this.#alternatives) return resolveModels(entry, await this.#modelIds(), this.#alternatives);
+    const missing = missingModel(entry, await this.#modelIds());
+    return { entry, notices: missing ? [...notices, { level: "error", message: missing.message }] : notices };
+  }
+
+  async #modelIds(): Promise<string[]> {
+    return (await this.#parts.catalog.list()).models.map(({ id }) => id);
   }
 }

@@ -35,7 +35,7 @@ export function portalTaskSessions(
       const session = await patiently(async () =>
         (await registry.find(owned.id))
           ? registry.reopen(owned.id)
-          : registry.start(modelId, workingDirectory, owned),
+          : registry.start({ modelId, workingDirectory, owned }),
       );
       return taskSession(session);
     },

@@ -19,7 +19,7 @@ describe("a task on one managed session", () => {
     assert.deepEqual(result, { succeeded: true });
     assert.deepEqual(reports, [
       "[SESSION STARTED] Driving and task session #1 on coder",
-      "[TASK SUCCEEDED] There are no criteria to meet",
+      "[TASK SUCCEEDED] The task succeeded: there are no criteria to meet",
     ]);
   });
 
@@ -163,7 +163,7 @@ describe("availability", () => {
       assert.deepEqual(result, { succeeded: false });
       assert.deepEqual(actions, []);
       assert.match(reports[0] ?? "", /^\[AVAILABILITY\] Failed: previousTasks "a": /);
-      assert.equal(reports[1], "[TASK FAILED] The task is not available");
+      assert.equal(reports[1], "[TASK FAILED] The task failed: the task is not available");
     }
   });
 
@@ -189,7 +189,7 @@ describe("availability", () => {
   it("fails the task with its crash error when the check itself crashes for good", () => {
     const { result, reports } = playTask(task({ condition: ["ready?"] }), {}, times(5, crashed));
     assert.deepEqual(result, { succeeded: false, crashError: "boom" });
-    assert.ok(reports.includes("[TASK FAILED] The availability could not be checked"));
+    assert.ok(reports.includes("[TASK FAILED] The task failed: the availability could not be checked"));
   });
 });
 
@@ -217,9 +217,20 @@ describe("criteria", () => {
     assert.equal(result.succeeded, false);
   });
 
-  it("do not ask the condition when a tool is missing", () => {
+  it("ask the condition also when a tool is missing, and have failed whatever it says", () => {
     const task = { prompt: ["do"], criteria: { ...needs, condition: ["good?"], ...retry(0) } };
-    assert.deepEqual(playTask(task, {}, [done]).sends, ["do"]);
+    for (const answer of [yes, no, done]) {
+      const { sends, result } = playTask(task, {}, [done, answer]);
+      assert.deepEqual([sends, result.succeeded], [["do", "good?"], false]);
+    }
+    const crashing = playTask(task, {}, [done, ...times(5, crashed)]);
+    assert.deepEqual(crashing.result, { succeeded: false, crashError: "boom" });
+  });
+
+  it("of a task that release 0.1.0 started ask no condition when a tool is missing, and end in its words", () => {
+    const task = { prompt: ["do"], criteria: { ...needs, condition: ["good?"], ...retry(0) } };
+    const { sends, reports } = playTask(task, { rules: undefined }, [done]);
+    assert.deepEqual([sends, reports.at(-1)], [["do"], "[TASK FAILED] The criteria are not met"]);
   });
 
   it("ask the condition when all tools were called; both must hold", () => {
@@ -284,7 +295,7 @@ describe("retries", () => {
       }
       assert.deepEqual(reports.slice(-2), [
         `[DECISION] The retry budget is spent: ${budget} of ${budget}`,
-        "[TASK FAILED] The criteria are not met",
+        "[TASK FAILED] The task failed: the criteria are not met",
       ]);
     }
   });
@@ -310,6 +321,21 @@ describe("runtime variables", () => {
     };
     const { sends } = playTask(task, {}, [done, no, done, yes]);
     assert.equal(sends[2], "do\n## You accidentally Stopped\nbecause it is not");
+  });
+
+  it("name what was wrong in the additional prompt when the agent gave no reason", () => {
+    const criteria = {
+      toolExecuted: ["job_prepare_document"],
+      condition: ["good?"],
+      ...retry(1, "because $reported-false-reason"),
+    };
+    const retryAfter = (answer: TaskEvent) =>
+      playTask({ prompt: ["do"], criteria }, {}, [done, answer, done, done])
+        .sends[2]?.split("\n")
+        .at(-1);
+    assert.equal(retryAfter(no), "because it is not");
+    assert.equal(retryAfter(yes), "because not called in the last round: job_prepare_document");
+    assert.equal(retryAfter(done), "because not called in the last round: job_prepare_document");
   });
 
   it("are not expanded again when a value looks like a variable", () => {

@@ -9,10 +9,11 @@ import { missingTools, type ReportedValues, valuesAfter, verdictOf } from "./too
 /** What came of checking the criteria of one round. */
 type Check =
   | { kind: "passed" }
-  | { kind: "failed"; missing: readonly string[] }
+  | { kind: "failed"; missing: readonly string[]; reason: string }
   | { kind: "crashed"; error: string };
 
 type Finished = Extract<MissionOutcome, { kind: "finished" }>;
+type Failed = Extract<Check, { kind: "failed" }>;
 
 const notConnected = "The agent did not connect to the job tools";
 
@@ -37,6 +38,7 @@ function taskOf({ entry, taskName }: Pick<TaskSetup, "entry" | "taskName">): Tas
 export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   const task = taskOf(setup);
   const { availability, criteria } = task;
+  const { rules = 1 } = setup;
   const borrowing = setup.borrowedModelId !== undefined;
   const modelId = setup.borrowedModelId ?? taskModelId(setup);
   const missions = new TaskMissions({
@@ -46,7 +48,8 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   });
   let values: ReportedValues = { "user-input": setup.userInput, "task-model": modelId };
 
-  const textOf = (prompt: Prompt) => expandPromptDynamic(setup.entry, prompt, values)[0] ?? "";
+  const textOf = (prompt: Prompt, defaults: ReportedValues = {}) =>
+    expandPromptDynamic(setup.entry, prompt, { ...defaults, ...values })[0] ?? "";
 
   /** One round, with what it reported remembered. */
   function* round(role: "task" | "driving", prompt: () => string) {
@@ -70,7 +73,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     const { passed } = verdict;
     const reason = !passed && outcome.jobToolsMissing ? notConnected : verdict.reason;
     yield* report(prefix, `${passed ? "Passed" : "Failed"}: condition: ${reason}\n\n${textOf(prompt)}`);
-    return passed ? { kind: "passed" } : { kind: "failed", missing: [] };
+    return passed ? { kind: "passed" } : { kind: "failed", missing: [], reason };
   }
 
   function* checkAvailability(): TaskSteps<Check> {
@@ -83,25 +86,32 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
         "AVAILABILITY",
         `${passed ? "Passed" : "Failed"}: previousTasks ${quoted(availability.previousTasks)}: ${reason}`,
       );
-      if (!passed) return { kind: "failed", missing: [] };
+      if (!passed) return { kind: "failed", missing: [], reason };
     }
     return availability?.condition ? yield* ask("AVAILABILITY", availability.condition) : { kind: "passed" };
   }
 
-  function* checkCriteria({ toolCalls, jobToolsMissing }: Finished): TaskSteps<Check> {
-    if (criteria?.toolExecuted) {
-      const missing = missingTools(criteria.toolExecuted, toolCalls);
-      const notCalled = jobToolsMissing
-        ? notConnected
-        : `not called in the last round: ${missing.join(", ")}`;
-      const reason = missing.length > 0 ? notCalled : "all were called";
-      yield* report(
-        "CRITERIA",
-        `${missing.length > 0 ? "Failed" : "Passed"}: toolExecuted ${quoted(criteria.toolExecuted)}: ${reason}`,
-      );
-      if (missing.length > 0) return { kind: "failed", missing };
-    }
-    return criteria?.condition ? yield* ask("CRITERIA", criteria.condition) : { kind: "passed" };
+  function* checkTools(required: readonly string[], round: Finished): TaskSteps<Check> {
+    const missing = missingTools(required, round.toolCalls);
+    const notCalled = round.jobToolsMissing
+      ? notConnected
+      : `not called in the last round: ${missing.join(", ")}`;
+    const reason = missing.length > 0 ? notCalled : "all were called";
+    yield* report(
+      "CRITERIA",
+      `${missing.length > 0 ? "Failed" : "Passed"}: toolExecuted ${quoted(required)}: ${reason}`,
+    );
+    return missing.length > 0 ? { kind: "failed", missing, reason } : { kind: "passed" };
+  }
+
+  /** The condition is asked also after a missing tool: its reason is what a retry has to know. */
+  function* checkCriteria(round: Finished): TaskSteps<Check> {
+    const tools: Check = criteria?.toolExecuted
+      ? yield* checkTools(criteria.toolExecuted, round)
+      : { kind: "passed" };
+    if (!criteria?.condition || (tools.kind === "failed" && rules === 1)) return tools;
+    const answer = yield* ask("CRITERIA", criteria.condition);
+    return answer.kind === "crashed" || tools.kind === "passed" ? answer : tools;
   }
 
   /** One run of the prompt and its check. */
@@ -110,16 +120,16 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     return outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome);
   }
 
-  function* retries(firstMissing: readonly string[]): TaskSteps<TaskResult> {
+  function* retries(first: Failed): TaskSteps<TaskResult> {
     const { retryTimes = 0, additionalPrompt } = criteria?.failureAction ?? {};
-    let missing = firstMissing;
+    let failed = first;
+    const additionalText = () =>
+      additionalPrompt && textOf(additionalPrompt, { "reported-false-reason": failed.reason });
     for (let retry = 1; retry <= retryTimes; retry++) {
       yield* report("OPERATION", `Retry ${retry} of ${retryTimes}`);
-      const check = yield* attempt(() =>
-        retryPrompt(textOf(task.prompt), missing, additionalPrompt && textOf(additionalPrompt)),
-      );
+      const check = yield* attempt(() => retryPrompt(textOf(task.prompt), failed.missing, additionalText()));
       if (check.kind === "passed") return yield* succeed();
-      if (check.kind === "failed") missing = check.missing;
+      if (check.kind === "failed") failed = check;
       else if (borrowing) return yield* fail("The borrowed session crashed", check.error);
       else yield* report("DECISION", `The crash counts as the failure of retry ${retry} of ${retryTimes}`);
     }
@@ -128,15 +138,21 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   }
 
   function* succeed(): TaskSteps<TaskResult> {
-    yield* report("TASK SUCCEEDED", criteria ? "All criteria are met" : "There are no criteria to meet");
+    const reason = criteria ? "All criteria are met" : "There are no criteria to meet";
+    yield* report("TASK SUCCEEDED", ending("succeeded", reason));
     yield* missions.end(true);
     return { succeeded: true };
   }
 
   function* fail(reason: string, crashError?: string): TaskSteps<TaskResult> {
-    yield* report("TASK FAILED", reason);
+    yield* report("TASK FAILED", ending("failed", reason));
     yield* missions.end(false);
     return crashError === undefined ? { succeeded: false } : { succeeded: false, crashError };
+  }
+
+  function ending(outcome: "succeeded" | "failed", reason: string): string {
+    if (rules === 1) return reason;
+    return `The task ${outcome}: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
   }
 
   const available = yield* checkAvailability();
@@ -145,7 +161,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   if (available.kind === "failed") return yield* fail("The task is not available");
   const first = yield* attempt(() => textOf(task.prompt));
   if (first.kind === "crashed") return yield* fail("The session crashed", first.error);
-  return first.kind === "passed" ? yield* succeed() : yield* retries(first.missing);
+  return first.kind === "passed" ? yield* succeed() : yield* retries(first);
 }
 
 function quoted(names: readonly string[]): string {

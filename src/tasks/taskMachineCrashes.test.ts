@@ -25,7 +25,7 @@ describe("crashes", () => {
     assert.deepEqual(result, { succeeded: false, crashError: "boom" });
     assert.deepEqual(reports.slice(-2), [
       "[DECISION] The crash budget is spent: driver 5 of 5",
-      "[TASK FAILED] The session crashed",
+      "[TASK FAILED] The task failed: the session crashed",
     ]);
   });
 

@@ -1,6 +1,15 @@
 import type { Entry } from "../jobsDef.js";
 import type { ToolCall } from "./toolCalls.js";
 
+/**
+ * How tasks decide. A task keeps to the rules that it was started with, because what it did is remembered in their
+ * order: 1 is that of release 0.1.0, which asked no condition after a missing tool and ended in other words.
+ */
+export type TaskRules = 1 | 2;
+
+/** What new tasks are started with. */
+export const newestRules: TaskRules = 2;
+
 /** What a task is given when it starts; together with what happens to it, it decides everything. */
 export interface TaskSetup {
   entry: Pick<Entry, "models" | "drivingSessionRetries" | "tasks">;
@@ -12,6 +21,8 @@ export interface TaskSetup {
   ignoreAvailability?: boolean;
   /** The tasks that finished just before on this path of the job; several where a Par ended. */
   previousTasks?: readonly string[];
+  /** Absent in what release 0.1.0 remembered. */
+  rules?: TaskRules | undefined;
 }
 
 /** What a task wants done. `open` and `send` are answered with what came of it, the others with `done`. */

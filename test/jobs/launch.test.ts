@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { createCatalog } from "../../src/backends/catalog.js";
 import { demoBackend } from "../../src/backends/demo/demoBackend.js";
 import { JobEngine } from "../../src/jobs/engine/engine.js";
+import { taskIdOf } from "../../src/jobs/engine/engineFlows.js";
+import { rootPath } from "../../src/jobs/engine/interpreter.js";
 import { validateEntry } from "../../src/jobsDef.js";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { FolderChoices } from "../../src/permissions/folderChoices.js";
@@ -62,7 +64,8 @@ test("Jobs that cannot be launched say so, and run by themselves when they can",
   await store.query("alter table dbos.hidden rename to workflow_status");
   await line(({ msg }) => msg === "jobs run again");
   assert.equal(engine.failure(), undefined);
-  const jobLog = await logs.open("job", await start());
+  const jobId = await start();
+  const jobLog = await logs.open("job", jobId);
   await new Promise<void>(resolve => {
     const look = () => {
       if (jobLog?.closed) resolve();
@@ -72,5 +75,11 @@ test("Jobs that cannot be launched say so, and run by themselves when they can",
   });
   const said: unknown[] = [];
   for await (const response of jobLog?.responses() ?? []) said.push(Object.values(response)[0]);
+  assert.match(
+    String(said.at(-2)),
+    /"code":"ModelIdNotFound"/,
+    "a model that has gone is no crash of a session",
+  );
   assert.equal(said.at(-1), "jobFailed");
+  assert.deepEqual(await registry.sessionsOf(taskIdOf(jobId, rootPath)), [], "and no session was started");
 });

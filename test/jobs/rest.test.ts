@@ -62,6 +62,7 @@ test("Jobs over REST", async t => {
     assert.deepEqual(Object.keys(listed.jobs), Object.keys(jobs));
     assert.deepEqual(Object.keys(listed.chart), Object.keys(jobs));
     assert.equal(listed.chart.plain?.nodes.length, 1);
+    assert.ok(!("notices" in listed), "there is nothing to notice");
   });
 
   await t.test("are refused by name when something is wrong with the start", async () => {
@@ -99,9 +100,10 @@ test("Jobs over REST", async t => {
     const running = await get<{ jobs: JobSummary[] }>("job/running");
     const mine = running.jobs.find(job => job.jobId === jobId);
     assert.deepEqual([mine?.jobName, mine?.status], ["held", "Running"]);
-    const before = await get<{ tasks: { taskName: string; status: string; taskId?: string }[] }>(
-      `job/${jobId}/status`,
-    );
+    type Status = { tasks: { taskName: string; status: string; taskId?: string }[] };
+    const before = await get<Status>(`job/${jobId}/status`);
+    assert.deepEqual(await get<Status>(`job/${jobId}/status`, ""), before, "POST answers the same");
+    assert.deepEqual(await get("job/running", ""), running);
     assert.deepEqual(
       before.tasks.map(({ taskName, status }) => `${taskName} ${status}`),
       ["held Running", "plain NotStarted"],
@@ -117,15 +119,22 @@ test("Jobs over REST", async t => {
       after.tasks.map(({ status }) => status),
       ["Canceled", "NotStarted"],
     );
-    assert.equal((await get(`job/${jobId}/stop`)).error, "JobNotFound");
+    assert.deepEqual(await get(`job/${jobId}/stop`), { result: "Closed" }, "once more changes nothing");
     assert.equal((await get(`task/${before.tasks[0]?.taskId}/stop`)).error, "TaskNotFound");
     puppet.release("to-stop");
   });
 
-  await t.test("that have ended, or never were, cannot be stopped or continued", async () => {
-    const { jobId } = await runJob("plain");
-    assert.equal((await get(`job/${jobId}/stop`)).error, "JobNotFound");
-    assert.equal((await get(`job/${jobId}/continue`)).error, "JobNotPaused");
+  await t.test(
+    "that have ended stay as they are when they are stopped, and cannot be continued",
+    async () => {
+      const { jobId } = await runJob("plain");
+      assert.deepEqual(await get(`job/${jobId}/stop`), { result: "Closed" });
+      assert.equal((await get(`job/${jobId}/status`)).status, "Succeeded");
+      assert.equal((await get(`job/${jobId}/continue`)).error, "JobNotPaused");
+    },
+  );
+
+  await t.test("that never were are not found", async () => {
     assert.equal((await get("job/never/stop")).error, "JobNotFound");
     assert.equal((await get("job/never/continue")).error, "JobNotFound");
     assert.equal((await get("job/never/status")).error, "JobNotFound");
@@ -355,13 +364,31 @@ test("Installing an entry in test mode", async t => {
     );
     const answer = await install(file);
     assert.equal(answer.result, "Rejected");
-    assert.match(answer.error ?? "", /gone/);
+    const reason = `entry.models["coding"]: No backend has the model "gone"; available: ${scriptedModelId}.`;
+    assert.equal(answer.error, reason);
   });
 
   await t.test("takes a good one", async () => {
     assert.deepEqual(await install(await write(join(folder, "good.json"), good)), { result: "OK" });
     const { body } = await portal.api<{ tasks: unknown[] }>("copilot/task");
     assert.equal(body.tasks.length, Object.keys(tasks).length);
+  });
+
+  await t.test("takes fields that it does not know, leaves them out and says so", async () => {
+    const entry = entryOf({ tasks, jobs }) as { tasks: Record<string, object> };
+    const other = { ...entry, author: "me", tasks: { plain: { ...entry.tasks.plain, printedName: "P" } } };
+    const content = JSON.stringify({ ...other, jobs: { plain: { work: { ...task("plain"), note: 1 } } } });
+    assert.deepEqual(await install(await write(join(folder, "more.json"), content)), { result: "OK" });
+    const { body } = await portal.api<{ jobs: object; notices: { message: string }[] }>("copilot/job");
+    assert.deepEqual(body.jobs, {
+      plain: { requireUserInput: false, work: { ...task("plain"), workIdInJob: 0 } },
+    });
+    assert.deepEqual(
+      body.notices.map(({ message }) => message),
+      ['entry.tasks["plain"].printedName', "entry.author", 'entry.jobs["plain"].work.note'].map(
+        path => `${path}: Unknown property; it is ignored.`,
+      ),
+    );
   });
 
   await t.test("is rejected while a session runs", async () => {

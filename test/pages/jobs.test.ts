@@ -118,7 +118,7 @@ describe("the jobs page", () => {
     assert.equal(await page.getByRole("heading", { name: "Available Jobs" }).count(), 1);
   });
 
-  it("has exclusive job buttons that say what will be started, and an input box only where it is needed", async t => {
+  it("has exclusive job buttons that name the job that will be started, and an input box only where it is needed", async t => {
     const { page } = await openJobs(t);
     const start = page.locator("#startJob");
     const pressed = () => page.locator("#grid [aria-pressed=true]").allTextContents();
@@ -126,10 +126,10 @@ describe("the jobs page", () => {
     assert.deepEqual([await start.textContent(), await start.isDisabled()], ["Job Not Selected", true]);
     assert.equal(await page.getByRole("button", { name: "Preview" }).isDisabled(), true);
     await page.getByRole("button", { name: "Plain" }).click();
-    assert.deepEqual([await start.textContent(), await pressed()], ["Start Job: Plain", ["Plain"]]);
+    assert.deepEqual([await start.textContent(), await pressed()], ["Start Job: plain", ["Plain"]]);
     assert.equal(await page.getByLabel("User Input").isDisabled(), true);
     await page.getByRole("button", { name: "Held" }).click();
-    assert.deepEqual([await start.textContent(), await pressed()], ["Start Job: Held", ["Held"]]);
+    assert.deepEqual([await start.textContent(), await pressed()], ["Start Job: held", ["Held"]]);
     assert.equal(await page.getByLabel("User Input").isEnabled(), true);
     await page.getByRole("button", { name: "Held", exact: true }).click();
     assert.deepEqual([await start.textContent(), await pressed()], ["Job Not Selected", []]);
@@ -139,11 +139,11 @@ describe("the jobs page", () => {
   it("starts a job in a new window, and says what is missing", async t => {
     const { page, portal, puppet } = await openJobs(t);
     await page.getByRole("button", { name: "Held" }).click();
-    await page.getByRole("button", { name: "Start Job: Held" }).click();
+    await page.getByRole("button", { name: "Start Job: held" }).click();
     await page.locator("#startError", { hasText: "needs your input" }).waitFor();
     await page.getByLabel("User Input").fill("gate");
     const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
-    await page.getByRole("button", { name: "Start Job: Held" }).click();
+    await page.getByRole("button", { name: "Start Job: held" }).click();
     const tracking = await opened;
     await tracking.waitForURL(/\/jobTracking\.html\?jobName=held&jobId=.+/);
     await labelled(tracking, "RUNNING");

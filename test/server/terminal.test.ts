@@ -1,18 +1,24 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "../support/cleanup.js";
+import { smallEntry } from "../support/entries.js";
 import { startPortal } from "../support/portal.js";
 
 const program = join(packageRoot, "dist", "src", "index.js");
 
-/** What a person sees who starts the portal at a terminal, until it is up. */
-async function seenAtTerminal(t: TestContext, args: string): Promise<string[]> {
+/** What a person sees who starts the portal at a terminal, until `isEnough` has been seen. */
+async function seenAtTerminal(
+  t: TestContext,
+  args: string,
+  isEnough = (lines: string[]) => lines.length > 5,
+): Promise<string[]> {
   const dataDir = await tempFolder(t, "portal-data");
-  const command = `${process.execPath} ${program} --test --port 0 --data-dir ${dataDir} --log-level silent ${args}`;
+  const command = `${process.execPath} ${program} --port 0 --data-dir ${dataDir} ${args}`;
   // util-linux's script gives it a terminal of its own. A shell that stayed beside the portal would get Ctrl+C
   // too, and dash then answers 130 whatever the portal ended with.
   const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], {
@@ -28,15 +34,17 @@ async function seenAtTerminal(t: TestContext, args: string): Promise<string[]> {
   await new Promise<void>(resolve => {
     child.stdout.setEncoding("utf8").on("data", chunk => {
       text += chunk;
-      if (text.split("\r\n").length > 5) resolve();
+      if (isEnough(text.split("\r\n"))) resolve();
     });
     exited.then(() => resolve());
   });
   // Ctrl+C, as a terminal sends it.
   child.stdin.write("\u0003");
   assert.deepEqual(await exited, [0, null]);
-  return text.split("\r\n").slice(0, 5);
+  return text.split("\r\n");
 }
+
+const quiet = "--test --log-level silent";
 
 describe("A portal that is started at a terminal", () => {
   const policies = {
@@ -46,7 +54,7 @@ describe("A portal that is started at a terminal", () => {
   };
   for (const [args, policy] of Object.entries(policies))
     test(`says where it is, what agents may do and how to stop it, with ${args || "no option"}`, async t => {
-      const [url, stop, where = "", permissions = "", how] = await seenAtTerminal(t, args);
+      const [url, stop, where = "", permissions = "", how] = await seenAtTerminal(t, `${quiet} ${args}`);
       assert.match(url ?? "", /^http:\/\/localhost:\d+$/);
       assert.equal(stop, `${url}/api/stop`);
       assert.equal(where, `Copilot Portal is at ${url}`);
@@ -55,10 +63,26 @@ describe("A portal that is started at a terminal", () => {
     });
 
   test("does not repeat its token in those words", async t => {
-    const lines = await seenAtTerminal(t, "--auth");
+    const lines = await seenAtTerminal(t, `${quiet} --auth`);
     const token = new URL(lines[0] ?? "").searchParams.get("token") ?? "";
     assert.ok(token.length > 20);
     assert.ok(!lines.slice(1).join().includes(token));
+  });
+
+  test("writes a log that people can read, and nothing in it moves the cursor", async t => {
+    const file = join(await tempFolder(t), "entry.json");
+    const entry = smallEntry(small => {
+      small.models.driving = "demo";
+      small["evil\u009b2J\u202e"] = 1;
+    });
+    await writeFile(file, JSON.stringify(entry));
+    const lines = await seenAtTerminal(t, `--demo --entry ${file} --log-level warn`);
+    const told = lines.find(line => line.includes("Unknown property"));
+    assert.match(
+      told ?? "",
+      /^\d\d:\d\d:\d\d warn {2}entry\["evil\\u\{9b\}2J\\u\{202e\}"\]: Unknown property; it is ignored\. entry=\S+entry\.json$/,
+    );
+    assert.doesNotMatch(lines.join("\n"), /[\u009b\u202e]/);
   });
 });
 

@@ -13,7 +13,8 @@ import {
 } from "../support/scriptedModel.js";
 import { type AnyResponse, collectUntil } from "../support/sse.js";
 
-const portalOf = sharedPortal();
+const modelWithSlashes = "vendor/family/model";
+const portalOf = sharedPortal({ models: [scriptedModelId, modelWithSlashes] });
 
 describe("a session over REST", () => {
   it("answers a request, and the log has the request, the turn, the usage and the end in this order", async t => {
@@ -40,6 +41,17 @@ describe("a session over REST", () => {
     assert.deepEqual(messagesOf(responses), ["Hello, you."]);
     const usage = responses.find(({ callback }) => callback === "onUsage");
     assert.ok(Number(usage?.inputTokens) > 0 && Number(usage?.outputTokens) > 0);
+  });
+
+  it("starts on a model whose id has slashes, whether the address has them encoded or not", async t => {
+    const { portal, workingDirectory } = await portalOf(t);
+    for (const id of [modelWithSlashes, encodeURIComponent(modelWithSlashes)]) {
+      const { body } = await portal.api(`copilot/session/start/${id}`, { body: workingDirectory });
+      const { modelId } = (await portal.api(`copilot/session/${body.sessionId}`)).body;
+      assert.equal(modelId, modelWithSlashes);
+    }
+    const unknown = await portal.api("copilot/session/start/vendor/other", { body: workingDirectory });
+    assert.deepEqual(unknown.body, { error: "ModelIdNotFound" });
   });
 
   it("works in the folder it was given, with the runtime's real tools", async t => {

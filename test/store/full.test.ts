@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { signedOutAgent } from "../support/acp.js";
 import { smallDisk } from "../support/disk.js";
 import { portalWithEntry, task } from "../support/jobs.js";
 
@@ -8,8 +9,8 @@ const model = { category: "driving" };
 const tasks = {
   held: { prompt: ["held", "@wait held"], model },
   after: { prompt: ["after"], model },
-  /** No backend has its model, so it takes room and nothing else. */
-  large: { prompt: ["large $user-input"], model: { id: "nobody-has-it" } },
+  /** Nobody is signed in to its agent, so it takes room and nothing else. */
+  large: { prompt: ["large $user-input"], model: { id: "acp:signed-out" } },
 };
 const jobs = {
   held: { work: { kind: "Seq" as const, works: [task("held"), task("after")] } },
@@ -21,7 +22,7 @@ test("A full disk under a running portal says what to do, and work goes on by it
   const { portal, puppet, startJob, jobLog, workingDirectory } = await portalWithEntry(
     t,
     { tasks, jobs },
-    { dataDir: disk.folder },
+    { dataDir: disk.folder, config: { acpAgents: { "signed-out": signedOutAgent() } } },
   );
   const jobId = await startJob("held");
   await puppet.arrived("held");

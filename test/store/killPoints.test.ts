@@ -10,6 +10,7 @@ import {
   anyJob,
   type Chain,
   cancelledJob,
+  config,
   cutMessage,
   deletedJob,
   jobs,
@@ -120,7 +121,8 @@ async function dieAtEach(t: TestContext, points: (typeof chains)[string]): Promi
   const names = points.map(([point]) => point);
   const dataDir = await tempFolder(t);
   if (names[0]?.startsWith("schema-step-done")) await emptyStore(dataDir);
-  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { dataDir, env: failpointEnv(names[0]) });
+  const env = failpointEnv(names[0]);
+  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { config, dataDir, env });
   const chain = { ...jobsPortal, mortal: new Mortal(jobsPortal.portal, names) };
   const ends = new Map<Scenario, unknown[]>();
   for (let run = 1; chain.mortal.armed !== undefined; run++) {

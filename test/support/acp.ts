@@ -55,6 +55,12 @@ export function fakeAgent(
   };
 }
 
+/** An agent that nobody can start a session on, now or later: its user is not signed in. */
+export function signedOutAgent() {
+  const refuse = { "session/new": { code: -32000, message: "Authentication required" } };
+  return fakeAgent({ refuse }, { loginHint: "Log in." });
+}
+
 /** A portal that has the fake agent, and a folder to work in. */
 export async function portalWithAgent(t: Scope, options: AgentOptions = {}): Promise<PortalWithAgent> {
   const folder = await tempFolder(t, "portal-acp");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { signedOutAgent } from "./acp.js";
 import { type JobsPortal, type TaskOfTest, task } from "./jobs.js";
 import type { Mortal } from "./mortal.js";
 import { sessionById } from "./restSession.js";
@@ -19,11 +20,13 @@ export const tasks: Record<string, TaskOfTest> = {
     },
   },
   plain: { prompt: ["plain $user-input"], model },
-  refused: { prompt: ["refused $user-input"], model: { id: "nobody-has-it" } },
+  refused: { prompt: ["refused $user-input"], model: { id: "acp:signed-out" } },
   held: { prompt: ["held $user-input", "@wait $user-input"], model },
   lent: { prompt: ["lent $user-input"] },
   "lent-held": { prompt: ["lent $user-input", "@wait lent $user-input"] },
 };
+/** The agent that the task `refused` is refused by. */
+export const config = { acpAgents: { "signed-out": signedOutAgent() } };
 export const jobs = {
   both: { work: { kind: "Seq" as const, works: [task("checked"), task("plain")] } },
   plain: { work: task("plain") },

@@ -1,6 +1,6 @@
 import type { Task } from "../../src/jobsDef.js";
 import { decideTask } from "../../src/tasks/taskMachine.js";
-import type { TaskEvent, TaskResult, TaskSetup } from "../../src/tasks/taskSteps.js";
+import { newestRules, type TaskEvent, type TaskResult, type TaskSetup } from "../../src/tasks/taskSteps.js";
 import type { ToolCall } from "../../src/tasks/toolCalls.js";
 
 export const finished = (...calls: [name: string, argument: string][]): TaskEvent => ({
@@ -34,7 +34,7 @@ export function playTask(
     ...setup.entry,
     tasks: { it: { requireUserInput: false, ...task } },
   };
-  const steps = decideTask({ userInput: "", ...setup, taskName: "it", entry });
+  const steps = decideTask({ userInput: "", rules: newestRules, ...setup, taskName: "it", entry });
   const played = { actions: [] as string[], sends: [] as string[], reports: [] as string[] };
   const unused = [...events];
   const openings = [...opens];

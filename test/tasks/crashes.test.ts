@@ -55,7 +55,6 @@ const tasks: Record<string, TaskOfTest> = {
     model,
     criteria: { condition: ["spent? job_boolean_true", "@crash"], ...separate, ...retry(3) },
   },
-  "other-model": { prompt: ["other-model"], model: { id: "not-there" } },
   killed: { prompt: ["killed", "@wait killed"], model },
   held: { prompt: ["held", "@wait held"], model },
   "crash-once": { prompt: ["crash-once", "@crash-first 1"] },
@@ -193,14 +192,6 @@ test("Crashes of a task's sessions", async t => {
     const ran = await runJob("crash-before");
     assert.deepEqual(ran.tasks, ["crash-5!"]);
     assert.equal(ran.outcome, "jobFailed");
-  });
-
-  await t.test("do not happen for a model that is not there: the task fails by its name", async () => {
-    const ran = await runJob("other-model");
-    assert.equal(ran.outcome, "jobFailed");
-    assert.match(String(ran.responses.at(-2)?.jobError), /"code":"ModelIdNotFound"/);
-    const log = await firstTask(jobsPortal, ran);
-    assert.ok(!callbacksOf(log).includes("taskSessionStarted"));
   });
 
   await t.test("do not happen for a folder that has vanished: the task fails by its name", async () => {

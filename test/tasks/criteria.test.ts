@@ -50,6 +50,14 @@ const tasks: Record<string, TaskOfTest> = {
     prompt: ["condition-unanswered"],
     criteria: { condition: ["silence on job_boolean_true"], ...retry(0) },
   },
+  "tool-and-condition-later": {
+    prompt: ["tool-and-condition-later", "@call-from 2 job_prepare_document d.md"],
+    criteria: {
+      toolExecuted: document,
+      condition: ["is all there? job_boolean_true", "@false-until 3"],
+      ...retry(2, "Because: $reported-false-reason"),
+    },
+  },
   both: {
     prompt: ["both", "@call job_prepare_document c.md"],
     criteria: {
@@ -79,6 +87,9 @@ test("A task in a session", async t => {
     const sessionId = await startSession();
     const responses = await runTask("plain", sessionId);
     assert.deepEqual(callbacksOf(responses), ["taskDecision", "taskSucceeded"]);
+    assert.deepEqual(decisionsOf(responses), [
+      "[TASK SUCCEEDED] The task succeeded: there are no criteria to meet",
+    ]);
     const session = sessionById(portal, sessionId);
     await session.query("are you there?");
     const log = await session.untilIdle(2);
@@ -108,7 +119,7 @@ test("A task in a session", async t => {
     assert.deepEqual(decisionsOf(responses), [
       '[CRITERIA] Failed: toolExecuted "job_prepare_document": not called in the last round: job_prepare_document',
       "[DECISION] The retry budget is spent: 0 of 0",
-      "[TASK FAILED] The criteria are not met",
+      "[TASK FAILED] The task failed: the criteria are not met",
     ]);
   });
 
@@ -151,6 +162,20 @@ test("A task in a session", async t => {
       "condition-later\n## You accidentally Stopped\nBecause: time 1",
     ]);
   });
+
+  await t.test(
+    "is asked its condition also when a tool is missing, so that the retry has a reason",
+    async () => {
+      const responses = await runTask("tool-and-condition-later", await startSession());
+      assert.equal(responses.at(-1)?.callback, "taskSucceeded");
+      const [first, ...retries] = promptsOf("tool-and-condition-later");
+      const missing = "## Required Tool Not Called: job_prepare_document\n";
+      assert.deepEqual(retries, [
+        `${first}\n${missing}## You accidentally Stopped\nBecause: time 1`,
+        `${first}\n## You accidentally Stopped\nBecause: time 2`,
+      ]);
+    },
+  );
 
   await t.test("fails when its condition is never answered with true", async () => {
     const bad = await runTask("condition-never", await startSession());

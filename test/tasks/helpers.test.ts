@@ -10,7 +10,7 @@ import { tempFolder } from "../support/cleanup.js";
 import { entryOf, task } from "../support/jobs.js";
 import { runPortal } from "../support/portal.js";
 import { portalHere } from "../support/portalHere.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
+import { scriptedModelId, startScriptedModel } from "../support/scriptedModel.js";
 
 const model = { category: "driving" };
 const condition = ["fine? job_boolean_true", "@call job_boolean_true yes"];
@@ -135,6 +135,19 @@ test("The helpers of the source document", async t => {
     assert.deepEqual(job.runningWorkIds, []);
     await assert.rejects(startJob("nothing", "", workingDirectory, callback), /There is no job "nothing"/);
   });
+});
+
+test("--entry with a model that no backend has ends the start, with its place and the models that there are", async t => {
+  const file = join(await tempFolder(t), "entry.json");
+  await writeFile(file, JSON.stringify(entryOf({ tasks, jobs, models: { coding: "gone" } })));
+  const scripted = await startScriptedModel(t, {});
+  const { code, stderr } = await runPortal(t, {
+    model: scripted,
+    args: ["--entry", file, "--log-level", "warn"],
+  });
+  const reason = `entry.models["coding"]: No backend has the model "gone"; available: ${scriptedModelId}.`;
+  const words = stderr.split("\n").filter(line => line !== "" && !line.startsWith("{"));
+  assert.deepEqual([code, words], [1, [`--entry ${file}: ${reason}`]]);
 });
 
 test("--entry with a file that is no entry ends the start with one line", async t => {

@@ -1,32 +1,23 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject } from "ajv";
 import type { JsonSchema } from "../../api/route.js";
 import type { EntryInput, WorkInput } from "../../jobsDef.js";
 import { entryError, quoted } from "./entryError.js";
 import { flatSchemas } from "./entrySchema.js";
+import { knownPart } from "./knownPart.js";
 import { walkWork } from "./workTree.js";
 
-interface Checks {
-  entry: ValidateFunction;
-  works: Map<string, ValidateFunction>;
-}
+// Ajv compiles a schema when it is first used, and remembers it: the server starts without that.
+// Tests prove that the schemas are schemas; asking at each start takes longer than all else here.
+const ajv = new Ajv({ strict: true, validateSchema: false });
+const works = new Map(Object.entries(flatSchemas.works));
 
-let checks: Checks | undefined;
-
-/** Compiled on first need: the server starts without it. */
-function compiled(): Checks {
-  if (checks) return checks;
-  // Tests prove that the schemas are schemas; asking at each start takes longer than all else here.
-  const ajv = new Ajv({ strict: true, validateSchema: false });
-  const compile = (schema: JsonSchema) => ajv.compile(schema);
-  const works = new Map(Object.entries(flatSchemas.works).map(([kind, schema]) => [kind, compile(schema)]));
-  checks = { entry: compile(flatSchemas.entry), works };
-  return checks;
-}
+/** Called with the path of a field that no entry has; it is left out. */
+export type OnUnknownField = (path: string) => void;
 
 const namedMaps = ["models", "promptVariables", "tasks", "jobs"];
 
 /** `.name`, `[0]`, or `["any text"]`, always the last one below the maps whose keys the author chose. */
-function step(key: string, index: number, keys: string[]): string {
+function step(key: string, index: number, keys: readonly string[]): string {
   const isChosenName = index === 1 && namedMaps.includes(keys[0] ?? "");
   if (!isChosenName && /^\d+$/.test(key)) return `[${key}]`;
   return !isChosenName && /^[a-zA-Z_$][\w$]*$/.test(key) ? `.${key}` : `[${quoted(key)}]`;
@@ -34,8 +25,8 @@ function step(key: string, index: number, keys: string[]): string {
 
 function keysOf(error: ErrorObject): string[] {
   const keys = error.instancePath.split("/").slice(1);
-  const { missingProperty, additionalProperty } = error.params as { [name: string]: string | undefined };
-  const last = missingProperty ?? additionalProperty ?? error.propertyName;
+  const { missingProperty } = error.params as { [name: string]: string | undefined };
+  const last = missingProperty ?? error.propertyName;
   const decoded = keys.map(key => key.replaceAll("~1", "/").replaceAll("~0", "~"));
   return last === undefined ? decoded : [...decoded, last];
 }
@@ -45,8 +36,6 @@ function reasonOf(error: ErrorObject): string {
   switch (error.keyword) {
     case "required":
       return "Is missing.";
-    case "additionalProperties":
-      return "Unknown property.";
     case "minProperties":
     case "maxProperties":
       return "Must have either category or id.";
@@ -64,11 +53,18 @@ function mostTelling(errors: ErrorObject[]): ErrorObject | undefined {
   );
 }
 
-function check(validate: ValidateFunction, value: unknown, path: string): void {
-  if (validate(value)) return;
+function pathOf(path: string, keys: readonly string[]): string {
+  return path + keys.map(step).join("");
+}
+
+/** The known part of a value; throws where it is not as the schema says. */
+function checked(value: unknown, schema: JsonSchema, path: string, onUnknown: OnUnknownField): unknown {
+  const known = knownPart(value, schema, keys => onUnknown(pathOf(path, keys)));
+  const validate = ajv.compile(schema);
+  if (validate(known)) return known;
   const error = mostTelling(validate.errors ?? []);
   if (!error) throw entryError(path, "Is not valid.");
-  throw entryError(path + keysOf(error).map(step).join(""), reasonOf(error));
+  throw entryError(pathOf(path, keysOf(error)), reasonOf(error));
 }
 
 /** Entries written in TypeScript leave holes in the grid; JSON has null for them. */
@@ -81,23 +77,20 @@ function withoutHoles(entry: unknown): unknown {
   return { ...(entry as object), grid: filled };
 }
 
-function checkWork(root: WorkInput, rootPath: string): void {
-  const { works } = compiled();
+function checkWork(root: WorkInput, rootPath: string, onUnknown: OnUnknownField): void {
   for (const { work, path } of walkWork(root, rootPath)) {
     const kind: unknown = work.kind;
-    const validate = typeof kind === "string" ? works.get(kind) : undefined;
-    if (!validate) throw entryError(`${path}.kind`, `Must be one of ${[...works.keys()].join(", ")}.`);
-    check(validate, work, path);
+    const schema = typeof kind === "string" ? works.get(kind) : undefined;
+    if (!schema) throw entryError(`${path}.kind`, `Must be one of ${[...works.keys()].join(", ")}.`);
+    checked(work, schema, path, onUnknown);
   }
 }
 
 /** What the JSON Schema says, checked with ajv; works are checked one by one, because their nesting has no bound. */
-export function checkShape(entry: unknown, path: string): EntryInput {
-  const filled = withoutHoles(entry);
-  check(compiled().entry, filled, path);
-  const checked = filled as EntryInput;
-  for (const [name, job] of Object.entries(checked.jobs)) {
-    checkWork(job.work, `${path}.jobs[${quoted(name)}].work`);
+export function checkShape(entry: unknown, path: string, onUnknown: OnUnknownField): EntryInput {
+  const known = checked(withoutHoles(entry), flatSchemas.entry, path, onUnknown) as EntryInput;
+  for (const [name, job] of Object.entries(known.jobs)) {
+    checkWork(job.work, `${path}.jobs[${quoted(name)}].work`, onUnknown);
   }
-  return checked;
+  return known;
 }

@@ -22,11 +22,6 @@ function usersOf(entry: Entry): Map<string, Set<string>> {
   return users;
 }
 
-/** Every model id that an entry names. */
-export function modelIdsIn(entry: Entry): string[] {
-  return [...usersOf(entry).keys()];
-}
-
 function replaceIds(entry: Entry, replacement: (id: string) => string): Entry {
   const replaced = (model: Model): Model => ("id" in model ? { id: replacement(model.id) } : model);
   const mapped = <From, To>(map: { [name: string]: From }, change: (value: From) => To) =>

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { targetInside } from "../../base/inside.js";
 import { messageOf } from "../../base/messageOf.js";
-import { type Entry, validateEntry } from "../../jobsDef.js";
+import { type ParsedEntry, parseEntry } from "./parseEntry.js";
 
 export type InstallAnswer = {
   result: "OK" | "InvalidatePath" | "InvalidateEntry" | "Rejected";
@@ -13,7 +13,7 @@ export type InstallAnswer = {
 export async function installEntryFile(
   path: string,
   folder: string,
-  install: (entry: Entry) => Promise<void>,
+  install: (parsed: ParsedEntry) => Promise<void>,
 ): Promise<InstallAnswer> {
   let text: string;
   try {
@@ -24,14 +24,14 @@ export async function installEntryFile(
   } catch (error) {
     return { result: "InvalidatePath", error: messageOf(error) };
   }
-  let entry: Entry;
+  let parsed: ParsedEntry;
   try {
-    entry = validateEntry(JSON.parse(text), "");
+    parsed = parseEntry(text);
   } catch (error) {
     return { result: "InvalidateEntry", error: messageOf(error) };
   }
   try {
-    await install(entry);
+    await install(parsed);
   } catch (error) {
     return { result: "Rejected", error: messageOf(error) };
   }

@@ -1,5 +1,5 @@
 import type { Entry, EntryInput, Job, Model, Task, TaskWorkInput } from "../../jobsDef.js";
-import { checkShape } from "./checkShape.js";
+import { checkShape, type OnUnknownField } from "./checkShape.js";
 import { entryError, quoted } from "./entryError.js";
 import { type ExpandPrompt, promptExpander, variablesIn } from "./promptExpansion.js";
 import { availableTools } from "./readyMade.js";
@@ -143,10 +143,15 @@ function checkJob(job: EntryInput["jobs"][string], path: string, { tasks, models
 /**
  * Checks everything that can be known before anything runs. Returns a new entry with all prompts expanded,
  * works simplified and numbered and `requireUserInput` filled, or throws `${codePath}<javascript path>: reason`.
+ * Fields that it does not know are left out; `onUnknownField` is told of them.
  */
-export function validateEntry(input: unknown, codePath: string): Entry {
+export function validateEntry(
+  input: unknown,
+  codePath: string,
+  onUnknownField: OnUnknownField = () => {},
+): Entry {
   const path = `${codePath}entry`;
-  const entry = checkShape(input, path);
+  const entry = checkShape(input, path, onUnknownField);
   checkModels(entry, path);
   checkGrid(entry, path);
 

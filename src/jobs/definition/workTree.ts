@@ -98,9 +98,19 @@ function flattened<Ref extends AnyRef>(group: Group<Ref>): WorkOf<Ref>[] {
   return parts;
 }
 
+/** Without what other programs have written into it. */
+function knownRef({ kind, taskId, modelOverride, workIdInJob }: TaskWorkInput): TaskWorkInput {
+  return {
+    kind,
+    taskId,
+    ...(modelOverride && { modelOverride }),
+    ...(workIdInJob !== undefined && { workIdInJob }),
+  };
+}
+
 /** A Seq directly in a Seq and a Par directly in a Par say nothing; the result has neither. */
 export function simplifyWork(work: WorkInput): WorkInput {
-  return rebuild<TaskWorkInput, TaskWorkInput>(work, ref => ({ ...ref }), flattened);
+  return rebuild<TaskWorkInput, TaskWorkInput>(work, knownRef, flattened);
 }
 
 /** The same tree with other Refs. */

@@ -10,10 +10,11 @@ import { type DurableJobs, openDurableJobs } from "../../store/durableJobs.js";
 import { shortReason } from "../../store/failure.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { TaskRecords, taskRow } from "../../tasks/taskRecords.js";
+import { newestRules } from "../../tasks/taskSteps.js";
 import { type JobRecord, JobRecords, jobRow } from "../jobRecords.js";
 import { type WorkRun, workRunsIn } from "../jobWorks.js";
 import { EngineControls } from "./engineControls.js";
-import { engineFlows } from "./engineFlows.js";
+import { engineFlows, type JobInput, type TaskInput } from "./engineFlows.js";
 import { EngineWatch } from "./engineWatch.js";
 import { flowOfTask, JobEnds } from "./jobEnds.js";
 import { LoadedJobs } from "./loadedJobs.js";
@@ -126,7 +127,7 @@ export class JobEngine {
     await this.#parts.logs.openOrCreate("job", id, row);
     failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
-    await durable.submit("job", id, { jobId: id });
+    await durable.submit("job", id, { jobId: id, rules: newestRules } satisfies JobInput);
     failpoint("job-submitted");
     return id;
   }
@@ -150,7 +151,7 @@ export class JobEngine {
     await this.#parts.logs.openOrCreate("task", id, row);
     failpoint("task-inserted");
     this.#controls.task(id, undefined);
-    await durable.submit("alone", flowOfTask(id), { taskId: id });
+    await durable.submit("alone", flowOfTask(id), { taskId: id, rules: newestRules } satisfies TaskInput);
     failpoint("task-submitted");
     return id;
   }

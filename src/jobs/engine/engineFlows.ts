@@ -8,7 +8,7 @@ import { executeTask, type TaskEnd, type TaskOrder } from "../../tasks/executeTa
 import { Interruption } from "../../tasks/interruption.js";
 import { modelIdOf } from "../../tasks/taskMachine.js";
 import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
-import type { TaskResult, TaskSetup } from "../../tasks/taskSteps.js";
+import type { TaskResult, TaskRules, TaskSetup } from "../../tasks/taskSteps.js";
 import type { JobRecords } from "../jobRecords.js";
 import type { EngineControls } from "./engineControls.js";
 import { type Ended, endOfBranches, nextOf, type Outcome, rootPath, workAt } from "./interpreter.js";
@@ -24,11 +24,21 @@ export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "log
   listeners: Map<string, ResponseListener>;
 }
 
-/** A place in a job, and what finished just before it. */
-interface WorkInput {
+export interface JobInput {
   jobId: string;
+  /** Those that its tasks keep to. */
+  rules?: TaskRules;
+}
+
+/** A place in a job, and what finished just before it. */
+interface WorkInput extends JobInput {
   path: string;
   previousTasks: readonly string[];
+}
+
+export interface TaskInput {
+  taskId: string;
+  rules?: TaskRules;
 }
 
 export const taskIdOf = (jobId: string, path: string) => `${jobId}.${path}`;
@@ -38,14 +48,15 @@ export function engineFlows(parts: FlowParts): Flows {
   const { jobs, tasks, loaded, controls, listeners } = parts;
 
   /** One thing after the other; a Par becomes a flow for each branch, because calls are remembered by their order. */
-  async function strand(flow: Flow, { jobId, path, previousTasks }: WorkInput): Promise<Ended> {
+  async function strand(flow: Flow, given: WorkInput): Promise<Ended> {
+    const { jobId, path, previousTasks } = given;
     const { work } = await loaded.get(jobId);
     const root = workAt(work, path);
     const ended = new Map<string, Ended>();
     for (;;) {
       const next = nextOf(root, path, previousTasks, ended);
       if (next.kind === "ended") return { outcome: next.outcome, lastTasks: next.lastTasks };
-      const input = (at: string): WorkInput => ({ jobId, path: at, previousTasks: next.previousTasks });
+      const input = (at: string): WorkInput => ({ ...given, path: at, previousTasks: next.previousTasks });
       if (next.kind === "task") {
         const task = await flow.start<Outcome>("task", `${jobId}/t:${next.path}`, input(next.path));
         ended.set(next.path, { outcome: await task.result(), lastTasks: [next.work.taskId] });
@@ -62,10 +73,11 @@ export function engineFlows(parts: FlowParts): Flows {
     }
   }
 
-  async function runJob(flow: Flow, { jobId }: { jobId: string }): Promise<Outcome> {
+  async function runJob(flow: Flow, given: JobInput): Promise<Outcome> {
+    const { jobId } = given;
     let outcome: Outcome;
     try {
-      outcome = (await strand(flow, { jobId, path: rootPath, previousTasks: [] })).outcome;
+      outcome = (await strand(flow, { ...given, path: rootPath, previousTasks: [] })).outcome;
     } catch (error) {
       if (isFlowError(error) || error instanceof Interruption) throw error;
       await jobs.setError(jobId, errorToDetailedString(error));
@@ -123,6 +135,7 @@ export function engineFlows(parts: FlowParts): Flows {
       taskName: name,
       userInput: record.userInput,
       previousTasks: input.previousTasks,
+      rules: input.rules,
       ...(modelIdOverride !== undefined && { modelIdOverride }),
     };
     return {
@@ -137,7 +150,7 @@ export function engineFlows(parts: FlowParts): Flows {
     };
   }
 
-  async function runTaskAlone(flow: Flow, { taskId }: { taskId: string }): Promise<TaskEnd> {
+  async function runTaskAlone(flow: Flow, { taskId, rules }: TaskInput): Promise<TaskEnd> {
     const record = await tasks.find(taskId);
     if (!record) throw new Error(`The store has no task ${taskId}`);
     const entry = await jobs.entry(record.entryHash);
@@ -147,6 +160,7 @@ export function engineFlows(parts: FlowParts): Flows {
       taskName: record.name,
       userInput: record.userInput,
       ignoreAvailability: record.ignoreAvailability,
+      rules,
       ...(borrowed !== null && { borrowedModelId: record.modelIdOverride ?? "" }),
       ...(borrowed === null &&
         record.modelIdOverride !== null && { modelIdOverride: record.modelIdOverride }),

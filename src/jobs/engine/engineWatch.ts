@@ -3,7 +3,9 @@ import type { Log } from "../../base/log.js";
 import { type DurableJobs, flowVersion, type SeenFlow } from "../../store/durableJobs.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
 import type { TaskRecords } from "../../tasks/taskRecords.js";
+import { newestRules } from "../../tasks/taskSteps.js";
 import type { JobRecords } from "../jobRecords.js";
+import type { JobInput, TaskInput } from "./engineFlows.js";
 import { flowOfTask, type JobEnds } from "./jobEnds.js";
 import type { LoadedJobs } from "./loadedJobs.js";
 
@@ -97,7 +99,7 @@ export class EngineWatch {
     if (flow?.status === "running" || !mayMend(id)) return;
     log.warn({ jobId: id, flow: flow?.status ?? "missing" }, "a job that nobody runs is taken up");
     if (flow === undefined) {
-      await durable.submit("job", id, { jobId: id });
+      await durable.submit("job", id, { jobId: id, rules: newestRules } satisfies JobInput);
       failpoint("job-submitted-again");
     } else if (flow.status === "cancelled" || flow.status === "orphaned") {
       await this.#setPaused(id, false);
@@ -113,7 +115,8 @@ export class EngineWatch {
     }
     if (flow?.status === "running" || !mayMend(id)) return;
     log.warn({ taskId: id, flow: flow?.status ?? "missing" }, "a task that nobody runs is taken up");
-    if (flow === undefined) await durable.submit("alone", flowOfTask(id), { taskId: id });
+    if (flow === undefined)
+      await durable.submit("alone", flowOfTask(id), { taskId: id, rules: newestRules } satisfies TaskInput);
     else if (flow.status === "orphaned") await durable.resume(flowOfTask(id));
     // Nobody continues a task by itself: it was cancelled because the server was stopped.
     else if (flow.status === "cancelled") await ends.endTask(id, "Canceled", stoppedTask);

@@ -1,5 +1,5 @@
 import { PortalError } from "../../base/portalError.js";
-import type { Entry, TaskWork, Work } from "../../jobsDef.js";
+import type { Entry, Job, TaskWork, Work } from "../../jobsDef.js";
 import { drivingBudgets } from "../../tasks/crashBudget.js";
 import {
   type Amount,
@@ -199,6 +199,16 @@ function missingParts(models: PlannedModel[], needsInput: boolean, input: PlanIn
     missing.push({ error: "UserInputRequired", message: "The job needs user input." });
   }
   return missing;
+}
+
+/** The ids of the models that a job of a validated entry may use. */
+export function modelIdsOf(entry: Entry, job: Job): string[] {
+  const none: Multipliers = new Map();
+  const tasks = placedTasks(job.work, { places: [], always: true });
+  return modelsOf(
+    tasks.map(placed => planTask(placed, entry, none)),
+    none,
+  ).map(({ id }) => id);
 }
 
 /** The dry run of a job of a validated entry. */

@@ -127,7 +127,7 @@ export class AgentFolder {
       this.#watcher = undefined;
       if (isMissing(error)) {
         if (this.#signature === undefined)
-          this.#options.log.warn({ folder: this.#folder }, "there is no folder with agent files");
+          this.#options.log.debug({ folder: this.#folder }, "there is no folder with agent files");
         return { candidates: [], problems: [] };
       }
       const message = `The folder cannot be read: ${messageOf(error)}`;

@@ -1,10 +1,10 @@
 import { object, text } from "../../api/schemas.js";
 import { PortalError } from "../../base/portalError.js";
+import { currentPortal } from "../../currentPortal.js";
 import { detailsOf } from "../../jobs/jobAnswers.js";
 import type { JobRecord } from "../../jobs/jobRecords.js";
 import { startCheckedJob } from "../../jobsApi.js";
 import type { LiveLog, LiveLogs } from "../../sharedApi.js";
-import { taskParts } from "../../taskApi.js";
 import { abortError, OrchestratorError } from "../orchestratorError.js";
 import { Progress } from "../run/progress.js";
 import { type EnvelopeToolParts, envelopeTool, type McpTool, type ToolArguments } from "./tools.js";
@@ -82,7 +82,7 @@ function closedWithin(log: LiveLog, timeoutMs: number, signal: AbortSignal): Pro
 }
 
 async function findJob(jobId: string): Promise<JobRecord> {
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   await engine.ready;
   const job = await engine.jobs.find(jobId);
   if (!job) throw OrchestratorError.invalid(`There is no job ${JSON.stringify(jobId)}.`, "Argument: jobId");
@@ -127,7 +127,7 @@ async function waitJob(args: ToolArguments, logs: LiveLogs, signal: AbortSignal,
   await findJob(jobId);
   const log = await logs.open("job", jobId);
   if (log) await progress.during("The job runs", closedWithin(log, seconds * 1000, signal));
-  const { engine } = taskParts();
+  const { engine } = currentPortal();
   const job = await findJob(jobId);
   const { tasks, jobName, status, ...rest } = detailsOf(
     job,

@@ -50,10 +50,11 @@ interface EnvelopeTool extends Omit<Tool, "inputSchema" | "outputSchema"> {
 /** A tool whose answers, errors too, come in the envelope. */
 export function envelopeTool({ clock, log }: EnvelopeToolParts, tool: EnvelopeTool): McpTool {
   const { input, data, call, ...about } = tool;
+  const schema = object(input);
   return {
     definition: {
       ...about,
-      inputSchema: { ...object(input), additionalProperties: false },
+      inputSchema: { ...schema, required: [...schema.required], additionalProperties: false },
       outputSchema: envelopeSchema(data),
     },
     async handle(args, options) {

@@ -83,13 +83,14 @@ export class AcpHost implements SessionHost {
 
   #session(connection: AgentConnection, target: AcpModel, request: OpenSession): AcpSession {
     const { approvals, jobTools, log } = this.#options;
-    const { sessionId: id, workingDirectory, owner, callbacks, asker, say } = request;
+    const { sessionId: id, workingDirectory, owner, callbacks, asker, say, mcpServers = [] } = request;
     const process = this.#process(target, request);
     return new AcpSession(connection, {
       id,
       settings: connection.settings,
       workingDirectory,
       owner,
+      mcpServers,
       callbacks: safeCallbacks(callbacks, log),
       approvals,
       asker,

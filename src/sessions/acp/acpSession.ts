@@ -14,8 +14,8 @@ import { AgentPermissions } from "./agentPermissions.js";
 import type { AgentSettings } from "./agentSettings.js";
 import { AgentState } from "./agentState.js";
 import { ClientMethods } from "./clientMethods.js";
-import { editorServers } from "./editorServers.js";
 import { type Fields, fieldsOf } from "./fields.js";
+import { serverName } from "./jobTools/answerMessage.js";
 import type { JobToolAccess } from "./jobTools/jobToolServer.js";
 import { outcomeOf } from "./permissionRequest.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
@@ -30,6 +30,8 @@ export interface AcpSessionOptions {
   settings: AgentSettings;
   workingDirectory: string;
   owner: string | null;
+  /** Those that the user brings. */
+  mcpServers: readonly object[];
   callbacks: SessionCallbacks;
   approvals: Approvals;
   asker: Asker;
@@ -145,11 +147,12 @@ export class AcpSession implements AgentSession, ConnectedSession {
     return this.#endState ?? (this.#turn ? "busy" : "idle");
   }
 
-  /** What is given to the agent with the session: the servers of the settings and of the editor, and the job tools. */
+  /** What is given to the agent with the session: the servers of the settings and of the user, and the job tools. */
   get mcpServers(): object[] {
-    const { settings, jobTools } = this.#options;
-    const isHttp = this.#connection.has("mcpCapabilities", "http");
-    const brought = editorServers(this.id, kind => this.#connection.has("mcpCapabilities", kind));
+    const { settings, jobTools, mcpServers } = this.#options;
+    const takes = (kind: string) => this.#connection.has("mcpCapabilities", kind);
+    const isHttp = takes("http");
+    const brought = usableServers(mcpServers, takes);
     return [...settings.mcpServers, ...brought, isHttp ? jobTools.mcpServer : jobTools.stdioServer];
   }
 
@@ -380,4 +383,13 @@ export class AcpSession implements AgentSession, ConnectedSession {
     this.#options.left(this);
     this.#resolveEnded();
   }
+}
+
+/** Those that the agent can use: it says which kinds besides commands it `takes`. None passes for the job tools. */
+function usableServers(servers: readonly object[], takes: (kind: string) => boolean): object[] {
+  return servers.filter(server => {
+    const kind: unknown = Reflect.get(server, "type");
+    const isUsable = kind === undefined || kind === "stdio" || takes(String(kind));
+    return isUsable && Reflect.get(server, "name") !== serverName;
+  });
 }

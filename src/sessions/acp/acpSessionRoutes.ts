@@ -1,4 +1,3 @@
-import { jsonBody } from "../../api/jsonBody.js";
 import { defineRoute, type Route } from "../../api/route.js";
 import {
   anything,
@@ -48,9 +47,9 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
   return [
     defineRoute({
       path: "copilot/session/load/{modelId}",
+      lastTakesSlashes: true,
       methods: ["POST"],
       summary: "Open a conversation that an ACP agent remembers as a session",
-      body: "text",
       bodySchema: loadBody,
       answers: {
         json: either(
@@ -67,8 +66,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
           ),
         ),
       },
-      handler: async ({ params, body }) => {
-        const { agentSessionId, cwd, replay = true } = jsonBody<LoadBody>(body, loadBody);
+      handler: async ({ params, json: { agentSessionId, cwd, replay = true } }) => {
         const session = await loadSession(params.modelId, cwd, { agentSessionId, replay });
         return { sessionId: session.id };
       },
@@ -77,11 +75,9 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       path: "copilot/session/{id}/option",
       methods: ["POST"],
       summary: "Set an option that the session's agent offers",
-      body: "text",
       bodySchema: optionBody,
       answers: { json: either(object({ options: list(anything) }), domainError(...changeErrors)) },
-      handler: async ({ params, body }) => {
-        const { configId, value } = jsonBody<{ configId: string; value: string | boolean }>(body, optionBody);
+      handler: async ({ params, json: { configId, value } }) => {
         const controls = await controlsOf(await openSession(params.id));
         return { options: await controls.setOption(configId, value) };
       },
@@ -90,11 +86,9 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       path: "copilot/session/{id}/mode",
       methods: ["POST"],
       summary: "Switch the mode of the session's agent",
-      body: "text",
       bodySchema: modeBody,
       answers: { json: either(object({}), domainError(...changeErrors)) },
-      handler: async ({ params, body }) => {
-        const { modeId } = jsonBody<{ modeId: string }>(body, modeBody);
+      handler: async ({ params, json: { modeId } }) => {
         await (await controlsOf(await openSession(params.id))).setMode(modeId);
         return {};
       },
@@ -138,10 +132,4 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       },
     }),
   ];
-}
-
-interface LoadBody {
-  agentSessionId: string;
-  cwd: string;
-  replay?: boolean;
 }

@@ -1,4 +1,3 @@
-import { jsonBody } from "../../api/jsonBody.js";
 import { defineRoute, type Route } from "../../api/route.js";
 import {
   anything,
@@ -116,11 +115,9 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       path: "acp/agent/{id}/enabled",
       methods: ["POST"],
       summary: "Switch an agent on or off until the configuration is read again",
-      body: "text",
       bodySchema: enabledBody,
       answers: { json: either(object({}), domainError("AgentNotFound")) },
-      handler: ({ params, body }) => {
-        const { enabled } = jsonBody<{ enabled: boolean }>(body, enabledBody);
+      handler: ({ params, json: { enabled } }) => {
         agents.setEnabled(params.id, enabled);
         catalog.forget();
         return {};
@@ -130,11 +127,9 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       path: "acp/agent/{id}/authenticate",
       methods: ["POST"],
       summary: "Sign in with one of the agent's own methods, where it needs no terminal for that",
-      body: "text",
       bodySchema: signInBody,
       answers: { json: either(object({}), domainError(...agentErrors)) },
-      handler: async ({ params, body }) => {
-        const { methodId } = jsonBody<{ methodId: string }>(body, signInBody);
+      handler: async ({ params, json: { methodId } }) => {
         await agents.with(params.id, connection => connection.request("authenticate", { methodId }));
         return {};
       },

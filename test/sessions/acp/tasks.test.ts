@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fakeAgent, steps } from "../../support/acp.js";
+import { fakeAgent, signedOutAgent, steps } from "../../support/acp.js";
 import type { Step } from "../../support/fakeAgentSteps.js";
 import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../../support/jobs.js";
 import { callbacksOf } from "../../support/restSession.js";
@@ -71,11 +71,10 @@ const jobs = {
 
 describe("Tasks on ACP agents", () => {
   test("are decided by the calls of job tools that reach the portal", async t => {
-    const auth = { refuse: { "session/new": { code: -32000, message: "Authentication required" } } };
     const config = {
       acpAgents: {
         fake: fakeAgent({}, { taskPolicy: "approve-all" }),
-        login: fakeAgent(auth, { loginHint: "Log in." }),
+        login: signedOutAgent(),
       },
     };
     const portal = await portalWithEntry(

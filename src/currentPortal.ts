@@ -1,0 +1,25 @@
+import type { ModelCatalog } from "./backends/catalog.js";
+import type { PermissionPolicy } from "./permissions/approvals.js";
+import type { SessionRegistry } from "./sessions/sessionRegistry.js";
+import type { LiveLogs } from "./sharedApi.js";
+
+/** Outer rooms add what is theirs where they use it, so that this one need not know them. */
+export interface CurrentPortal {
+  catalog: ModelCatalog;
+  logs: LiveLogs;
+  sessions: SessionRegistry;
+  /** The policy of sessions whose user chose none. */
+  permissions: PermissionPolicy;
+}
+
+/** `helperSessionStart`, `startTask` and the other helpers are plain functions: all of them mean this one. */
+let current: CurrentPortal | undefined;
+
+export function setCurrentPortal(portal: CurrentPortal): void {
+  current = portal;
+}
+
+export function currentPortal(): CurrentPortal {
+  if (!current) throw new Error("There is no portal in this process yet: createPortal makes one");
+  return current;
+}
