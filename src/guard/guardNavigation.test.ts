@@ -69,7 +69,7 @@ describe("A browser that goes to an address that acts", () => {
     assert.equal(page.headers["cache-control"], "no-store");
     assert.doesNotMatch(
       page.text,
-      /<script(?! type="module" src="\/confirm.js"><\/script>)|<img|<b>|action=|autofocus|<button[^>]* id=/,
+      /<script(?! type="module" src="\/shell\/confirm.js"><\/script>)|<img|<b>|action=|autofocus|<button[^>]* id=/,
     );
     assert.match(page.text, /Acts on &lt;b&gt;something&lt;\/b&gt;/);
   });

@@ -28,7 +28,7 @@ function pageOf({ summary, address, value }: ConfirmPage): string {
     <link rel="icon" href="/favicon-idle.svg" />
     <link rel="stylesheet" href="/shell/design.css" />
     <link rel="stylesheet" href="/permissions.css" />
-    <script type="module" src="/confirm.js"></script>
+    <script type="module" src="/shell/confirm.js"></script>
   </head>
   <body>
     <main class="rules stack">
