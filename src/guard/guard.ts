@@ -1,12 +1,13 @@
+import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import { callerGuard } from "./caller/caller.js";
 import { securityHeaders } from "./headers/headers.js";
-import { hostGuard } from "./host/host.js";
+import { hostGuard, isLoopbackHost } from "./host/host.js";
 import { Confirmations } from "./navigation/confirmations.js";
-import { type ActionGuard, actionGuard } from "./navigation/navigation.js";
+import { type ActionGuard, actionGuard, refuseNavigation } from "./navigation/navigation.js";
 import { originGuard } from "./origin/origin.js";
 import { prefetchGuard } from "./prefetch/prefetch.js";
-import { tokenGuard } from "./token/token.js";
+import { bearerGuard, tokenGuard } from "./token/token.js";
 
 export interface GuardOptions {
   /** The port that is open. */
@@ -30,6 +31,8 @@ export interface Guard {
   token: RequestHandler[];
   /** Before each route that does more than read. */
   action: ActionGuard;
+  /** After all of them, before what programs alone speak to. */
+  programs: RequestHandler[];
 }
 
 /** All that decides who may call, in the order in which it is asked. */
@@ -46,5 +49,30 @@ export function createGuard(options: GuardOptions): Guard {
     calls: [originGuard()],
     token: [tokens ? tokens.check : callerGuard({ hasSandboxes })],
     action: actionGuard(new Confirmations()),
+    programs: [refuseNavigation()],
   };
+}
+
+export interface ProgramGuardOptions {
+  /** Names besides those of loopback under which the server may be called. */
+  allowedHosts?: readonly string[];
+  /** Pages elsewhere whose scripts may call, each as a name or a whole origin. */
+  allowedOrigins?: readonly string[];
+  token?: string | undefined;
+}
+
+/** The same for a server without pages, which programs alone call: no cookie, no address with a token. */
+export function createProgramGuard(options: ProgramGuardOptions): RequestHandler[] {
+  const { allowedHosts = [], allowedOrigins = [], token } = options;
+  const port = ({ socket }: IncomingMessage) => socket.localPort ?? 0;
+  // Those of loopback are known already, and count at the open port alone.
+  const names = allowedHosts.filter(name => !isLoopbackHost(name));
+  return [
+    hostGuard({ port, names }),
+    securityHeaders(),
+    originGuard({ allowedOrigins }),
+    prefetchGuard(),
+    refuseNavigation(),
+    ...(token === undefined ? [] : [bearerGuard({ token })]),
+  ];
 }

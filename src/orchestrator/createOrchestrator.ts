@@ -1,8 +1,8 @@
 import type { CopilotClient } from "@github/copilot-sdk";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { Log } from "../base/log.js";
+import { createProgramGuard, type ProgramGuardOptions } from "../guard/guard.js";
 import { AgentFolder } from "./agents/agentFolder.js";
-import type { HttpAccess } from "./mcp/httpAccess.js";
 import { createHttpRouter, type McpRouter } from "./mcp/httpRouter.js";
 import { createMcpServer } from "./mcp/mcpServer.js";
 import { type McpTool, orchestratorTools, type RecordRun } from "./mcp/tools.js";
@@ -127,10 +127,10 @@ export function createOrchestrator(options: CreateOptions) {
     orchestrator,
     createMcpServer: newServer,
     /** Without `access` where a guard of the host stands before it. */
-    httpRouter(access?: HttpAccess): McpRouter {
+    httpRouter(access?: ProgramGuardOptions): McpRouter {
       const nowMs = () => clock.monotonicMs();
       const router = createHttpRouter({
-        access,
+        ...(access && { guard: createProgramGuard(access) }),
         createServer: onBusy => createMcpServer({ tools, log, onBusy }),
         log,
         nowMs,

@@ -8,7 +8,6 @@ import { packageRoot } from "../base/paths.js";
 import { PortalError } from "../base/portalError.js";
 import { accessLog } from "../guard/accessLog/accessLog.js";
 import { createGuard, type GuardOptions } from "../guard/guard.js";
-import { refuseNavigation } from "../guard/navigation/navigation.js";
 import { staticRouter } from "./staticRouter.js";
 import { createVendorRouter } from "./vendor.js";
 
@@ -51,7 +50,7 @@ export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions
       guard.action,
     ),
   );
-  if (mcp) app.use("/mcp", refuseNavigation(), mcp);
+  if (mcp) app.use("/mcp", ...guard.programs, mcp);
   app.use(refuseUnknownEndpoint(), answerErrors(log));
   return app;
 }

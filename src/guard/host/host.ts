@@ -1,10 +1,11 @@
+import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import { loopbackNames } from "../../base/loopback.js";
 import { PortalError } from "../../base/portalError.js";
 
 export interface HostGuardOptions {
   /** The port that is open, known only after it is: port 0 picks a free one. */
-  port(): number;
+  port(req: IncomingMessage): number;
   /** More names, as `--allowed-hosts` has them: `name` at the portal's port or the usual one, or `name:port`. */
   names?: readonly string[];
 }
@@ -28,10 +29,11 @@ export function isAllowedHost(host: string, port: number, names: readonly string
 export function hostGuard({ port, names = [] }: HostGuardOptions): RequestHandler {
   return function checkHost(req, _res, next) {
     const [host = "", second] = req.headersDistinct.host ?? [];
+    const open = port(req);
+    // A mounted router has cut the path off `url` and made what is left begin with a slash.
     const toThisServer =
-      req.url.startsWith("/") && second === undefined && isAllowedHost(host, port(), names);
-    if (!toThisServer)
-      throw PortalError.refused("HostRefused", `Open the portal as http://localhost:${port()}`);
+      req.originalUrl.startsWith("/") && second === undefined && isAllowedHost(host, open, names);
+    if (!toThisServer) throw PortalError.refused("HostRefused", `Call this server as localhost:${open}`);
     next();
   };
 }

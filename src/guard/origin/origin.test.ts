@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isSameOrigin, sourceOf } from "./origin.js";
+import { isAllowedSource, isSameOrigin, sourceOf } from "./origin.js";
 
 describe("The origin rule, against foreign pages", () => {
   const host = "localhost:8888";
@@ -86,6 +86,51 @@ describe("The origin rule, against foreign pages", () => {
     assert.equal(twice("referer", "https://evil.example/", `${own}/`), false);
     assert.equal(twice("origin", own, own), false);
     assert.equal(twice("sec-fetch-site", "same-origin", "same-origin"), false);
+  });
+
+  describe("for pages elsewhere that a setting lists", () => {
+    const listed = ["https://inspector.example", "friend.example", "localhost", "http://localhost:3000"];
+    const script = { secFetchSite: "cross-site", secFetchMode: "cors", secFetchDest: "empty" };
+    const rule = (source: object) => isAllowedSource({ host, ...source }, listed);
+
+    const mayCall = {
+      "a script of a listed origin": { origin: "https://inspector.example", ...script },
+      "a script of a listed name, at any port": { origin: "http://friend.example:3000", ...script },
+      "another port of this machine, listed as a whole origin": {
+        origin: "http://localhost:3000",
+        ...script,
+      },
+      "an old browser at a listed page": { origin: "https://inspector.example" },
+      "the server's own page, as without a list": { origin: own, secFetchSite: "same-origin" },
+    };
+    for (const [what, source] of Object.entries(mayCall))
+      test(`allows ${what}`, () => assert.equal(rule(source), true));
+
+    const mayNot = {
+      "a listed origin over plain HTTP": { origin: "http://inspector.example", ...script },
+      "a name below a listed one": { origin: "https://x.friend.example", ...script },
+      "a name that begins like a listed one": { origin: "https://friend.example.evil.example", ...script },
+      "another port of this machine, whose name alone is listed": {
+        origin: "http://localhost:3001",
+        ...script,
+      },
+      "an image of a listed page": {
+        origin: "https://inspector.example",
+        ...script,
+        secFetchMode: "no-cors",
+        secFetchDest: "image",
+      },
+      "a form of a listed page": {
+        origin: "https://inspector.example",
+        ...script,
+        secFetchMode: "navigate",
+        secFetchDest: "document",
+      },
+      "a listed page that is only the referer": { referer: "https://inspector.example/" },
+      "two listed origins in one request": { origin: "several values", ...script },
+    };
+    for (const [what, source] of Object.entries(mayNot))
+      test(`refuses ${what}`, () => assert.equal(rule(source), false));
   });
 
   test("a proxy may add https to a name of --allowed-hosts, and only to such a name", () => {

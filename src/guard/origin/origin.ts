@@ -50,6 +50,20 @@ export function isSameOrigin(source: RequestSource): boolean {
   );
 }
 
+/** A page elsewhere that may call, by its whole origin or its name. On this machine each port is a page of its own. */
+function isListedOrigin(origin: string, listed: readonly string[]): boolean {
+  if (!URL.canParse(origin)) return false;
+  const { hostname, host, origin: whole } = new URL(origin);
+  return listed.includes(whole) || (listed.includes(hostname) && !isLoopbackHost(host));
+}
+
+/** Whether this server's own page, a program, or the script of a listed page sent it. */
+export function isAllowedSource(source: RequestSource, listed: readonly string[]): boolean {
+  const { origin, secFetchMode = "cors", secFetchDest = "empty" } = source;
+  const isListed = origin !== undefined && isListedOrigin(origin, listed);
+  return isListed ? secFetchMode === "cors" && secFetchDest === "empty" : isSameOrigin(source);
+}
+
 /** Stands for a header that comes more than once: no value that anybody knows. */
 const several = "several values";
 
@@ -68,14 +82,16 @@ export function sourceOf({ headersDistinct }: Pick<IncomingMessage, "headersDist
   };
 }
 
+export interface OriginGuardOptions {
+  /** Pages elsewhere whose scripts may call, each as a name or a whole origin, in lower case. */
+  allowedOrigins?: readonly string[];
+}
+
 /** Refuses what a foreign page sends, also without reading the answer: an image, a form, a link to `api/stop`. */
-export function originGuard(): RequestHandler {
+export function originGuard({ allowedOrigins = [] }: OriginGuardOptions = {}): RequestHandler {
   return function checkOrigin(req, _res, next) {
-    if (!isSameOrigin(sourceOf(req))) {
-      throw PortalError.refused(
-        "OriginRefused",
-        "Only the portal's own pages, and programs, may call the API",
-      );
+    if (!isAllowedSource(sourceOf(req), allowedOrigins)) {
+      throw PortalError.refused("OriginRefused", "Only this server's own pages, and programs, may call it");
     }
     next();
   };

@@ -53,6 +53,38 @@ function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
+/** The challenge names no realm: browsers ask nobody for a token of this kind. */
+function unauthorized(res: ServerResponse, code: string, message: string): PortalError {
+  res.setHeader("WWW-Authenticate", "Bearer");
+  return PortalError.unauthorized(code, message);
+}
+
+/** Only what someone can guess counts as an attempt: a cookie of an earlier start must not lock its user out. */
+function guessCheck(token: string, attempts: Attempts) {
+  return function checkGuess(req: IncomingMessage, res: ServerResponse, given: string): void {
+    const verdict = judgeGuess({ given, token, address: req.socket.remoteAddress ?? "", attempts });
+    if (verdict === "right") return;
+    if (verdict === "wrong") throw unauthorized(res, "TokenWrong", "This is not the token of this server");
+    res.setHeader("Retry-After", verdict.waitSeconds);
+    throw PortalError.tooManyAttempts(verdict.waitSeconds);
+  };
+}
+
+/** Stands before a server without pages: the token itself, and no cookie. */
+export function bearerGuard({
+  token,
+  attempts = new Attempts(),
+}: Pick<TokenGuardOptions, "token" | "attempts">): RequestHandler {
+  const checkGuess = guessCheck(token, attempts);
+  return function checkBearer(req, res, next) {
+    const bearer = bearerOf(req);
+    if (bearer === undefined)
+      throw unauthorized(res, "TokenRequired", "Send the token as Authorization: Bearer");
+    checkGuess(req, res, bearer);
+    next();
+  };
+}
+
 export interface TokenGuard {
   /** Stands before the pages: `/?token=…`, the printed address, becomes a cookie and leaves the address bar. */
   exchange: RequestHandler;
@@ -64,16 +96,7 @@ export function tokenGuard(options: TokenGuardOptions): TokenGuard {
   const { token, port, attempts = new Attempts(), onExchange } = options;
   const cookieName = () => `portal-${port()}`;
   const cookie = cookieValue(token);
-
-  /** Only what someone can guess counts as an attempt: a cookie of an earlier start must not lock its user out. */
-  function checkGuess(req: IncomingMessage, res: ServerResponse, given: string): void {
-    const verdict = judgeGuess({ given, token, address: req.socket.remoteAddress ?? "", attempts });
-    if (verdict === "right") return;
-    if (verdict === "wrong")
-      throw PortalError.unauthorized("TokenWrong", "This is not the token of this portal");
-    res.setHeader("Retry-After", verdict.waitSeconds);
-    throw PortalError.tooManyAttempts(verdict.waitSeconds);
-  }
+  const checkGuess = guessCheck(token, attempts);
 
   return {
     exchange: function exchangeToken(req, res, next) {
@@ -93,7 +116,8 @@ export function tokenGuard(options: TokenGuardOptions): TokenGuard {
       const bearer = bearerOf(req);
       if (bearer !== undefined) checkGuess(req, res, bearer);
       else if (!cookiesOf(req, cookieName()).some(value => isSameSecret(value, cookie)))
-        throw PortalError.unauthorized(
+        throw unauthorized(
+          res,
           "TokenRequired",
           "Open the address that the portal printed at its start, or send its token as Authorization: Bearer",
         );

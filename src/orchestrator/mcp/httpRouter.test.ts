@@ -14,7 +14,8 @@ import {
   TestClock,
   untilAborted,
 } from "../../../test/support/orchestrator.js";
-import type { HttpAccess } from "./httpAccess.js";
+import { createProgramGuard, type ProgramGuardOptions } from "../../guard/guard.js";
+import { cookieValue } from "../../guard/token/token.js";
 import { createHttpRouter } from "./httpRouter.js";
 
 const token = "a-token-of-the-tests";
@@ -29,13 +30,13 @@ const headers = { accept: "application/json, text/event-stream", "content-type":
 
 async function startHttp(
   t: TestContext,
-  access: Partial<HttpAccess> = {},
+  access: ProgramGuardOptions = {},
   limits: { maxSessions?: number } = {},
 ) {
   const { module, invoker } = await startModule(t);
   const clock = new TestClock();
   const mcp = createHttpRouter({
-    access: { allowedHosts: names, allowedOrigins: names, token: undefined, ...access },
+    guard: createProgramGuard({ allowedHosts: names, allowedOrigins: names, ...access }),
     createServer: () => module.createMcpServer(),
     log: pino({ level: "silent" }),
     nowMs: clock.monotonicMs,
@@ -87,6 +88,10 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     ],
     ["an address that was typed", 403, "GET", { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" }],
     ["what is fetched in advance", 403, "GET", { "sec-purpose": "prefetch" }],
+    ["a page that is rendered in advance", 403, "GET", { "sec-purpose": "prefetch;prerender" }],
+    ["a service worker", 403, "GET", { "service-worker": "script" }],
+    ["an old browser that wants a page", 403, "GET", { "user-agent": "Mozilla/5.0", accept: "text/html" }],
+    ["a cookie without a proof where it comes from", 403, "POST", { ...headers, cookie: "portal-1=x" }],
     ["JSON that is nested too deep", 400, "POST", headers, "[".repeat(500_000)],
     ["a request without a session", 400, "POST", headers, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
     ["a stream without a session", 400, "GET", { accept: "text/event-stream" }],
@@ -132,19 +137,42 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     assert.equal((await post(initialize, from("https://x.friend.example"))).status, 403);
   });
 
-  test("a missing host: 403", async t => {
+  test("a missing host, two of them, or the address of another server: 403", async t => {
     const { port } = await startHttp(t);
-    const text = await new Promise<string>(resolve => {
-      let all = "";
-      const socket = connectSocket(port, "127.0.0.1", () =>
-        socket.end("POST /mcp HTTP/1.1\r\nConnection: close\r\n\r\n"),
-      );
-      socket.setEncoding("utf8").on("data", chunk => {
-        all += chunk;
+    const own = `Host: localhost:${port}\r\n`;
+    const requests = [
+      "POST /mcp HTTP/1.1\r\n",
+      `POST /mcp HTTP/1.1\r\n${own}Host: evil.example\r\n`,
+      `POST http://evil.example/mcp HTTP/1.1\r\n${own}`,
+    ];
+    for (const request of requests) {
+      const text = await new Promise<string>(resolve => {
+        let all = "";
+        const socket = connectSocket(port, "127.0.0.1", () =>
+          socket.end(`${request}Connection: close\r\n\r\n`),
+        );
+        socket.setEncoding("utf8").on("data", chunk => {
+          all += chunk;
+        });
+        socket.on("close", () => resolve(all));
       });
-      socket.on("close", () => resolve(all));
-    });
-    assert.match(text, /^HTTP\/1\.1 403 /);
+      assert.match(text, /^HTTP\/1\.1 403 /, request);
+    }
+  });
+
+  test("the token in the address or in a cookie: 401, with a challenge and no cookie", async t => {
+    const { port } = await startHttp(t, { token });
+    for (const [path, cookie] of [
+      [`/mcp?token=${token}`, ""],
+      ["/mcp", `portal-${port}=${cookieValue(token)}`],
+    ] as const) {
+      const more = cookie && { cookie, origin: `http://localhost:${port}` };
+      const answer = await send(port, path, { method: "POST", headers: { ...headers, ...more } });
+      assert.equal(answer.status, 401, path);
+      assert.equal(answer.headers["www-authenticate"], "Bearer");
+      assert.equal(answer.headers["set-cookie"], undefined);
+      assert.match(String(answer.headers["content-security-policy"]), /frame-ancestors 'none'/);
+    }
   });
 
   test("a missing or wrong token: 401, before the body is looked at", async t => {

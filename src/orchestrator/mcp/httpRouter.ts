@@ -2,18 +2,16 @@ import { randomUUID } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from "express";
 import { readTextBody } from "../../base/body.js";
 import { JsonError, parseJson } from "../../base/json.js";
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
-import { Attempts } from "../../guard/token/attempts.js";
 import { RecentEvents } from "./eventStore.js";
-import { type HttpAccess, refusalOf } from "./httpAccess.js";
 
 export interface HttpRouterOptions {
-  /** Who may call; undefined where a guard of the host has asked already. */
-  access: HttpAccess | undefined;
+  /** Who may call, asked before a byte of the body is read; none where a guard of the host has asked already. */
+  guard?: RequestHandler[];
   createServer(onBusy: (running: number) => void): Server;
   log: Log;
   nowMs(): number;
@@ -47,17 +45,11 @@ function answer(res: Response, status: number, code: number, message: string): v
   res.status(status).json({ jsonrpc: "2.0", error: { code, message }, id: null });
 }
 
-/** Before a byte of the body is read. */
-function checkAccess(access: HttpAccess): RequestHandler {
-  const attempts = new Attempts();
-  return function checkMcpAccess(req, res, next) {
-    const refusal = refusalOf(req, access, attempts);
-    if (!refusal) return next();
-    if (refusal.status === 401) res.setHeader("WWW-Authenticate", "Bearer");
-    if (refusal.retryAfterSeconds) res.setHeader("Retry-After", refusal.retryAfterSeconds);
-    answer(res, refusal.status, rpc.refused, refusal.message);
-  };
-}
+/** What the guard says, in the words of JSON-RPC. */
+const answerRefusal: ErrorRequestHandler = (error: unknown, _req, res, next) => {
+  if (!(error instanceof PortalError)) return next(error);
+  answer(res, error.status, rpc.refused, error.message);
+};
 
 /** What is wrong with the headers of a POST, as status and message. */
 function headerProblem(req: Request): readonly [number, string] | undefined {
@@ -71,7 +63,7 @@ function headerProblem(req: Request): readonly [number, string] | undefined {
 /** MCP over streamable HTTP: one endpoint, one protocol server for each session. */
 export function createHttpRouter(options: HttpRouterOptions): McpRouter {
   const {
-    access,
+    guard = [],
     log,
     nowMs,
     maxSessions = defaultMaxSessions,
@@ -159,7 +151,7 @@ export function createHttpRouter(options: HttpRouterOptions): McpRouter {
   }
 
   const router = Router();
-  if (access) router.use(checkAccess(access));
+  if (guard.length > 0) router.use(...guard, answerRefusal);
   router.use((req, res, next) => {
     handle(req, res).catch(error => {
       log.error({ err: error }, "MCP request failed");
