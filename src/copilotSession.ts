@@ -19,10 +19,12 @@ import { CopilotAgentSession } from "./sessions/copilot/copilotAgentSession.js";
 import { errorText } from "./sessions/copilot/errorText.js";
 import { createEventAdapter } from "./sessions/copilot/eventAdapter.js";
 import { permissionHandler, questionHandler } from "./sessions/copilot/permissionHandlers.js";
+import { roleConfig } from "./sessions/copilot/roleConfig.js";
 import { startupConfig } from "./sessions/copilot/startupConfig.js";
 import { jobTools } from "./sessions/jobTools.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { SessionControls } from "./sessions/sessionControls.js";
+import type { SessionRole } from "./sessions/sessionHost.js";
 
 export type { NoticeLevel, ToolEndDetails, ToolStartDetails, TurnUsage } from "./live/callbacks.js";
 export { SessionCrashedError } from "./sessions/sessionCrashedError.js";
@@ -108,13 +110,15 @@ export interface StartSessionOptions {
   sessionId?: string;
   /** Go on with the conversation that `sessionId` has on disk. */
   resume?: boolean;
-  /** The model's name on the wire, where it differs from its id. */
+  /** The model's name on the wire, where it differs from its id. Without either the account's usual one is taken. */
   model?: string;
   provider?: ProviderConfig;
   /** Signs the session in, where the runtime itself is not. */
   gitHubToken?: string;
   /** False saves work where nobody watches: text then comes in one piece. */
   streaming?: boolean;
+  /** Plays an agent of a repository, instead of working for people and tasks. */
+  role?: SessionRole;
   /** What of the repository may run; nothing of it without. */
   startup?: StartupSwitches;
   /** Where the runtime writes the output of a tool that is too long for the conversation. */
@@ -146,14 +150,16 @@ export async function startSession(
   workingDirectory?: string,
   options: StartSessionOptions = {},
 ): Promise<CopilotAgentSession> {
-  const { sessionId = randomUUID(), provider, log, onPermission, onQuestion } = options;
+  const { sessionId = randomUUID(), provider, role, log, onPermission, onQuestion } = options;
   const { approveAll } = await import("@github/copilot-sdk");
+  const model = options.model ?? modelId;
+  const startup = startupConfig(options.startup);
   const config = {
     clientName: "copilot-portal",
-    ...startupConfig(options.startup),
-    model: options.model ?? modelId,
+    ...startup,
+    ...(role ? roleConfig(role, startup.excludedTools) : { tools: jobTools() }),
+    ...(model !== "" && { model }),
     streaming: options.streaming ?? true,
-    tools: jobTools(),
     // The one place that decides what an agent may do.
     onPermissionRequest: onPermission ? permissionHandler(onPermission) : approveAll,
     ...(onQuestion && { onUserInputRequest: questionHandler(onQuestion) }),

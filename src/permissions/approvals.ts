@@ -46,6 +46,17 @@ export interface Answer {
   remember?: "session" | "folder";
 }
 
+/** Decides what the agent of one session may do. */
+export interface SessionPermissions {
+  permission(action: Action, offer?: Offer): Promise<Decision>;
+  /** Absent where nobody is there to answer. */
+  question?(question: Question): Promise<string>;
+  /** Whether the session waits for its user rather than for its agent. */
+  waitsForUser(): boolean;
+  /** Nobody waits for the answers of this turn any more. */
+  turnEnded(): void;
+}
+
 const defaultTimeoutMs = 10 * 60_000;
 
 const cancelled = { by: "turn" } as const;
@@ -69,6 +80,16 @@ export class Approvals {
   constructor(rules: RuleStore, timeoutMs: number = defaultTimeoutMs) {
     this.rules = rules;
     this.#timeoutMs = timeoutMs;
+  }
+
+  /** All of this for one session. */
+  of(asker: Asker): Required<SessionPermissions> {
+    return {
+      permission: (action, offer) => this.permission(asker, action, offer),
+      question: question => this.question(asker, question),
+      waitsForUser: () => this.waits(asker.id),
+      turnEnded: () => this.turnEnded(asker.id),
+    };
   }
 
   /** Whether a session waits for its user rather than for its agent. */

@@ -125,13 +125,12 @@ export function createPortal(parts: PortalOptions): Portal {
     catalog: models,
     runtimes,
     sandboxes,
-    approvals,
     secrets,
     toolOutputDirectory,
     log,
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
-  const acp = new AcpHost({ agents: acpAgents, approvals, jobTools, log });
+  const acp = new AcpHost({ agents: acpAgents, jobTools, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
   const sessions = new SessionRegistry(

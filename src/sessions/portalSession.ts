@@ -251,7 +251,8 @@ export class PortalSession implements ICopilotSession {
       saveSettings: change => records.patiently(() => this.#saveSettings(change)),
       owner,
       mcpServers: this.#mcpServers,
-      asker: this,
+      permissions: this.#parts.approvals.of(this),
+      wasUsed: () => this.record.title !== "",
       say: text => void this.query(text).catch(() => undefined),
     });
     return this.#agent;

@@ -1,13 +1,32 @@
+import type { SessionTarget } from "../backends/backend.js";
 import type { AgentSession, SessionCallbacks } from "../copilotSession.js";
-import type { Asker, PermissionPolicy } from "../permissions/approvals.js";
+import type { PermissionPolicy, SessionPermissions } from "../permissions/approvals.js";
 import type { StartupSwitches } from "../permissions/startup/startup.js";
 import type { StartupReader } from "../permissions/startup/startupPlaces.js";
 import type { SessionRecord, SessionSettings } from "./sessionRecord.js";
 
+/** An agent of a repository, as its file describes it, for a session that plays it. */
+export interface SessionRole {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** A system message; agents that take none get it before the first prompt. */
+  readonly instructions: string;
+  /** All of them without. ACP agents have tools of their own: there only the requests for permission decide. */
+  readonly tools?: readonly string[] | undefined;
+  readonly excludedTools: readonly string[];
+  readonly skills: readonly string[];
+  /** By name, as the file has them. */
+  readonly mcpServers?: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** What a host needs to open an agent session for a session of the portal. */
 export interface OpenSession {
   sessionId: string;
+  /** Empty with a `target` that is to choose. */
   modelId: string;
+  /** What the model is for the Copilot runtime, where the list of models does not say it. */
+  target?: Partial<SessionTarget>;
   workingDirectory: string;
   /** `known`: go on with the conversation that the session already has. */
   conversation: "new" | "known";
@@ -21,8 +40,11 @@ export interface OpenSession {
   owner: string | null;
   /** MCP servers that the user brings for the agent, where it can use them. */
   mcpServers?: readonly object[];
-  /** Who asks for permission. */
-  asker: Asker;
+  /** Without the job tools and everything else that is for people and tasks. */
+  role?: SessionRole;
+  permissions: SessionPermissions;
+  /** Whether anything was said in it, so that something can be forgotten. */
+  wasUsed(): boolean;
   /** What of the folder may run, where the host can say so. */
   startup?: StartupSwitches;
   /** To be called before the agent looks at the folder again; throws `StartupNotAllowed`. */

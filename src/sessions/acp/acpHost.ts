@@ -1,6 +1,5 @@
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
-import type { Approvals } from "../../permissions/approvals.js";
 import { readerOf } from "../../permissions/startup/startupPlaces.js";
 import { safeCallbacks } from "../safeCallbacks.js";
 import type { OpenSession, SessionHost } from "../sessionHost.js";
@@ -16,7 +15,6 @@ import { SessionTraffic } from "./traffic.js";
 
 export interface AcpHostOptions {
   agents: AcpAgents;
-  approvals: Approvals;
   jobTools: JobToolServer;
   log: Log;
 }
@@ -82,8 +80,9 @@ export class AcpHost implements SessionHost {
   }
 
   #session(connection: AgentConnection, target: AcpModel, request: OpenSession): AcpSession {
-    const { approvals, jobTools, log } = this.#options;
-    const { sessionId: id, workingDirectory, owner, callbacks, asker, say, mcpServers = [] } = request;
+    const { jobTools, log } = this.#options;
+    const { sessionId: id, workingDirectory, owner, callbacks, permissions, role, say } = request;
+    const { mcpServers = [] } = request;
     const process = this.#process(target, request);
     return new AcpSession(connection, {
       id,
@@ -92,8 +91,8 @@ export class AcpHost implements SessionHost {
       owner,
       mcpServers,
       callbacks: safeCallbacks(callbacks, log),
-      approvals,
-      asker,
+      permissions,
+      role,
       jobTools: jobTools.open(id),
       traffic: this.#trafficOf(id),
       recover: async lost => {
@@ -151,7 +150,7 @@ export class AcpHost implements SessionHost {
 
   async #startOver(session: AcpSession, connection: AgentConnection, request: OpenSession): Promise<void> {
     // A conversation in which nothing was said cannot be forgotten.
-    if (request.asker.record.title !== "") request.callbacks.onNotice?.("warning", forgotten);
+    if (request.wasUsed()) request.callbacks.onNotice?.("warning", forgotten);
     await this.#begin(session, connection, request);
   }
 

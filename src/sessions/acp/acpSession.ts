@@ -3,10 +3,11 @@ import { deferred } from "../../base/deferred.js";
 import type { Log } from "../../base/log.js";
 import { withTimeout } from "../../base/withTimeout.js";
 import type { AgentSession, SessionCallbacks, SessionState } from "../../copilotSession.js";
-import type { Approvals, Asker } from "../../permissions/approvals.js";
+import type { SessionPermissions } from "../../permissions/approvals.js";
 import { errorText } from "../copilot/errorText.js";
 import type { SessionControls } from "../sessionControls.js";
 import { SessionCrashedError } from "../sessionCrashedError.js";
+import type { SessionRole } from "../sessionHost.js";
 import type { AgentConnection, ConnectedSession } from "./agentConnection.js";
 import { callError, isUnknownSession } from "./agentErrors.js";
 import type { LinkEnd } from "./agentLink.js";
@@ -18,6 +19,7 @@ import { type Fields, fieldsOf } from "./fields.js";
 import { serverName } from "./jobTools/answerMessage.js";
 import type { JobToolAccess } from "./jobTools/jobToolServer.js";
 import { outcomeOf } from "./permissionRequest.js";
+import { roleServers } from "./roleServers.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 import { sessionControls } from "./sessionControls.js";
 import type { SessionTraffic } from "./traffic.js";
@@ -33,8 +35,8 @@ export interface AcpSessionOptions {
   /** Those that the user brings. */
   mcpServers: readonly object[];
   callbacks: SessionCallbacks;
-  approvals: Approvals;
-  asker: Asker;
+  permissions: SessionPermissions;
+  role?: SessionRole | undefined;
   traffic: SessionTraffic;
   jobTools: JobToolAccess;
   /** Gets the agent to know the session again; it may have another id then. */
@@ -65,7 +67,7 @@ const cancelTimeoutMs = 10_000;
 /** Less than the portal has for all its sessions when it stops. */
 const stopTimeoutMs = 600;
 const toolsTimeoutMs = 5000;
-const prefixHint = "The tools whose names begin with job_ may appear with the prefix portal-jobs.\n\n";
+const prefixHint = "The tools whose names begin with job_ may appear with the prefix portal-jobs.";
 
 /** One session of an ACP agent, as the portal drives any session. */
 export class AcpSession implements AgentSession, ConnectedSession {
@@ -147,10 +149,14 @@ export class AcpSession implements AgentSession, ConnectedSession {
     return this.#endState ?? (this.#turn ? "busy" : "idle");
   }
 
-  /** What is given to the agent with the session: the servers of the settings and of the user, and the job tools. */
+  /**
+   * What is given to the agent with the session: the servers of the settings and of the user, and the job tools. An
+   * agent of a repository has its own and no others, so that none calls itself.
+   */
   get mcpServers(): object[] {
-    const { settings, jobTools, mcpServers } = this.#options;
+    const { settings, jobTools, mcpServers, role } = this.#options;
     const takes = (kind: string) => this.#connection.has("mcpCapabilities", kind);
+    if (role) return roleServers(role.mcpServers, takes);
     const isHttp = takes("http");
     const brought = usableServers(mcpServers, takes);
     return [...settings.mcpServers, ...brought, isHttp ? jobTools.mcpServer : jobTools.stdioServer];
@@ -167,10 +173,13 @@ export class AcpSession implements AgentSession, ConnectedSession {
   /** A new agent session has been made: `result` is what the agent said of it. */
   async begin(result: Fields): Promise<void> {
     this.opened(result);
-    const { initPrompt, defaults } = this.#options.settings;
-    this.#preamble =
-      (initPrompt === undefined ? "" : `${initPrompt}\n\n`) +
-      (this.#options.owner === null ? "" : prefixHint);
+    const { role, owner, settings } = this.#options;
+    const { initPrompt, defaults } = settings;
+    // The protocol has no system message.
+    this.#preamble = [initPrompt, role?.instructions.trim(), owner === null ? undefined : prefixHint]
+      .filter(text => text)
+      .map(text => `${text}\n\n`)
+      .join("");
     const refused = (what: string) => (error: unknown) =>
       this.#notice("warning", `The agent refused the configured ${what}.`, String((error as Error).message));
     if (defaults.mode !== undefined)
@@ -299,11 +308,11 @@ export class AcpSession implements AgentSession, ConnectedSession {
     if (this.#turn !== turn) return;
     this.#turn = undefined;
     for (const timer of turn.timers) clearTimeout(timer);
-    const { callbacks, approvals, id } = this.#options;
+    const { callbacks, permissions } = this.#options;
     const failure = ending.error || ending.died ? undefined : this.#mapper.failure;
     if (ending.brokenOff) this.#loadFirst = this.#connection.has("loadSession");
     this.#mapper.endTurn(ending.unfinished);
-    approvals.turnEnded(id);
+    permissions.turnEnded();
     if (ending.stopReason !== undefined)
       callbacks.onOther?.({ callback: "onTurnResult", turnId: turn.id, stopReason: ending.stopReason });
     if (ending.notice !== undefined) this.#notice("warning", ending.notice);
@@ -318,13 +327,14 @@ export class AcpSession implements AgentSession, ConnectedSession {
   }
 
   #errorOf(turn: Turn, ending: Ending, failure: string | undefined): Error | undefined {
-    const { title } = this.#options.settings;
+    const { settings, owner, role } = this.#options;
+    const { title } = settings;
     if (turn.early === "timeout")
       return new SessionCrashedError("timeout", `${title} took too long; the turn was cancelled.`);
     if (turn.early === "stopped") return new SessionCrashedError("stopped", "The session was stopped.");
     if (ending.died !== undefined) return new SessionCrashedError("runtime-died", ending.died);
-    // Nobody sees the notice of a task's session: there it is a failure, and tried again.
-    if (ending.brokenOff && this.#options.owner !== null)
+    // Nobody sees the notice of a task's session, or of a repository's agent: there it is a failure.
+    if (ending.brokenOff && (owner !== null || role))
       return new SessionCrashedError("turn-failed", `${title} broke off the turn by itself.`);
     if (ending.unfinished === "cancelled")
       return new SessionCrashedError("cancelled", "The turn was cancelled.");
@@ -343,7 +353,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     if (!again) {
       // In this order: an answer that comes first could be read as a denial.
       this.#connection.notify("session/cancel", { sessionId: this.#agentSessionId });
-      this.#options.approvals.turnEnded(this.id);
+      this.#options.permissions.turnEnded();
     }
     turn.timers.push(setTimeout(() => this.#giveUp(turn), timeoutMs));
     await turn.done.catch(() => {});

@@ -1,4 +1,4 @@
-import type { Approvals, Asker } from "../../permissions/approvals.js";
+import type { SessionPermissions } from "../../permissions/approvals.js";
 import { optionFor } from "../../permissions/settlement.js";
 import type { AgentSettings } from "./agentSettings.js";
 import type { Fields } from "./fields.js";
@@ -9,8 +9,7 @@ import type { UpdateMapper } from "./updates.js";
 export interface AgentPermissionsOptions {
   settings: AgentSettings;
   workingDirectory: string;
-  approvals: Approvals;
-  asker: Asker;
+  permissions: SessionPermissions;
   mapper: UpdateMapper;
   /** Sends a request in the user's name. */
   say(text: string): void;
@@ -46,7 +45,7 @@ export class AgentPermissions {
   }
 
   async #decide(params: Fields, hasTools: boolean, signal: AbortSignal): Promise<object> {
-    const { approvals, asker, settings, mapper, workingDirectory, say } = this.#options;
+    const { permissions, settings, mapper, workingDirectory, say } = this.#options;
     const toolCall = toolCallOf(params);
     const options = optionsOf(params.options);
     const announced = mapper.announcements(toolCall.toolCallId);
@@ -54,8 +53,7 @@ export class AgentPermissions {
     if (isJobTool(toolCall, announced.calls, hasTools))
       return outcomeOf(optionFor(options, "allow")?.optionId);
     const action = requestedAction(params, toolCall, announced, workingDirectory);
-    const decision = await approvals.permission(
-      asker,
+    const decision = await permissions.permission(
       { ...action, ...(toolCallId !== undefined && { toolCallId }) },
       { options, timeoutMs: settings.permissionTimeoutMs, signal },
     );

@@ -1,5 +1,5 @@
 import type { Action } from "../../permissions/action.js";
-import type { Approvals, Asker } from "../../permissions/approvals.js";
+import type { SessionPermissions } from "../../permissions/approvals.js";
 import type { LinkOptions } from "./agentLink.js";
 import { maxWaiting } from "./agentPermissions.js";
 import type { AgentSettings } from "./agentSettings.js";
@@ -14,8 +14,7 @@ export interface ClientMethodsOptions {
   env: NodeJS.ProcessEnv;
   /** Puts a command into the agent's sandbox, where it has one. */
   wrap: LinkOptions["wrap"];
-  approvals: Approvals;
-  asker: Asker;
+  permissions: SessionPermissions;
   /** Sends a request in the user's name. */
   say(text: string): void;
   /** A terminal has written more. */
@@ -77,11 +76,11 @@ export class ClientMethods {
 
   /** What the portal does itself for the agent needs the same permission. */
   async #allow(action: Action): Promise<void> {
-    const { approvals, asker, say } = this.#options;
+    const { permissions, say } = this.#options;
     if (this.#waiting >= maxWaiting)
       throw new RpcError(errorCode.internal, `At most ${maxWaiting} requests can wait for the user`);
     this.#waiting++;
-    const { allowed, by, reason } = await approvals.permission(asker, action).finally(() => this.#waiting--);
+    const { allowed, by, reason } = await permissions.permission(action).finally(() => this.#waiting--);
     if (by === "user" && reason !== undefined) say(reason);
     if (!allowed) throw new RpcError(errorCode.internal, "Rejected by the user");
   }

@@ -1,34 +1,44 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelCatalog } from "../../backends/catalog.js";
-import type { RuntimePool } from "../../backends/runtime.js";
+import type { Runtime } from "../../backends/runtime.js";
 import { isInside } from "../../base/inside.js";
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
 import { startSession } from "../../copilotSession.js";
-import type { Approvals } from "../../permissions/approvals.js";
 import type { Sandboxes } from "../../sandbox/sandboxes.js";
 import type { OpenSession, SessionHost } from "../sessionHost.js";
 
+/** Where the Copilot runtimes come from, each in the sandbox of a folder or in none. */
+export interface RuntimeSource {
+  use(sandboxed?: string): Promise<Pick<Runtime, "client" | "attach">>;
+  /** Starts none. */
+  running(sandboxed: string): Promise<Pick<Runtime, "client"> | undefined>;
+}
+
 export interface CopilotHostParts {
-  catalog: ModelCatalog;
-  runtimes: RuntimePool;
-  sandboxes: Pick<Sandboxes, "homeOf">;
-  approvals: Approvals;
+  catalog: Pick<ModelCatalog, "find">;
+  runtimes: RuntimeSource;
+  /** Absent where no session is ever in one. */
+  sandboxes?: Pick<Sandboxes, "homeOf">;
   /** What no error may quote. */
   secrets: readonly string[];
   /** Where the runtime puts tool output that is too long for the conversation. */
-  toolOutputDirectory: string;
+  toolOutputDirectory?: string;
   log: Log;
 }
 
+/** Whoever has an agent play a role limits its time, more tightly than silence would. */
+const roleQuietMs = 24 * 3_600_000;
+
 /** Sessions on the Copilot runtime, which keeps their conversations on disk. */
 export function copilotHost(parts: CopilotHostParts): SessionHost {
-  const { catalog, runtimes, sandboxes, approvals, secrets, toolOutputDirectory, log } = parts;
+  const { catalog, runtimes, sandboxes, secrets, toolOutputDirectory, log } = parts;
 
   async function open(request: OpenSession) {
-    const { sessionId, modelId, workingDirectory, callbacks, asker, owner, startup } = request;
-    const target = (await catalog.find(modelId))?.target;
+    const { sessionId, modelId, workingDirectory, callbacks, permissions, owner, role, startup } = request;
+    const { question } = permissions;
+    const target = request.target ?? (await catalog.find(modelId))?.target;
     if (!target)
       throw PortalError.unavailable("ModelNotAvailable", `The model ${modelId} is not available now.`);
     const { sandbox = false } = request.settings;
@@ -40,13 +50,14 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
         resume,
         ...(startup && { startup }),
         // In a sandbox the runtime's own choice, /tmp, is gone with it; the portal's folder is hidden there.
-        ...(!sandbox && { toolOutputDirectory }),
+        ...(!sandbox && toolOutputDirectory !== undefined && { toolOutputDirectory }),
+        ...(role && { role, noProgressTimeoutMs: roleQuietMs }),
         log,
         secrets,
-        onPermission: action => approvals.permission(asker, action),
+        onPermission: action => permissions.permission(action),
         // A task's agent has nobody to ask: it would wait in vain.
-        ...(owner === null && { onQuestion: question => approvals.question(asker, question) }),
-        waitsForUser: () => approvals.waits(sessionId),
+        ...(owner === null && question && { onQuestion: question }),
+        waitsForUser: () => permissions.waitsForUser(),
       });
       runtime.attach(agent);
       return agent;
@@ -57,7 +68,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
     } catch (error) {
       // The runtime keeps a conversation from its first request on; before that, and when its files are gone, it has none.
       if (!/session not found|session file not found/i.test(String(error))) throw error;
-      if (asker.record.title !== "")
+      if (request.wasUsed())
         callbacks.onNotice?.(
           "warning",
           "The agent's memory of this conversation is gone. It goes on without it.",
@@ -76,7 +87,8 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
       await runtime?.client
         .deleteSession(sessionId)
         .catch(error => log.debug({ sessionId, err: error }, "nothing to delete"));
-      if (sandbox) await deleteKept(sandboxes.homeOf(workingDirectory).copilot.folder, sessionId);
+      if (sandbox && sandboxes)
+        await deleteKept(sandboxes.homeOf(workingDirectory).copilot.folder, sessionId);
     },
   };
 }

@@ -1,0 +1,25 @@
+import type { MCPServerConfig, SessionConfig } from "@github/copilot-sdk";
+import type { SessionRole } from "../sessionHost.js";
+
+/** A session that plays an agent of a repository: its instructions are the system message, its tools the only ones. */
+export function roleConfig(role: SessionRole, excludedTools: readonly string[]) {
+  const { id, name, description, instructions, tools, skills, mcpServers } = role;
+  return {
+    infiniteSessions: { enabled: false },
+    customAgents: [
+      {
+        name: id,
+        displayName: name,
+        description,
+        prompt: instructions,
+        tools: tools ? [...tools] : null,
+        ...(skills.length > 0 && { skills: [...skills] }),
+        ...(mcpServers && { mcpServers: mcpServers as Record<string, MCPServerConfig> }),
+      },
+    ],
+    agent: id,
+    // The runtime adds tools of its own to the agent's list, and resolves some of its aliases to nothing.
+    ...(tools && { availableTools: [...tools] }),
+    excludedTools: [...excludedTools, ...role.excludedTools],
+  } satisfies Partial<SessionConfig>;
+}
