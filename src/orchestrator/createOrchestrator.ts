@@ -2,6 +2,7 @@ import type { CopilotClient } from "@github/copilot-sdk";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { Log } from "../base/log.js";
 import { createProgramGuard, type ProgramGuardOptions } from "../guard/guard.js";
+import { copilotHost, type RuntimeSource } from "../sessions/copilot/copilotHost.js";
 import { AgentFolder } from "./agents/agentFolder.js";
 import { createHttpRouter, type McpRouter } from "./mcp/httpRouter.js";
 import { createMcpServer } from "./mcp/mcpServer.js";
@@ -12,13 +13,9 @@ import { evaluate, suggestRefinement } from "./prompt/evaluator.js";
 import { extractKeywords } from "./prompt/keywords.js";
 import { AgentRunner, type Clock, type Invoker, systemClock } from "./run/agentRunner.js";
 import { configuredModels } from "./run/configuredModels.js";
-import {
-  type AgentPermissionHandler,
-  CopilotInvoker,
-  type ModelSource,
-  type RuntimeSource,
-} from "./run/copilotInvoker.js";
+import type { ModelSource } from "./run/models.js";
 import { type OwnRuntimes, ownRuntimes } from "./run/ownRuntimes.js";
+import { type AgentPermissionHandler, type InvokerOptions, SessionInvoker } from "./run/sessionInvoker.js";
 
 export interface CreateOptions {
   config: OrchestratorConfig;
@@ -29,7 +26,8 @@ export interface CreateOptions {
   runtimes?: RuntimeSource;
   /** Runs agents instead of the Copilot runtime. */
   invoker?: Invoker;
-  models?: ModelSource;
+  /** The host's own sessions and models; without them agents run on the Copilot runtime and the configured model. */
+  sessions?: Pick<InvokerOptions, "hostOf" | "sandbox" | "startup"> & { models: ModelSource };
   /** Replaces the policy of AGENT_PERMISSIONS, for a host that asks a person. */
   permissionHandler?: AgentPermissionHandler | undefined;
   clock?: Clock;
@@ -42,15 +40,27 @@ export interface CreateOptions {
 /** Those of a host are never stopped from here. */
 function runtimesOf({ copilotClient, runtimes, config, log }: CreateOptions): OwnRuntimes {
   const stop = async () => {};
-  if (runtimes) return { use: () => runtimes.use(), stop };
+  if (runtimes)
+    return {
+      use: sandboxed => runtimes.use(sandboxed),
+      running: sandboxed => runtimes.running(sandboxed),
+      stop,
+    };
   if (!copilotClient) return ownRuntimes(config.repoRoot, log);
   return {
     async use() {
       await copilotClient.start();
       return { client: copilotClient, attach: () => {} };
     },
+    running: async () => undefined,
     stop,
   };
+}
+
+function ownSessions(config: OrchestratorConfig, runtimes: RuntimeSource, log: Log) {
+  // Nothing is listed: each session comes with what it runs on.
+  const host = copilotHost({ catalog: { find: async () => undefined }, runtimes, secrets: [], log });
+  return { hostOf: () => host, models: configuredModels(config, runtimes, log), sandbox: false };
 }
 
 /** Who runs the agents, and how what they run on is ended. */
@@ -58,8 +68,8 @@ function invokerOf(options: CreateOptions): { invoker: Invoker; close(): Promise
   const { config, log, permissionHandler } = options;
   if (options.invoker) return { invoker: options.invoker, close: async () => {} };
   const runtimes = runtimesOf(options);
-  const models = options.models ?? configuredModels(config, log);
-  const invoker = new CopilotInvoker({ config, log, runtimes, models, permissionHandler });
+  const sessions = options.sessions ?? ownSessions(config, runtimes, log);
+  const invoker = new SessionInvoker({ config, log, runtimes, permissionHandler, ...sessions });
   return {
     invoker,
     async close() {

@@ -136,7 +136,7 @@ export class Orchestrator {
     const callbacks = options.observer?.agentStarts(agent.name, 1, text);
     const begun = this.#now();
     try {
-      const work = runner.ensureAvailable().then(() => runner.run(agent, text, { signal, callbacks }));
+      const work = runner.ensureAvailable([agent]).then(() => runner.run(agent, text, { signal, callbacks }));
       const run = await progress.during(`${agent.name} runs`, work);
       options.onLog?.("info", `${agent.name} is done`, { agent: agent.name, cached: run.cached });
       options.onLog?.("debug", "output", { text: run.output.text });
@@ -209,7 +209,7 @@ export class Orchestrator {
     progress.step(`Selected ${selectedAgents.join(", ")}`);
     options.onLog?.("info", `selected ${selectedAgents.join(", ")}`, { selectionRationale: rationale });
     options.observer?.planned({ refinedPrompt, feedback, rationale, selectedAgents });
-    await progress.during("Looking for the Copilot runtime", runner.ensureAvailable());
+    await progress.during("Looking for the Copilot runtime", runner.ensureAvailable(agents));
     const results: AgentResult[] = [];
     for (const agent of agents) {
       const result = await this.#runStep(agent, plan, results, progress, options);

@@ -1,11 +1,13 @@
 import type { RequestHandler } from "express";
 import type { Route } from "../api/route.js";
 import type { ModelCatalog } from "../backends/catalog.js";
-import type { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
 import { repoRoot } from "../base/paths.js";
 import { StartError } from "../base/startError.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
+import type { StartupGate } from "../permissions/startup/startupGate.js";
+import type { RuntimeSource } from "../sessions/copilot/copilotHost.js";
+import type { SessionHost } from "../sessions/sessionHost.js";
 import type { LiveLogs } from "../sharedApi.js";
 import type { Store } from "../store/store.js";
 import { agentRoutes } from "./agentRoutes.js";
@@ -19,7 +21,9 @@ import { catalogModels } from "./run/catalogModels.js";
 
 export interface PortalAgentsParts {
   env: Readonly<Record<string, string | undefined>>;
-  runtimes: Pick<RuntimePool, "use">;
+  runtimes: RuntimeSource;
+  hostOf(backend: string): SessionHost;
+  startup: StartupGate;
   /** Whether the agents run in the sandbox of the repository. */
   sandbox: boolean;
   catalog: ModelCatalog;
@@ -54,13 +58,18 @@ export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig 
 
 /** The orchestrator inside the portal: on its runtime and its models, behind its guard. */
 export function installAgents(parts: PortalAgentsParts): PortalAgents {
-  const { env, runtimes, sandbox, catalog, store, logs, approvals, permissions, url, log } = parts;
-  const config = portalConfig(env);
+  const { runtimes, sandbox, catalog, store, logs, approvals, permissions, url, log } = parts;
+  const { hostOf, startup } = parts;
+  const config = portalConfig(parts.env);
   const module = createOrchestrator({
     config,
     log,
-    runtimes: { use: () => runtimes.use(sandbox ? config.repoRoot : undefined) },
-    models: catalogModels(catalog, config.model),
+    // What is asked whether it is there is what the agents run on.
+    runtimes: {
+      use: () => runtimes.use(sandbox ? config.repoRoot : undefined),
+      running: sandboxed => runtimes.running(sandboxed),
+    },
+    sessions: { hostOf, startup, sandbox, models: catalogModels(catalog, config.model) },
     permissionHandler: askUser({ approvals, permissions, repoRoot: config.repoRoot }),
     record: (prompt, options, work) => runs.record(prompt, options, work),
     moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),

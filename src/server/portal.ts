@@ -151,6 +151,8 @@ export function createPortal(parts: PortalOptions): Portal {
   const agents = installAgents({
     env: process.env,
     runtimes,
+    hostOf,
+    startup,
     sandbox,
     catalog: models,
     store,

@@ -31,10 +31,10 @@ export interface Invocation {
 /** Runs an agent once. Everything above it can be tested with another one. */
 export interface Invoker {
   invokeAgent(agent: Agent, prompt: string, options: InvokeOptions): Promise<Invocation>;
-  /** Never rejects. */
-  isAvailable(): Promise<boolean>;
-  /** Rejects with CLI_NOT_AVAILABLE when nobody is signed in. */
-  checkAuth(): Promise<void>;
+  /** Whether what runs these agents is there, else the Copilot runtime. Never rejects. */
+  isAvailable(agents?: readonly Agent[]): Promise<boolean>;
+  /** Rejects with CLI_NOT_AVAILABLE when nobody is signed in and one of these agents needs it. */
+  checkAuth(agents?: readonly Agent[]): Promise<void>;
 }
 
 export interface Clock {
@@ -77,14 +77,14 @@ export class AgentRunner {
   }
 
   /** Before the first agent of a call. */
-  async ensureAvailable(): Promise<void> {
-    if (!(await this.#invoker.isAvailable())) {
+  async ensureAvailable(agents: readonly Agent[]): Promise<void> {
+    if (!(await this.#invoker.isAvailable(agents))) {
       throw OrchestratorError.notAvailable(
         "The Copilot runtime is not available.",
         "It is missing, or it did not start within 10 s.",
       );
     }
-    await this.#invoker.checkAuth();
+    await this.#invoker.checkAuth(agents);
   }
 
   async run(agent: Agent, prompt: string, options: RunOptions): Promise<AgentRun & { cached: boolean }> {

@@ -1,6 +1,5 @@
 import type { Approvals, Asker, PermissionPolicy } from "../../permissions/approvals.js";
-import { permissionHandler } from "../../sessions/copilot/permissionHandlers.js";
-import type { AgentAsking, AgentPermissionHandler } from "./copilotInvoker.js";
+import type { AgentPermissionHandler } from "./sessionInvoker.js";
 
 export interface AskUserParts {
   approvals: Approvals;
@@ -8,33 +7,24 @@ export interface AskUserParts {
   repoRoot: string;
 }
 
-/** Under `allow-all` there is none: then AGENT_PERMISSIONS decides. */
-export function askUser({
-  approvals,
-  permissions,
-  repoRoot,
-}: AskUserParts): AgentPermissionHandler | undefined {
-  if (permissions === "allow-all") return undefined;
-  const askers = new WeakMap<AbortSignal, Asker>();
-
-  function askerOf({ agent, run, sessionId, signal }: AgentAsking): Asker {
-    const known = askers.get(signal);
-    if (known) return known;
-    const id = run?.id ?? sessionId;
+/** Under `allow-all` there is nothing to ask: then AGENT_PERMISSIONS decides. */
+export function askUser({ approvals, permissions, repoRoot }: AskUserParts): AgentPermissionHandler {
+  return ({ agent, run, sessionId, signal, policy = permissions }) => {
+    if (policy === "allow-all") return undefined;
     const asker: Asker = {
-      id,
+      id: run?.id ?? sessionId,
       source: "run",
-      permissions,
+      permissions: policy,
       record: { title: agent.name, workingDirectory: repoRoot },
       push: async response => run?.push(response),
     };
-    askers.set(signal, asker);
-    signal.addEventListener("abort", () => approvals.sessionEnded(id), { once: true });
-    return asker;
-  }
-
-  return (request, asking) => {
-    if (asking.signal.aborted) return { kind: "reject" };
-    return permissionHandler(action => approvals.permission(askerOf(asking), action))(request, asking);
+    signal.addEventListener("abort", () => approvals.sessionEnded(asker.id), { once: true });
+    const { permission, waitsForUser, turnEnded } = approvals.of(asker);
+    return {
+      permission: async (action, offer) =>
+        signal.aborted ? { allowed: false, by: "turn" } : permission(action, offer),
+      waitsForUser,
+      turnEnded,
+    };
   };
 }

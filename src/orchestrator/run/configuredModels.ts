@@ -1,17 +1,22 @@
-import type { CopilotClient } from "@github/copilot-sdk";
 import { gitHubTokenIn } from "../../backends/agentEnvironment.js";
 import { accountModels } from "../../backends/gitHubAccount.js";
 import type { Log } from "../../base/log.js";
+import type { RuntimeSource } from "../../sessions/copilot/copilotHost.js";
 import type { Agent } from "../agents/agentFile.js";
 import type { OrchestratorConfig } from "../orchestratorConfig.js";
-import type { ModelSource, Target } from "./copilotInvoker.js";
+import type { AgentTarget, ModelSource } from "./models.js";
 
 /** The models that the settings name: an own provider's, or those of the user's Copilot subscription. */
-export function configuredModels({ model, provider }: OrchestratorConfig, log: Log): ModelSource {
+export function configuredModels(
+  { model, provider }: OrchestratorConfig,
+  runtimes: RuntimeSource,
+  log: Log,
+): ModelSource {
   const token = provider ? undefined : gitHubTokenIn(process.env);
   const signedIn = token === undefined ? {} : { gitHubToken: token };
-  async function offered(client: CopilotClient): Promise<ReadonlySet<string>> {
+  async function offered(): Promise<ReadonlySet<string>> {
     try {
+      const { client } = await runtimes.use();
       return new Set((await accountModels(client, token)).map(({ id }) => id));
     } catch (error) {
       log.warn({ err: error }, "the model list is not available; agents run on the usual model");
@@ -19,12 +24,14 @@ export function configuredModels({ model, provider }: OrchestratorConfig, log: L
     }
   }
   return {
-    async targetFor(agent: Agent, client: CopilotClient): Promise<Target> {
-      if (provider) return { provider, ...(model && { model }) };
-      const known = agent.models.length > 0 ? await offered(client) : new Set<string>();
-      const chosen = agent.models.find(id => known.has(id)) ?? model;
-      return chosen === undefined ? signedIn : { model: chosen, ...signedIn };
+    async targetFor(agent: Agent): Promise<AgentTarget> {
+      const modelId = model ?? "";
+      if (provider) return { backend: "provider", modelId, target: { provider } };
+      const known = agent.models.length > 0 ? await offered() : new Set<string>();
+      const chosen = agent.models.find(id => known.has(id)) ?? modelId;
+      return { backend: "github", modelId: chosen, target: signedIn };
     },
+    usesRuntime: async () => true,
     needsSignIn: async () => provider === undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { ownerMarker, sweepOrphans } from "../../backends/orphans.js";
 import { RuntimePool } from "../../backends/runtime.js";
 import type { Log } from "../../base/log.js";
-import type { RuntimeSource } from "./copilotInvoker.js";
+import type { RuntimeSource } from "../../sessions/copilot/copilotHost.js";
 
 /** A runtime that lives ends in less; one that is stuck is ended. */
 const stopTimeoutMs = 1000;
@@ -18,6 +18,7 @@ export function ownRuntimes(repoRoot: string, log: Log): OwnRuntimes {
   });
   return {
     use: async () => (await pool).use(),
+    running: async sandboxed => (await pool).running(sandboxed),
     stop: async () => (await pool).stop(stopTimeoutMs),
   };
 }

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { access, mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { type AgentOptions, portalWithAgent, steps } from "../support/acp.js";
+import { defer } from "../support/cleanup.js";
+import { portalWithAgents } from "../support/copilotCli.js";
+import type { Step } from "../support/fakeAgentSteps.js";
+import { opencode } from "../support/opencode.js";
+import { callTool, type Envelope, newClient } from "../support/orchestrator.js";
+import { agentRepo, agentText } from "../support/orchestratorRepo.js";
+import type { Portal } from "../support/portal.js";
+import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
+import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
+
+const files = {
+  "reader.md": agentText("description: x\nmodel: acp:fake\ntools: [read]", "You are the reader."),
+  "writer.md": agentText(
+    "description: x\nmodel: acp:fake\ntools: [read, edit, execute]",
+    "You are the writer.",
+  ),
+  "hasty.md": agentText("description: x\nmodel: acp:fake\ntimeout: 1s", "You are hasty."),
+  "usual.md": agentText("description: x", "You are the usual one."),
+};
+
+async function connect(t: TestContext, portal: Portal) {
+  const client = newClient();
+  const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
+  defer(t, () => client.close());
+  await client.connect(transport as Parameters<typeof client.connect>[0]);
+  await client.listTools();
+  return (agentName: string, prompt: string): Promise<Envelope> =>
+    callTool(client, "run_agent", { agentName, prompt });
+}
+
+/** A portal whose repository has these agents, and whose ACP agent keeps its conversations in files. */
+async function start(t: TestContext, env: Record<string, string> = {}, options: AgentOptions = {}) {
+  const repoRoot = await agentRepo(t, files);
+  const capabilities = {
+    loadSession: true,
+    mcpCapabilities: { http: true },
+    sessionCapabilities: { close: {}, delete: {} },
+  };
+  const started = await portalWithAgent(t, {
+    remembers: true,
+    ...options,
+    behaviour: { capabilities, ...options.behaviour },
+    portal: { ...options.portal, env: { REPO_ROOT: repoRoot, AGENT_TIMEOUT: "5m", ...env } },
+  });
+  return {
+    ...started,
+    repoRoot,
+    run: await connect(t, started.portal),
+    /** Conversations that the agent still has. */
+    kept: () => readdir(started.memory),
+  };
+}
+
+const options = [
+  { optionId: "yes", kind: "allow_once", name: "Yes" },
+  { optionId: "no", kind: "reject_once", name: "No" },
+];
+const ask = (toolCall: Record<string, unknown>): Step => ({
+  ask: "session/request_permission",
+  params: { toolCall: { toolCallId: "t1", title: "Something", ...toolCall }, options },
+});
+
+async function untilEnded(portal: Portal, runId: string): Promise<AnyResponse[]> {
+  const events = sseEvents<AnyResponse>(`${portal.url}/api/copilot/run/${runId}/events`);
+  const last = /^run(Succeeded|Failed|Canceled)$/;
+  return (await collectUntil(events, ({ data }) => last.test(String(data.callback)))).map(({ data }) => data);
+}
+
+async function startRun(portal: Portal, agent: string, prompt: string): Promise<string> {
+  const path = `copilot/run/start?agents=${agent}`;
+  return (await portal.api<{ runId: string }>(path, { body: prompt })).body.runId;
+}
+
+describe("An agent of a repository on an ACP agent", () => {
+  test("runs there when its file says so, with its instructions before the prompt and without the job tools", async t => {
+    const model = await startScriptedModel(t, byPrompt({}));
+    const { run, kept } = await start(t, {}, { portal: { model } });
+    const { data } = await run("reader", "Hello there");
+    assert.deepEqual(data.output, {
+      text: "You said: You are the reader.\n\nHello there",
+      model: "acp:fake",
+    });
+    assert.deepEqual(await kept(), [], "the conversation is deleted");
+    assert.equal((await run("reader", steps({ mcp: true }))).data.output.text, "[]");
+    assert.equal(model.requests.length, 0, "the portal's own models were not asked");
+    assert.equal((await run("reader", "Hello there")).data.cached, false, "nobody knows what it has done");
+    assert.equal((await run("usual", "Hello there")).data.output.text, "You said: Hello there");
+    assert.equal(model.requests.length, 1, "the others run where they always do");
+  });
+
+  test("runs there when the settings name it, also where Copilot is not signed in", async t => {
+    const { run } = await start(t, { COPILOT_MODEL: "acp:fake" });
+    const { data } = await run("usual", "Hello there");
+    assert.equal(data.output.text, "You said: You are the usual one.\n\nHello there");
+  });
+
+  test("is never sent there by itself, because it brings tools of its own", async t => {
+    const { run } = await start(t);
+    assert.equal((await run("usual", "Hello there")).error.code, "CLI_NOT_AVAILABLE");
+  });
+
+  test("may do what its file lists, and the rest is rejected", async t => {
+    const { run, repoRoot } = await start(
+      t,
+      { AGENT_PERMISSIONS: "declared" },
+      { settings: { clientFs: true } },
+    );
+    const rejected = { outcome: { outcome: "selected", optionId: "no" } };
+    const allowed = { outcome: { outcome: "selected", optionId: "yes" } };
+    const command = { kind: "execute", rawInput: { command: "rm -rf build" } };
+    const inside = { kind: "edit", locations: [{ path: join(repoRoot, "a.txt") }], rawInput: {} };
+    const outside = { kind: "edit", locations: [{ path: "/etc/passwd" }], rawInput: {} };
+    const cases: [string, Record<string, unknown>, object][] = [
+      ["reader", command, rejected],
+      ["writer", command, allowed],
+      ["reader", inside, rejected],
+      ["writer", inside, allowed],
+      ["writer", outside, rejected],
+      ["writer", { kind: "fetch", rawInput: { url: "http://a.example" } }, rejected],
+      ["writer", { kind: "other", name: "anything", rawInput: {} }, rejected],
+      ["reader", { kind: "read", locations: [{ path: join(repoRoot, "a.txt") }], rawInput: {} }, allowed],
+    ];
+    for (const [agent, toolCall, outcome] of cases) {
+      const { data } = await run(agent, steps(ask(toolCall)));
+      assert.deepEqual(JSON.parse(data.output.text), outcome, `${agent} ${JSON.stringify(toolCall)}`);
+    }
+    const write: Step = {
+      ask: "fs/write_text_file",
+      params: { path: join(repoRoot, "written.txt"), content: "written" },
+    };
+    assert.match((await run("reader", steps(write))).data.output.text, /error/);
+    await assert.rejects(access(join(repoRoot, "written.txt")));
+    assert.equal((await run("writer", steps(write))).data.output.text, "{}");
+    await access(join(repoRoot, "written.txt"));
+  });
+
+  test("asks its user under --permissions ask, and is told why something was rejected", async t => {
+    const { portal, post } = await start(t, {}, { portal: { args: ["--permissions", "ask"] } });
+    const prompt = steps(ask({ kind: "execute", rawInput: { command: "make" } }));
+    const runId = await startRun(portal, "reader", prompt);
+    let requests: AnyResponse[] = [];
+    while (requests.length === 0)
+      ({ requests } = (
+        await portal.api<{ requests: AnyResponse[] }>("copilot/permission/pending?wait=true")
+      ).body);
+    const [{ requestId, ...request } = {}] = requests;
+    assert.deepEqual([request.source, request.sessionId, request.sessionTitle], ["run", runId, "reader"]);
+    await post("copilot/permission/answer", { requestId, deny: true, instead: "Use npm." });
+    const responses = await untilEnded(portal, runId);
+    assert.equal(responses.at(-1)?.callback, "runSucceeded");
+    assert.equal(responses.at(-1)?.finalOutput, "You said: Use npm.");
+    const asked = responses.filter(({ callback }) => callback === "onUserRequest");
+    assert.deepEqual(
+      asked.map(({ prompt }) => prompt),
+      [prompt, "Use npm."],
+    );
+  });
+
+  test("stops when its run is stopped, and leaves nothing behind", async t => {
+    const { portal, kept } = await start(t);
+    const runId = await startRun(portal, "reader", steps({ message: "I begin." }, { cancelled: true }));
+    const events = sseEvents<AnyResponse>(`${portal.url}/api/copilot/run/${runId}/events`);
+    await collectUntil(events, ({ data }) => data.callback === "onMessage");
+    assert.equal((await kept()).length, 1);
+    await portal.api(`copilot/run/${runId}/stop`, { body: "" });
+    assert.equal((await untilEnded(portal, runId)).at(-1)?.callback, "runCanceled");
+    assert.deepEqual(await kept(), []);
+  });
+
+  test("is ended when its time is up, also where it takes no notice, and the next one runs", async t => {
+    const { run } = await start(t, {}, { behaviour: { ignoreCancel: true } });
+    assert.equal((await run("hasty", steps({ hang: true }))).error.code, "EXECUTION_TIMEOUT");
+    assert.match((await run("reader", "Hello")).data.output.text, /Hello$/);
+  });
+
+  test("does not start beside files that the ACP agent would run by itself", async t => {
+    const { run, repoRoot } = await start(t);
+    await mkdir(join(repoRoot, ".github", "hooks"));
+    const hooks = { sessionStart: [{ type: "command", bash: "touch ran" }] };
+    await writeFile(join(repoRoot, ".github/hooks/x.json"), JSON.stringify({ version: 1, hooks }));
+    const { error } = await run("reader", "Hello");
+    assert.equal(error.code, "CLI_NOT_AVAILABLE");
+    assert.match(error.details, /\.github\/hooks\/x\.json/);
+  });
+
+  test("is told why when the ACP agent cannot be started", async t => {
+    const { run } = await start(t, {}, { behaviour: { exitAtOnce: 3, stderr: "no licence" } });
+    const { error } = await run("reader", "Hello");
+    assert.equal(error.code, "CLI_NOT_AVAILABLE");
+    assert.match(error.details, /no licence/);
+  });
+});
+
+test("An agent of a repository on opencode answers, and a command that its file does not list does not run", async t => {
+  const root = await agentRepo(t, {
+    "guest.md": agentText("description: x\nmodel: acp:opencode\ntools: [read]", "You are a guest."),
+  });
+  const prompts: string[] = [];
+  const { policy: _, ...settings } = await opencode(t);
+  const { portal } = await portalWithAgents(
+    t,
+    ({ userText, round, tools }) => {
+      // Besides the conversation it asks for a title.
+      if (tools.length === 0) return [{ text: "A short title" }];
+      prompts.push(userText);
+      if (!userText.endsWith("Make it")) return [{ text: "I am here." }];
+      return round === 0 ? [runShell("touch made.txt")] : [{ text: "I could not." }];
+    },
+    {
+      agents: { opencode: settings },
+      env: { REPO_ROOT: root, AGENT_PERMISSIONS: "declared", AGENT_TIMEOUT: "5m" },
+    },
+  );
+  const run = await connect(t, portal);
+  assert.equal((await run("guest", "Hello")).data.output.text, "I am here.");
+  assert.deepEqual(prompts, ["You are a guest.\n\nHello"]);
+  await run("guest", "Make it");
+  assert.ok(prompts.length > 1);
+  await assert.rejects(access(join(root, "made.txt")));
+});
