@@ -255,7 +255,7 @@ async function answer(method: string, params: Params): Promise<Json | null> {
       if (!sessions.delete(params.sessionId)) throw new Failure(-32002, "Session not found");
       return {};
     case "session/delete":
-      rmSync(fileOf(params.sessionId));
+      rmSync(fileOf(params.sessionId), { force: true });
       return {};
     case "session/set_config_option":
       return setOption(params);
