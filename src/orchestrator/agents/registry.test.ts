@@ -10,12 +10,17 @@ import type { ProblemCode } from "./agentFile.js";
 import { AgentFolder } from "./agentFolder.js";
 import { expandTools } from "./agentTools.js";
 
-function openFolder(t: TestContext, repoRoot: string, allowMcpServers = false) {
+function openFolder(
+  t: TestContext,
+  repoRoot: string,
+  allowMcpServers = false,
+  log = pino({ level: "silent" }),
+) {
   const clock = { nowMs: 0 };
   const folder = new AgentFolder({
     repoRoot,
     allowMcpServers,
-    log: pino({ level: "silent" }),
+    log,
     nowMs: () => clock.nowMs,
   });
   defer(t, () => folder.close());
@@ -300,4 +305,16 @@ describe("tools are written out as the runtime knows them", () => {
       assert.deepEqual([result.names, result.unknown], [names, unknown]);
     });
   }
+});
+
+test("A repository without agents is nothing to warn about", async t => {
+  const lines: string[] = [];
+  const log = pino({ level: "info" }, { write: line => void lines.push(line) });
+  const { look } = openFolder(t, await tempFolder(t, "agent-repo"), false, log);
+  const { registry, problems } = await look();
+  assert.deepEqual([registry.all(), problems], [[], []]);
+  assert.deepEqual(
+    lines.map(line => JSON.parse(line).level).filter(level => level !== "info" && level !== 30),
+    [],
+  );
 });
