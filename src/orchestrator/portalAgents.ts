@@ -69,7 +69,7 @@ export function installAgents(parts: PortalAgentsParts): PortalAgents {
       use: () => runtimes.use(sandbox ? config.repoRoot : undefined),
       running: sandboxed => runtimes.running(sandboxed),
     },
-    sessions: { hostOf, startup, sandbox, models: catalogModels(catalog, config.model) },
+    sessions: { hostOf, startup, sandbox, models: catalogModels(catalog, config) },
     permissionHandler: askUser({ approvals, permissions, repoRoot: config.repoRoot }),
     record: (prompt, options, work) => runs.record(prompt, options, work),
     moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),

@@ -48,7 +48,10 @@ async function start(t: TestContext, env: Record<string, string> = {}, options: 
     remembers: true,
     ...options,
     behaviour: { capabilities, ...options.behaviour },
-    portal: { ...options.portal, env: { REPO_ROOT: repoRoot, AGENT_TIMEOUT: "5m", ...env } },
+    portal: {
+      ...options.portal,
+      env: { REPO_ROOT: repoRoot, AGENT_TIMEOUT: "5m", COPILOT_MODEL: "acp:fake", ...env },
+    },
   });
   return {
     ...started,
@@ -90,7 +93,8 @@ async function startRun(portal: Portal, agent: string, prompt: string): Promise<
 describe("An agent of a repository on an ACP agent", () => {
   test("runs there when its file says so, with its instructions before the prompt and without the job tools", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
-    const { run, forgotten } = await start(t, {}, { portal: { model } });
+    const env = { COPILOT_MODEL: "", AGENT_PERMISSIONS: "all" };
+    const { run, forgotten } = await start(t, env, { portal: { model } });
     const { data } = await run("reader", "Hello there");
     assert.deepEqual(data.output, {
       text: "You said: You are the reader.\n\nHello there",
@@ -105,14 +109,16 @@ describe("An agent of a repository on an ACP agent", () => {
   });
 
   test("runs there when the settings name it, also where Copilot is not signed in", async t => {
-    const { run } = await start(t, { COPILOT_MODEL: "acp:fake" });
+    const { run } = await start(t);
     const { data } = await run("usual", "Hello there");
     assert.equal(data.output.text, "You said: You are the usual one.\n\nHello there");
   });
 
   test("is never sent there by itself, because it brings tools of its own", async t => {
-    const { run } = await start(t);
+    const { run } = await start(t, { COPILOT_MODEL: "" });
     assert.equal((await run("usual", "Hello there")).error.code, "CLI_NOT_AVAILABLE");
+    const byFile = await run("reader", "Hello there");
+    assert.equal(byFile.error.code, "CLI_NOT_AVAILABLE", "nor by a file of the repository alone");
   });
 
   test("may do what its file lists, and the rest is rejected", async t => {
@@ -227,7 +233,12 @@ test("An agent of a repository on opencode answers, and a command that its file 
     },
     {
       agents: { opencode: settings },
-      env: { REPO_ROOT: root, AGENT_PERMISSIONS: "declared", AGENT_TIMEOUT: "5m" },
+      env: {
+        REPO_ROOT: root,
+        AGENT_PERMISSIONS: "declared",
+        AGENT_TIMEOUT: "5m",
+        COPILOT_MODEL: "acp:opencode",
+      },
     },
   );
   const run = await connect(t, portal);

@@ -1,19 +1,31 @@
 import type { CatalogEntry, ModelCatalog, SessionTarget } from "../../backends/catalog.js";
 import type { Agent } from "../agents/agentFile.js";
+import type { OrchestratorConfig } from "../orchestratorConfig.js";
 import { OrchestratorError } from "../orchestratorError.js";
 import type { AgentTarget, ModelSource } from "./models.js";
 
 /**
- * The models of the portal: what the agent prefers, what the settings name, else what the Copilot runtime has. An ACP
- * agent is only taken by its name, because it has tools of its own.
+ * The models of the portal: what the agent prefers, what the settings name, else what the Copilot runtime has.
+ * An ACP agent has tools of its own, which no permission binds unless it asks. A file of a repository therefore chooses
+ * one only where the user lets agents run on ACP agents, or lets them do everything.
  */
-export function catalogModels(catalog: ModelCatalog, model: string | undefined): ModelSource {
+export function catalogModels(
+  catalog: ModelCatalog,
+  { model, permissions }: Pick<OrchestratorConfig, "model" | "permissions">,
+): ModelSource {
+  async function found(id: string): Promise<CatalogEntry | undefined> {
+    const entry = await catalog.find(id);
+    return entry?.target || entry?.model.backend === "acp" ? entry : undefined;
+  }
+
   async function chosenFor(agent: Agent): Promise<CatalogEntry | undefined> {
-    for (const id of [...agent.models, ...(model ? [model] : [])]) {
-      const found = await catalog.find(id);
-      if (found?.target || found?.model.backend === "acp") return found;
+    const byUser = model ? await found(model) : undefined;
+    const acpByFile = permissions === "all" || byUser?.model.backend === "acp";
+    for (const id of agent.models) {
+      const entry = await found(id);
+      if (entry && (acpByFile || entry.model.backend !== "acp")) return entry;
     }
-    return undefined;
+    return byUser;
   }
 
   return {
