@@ -40,8 +40,8 @@ try {
   await writeTemplate(draft, folder);
   renameSync(draft, out);
 } catch (error) {
-  // Not a failure of the set-up: the portal makes its store without a template too.
-  process.stderr.write(`No template of the embedded store: ${shortReason(error)}\n`);
+  // The set-up does not fail: the portal can also make its store without a template.
+  process.stderr.write(`There is no template for the embedded store: ${shortReason(error)}\n`);
 } finally {
   rmSync(draft, { force: true });
   rmSync(work, { recursive: true, force: true });
