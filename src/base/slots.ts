@@ -24,7 +24,7 @@ export class Slots {
     return this.#waiting.length;
   }
 
-  /** Resolves with the function that gives the slot back; rejects with the signal's reason. */
+  /** Resolves with the function that releases the slot; rejects with the signal's reason. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.isFull) await this.#turn(signal);
@@ -56,7 +56,7 @@ export class Slots {
     });
   }
 
-  /** The slot goes straight to the next in line, so that nobody can overtake. */
+  /** The slot goes straight to the next in line, so that nobody can jump the queue. */
   #giveBack(): void {
     const next = this.#waiting.shift();
     if (next) next.take();
