@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { hookFolders } from "./commands/gitRepository.js";
 import { isStartupFile } from "./startup/startupFiles.js";
 
-/** Names that some file system resolves to `.git`: by case, short name, trailing dots, streams, invisible characters. */
+/** Names that some file system resolves to `.git`: by case, short name, dots, streams or invisible characters. */
 function isGitName(name: string): boolean {
   const seen = name
     .normalize("NFKC")

@@ -181,7 +181,7 @@ describe("A portal that others can reach", () => {
     assert.equal(opened.status, 303);
     const exit = await portal.kill("SIGTERM");
     assert.equal(exit.code, 0);
-    assert.ok(!exit.stderr.includes(made), "the log does not have it");
+    assert.ok(!exit.stderr.includes(made), "the log does not contain the token");
   });
 
   test("a portal that others can reach takes the user's own token, and refuses a short one before the port opens", async t => {

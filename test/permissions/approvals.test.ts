@@ -165,7 +165,11 @@ describe("The portal, not the agent, remembers what the user decided", () => {
     const { requestId } = waiting;
     await approvals.answer(asker.id, { requestId, optionId: "my-allow_once", remember: "session" });
     assert.equal((await waiting.decision).optionId, "my-allow_once");
-    assert.deepEqual(await alike, { allowed: true, by: "rule", optionId: "my-allow_once" }, "it waited too");
+    assert.deepEqual(
+      await alike,
+      { allowed: true, by: "rule", optionId: "my-allow_once" },
+      "the similar request waited too",
+    );
     assert.equal((await approvals.permission(asker, run("ls"))).by, "rule");
     assert.deepEqual(await new RuleStore(store).all(), { folders: {} });
 
@@ -176,7 +180,7 @@ describe("The portal, not the agent, remembers what the user decided", () => {
 
     approvals.sessionEnded(asker.id);
     const again = await ask(approvals, asker, run("ls"));
-    assert.ok(again.request, "it is forgotten with the session");
+    assert.ok(again.request, "the rule ends with the session");
     approvals.turnEnded(asker.id);
     await again.decision;
   });
@@ -247,7 +251,7 @@ describe("Rules of an earlier version", () => {
     const tool = `allow tool ${long.join("").replaceAll(/[^!-~]/g, "x")}`;
     const path = `/${Array.from({ length: 1490 }, (_, index) => "abcdefghij"[(index * index) % 10]).join("")}`;
     await rules.add(path, [tool]);
-    assert.equal(await rules.remove(path, tool), true, "the longest ones fit");
+    assert.equal(await rules.remove(path, tool), true, "the longest rule and path fit");
   });
 });
 

@@ -38,7 +38,7 @@ describe("A rule does not cover what its words do not say", () => {
       const rules = [...usual, allowed].flatMap(ruleFor);
       const verdict = await decide(run(line), folder, rules);
       assert.equal(verdict.decision, "ask", verdict.rules.join("; "));
-      assert.match(verdict.why, /\.$|: /, "it says why it asks");
+      assert.match(verdict.why, /\.$|: /, "the verdict says why the user is asked");
     });
 });
 
@@ -279,7 +279,11 @@ describe("The user decides about edits to files that something runs or obeys by 
       ] as const)
         await symlink(target, join(at, name));
       assert.equal(await decision(edit(path), at), "ask");
-      assert.equal(await decision({ ...edit("sub/plain.ts", path), kind: "move" }, at), "ask", "as a target");
+      assert.equal(
+        await decision({ ...edit("sub/plain.ts", path), kind: "move" }, at),
+        "ask",
+        "as the target of a move",
+      );
       assert.equal(await decision(edit("sub/plain.ts"), at), "allow", "other files may be edited");
     });
 

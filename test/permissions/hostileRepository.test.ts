@@ -158,7 +158,11 @@ describe("A file of a repository that wants to run something on the Copilot runt
         ["allow"],
       );
       await turnIn(portal, repo.folder, "allow-all");
-      assert.deepEqual(await repo.ran(), ["ran"], "it would not have run anyway, so this row proves nothing");
+      assert.deepEqual(
+        await repo.ran(),
+        ["ran"],
+        "the file does not run even when allowed, so this row proves nothing",
+      );
 
       await forget(repo);
       await rewrite(repo, file);

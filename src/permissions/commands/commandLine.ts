@@ -23,7 +23,7 @@ const plainPart = /[A-Za-z0-9_./:,@%+=-]+/y;
 const quotedPart = /'([^']*)'|"([^"]*)"/y;
 const endOfWord = /(?=[ \t\n;|]|&&|$)/y;
 
-/** Letters, digits, marks and symbols of every script, and the plain space: nothing invisible, nothing that moves text. */
+/** Letters, digits, marks and symbols of every script, and the plain space: nothing invisible or bidirectional. */
 const readable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 
 /** What every other character would begin. */

@@ -57,7 +57,7 @@ export function isOpenEnded(ruleWords: readonly string[]): boolean {
   return harmlessUse(words) !== undefined || harmlessUse([...words, "1"]) !== undefined;
 }
 
-/** Everything in these words that may be a path, even inside options and scripts: `--out=/etc/x`, `-C/etc`, `r /etc/x`. */
+/** Everything in these words that may be a path, even in options and scripts: `--out=/etc/x`, `-C/etc`, `r /etc/x`. */
 function possiblePaths([program = "", ...rest]: readonly string[]): string[] {
   const places = rest
     .filter(word => !/^https?:\/\//i.test(word))
