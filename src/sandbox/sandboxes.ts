@@ -131,9 +131,7 @@ export class Sandboxes {
         `Your home folder is inside ${folder}, so it would not be hidden. Choose a folder in it.`,
       );
     if ((await isInside(folder, dataDir)) || (await isInside(dataDir, folder)))
-      throw notAvailable(
-        `The portal's data is inside ${folder}, so it would not be hidden. Choose another folder.`,
-      );
+      throw notAvailable(`The portal's data would not be hidden in ${folder}. Choose another folder.`);
   }
 
   async #program({ command, args, by }: CommandInFolder, cwd: string) {

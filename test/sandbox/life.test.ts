@@ -135,8 +135,8 @@ describe("The limits of a sandbox", () => {
       [home, /Your home folder is inside/],
       [join(home, ".."), /Your home folder is inside/],
       ["/", /Your home folder is inside/],
-      [portal.dataDir, /The data of the portal/],
-      [inData, /The data of the portal/],
+      [portal.dataDir, /The portal's data would not be hidden/],
+      [inData, /The portal's data would not be hidden/],
       ["/proc/self", /not a folder of files/],
       ["/sys/kernel", /not a folder of files/],
     ];
