@@ -143,7 +143,7 @@ describe("A data folder that containers share", () => {
     writeFileSync(lockOf(dataDir), JSON.stringify(owner));
     await assert.rejects(lockDataFolder(dataDir), (error: Error) => {
       assert.match(error.message, /is in use by another portal/);
-      assert.match(error.message, /if there is none, remove .*portal\.lock\.$/);
+      assert.match(error.message, /if it is gone, remove .*portal\.lock\.$/);
       return true;
     });
     await rm(lockOf(dataDir));
