@@ -8,7 +8,7 @@ const errorDescriptions = {
   413: "The body is larger than 1 MiB",
   429: "Too many wrong tokens",
   500: "Something went wrong; the log has the details under the id",
-  503: "The portal is stopping, or something it needs is unavailable for the moment",
+  503: "The portal is stopping, or something that it needs is missing at the moment",
 };
 
 /** `postCopilotSessionBySessionIdStop`: unique, because the pair of path and method is unique. */

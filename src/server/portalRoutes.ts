@@ -42,7 +42,7 @@ export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions)
     defineRoute({
       path: "health",
       reads: true,
-      summary: "Whether the portal and what it stands on are well",
+      summary: "Whether the portal and the parts it needs work",
       answers: {
         json: object({
           status: oneOfTexts("ok", "starting", "failing"),

@@ -30,8 +30,8 @@ interface FolderFileSystem {
 /**
  * A folder in which only the owner can read new files. The umask of the process would do the same, but agents inherit
  * it, and the files that they write to a repository are not secret.
- * When the engine asks for a file to be on the disk, it is: PGlite's own file system does nothing then, and a power cut
- * takes what was acknowledged.
+ * A sync by the engine really reaches the disk: PGlite's own file system ignores it, and a power cut would then lose
+ * what was acknowledged.
  */
 export class OwnersFiles extends NodeFS {
   override async init(...args: Parameters<Init>): ReturnType<Init> {
@@ -49,7 +49,7 @@ export class OwnersFiles extends NodeFS {
   }
 }
 
-/** Gives the engine's number of the error, 0 for none. */
+/** Returns the engine's error number, 0 for none. */
 function synced(files: FolderFileSystem, { nfd, node }: EngineStream): number {
   try {
     if (nfd !== undefined) fsyncSync(nfd);

@@ -207,7 +207,7 @@ class EmbeddedStore implements Store {
   async #open(): Promise<void> {
     try {
       this.#unlock ??= await lockDataFolder(this.#dataDir);
-      // A disk that is not mounted any more must not be answered with a new, empty store.
+      // When the disk is no longer mounted, the portal must not make a new, empty store.
       if (this.#wasOpen && !isStoreFolder(this.#folder)) throw new Error("the folder of the store is gone");
       await ensureFolder(this.#folder, this.#log);
       const engine = await openEngine(this.#folder, this.#log, {

@@ -117,7 +117,7 @@ describe("An engine that aborts", () => {
     for (const { msg } of lines) assert.ok(msg.length < 1_000);
   });
 
-  test("waits for a store whose folder is gone instead of making an empty one", async t => {
+  test("the portal waits for a store whose folder is gone instead of making an empty one", async t => {
     const dataDir = await tempFolder(t);
     const folder = join(dataDir, "store");
     const wal = join(folder, "pg_wal");

@@ -143,7 +143,7 @@ export async function lockDataFolder(dataDir: string): Promise<Unlock> {
       try {
         if (read(path) === own) rmSync(path, { force: true });
       } finally {
-        // Also on a disk that cannot be written: an open socket would keep it from being unmounted.
+        // Runs even when the disk cannot be written: an open socket would keep it from being unmounted.
         socket?.close();
       }
     };
