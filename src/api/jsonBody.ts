@@ -3,7 +3,7 @@ import { JsonError, parseJson } from "../base/json.js";
 import { PortalError } from "../base/portalError.js";
 import type { JsonSchema } from "./route.js";
 
-// Without this option, Ajv's warnings about a schema would bypass the log. A test proves that the schemas are schemas.
+// Without this option, Ajv's warnings about a schema would bypass the log. A test checks the schemas themselves.
 const ajv = new Ajv2020({ allowUnionTypes: true, validateSchema: false });
 
 function read(body: string): unknown {

@@ -5,7 +5,7 @@ import type { JsonSchema, Route } from "./route.js";
 
 type Values = Record<string, unknown>;
 
-// Arguments arrive as text, so "5" counts as a number where the schema wants one. A test proves that the schemas are schemas.
+// Arguments arrive as text, so "5" counts as a number where the schema wants one. A test checks the schemas themselves.
 const ajv = new Ajv2020({ allErrors: true, coerceTypes: true, validateSchema: false });
 
 function invalid(place: string, name: string, message: string | undefined, values: Values): PortalError {

@@ -1,10 +1,10 @@
 export interface QueueBound {
   maxWaiting: number;
-  /** What whoever finds so many waiting is told. */
+  /** The error for a caller beyond the limit. */
   refusal(): Error;
 }
 
-/** At most `limit` at once; the others wait in the order in which they came, as many as `bound` allows. */
+/** Lets at most `limit` callers run at once; the others wait in order of arrival, as many as `bound` allows. */
 export class Slots {
   readonly limit: number;
   readonly #bound: QueueBound | undefined;

@@ -73,7 +73,7 @@ export function decisionOf(
   };
 }
 
-/** How the live log tells what became of a permission request. */
+/** The live log's record of how a permission request was settled. */
 export function permissionResolved(
   requestId: string,
   { by, effect, option, rules, reason }: Settled,

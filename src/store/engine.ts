@@ -16,8 +16,8 @@ import { templatePath } from "./template.js";
 const run = promisify(execFile);
 
 /**
- * How much PGlite runs a function before V8 optimises it. With the default it optimises much while the store
- * opens, which took 0.7 s of processor time; 4,000 statements in a row were no slower with this one.
+ * How much PGlite runs a function before V8 optimises it. With the default, V8 optimises a lot while the store opens,
+ * which took 0.7 s of processor time; 4,000 statements in a row were no slower with this value.
  */
 const tieringBudgetBytes = 200_000_000;
 setFlagsFromString(`--wasm-tiering-budget=${tieringBudgetBytes}`);

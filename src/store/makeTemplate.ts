@@ -1,4 +1,4 @@
-// node makeTemplate.js OUT: prepares an empty store with all tables, so that the first start of the portal need not.
+// node makeTemplate.js OUT: prepares an empty store with all tables, which saves time at the portal's first start.
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ try {
     await query("commit");
     return result;
   });
-  // Nobody makes databases from these two, whose files would be two thirds of the store.
+  // Nothing creates databases from these two, and their files would be two thirds of the store.
   await query("update pg_database set datistemplate = false");
   for (const name of ["template0", "template1"]) await query(`drop database ${name}`);
   await pool.end();

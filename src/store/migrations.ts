@@ -133,7 +133,7 @@ export const migrations: readonly string[] = [
      name text primary key,
      next_at timestamptz not null
    );`,
-  // 9: which requests have not ended; their number alone does not say whose they are.
+  // 9: the ids of the pending requests; their number alone does not say whose they are.
   `alter table sessions add column pending_ids jsonb not null default '[]';`,
 ];
 

@@ -106,7 +106,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     await failing;
     const again = await start({ sessionId: session.id, resume: true });
     const { rawSection: raw } = again.session;
-    // The runtime may have had no time to write the request down.
+    // The runtime may not have had time to write the request.
     const request = (await raw.getEvents()).findLast(
       ({ type, data }) => type === "user.message" && data.content === "second",
     );

@@ -59,7 +59,7 @@ const chains: Record<string, readonly (readonly [point: string, scenario: Scenar
     ["session-deleted", "session"],
     ["open-blocks-ended", "cut"],
   ],
-  "a start that makes its tables by itself": [["schema-step-done:2", "session"]],
+  "a start that creates its own tables": [["schema-step-done:2", "session"]],
   "a job": [
     ["entry-saved", "both"],
     ["job-inserted", "both"],

@@ -2,7 +2,7 @@ type Verdict = "job_boolean_true" | "job_boolean_false";
 
 /** A report that the prompt of a task or a condition asks for, and the demo model's answer. */
 export interface JobReport {
-  /** The job tool that it is told with. */
+  /** The job tool that makes the report. */
   tool: string;
   argument: string;
 }

@@ -108,7 +108,7 @@ function jsonRuns(text: string): StartupRun[] | undefined {
     if (!(error instanceof JsonError)) throw error;
     return [{ when: "at an unknown time", command: `(${error.message})` }];
   }
-  if (!isRecord(value)) return [{ when: "nobody knows when", command: words(value) }];
+  if (!isRecord(value)) return [{ when: "at an unknown time", command: words(value) }];
   const telling = Object.entries(value).filter(([name]) => !harmless.has(name));
   if (telling.length === 0) return undefined;
   return telling.flatMap(([name, part]) =>
