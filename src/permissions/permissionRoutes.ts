@@ -32,7 +32,10 @@ const testBody = object({
 
 function absolute(folder: string): string {
   if (isAbsolute(folder)) return folder;
-  throw PortalError.malformed("BodyInvalid", `The body/folder ${JSON.stringify(folder)} is not an absolute path`);
+  throw PortalError.malformed(
+    "BodyInvalid",
+    `The body/folder ${JSON.stringify(folder)} is not an absolute path`,
+  );
 }
 
 /** The action that the test box asks about: exactly one of the four. */
