@@ -20,7 +20,7 @@ type QueryValue<Schema> = Schema extends { readonly type: "integer" | "number" }
     ? boolean
     : string;
 
-/** What a body is that the schema has accepted. */
+/** The type of a body that the schema accepts. */
 export type BodyOf<Schema> = Schema extends { readonly type: "object" } ? FromSchema<Schema> : undefined;
 
 /** What a handler gets: validated, decoded values, and the raw request and response for handlers that stream. */
@@ -47,12 +47,12 @@ interface RouteText {
   readonly reads?: true;
   /** An argument of the path is a secret that the route itself checks: the portal's token is not needed. */
   readonly secretInPath?: true;
-  /** Slashes of the last argument need not be encoded: it takes the rest of the path. */
+  /** Slashes in the last argument need not be encoded: it takes the rest of the path. */
   readonly lastTakesSlashes?: true;
   /** How the route reads the body; without it, the body is ignored. */
   readonly body?: "none" | "text";
   readonly bodyDescription?: string;
-  /** Of a body that is JSON. */
+  /** For a JSON body. */
   readonly bodySchema?: JsonSchema;
   readonly answers: {
     /** The JSON answer with status 200, including domain errors. */

@@ -6,13 +6,13 @@ import { jsonBody } from "./jsonBody.js";
 import { bySpecificity, type Route } from "./route.js";
 import { createRouteCheck } from "./validate.js";
 
-/** `{sessionId}` is how OpenAPI writes an argument, `:sessionId` how Express does, `*modelId` with slashes. */
+/** OpenAPI writes an argument as `{sessionId}`, Express as `:sessionId`, or as `*modelId` when it may have slashes. */
 function expressPath({ path, lastTakesSlashes }: Route): string {
   const open = lastTakesSlashes ? path.replace(/\{(\w+)\}$/, "*$1") : path;
   return `/${open.replaceAll(/\{(\w+)\}/g, ":$1")}`;
 }
 
-/** Express gives an argument with slashes as its parts. */
+/** Express returns an argument with slashes as a list of its parts. */
 const joined = (params: Record<string, string | string[]>) =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join("/") : value]),

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./route.js";
 
-/** Small words for schemas, so that a route reads like its documentation. Their types tell what a body holds. */
+/** Short names for schemas, so that a route reads like its documentation. Their types say what a body holds. */
 export const text = { type: "string" } as const satisfies JsonSchema;
 export const number = { type: "number" } as const satisfies JsonSchema;
 export const flag = { type: "boolean" } as const satisfies JsonSchema;

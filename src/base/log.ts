@@ -38,7 +38,7 @@ export interface LogTarget {
 
 const stderrTarget: LogTarget = { isTerminal: isatty(stderr), write: writeToStderr };
 
-/** The one logger, on stderr, so that stdout carries nothing but the URLs: words to a person, JSON to a program. */
+/** The one logger, on stderr, so that stdout carries only the URLs: readable lines for a person, JSON for a program. */
 export function createLog(
   level: string,
   secrets: readonly string[] = [],

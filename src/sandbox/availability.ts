@@ -25,7 +25,7 @@ export function availabilityOf(probed: Probe): SandboxAvailability {
   return "why" in probed ? { available: false, why: probed.why } : { available: true };
 }
 
-/** Whether agents can run in a sandbox here: it is tried, for real. */
+/** Whether agents can run in a sandbox here. The portal tries it, for real. */
 export async function probe(): Promise<Probe> {
   const program = await findBwrap(process.env.PATH ?? "");
   return program === undefined ? { why: missing() } : tryOut(program);

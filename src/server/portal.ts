@@ -63,7 +63,7 @@ export interface Portal {
 export interface PortalOptions {
   options: Options;
   config: Config;
-  /** Instead of the built-in one, as `--entry` names it. */
+  /** The entry of `--entry`, which replaces the built-in one. */
   entry: ParsedEntry | undefined;
   /** Rules that apply in addition to those in the store. */
   policy: Policy;

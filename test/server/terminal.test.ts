@@ -11,7 +11,7 @@ import { startPortal } from "../support/portal.js";
 
 const program = join(packageRoot, "dist", "src", "index.js");
 
-/** What a person sees who starts the portal at a terminal, until `isEnough` has been seen. */
+/** What a person sees at the terminal after starting the portal, until `isEnough`. */
 async function seenAtTerminal(
   t: TestContext,
   args: string,
@@ -69,7 +69,7 @@ describe("A portal that a person starts at a terminal", () => {
     assert.ok(!lines.slice(1).join().includes(token));
   });
 
-  test("writes a log that people can read, and nothing in it moves the cursor", async t => {
+  test("the portal writes a log that people can read, and nothing in it moves the cursor", async t => {
     const file = join(await tempFolder(t), "entry.json");
     const entry = smallEntry(small => {
       small.models.driving = "demo";

@@ -9,7 +9,7 @@ const model = { category: "driving" };
 const tasks = {
   held: { prompt: ["held", "@wait held"], model },
   after: { prompt: ["after"], model },
-  /** Nobody is signed in to its agent, so it takes room and nothing else. */
+  /** Nobody is signed in to its agent, so it only takes up room. */
   large: { prompt: ["large $user-input"], model: { id: "acp:signed-out" } },
 };
 const jobs = {
