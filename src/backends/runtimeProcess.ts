@@ -207,7 +207,7 @@ export class CopilotRuntime implements Runtime {
       return false;
     }
     this.#missedPings = late ? this.#missedPings + 1 : 0;
-    if (this.#missedPings >= missesOfHang) await this.#lost("The Copilot runtime no longer answers.");
+    if (this.#missedPings >= missesOfHang) await this.#lost("The Copilot runtime does not answer any more.");
     return !late;
   }
 

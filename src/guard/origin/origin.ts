@@ -91,7 +91,7 @@ export interface OriginGuardOptions {
 export function originGuard({ allowedOrigins = [] }: OriginGuardOptions = {}): RequestHandler {
   return function checkOrigin(req, _res, next) {
     if (!isAllowedSource(sourceOf(req), allowedOrigins)) {
-      throw PortalError.refused("OriginRefused", "Only this server's own pages, and programs, may call it");
+      throw PortalError.refused("OriginRefused", "Only programs and this server's own pages may call it");
     }
     next();
   };
