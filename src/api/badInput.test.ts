@@ -11,7 +11,7 @@ const secret = "an internal detail";
 const routes = [
   defineRoute({
     path: "echo/{id}",
-    summary: "Gives back what it was given",
+    summary: "Returns what it was given",
     query: { limit: { type: "integer", minimum: 1 }, name: { type: "string" } },
     body: "text",
     answers: { json: object({ id: text }) },
@@ -48,7 +48,7 @@ const routes = [
   }),
   defineRoute({
     path: "half",
-    summary: "Fails in the middle of its answer",
+    summary: "Fails half-way through its answer",
     answers: { other: { mediaType: "text/plain", description: "Half of it" } },
     handler: ({ res }) => {
       res.write("half");
@@ -92,7 +92,7 @@ describe("Every error is JSON with a name", () => {
     assert.deepEqual(errorOf(await send("/index.html", { method: "POST" })), [404, "EndpointNotFound"]);
   });
 
-  test("a method that a route does not take is 405 and names those it takes", async t => {
+  test("a method that a route does not accept is 405, and the answer names those it accepts", async t => {
     const { send } = await start(t);
     const answer = await send("/api/post");
     assert.deepEqual(errorOf(answer), [405, "MethodNotAllowed"]);
@@ -101,14 +101,14 @@ describe("Every error is JSON with a name", () => {
     assert.equal((await send("/api/echo/a", { method: "HEAD" })).status, 405);
   });
 
-  test("malformed percent-encoding is 400, wherever it stands in the path", async t => {
+  test("malformed percent-encoding is 400, wherever it is in the path", async t => {
     const { send } = await start(t);
     for (const path of ["/api/echo/%", "/api/%zz", "/%ff", "/api/echo/%c3%28", "/api/echo/%ed%a0%80"]) {
       assert.deepEqual(errorOf(await send(path)), [400, "PathMalformed"], path);
     }
   });
 
-  test("an argument that breaks its schema is 400 and names itself and its value", async t => {
+  test("an argument that breaks its schema is 400, and the answer names the argument and its value", async t => {
     const { send } = await start(t);
     for (const path of [
       "/api/echo/a?limit=x",
@@ -125,7 +125,7 @@ describe("Every error is JSON with a name", () => {
     assert.deepEqual(errorOf(await send(`/api/echo/${"x".repeat(2000)}`)), [400, "ArgumentInvalid"]);
   });
 
-  test("a body over 1 MiB is 413, with or without its length, and 1 MiB is not", async t => {
+  test("a body over 1 MiB is 413, with or without its length, and a body of 1 MiB is accepted", async t => {
     const { send } = await start(t);
     const headers = { "transfer-encoding": "chunked" };
     const large = "x".repeat(maxBodyBytes + 1);
@@ -149,7 +149,7 @@ describe("Every error is JSON with a name", () => {
     }
   });
 
-  test("our own mistake is 500 with an id that is in the log, and without internals", async t => {
+  test("an error of the portal itself is 500 with an id that is in the log, and without internals", async t => {
     const { send, logLines } = await start(t);
     const answer = await send("/api/broken");
     assert.deepEqual(errorOf(answer), [500, "InternalError"]);
@@ -160,13 +160,13 @@ describe("Every error is JSON with a name", () => {
     assert.match(JSON.stringify(lines), new RegExp(secret));
   });
 
-  test("an answer that fails half-way is cut off, not ended as if it were whole", async t => {
+  test("an answer that fails half-way is cut off, not ended as if it were complete", async t => {
     const { send, logLines } = await start(t);
     await assert.rejects(send("/api/half"));
     assert.match(JSON.stringify(logLines), new RegExp(secret));
   });
 
-  test("what is not HTTP is 400, and too long headers are 431", async t => {
+  test("a request that is not HTTP is 400, and headers that are too long are 431", async t => {
     const { sendBytes, port } = await start(t);
     const jsonAnswer = (status: number) =>
       new RegExp(`^HTTP/1.1 ${status} [^]*\\r\\n\\r\\n\\{"error":"RequestMalformed"`);
@@ -182,7 +182,7 @@ describe("Every error is JSON with a name", () => {
 });
 
 describe("Answers", () => {
-  test("of the domain keep the shape of the source document: 200 and the name alone", async t => {
+  test("a domain error is 200 with its name alone", async t => {
     const { send } = await start(t);
     for (const id of ["a", "__proto__", "constructor", "..%2f..", "%2e%2e", "a%20b", "%E4%BD%A0"]) {
       const { status, text } = await send(`/api/missing/${id}`);
@@ -191,7 +191,7 @@ describe("Answers", () => {
     }
   });
 
-  test("get arguments decoded, and slashes inside them", async t => {
+  test("a route gets its arguments decoded, even with slashes inside them", async t => {
     const { send } = await start(t);
     const { text } = await send("/api/echo/openai%2Fgpt-5?limit=5&other=1", {
       method: "POST",
@@ -201,7 +201,7 @@ describe("Answers", () => {
     assert.equal((await send("/api/echo/a?__proto__=1&constructor=2")).status, 200);
   });
 
-  test("by GET and POST are the same where a route names no method", async t => {
+  test("a route that names no method answers GET and POST alike", async t => {
     const { send } = await start(t);
     const [byGet, byPost] = [
       await send("/api/echo/fixed"),
@@ -212,7 +212,7 @@ describe("Answers", () => {
     assert.equal(byGet.headers["cache-control"], "no-store");
   });
 
-  test("may be written by the route itself", async t => {
+  test("a route may write its answer itself", async t => {
     const { send } = await start(t);
     const { headers, text } = await send("/api/stream");
     assert.equal(headers["content-type"], "text/event-stream");

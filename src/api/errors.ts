@@ -9,13 +9,13 @@ interface ErrorAnswer {
   body: { error: string; message?: string; id?: string };
 }
 
-/** What Express itself refuses (a path it cannot decode, for example) carries its HTTP status. */
+/** An error from Express itself (for example, for a path that it cannot decode) carries its HTTP status. */
 function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error && "status" in error ? error.status : undefined;
   return typeof status === "number" && status >= 400 && status < 500 ? status : undefined;
 }
 
-/** The source document knows its domain errors by name alone; all others explain themselves. */
+/** A domain error is known by its name alone; all others explain themselves. */
 export function errorAnswerOf(error: unknown, newId: () => string): ErrorAnswer {
   if (error instanceof PortalError) {
     const { status, code, message, explained } = error;
@@ -36,7 +36,7 @@ export function errorAnswerOf(error: unknown, newId: () => string): ErrorAnswer 
   };
 }
 
-/** A path that cannot be decoded is refused before any route looks at it. */
+/** A path that cannot be decoded is refused before any route sees it. */
 export function refuseMalformedPath(): RequestHandler {
   return function checkPath(req, _res, next) {
     try {
@@ -56,14 +56,14 @@ export function refuseUnknownEndpoint(): RequestHandler {
   };
 }
 
-/** The last middleware: every error becomes a JSON answer, and one that nobody expected a line in the log. */
+/** The last middleware: every error becomes a JSON answer, and every unexpected one also a line in the log. */
 export function answerErrors(log: Log): ErrorRequestHandler {
   return function answerError(error: unknown, req, res, _next) {
     const { status, body } = errorAnswerOf(error, randomUUID);
     if (status === 500)
       log.error({ err: error, id: body.id, method: req.method, path: req.path }, "request failed");
     res.locals.refused = body.error;
-    // Half an answer cannot be taken back, only cut off.
+    // Half an answer cannot be withdrawn, only cut off.
     if (res.headersSent) return void res.destroy();
     res.status(status).json(body);
   };
@@ -74,10 +74,10 @@ const clientErrorStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Long enough for the answer to arrive; Node itself would wait ten times as long for who never closes its end. */
+/** Long enough for the answer to arrive; Node itself would wait ten times as long for a client that never closes. */
 const lingerMs = 1000;
 
-/** What is not HTTP never reaches Express, and gets a JSON answer too. */
+/** A request that is not HTTP never reaches Express, but gets a JSON answer too. */
 export function answerClientErrors(server: Server): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();

@@ -3,7 +3,7 @@ import { JsonError, parseJson } from "../base/json.js";
 import { PortalError } from "../base/portalError.js";
 import type { JsonSchema } from "./route.js";
 
-// Its complaints about a schema would go past the log. A test proves that the schemas are schemas.
+// Without this option, Ajv's warnings about a schema would bypass the log. A test checks the schemas themselves.
 const ajv = new Ajv2020({ allowUnionTypes: true, validateSchema: false });
 
 function read(body: string): unknown {
@@ -15,7 +15,7 @@ function read(body: string): unknown {
   }
 }
 
-/** The body of a call as JSON of this shape; throws `BodyInvalid`, which says what is wrong with it. */
+/** Reads the body of a call as JSON that fits the schema; throws `BodyInvalid`, which says what is wrong. */
 export function jsonBody(body: string, schema: JsonSchema): unknown {
   const value = read(body);
   const validate = ajv.compile(schema);

@@ -8,10 +8,10 @@ const errorDescriptions = {
   413: "The body is larger than 1 MiB",
   429: "Too many wrong tokens",
   500: "Something went wrong; the log has the details under the id",
-  503: "The portal is stopping, or something it stands on is missing for the moment",
+  503: "The portal is stopping, or something that it needs is missing at the moment",
 };
 
-/** `postCopilotSessionBySessionIdStop`: unique, because path and method are. */
+/** `postCopilotSessionBySessionIdStop`: unique, because the pair of path and method is unique. */
 function operationId(route: Route, method: Method): string {
   const words = route.path
     .replaceAll(/\{(\w+)\}/g, "by/$1")
@@ -53,11 +53,11 @@ function operation(route: Route, method: Method): JsonSchema {
     summary: route.summary,
     ...(route.description && { description: route.description }),
     ...(route.deprecated && { deprecated: true }),
-    // A browser that merely goes to an address that acts is asked first.
+    // A browser that merely navigates to an address that acts is asked first.
     "x-acts": !route.reads,
     tags: [route.path.startsWith("copilot/") ? (route.path.split("/")[1] ?? "") : "portal"],
     parameters: parameters(route),
-    // OpenAPI gives the body of a GET no meaning, although the portal reads it.
+    // OpenAPI defines no meaning for the body of a GET, although the portal reads it.
     ...(route.body === "text" &&
       method !== "GET" && {
         requestBody: {
@@ -71,7 +71,7 @@ function operation(route: Route, method: Method): JsonSchema {
   };
 }
 
-/** The OpenAPI 3.1 document of the table, from the schemas that validate the calls. */
+/** The OpenAPI 3.1 document of the routes, generated from the schemas that validate the calls. */
 export function openApiDocument(routes: readonly Route[], version: string): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes.toSorted(bySpecificity)) {

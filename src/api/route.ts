@@ -6,7 +6,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** The source document names no method, so a call works either way unless a route says otherwise. */
+/** A call works with GET and POST unless its route says otherwise. */
 const anyMethod: readonly Method[] = ["GET", "POST"];
 
 type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -20,10 +20,10 @@ type QueryValue<Schema> = Schema extends { readonly type: "integer" | "number" }
     ? boolean
     : string;
 
-/** What a body is that the schema has accepted. */
+/** The type of a body that the schema accepts. */
 export type BodyOf<Schema> = Schema extends { readonly type: "object" } ? FromSchema<Schema> : undefined;
 
-/** What a handler is given: validated, decoded, and the raw request and response for those that stream. */
+/** What a handler gets: validated, decoded values, and the raw request and response for handlers that stream. */
 export interface Call<Params = Record<string, string>, Query = Record<string, unknown>, Json = unknown> {
   readonly params: Params;
   readonly query: Query;
@@ -41,25 +41,25 @@ interface RouteText {
   /** An older shape of another route, kept for scripts that use it. */
   readonly deprecated?: boolean;
   /**
-   * It only reads: calling it once more, or by accident, changes nothing that anybody could notice. Every other route
-   * acts, and a browser that is sent to its address is asked first.
+   * The route only reads: calling it again, or by accident, changes nothing that anybody could notice. Every other
+   * route acts, and a browser that is sent to its address is asked first.
    */
   readonly reads?: true;
-  /** An argument of the path is a secret that the route itself checks: the portal's token is not asked for. */
+  /** An argument of the path is a secret that the route itself checks: the portal's token is not needed. */
   readonly secretInPath?: true;
-  /** Slashes of the last argument need not be encoded: it takes the rest of the path. */
+  /** Slashes in the last argument need not be encoded: it takes the rest of the path. */
   readonly lastTakesSlashes?: true;
-  /** What the text of the body is; a route without it ignores the body. */
+  /** How the route reads the body; without it, the body is ignored. */
   readonly body?: "none" | "text";
   readonly bodyDescription?: string;
-  /** Of a body that is JSON. */
+  /** For a JSON body. */
   readonly bodySchema?: JsonSchema;
   readonly answers: {
-    /** The JSON answer with status 200, domain errors among them. */
+    /** The JSON answer with status 200, including domain errors. */
     readonly json?: JsonSchema;
-    /** What the events of a Server-Sent Events answer are. */
+    /** Describes the events of a Server-Sent Events answer. */
     readonly eventStream?: string;
-    /** Another media type, with what it holds. */
+    /** Another media type, and what it contains. */
     readonly other?: { readonly mediaType: string; readonly description: string };
   };
 }
@@ -69,10 +69,10 @@ export interface RouteDefinition<Path extends string, Query extends QuerySchemas
   readonly bodySchema?: Body & JsonSchema;
   /** Below `/api/`, with `{name}` for an argument: `copilot/session/{sessionId}/stop`. */
   readonly path: Path;
-  /** Schemas of arguments that are more than a piece of text. */
+  /** Schemas of arguments that are more than plain text. */
   readonly params?: { readonly [Name in ParamNames<Path>]?: JsonSchema };
   readonly query?: Query;
-  /** Its value is the JSON answer; a handler that answers through `res` itself gives back nothing. */
+  /** Returns the JSON answer; a handler that answers through `res` itself returns nothing. */
   handler(
     call: Call<
       { readonly [Name in ParamNames<Path>]: string },
@@ -82,7 +82,7 @@ export interface RouteDefinition<Path extends string, Query extends QuerySchemas
   ): unknown;
 }
 
-/** A route as the table holds it, its types erased. */
+/** A route with its types erased, as the table holds it. */
 export interface Route extends RouteText {
   readonly methods: readonly Method[];
   readonly path: string;
@@ -92,7 +92,7 @@ export interface Route extends RouteText {
   handler(call: Call): unknown;
 }
 
-/** Ids and names in a path: anything that a person could have meant, nothing that breaks a store or a log. */
+/** Ids and names in a path: anything that a person could mean, nothing that breaks a store or a log. */
 const pathText: JsonSchema = {
   type: "string",
   minLength: 1,
@@ -115,7 +115,7 @@ export function defineRoute<
   return { ...route, methods, params, query, body, handler: route.handler as Route["handler"] };
 }
 
-/** Fixed words stand before arguments, so that the order in which modules add their routes does not matter. */
+/** Fixed words come before arguments, so that the order in which modules add their routes does not matter. */
 export function bySpecificity(a: Route, b: Route): number {
   const key = (route: Route) => route.path.replaceAll(/\{\w+\}/g, "\uffff");
   return key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0;

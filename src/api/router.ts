@@ -6,13 +6,13 @@ import { jsonBody } from "./jsonBody.js";
 import { bySpecificity, type Route } from "./route.js";
 import { createRouteCheck } from "./validate.js";
 
-/** `{sessionId}` is how OpenAPI writes an argument, `:sessionId` how Express does, `*modelId` with slashes. */
+/** OpenAPI writes an argument as `{sessionId}`, Express as `:sessionId`, or as `*modelId` when it may have slashes. */
 function expressPath({ path, lastTakesSlashes }: Route): string {
   const open = lastTakesSlashes ? path.replace(/\{(\w+)\}$/, "*$1") : path;
   return `/${open.replaceAll(/\{(\w+)\}/g, ":$1")}`;
 }
 
-/** Express gives an argument with slashes as its parts. */
+/** Express returns an argument with slashes as a list of its parts. */
 const joined = (params: Record<string, string | string[]>) =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join("/") : value]),
@@ -27,7 +27,7 @@ function handlerOf(route: Route, guard: ActionGuard): RequestHandler {
     const query = check.query(req.query);
     const allowed = route.reads ? "called" : await guard(req, res, action);
     if (allowed === undefined) return;
-    // The body of a confirmed call is that of the page that asked.
+    // The body of a confirmed call belongs to the confirmation page.
     const text = allowed === "called" ? await readTextBody(req) : "";
     const body = route.body === "text" ? text : "";
     const json = route.bodySchema && jsonBody(body, route.bodySchema);
@@ -40,7 +40,7 @@ function methodsOf(routes: readonly Route[], path: string): string {
   return [...new Set(routes.filter(route => route.path === path).flatMap(route => route.methods))].join(", ");
 }
 
-/** Everything below `/api/`: the routes of the table, and a JSON error for all else. */
+/** Everything below `/api/`: the routes of the table, and a JSON error for everything else. */
 export function createApiRouter(routes: readonly Route[], guard: ActionGuard): Router {
   const router = Router({ caseSensitive: true });
   router.use(function neverCache(_req, res, next) {

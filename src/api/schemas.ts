@@ -1,10 +1,10 @@
 import type { JsonSchema } from "./route.js";
 
-/** Small words for schemas, so that a route reads like its documentation. Their types tell what a body holds. */
+/** Short names for schemas, so that a route reads like its documentation. Their types say what a body holds. */
 export const text = { type: "string" } as const satisfies JsonSchema;
 export const number = { type: "number" } as const satisfies JsonSchema;
 export const flag = { type: "boolean" } as const satisfies JsonSchema;
-/** An object of whatever shape. */
+/** An object of any shape. */
 export const anything = { type: "object" } as const satisfies JsonSchema;
 
 export function oneOfTexts<const Values extends readonly string[]>(...values: Values) {
@@ -36,7 +36,7 @@ export function either(...schemas: JsonSchema[]): JsonSchema {
   return { anyOf: schemas };
 }
 
-/** `{error: "SessionNotFound"}` and the like, with HTTP status 200 as in the source document. */
+/** `{error: "SessionNotFound"}` and the like, with HTTP status 200. */
 export function domainError(...codes: string[]): JsonSchema {
   return object({ error: oneOfTexts(...codes) });
 }

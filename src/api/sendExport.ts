@@ -7,7 +7,7 @@ export interface ExportWriters {
   json(): AsyncIterable<string>;
 }
 
-/** Sends a file piece by piece, so that its length costs no memory. */
+/** Sends a file piece by piece, so that a long file costs no memory. */
 export async function sendExport(
   res: Response,
   name: string,

@@ -5,7 +5,7 @@ import type { JsonSchema, Route } from "./route.js";
 
 type Values = Record<string, unknown>;
 
-// Arguments arrive as text, so "5" is a number where the schema says so. A test proves that the schemas are schemas.
+// Arguments arrive as text, so "5" counts as a number where the schema wants one. A test checks the schemas themselves.
 const ajv = new Ajv2020({ allErrors: true, coerceTypes: true, validateSchema: false });
 
 function invalid(place: string, name: string, message: string | undefined, values: Values): PortalError {
@@ -17,17 +17,17 @@ function explain(place: string, error: ErrorObject, values: Values): PortalError
   return invalid(place, error.instancePath.slice(1), error.message, values);
 }
 
-/** Ajv would take " 5", "0x10" and "1e309" for numbers, and the last one, infinite, for one within all bounds. */
+/** Ajv would accept " 5", "0x10" and "1e309" as numbers, and the last one, which is infinite, as within all bounds. */
 const wholeNumber = /^-?\d{1,15}$/;
 
-/** Checks values against schemas by name, coerced in place; names that are not known are left out. */
+/** Checks values against schemas by name and coerces them in place; unknown names are dropped. */
 function createCheck(
   place: string,
   schemas: Readonly<Record<string, JsonSchema>>,
 ): (values: Values) => Values {
   const names = Object.keys(schemas);
   const integers = names.filter(name => schemas[name]?.type === "integer");
-  // Compiled on first use: a start should not wait for the schemas of every route.
+  // Compiled on first use: the start should not wait for the schemas of every route.
   let validate: ValidateFunction | undefined;
   return values => {
     const known: Values = Object.fromEntries(

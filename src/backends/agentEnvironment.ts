@@ -2,13 +2,13 @@ import type { ProviderSettings } from "./providerSettings.js";
 
 /** Where the Copilot CLI looks for a token, in its order. */
 const gitHubVariables = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
-/** The CLI leaves tokens of other kinds alone: a classic one may be there for something else. */
+/** The CLI ignores tokens of other kinds: a classic token may serve another purpose. */
 const copilotToken = /^(?:gho_|ghu_|ghs_|github_pat_)/;
 
-/** Only the portal itself may see these: whoever has one of them has the portal. */
+/** Only the portal itself may see these: each of them gives full control of the portal. */
 const ownVariables = ["PORTAL_TOKEN", "PORTAL_DATABASE_URL", "MCP_HTTP_TOKEN"];
 
-/** The portal hands these on by the connection to the runtime, so no command of an agent needs to see them. */
+/** The portal passes these over its connection to the runtime, so an agent's commands need not see them. */
 const handedOn = [
   "COPILOT_PROVIDER_API_KEY",
   "COPILOT_PROVIDER_BEARER_TOKEN",
@@ -19,11 +19,11 @@ const handedOn = [
 
 export interface AgentEnvironmentOptions {
   providers?: readonly ProviderSettings[];
-  /** Variables of these that the user wants commands of agents to see all the same. */
+  /** Secret variables that the user wants agents' commands to see anyway. */
   toolEnv?: readonly string[] | undefined;
 }
 
-/** The variables that hold the keys of providers. */
+/** The variables that hold provider keys. */
 export function namedVariables(providers: readonly ProviderSettings[]): string[] {
   return providers
     .flatMap(({ apiKeyEnv, bearerTokenEnv }) => [apiKeyEnv, bearerTokenEnv])
@@ -35,12 +35,12 @@ export function secretVariables(providers: readonly ProviderSettings[]): string[
   return [...handedOn, ...ownVariables, ...namedVariables(providers)];
 }
 
-/** What agents inherit, and with them every command that they run: the portal's environment without its secrets. */
+/** What agents and all their commands inherit: the portal's environment without its secrets. */
 export function agentEnvironment(
   env: NodeJS.ProcessEnv,
   { providers = [], toolEnv = [] }: AgentEnvironmentOptions = {},
 ): NodeJS.ProcessEnv {
-  // Windows does not tell upper from lower case.
+  // Windows ignores the case of names.
   const key = (name: string) => name.toUpperCase();
   const wanted = new Set(toolEnv.map(key));
   const hidden = new Set([
@@ -50,7 +50,7 @@ export function agentEnvironment(
   return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.has(key(name))));
 }
 
-/** The GitHub token that the portal was started with. */
+/** The GitHub token in the portal's environment. */
 export function gitHubTokenIn(env: Readonly<Record<string, string | undefined>>): string | undefined {
   return gitHubVariables
     .map(name => env[name])

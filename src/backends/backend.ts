@@ -15,11 +15,11 @@ export interface Notice {
   message: string;
 }
 
-/** What a session of the Copilot runtime is started with. */
+/** What starts a session on the Copilot runtime. */
 export interface SessionTarget {
   model: string;
   provider?: ProviderConfig;
-  /** Signs the session in, where the runtime itself is not. */
+  /** Signs the session in when the runtime itself is not signed in. */
   gitHubToken?: string;
 }
 
@@ -35,9 +35,9 @@ export interface BackendModel {
 /** Where models come from. */
 export interface Backend {
   readonly kind: PortalModel["backend"];
-  /** Stands before an id that an earlier backend has too. */
+  /** Prefixes an id that an earlier backend also has. */
   readonly name: string;
-  /** Ids that no other backend can have: they are found without asking the others. */
+  /** Whether only this backend can have the id, so that the others need not be asked. */
   owns?(id: string): boolean;
   /** Throws BackendUnavailable when there is nothing to list. */
   list(signal: AbortSignal): Promise<BackendModel[]>;
@@ -53,7 +53,7 @@ export class BackendUnavailable extends Error {
     this.level = level;
   }
 
-  /** Nobody asked for this backend: a hint, not a failure. */
+  /** The user has not set this backend up: a hint, not a failure. */
   static notSetUp(message: string): BackendUnavailable {
     return new BackendUnavailable("info", message);
   }

@@ -24,7 +24,7 @@ const broken: Backend = {
 };
 
 describe("The model list", () => {
-  test("keeps plain ids, and puts the backend's name before one that is taken", () => {
+  test("the model list keeps plain ids, and prefixes a taken id with the backend's name", () => {
     const lists = [
       backend("github", ["a", "b"], "github"),
       backend("x", ["b", "c", "c"]),
@@ -45,7 +45,7 @@ describe("The model list", () => {
     assert.equal(merged.get("x/b")?.target?.model, "x:b");
   });
 
-  test("is fetched once for calls at the same time, and again after a minute", async () => {
+  test("the model list is fetched once for simultaneous calls, and again after a minute", async () => {
     let fetches = 0;
     let time = 0;
     const counted: Backend = {
@@ -65,7 +65,7 @@ describe("The model list", () => {
     assert.equal(fetches, 2);
   });
 
-  test("asks a backend that was too slow once more before it says that there is no such model", async () => {
+  test("the catalog asks a slow backend once more before it says that a model does not exist", async () => {
     let asked = 0;
     const slow: Backend = {
       ...backend("x", []),
@@ -80,7 +80,7 @@ describe("The model list", () => {
     assert.equal(asked, 2);
   });
 
-  test("is not broken by a backend that is not there, fails or never answers", async () => {
+  test("a backend that is missing, fails or never answers does not break the model list", async () => {
     const crashing: Backend = {
       ...backend("crashing", []),
       list: () => Promise.reject(new Error(`no ${secret}`)),
@@ -100,7 +100,7 @@ describe("The model list", () => {
     assert.doesNotMatch(JSON.stringify(notices), new RegExp(secret));
   });
 
-  test("has the demo model only when nothing else is there", async () => {
+  test("the model list has the demo model only when there is no other", async () => {
     const demo = backend("demo", ["demo"], "demo");
     const without = await createCatalog({ backends: [backend("x", ["m"])], demo, log }).list();
     assert.deepEqual(
@@ -133,7 +133,7 @@ async function listOf(settings: {
 }
 
 describe("A provider's own model list", () => {
-  test("is asked with the key of the provider, as its kind expects it", async t => {
+  test("the request for a provider's model list carries the key in the form that the provider expects", async t => {
     const seen: unknown[] = [];
     const baseUrl = await provider(t, (req, res) => {
       seen.push([req.url, req.headers.authorization, req.headers["x-api-key"]]);
@@ -160,21 +160,18 @@ describe("A provider's own model list", () => {
     "refuses the key": [(_req, res) => res.writeHead(401).end(secret), /refused the key \(HTTP 401\)/],
     "has no list": [(_req, res) => res.writeHead(404).end(), /no model list \(HTTP 404\).*under "models"/],
     "is overloaded": [(_req, res) => res.writeHead(503).end(), /HTTP 503/],
-    "leads elsewhere": [
-      (_req, res) => res.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
-      /HTTP 302/,
-    ],
-    "answers a page": [(_req, res) => res.end(`<html>${secret}</html>`), /no model list/],
-    "answers other JSON": [(_req, res) => res.end('{"models": []}'), /no model list/],
-    "answers null": [(_req, res) => res.end("null"), /no model list/],
-    "lists nonsense": [(_req, res) => res.end('{"data": [1, null, {"id": ""}]}'), /no model list/],
+    redirects: [(_req, res) => res.writeHead(302, { location: "http://127.0.0.1:1/" }).end(), /HTTP 302/],
+    "answers with a page": [(_req, res) => res.end(`<html>${secret}</html>`), /not a model list/],
+    "answers with other JSON": [(_req, res) => res.end('{"models": []}'), /not a model list/],
+    "answers with null": [(_req, res) => res.end("null"), /not a model list/],
+    "lists nonsense": [(_req, res) => res.end('{"data": [1, null, {"id": ""}]}'), /not a model list/],
     "lists nothing": [(_req, res) => res.end('{"data": []}'), /lists no models/],
-    "answers without end": [(_req, res) => res.end("x".repeat(5 * 1024 * 1024)), /no model list/],
+    "answers endlessly": [(_req, res) => res.end("x".repeat(5 * 1024 * 1024)), /not a model list/],
     "hangs up": [req => req.socket.destroy(), /cannot be reached/],
     "never answers": [() => {}, /did not arrive in time/],
   };
   for (const [what, [answer, message]] of Object.entries(answers)) {
-    test(`becomes a notice with what to do when the provider ${what}`, async t => {
+    test(`a notice says what to do when the provider ${what}`, async t => {
       const { models, notices } = await listOf({ baseUrl: await provider(t, answer), apiKey: secret });
       assert.deepEqual(models, []);
       assert.match(notices[0]?.message ?? "", message);
@@ -183,7 +180,7 @@ describe("A provider's own model list", () => {
     });
   }
 
-  test("becomes a notice when nothing listens there, or the key cannot be sent", async t => {
+  test("a notice says when no provider listens or the key cannot be sent", async t => {
     const closed = await listOf({ baseUrl: "http://127.0.0.1:1/v1", apiKey: secret });
     assert.match(closed.notices[0]?.message ?? "", /127\.0\.0\.1:1\/v1 cannot be reached \(\w+\)/);
     const baseUrl = await provider(t, (_req, res) => res.end());
@@ -192,12 +189,12 @@ describe("A provider's own model list", () => {
     assert.doesNotMatch(JSON.stringify(unsendable.notices), new RegExp(secret));
   });
 
-  test("is not asked of Azure, whose deployments have to be named", async () => {
+  test("Azure is not asked for a model list, because its deployments have to be named", async () => {
     const { notices } = await listOf({ type: "azure", baseUrl: "https://x.example/" });
     assert.match(notices[0]?.message ?? "", /name its deployments under "models"/);
   });
 
-  test("keeps what is a model of a list that is partly broken", () => {
+  test("the valid models of a partly broken list are kept", () => {
     assert.deepEqual(parseModelList('{"data": [{"id": "a"}, 5, {"id": 7}]}'), [{ id: "a", name: "a" }]);
   });
 });

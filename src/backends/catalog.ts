@@ -13,7 +13,7 @@ export type { Notice, PortalModel, SessionTarget } from "./backend.js";
 export interface ModelCatalog {
   list(): Promise<{ models: PortalModel[]; notices: Notice[] }>;
   find(id: string): Promise<CatalogEntry | undefined>;
-  /** What is there has changed: the next call asks again. */
+  /** Drops the cached list, so that the next call asks the backends again. */
   forget(): void;
 }
 
@@ -24,9 +24,9 @@ export interface CatalogEntry {
 }
 
 export interface CatalogOptions {
-  /** An earlier one keeps an id that a later one has too. */
+  /** When two backends have the same id, the earlier one keeps it. */
   backends: readonly Backend[];
-  /** Listed when nothing else is, so that a newcomer without an account has something to try. */
+  /** Listed when there is nothing else, so that a newcomer without an account has something to try. */
   demo?: Backend;
   log: Log;
   cacheMs?: number;
@@ -47,7 +47,7 @@ const demoNotice: Notice = {
     "Only the demo model is available: it is scripted, and shows how the portal works without an account.",
 };
 
-/** Asks one backend; its failure becomes a notice and its silence ends. */
+/** Asks one backend; a failure becomes a notice, and silence a time-out. */
 async function ask(
   backend: Backend,
   timeoutMs: number,
@@ -80,7 +80,7 @@ async function ask(
   }
 }
 
-/** A plain id where it is free, else the backend's name before it. */
+/** Keeps a plain id where it is free, else puts the backend's name before it. */
 export function mergeModels(
   lists: readonly { backend: Backend; models: readonly BackendModel[] }[],
 ): Map<string, CatalogEntry> {
@@ -99,7 +99,7 @@ export function mergeModels(
   return entries;
 }
 
-/** The one model list: the union of all backends, whichever of them are there. */
+/** The one model list: the union of all available backends. */
 export function createCatalog({
   backends,
   demo,
@@ -136,7 +136,7 @@ export function createCatalog({
       if (owner) return mergeModels([await ask(owner, backendTimeoutMs, log)]).get(id);
       const { entries, complete } = await current();
       if (entries.has(id) || complete) return entries.get(id);
-      // Saying that there is no such model would be wrong: the backend that was too slow is asked again.
+      // The model may belong to the backend that was too slow, so ask again.
       cached = undefined;
       return (await current()).entries.get(id);
     },

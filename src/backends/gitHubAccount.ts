@@ -9,7 +9,7 @@ export interface GitHubModel {
 }
 
 /**
- * With a token each call carries it: in the environment or the arguments of the runtime, where the SDK would put it,
+ * Each call carries the token, if there is one: the SDK would put it into the runtime's environment or arguments, where
  * every command of an agent could read it.
  */
 export async function isSignedIn(client: AccountClient, token: string | undefined): Promise<boolean> {

@@ -6,7 +6,7 @@ const howToSignIn =
   "and start the portal again. Or bring your own key: set COPILOT_PROVIDER_BASE_URL and " +
   "COPILOT_PROVIDER_API_KEY, or name providers in portal.config.json.";
 
-/** The runtime's message holds the whole answer of GitHub: only the kind of the failure is taken from it. */
+/** The runtime's message holds GitHub's whole answer: only the kind of failure is taken from it. */
 export function explainListFailure(message: string): BackendUnavailable | undefined {
   const status = /"kind":"http","status":(\d{3})|user info: (\d{3}) /.exec(message)?.slice(1).find(Boolean);
   if (status === "401" || status === "403") {
@@ -29,7 +29,7 @@ async function listModels(client: AccountClient, token: string | undefined): Pro
   }
 }
 
-/** The models of the user's GitHub Copilot plan, asked of the runtime that runs the sessions. */
+/** The models of the user's GitHub Copilot plan, according to the runtime that runs the sessions. */
 export function gitHubBackend(useClient: () => Promise<AccountClient>, token?: string): Backend {
   return {
     kind: "github",
@@ -43,7 +43,7 @@ export function gitHubBackend(useClient: () => Promise<AccountClient>, token?: s
       return models.map(({ id, name, billing }) => ({
         id,
         name,
-        // `auto` has no billing of its own: it costs what the model it chooses costs, usually one request.
+        // `auto` has no price of its own: it costs what the chosen model costs, usually one request.
         multiplier: billing?.multiplier ?? 1,
         target: { model: id, ...(token !== undefined && { gitHubToken: token }) },
       }));

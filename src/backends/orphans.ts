@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Each runtime is started with this variable, and every command that an agent runs inherits it: by it the commands
- * are found when the runtime is gone. Its value is `folder-pid-started/runtime`: which data folder, and which portal.
+ * Each runtime starts with this variable, and every command of an agent inherits it, so that the commands can be found
+ * when the runtime is gone. Its value is `folder-pid-started/runtime`: which data folder, and which portal.
  */
 export const ownerVariable = "COPILOT_PORTAL_OWNER";
 
@@ -17,13 +17,13 @@ interface OwnedProcess {
   owner: string;
 }
 
-/** Names this portal: its data folder, and its process so that nobody takes another one for it. */
+/** Identifies this portal: its data folder, and its process so that no other is mistaken for it. */
 export async function ownerMarker(dataDir: string): Promise<string> {
   const folder = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
   return `${folder}-${process.pid}-${(await startTime(process.pid)) ?? 0}`;
 }
 
-/** Ends what earlier portals of the same data folder left running. A portal that lives keeps what is its own. */
+/** Ends what earlier portals of the same data folder left running. A live portal keeps its processes. */
 export async function sweepOrphans(marker: string): Promise<number[]> {
   const [folder] = marker.split("-");
   const dead = new Map<string, boolean>();
@@ -37,7 +37,7 @@ export async function sweepOrphans(marker: string): Promise<number[]> {
   return endOwnedProcesses(owner => dead.get(owner.split("/")[0] ?? "") === true);
 }
 
-/** Ends every process whose owner `isOurs`, and those that they start meanwhile. */
+/** Ends every process whose owner `isOurs`, and any that these start meanwhile. */
 export async function endOwnedProcesses(isOurs: (owner: string) => boolean): Promise<number[]> {
   const ended = new Set<number>();
   for (let round = 0; round < 5; round++) {
@@ -56,16 +56,16 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended by itself.
+    // The process ended by itself.
   }
 }
 
 async function ownedProcesses(): Promise<OwnedProcess[]> {
   if (process.platform === "linux") return ownedOnLinux();
-  // Windows ends the commands with the runtime, whose job object they are in.
+  // Windows ends the commands with the runtime, because they are in its job object.
   if (process.platform === "win32") return [];
   const options = { maxBuffer: 64 * 1024 * 1024 };
-  // Without ps nothing is found; stopping must not fail for that.
+  // Without ps nothing is found, but stopping must not fail.
   const { stdout } = await run("ps", ["-Aww", "-E", "-o", "pid=,command="], options).catch(() => ({
     stdout: "",
   }));
@@ -90,7 +90,7 @@ export function readPsLine(line: string): OwnedProcess | undefined {
   return match ? { pid: Number(match[1]), owner: match[2] ?? "" } : undefined;
 }
 
-/** A number that no later process with the same id has; undefined when there is no such process. */
+/** A number that no later process with the same id has; undefined when the process does not exist. */
 async function startTime(pid: number): Promise<number | undefined> {
   try {
     if (process.platform === "linux") {

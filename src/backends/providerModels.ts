@@ -1,7 +1,7 @@
 import type { ProviderConfig } from "@github/copilot-sdk";
 import { BackendUnavailable } from "./backend.js";
 
-/** A list of ten thousand models fits; what is longer is no model list. */
+/** A list of ten thousand models fits; anything longer is not a model list. */
 const maxListBytes = 4 * 1024 * 1024;
 const maxIdLength = 500;
 const maxNameLength = 200;
@@ -12,7 +12,7 @@ interface ListedModel {
   name: string;
 }
 
-/** Where a provider lists its models. Azure lists what it could deploy, not what is deployed. */
+/** The address of a provider's model list. Azure lists what it could deploy, not what is deployed. */
 export function modelListUrl({
   type,
   baseUrl,
@@ -34,7 +34,7 @@ function accessHeaders({ type, apiKey, bearerToken, headers }: ProviderConfig): 
   return { ...(type === "anthropic" && { "anthropic-version": "2023-06-01" }), ...key, ...headers };
 }
 
-/** The models of an OpenAI or Anthropic list; undefined when it is no such list. */
+/** The models of an OpenAI or Anthropic list; undefined for anything else. */
 export function parseModelList(content: string): ListedModel[] | undefined {
   let list: unknown;
   try {
@@ -70,13 +70,13 @@ function refusal(status: number): string {
   return `answered HTTP ${status} instead of its model list. Try again later, or name its models under "models".`;
 }
 
-/** Only the code: the message of a failed request may quote a header, and with it the key. */
+/** Returns only the code: the message of a failed request may quote a header, and with it the key. */
 function failureCode(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string } };
   return cause?.code ?? name ?? "unknown";
 }
 
-/** Asks a provider for its models; throws BackendUnavailable with what to do when that fails. */
+/** Asks a provider for its models; throws BackendUnavailable, which says what to do. */
 export async function fetchModelIds(
   name: string,
   provider: ProviderConfig,
@@ -91,7 +91,7 @@ export async function fetchModelIds(
   let response: Response;
   let content: string | undefined;
   try {
-    // A redirect would take the key along to wherever it leads.
+    // A redirect would carry the key to another address.
     response = await fetch(url, { headers: accessHeaders(provider), redirect: "manual", signal });
     content = response.ok ? await readBounded(response) : "";
     if (!response.ok) await response.body?.cancel();
@@ -100,7 +100,7 @@ export async function fetchModelIds(
   }
   if (!response.ok) throw failing(refusal(response.status));
   const models = content === undefined ? undefined : parseModelList(content);
-  if (models === undefined) throw failing("answered something that is no model list. Check its baseUrl.");
+  if (models === undefined) throw failing("answered something that is not a model list. Check its baseUrl.");
   if (models.length === 0) throw failing('lists no models. Install one there, or name them under "models".');
   return models;
 }

@@ -1,10 +1,10 @@
 import { problemsBySchema } from "../base/settingsFile.js";
 
-/** A model of a provider whose name, wire name or limits differ from what the runtime would guess. */
+/** A provider's model whose name, wire name or limits differ from the runtime's guess. */
 export interface ProviderModel {
   id: string;
   name?: string;
-  /** A well-known model of the same behaviour, from which the runtime takes its settings. */
+  /** A well-known model that behaves the same, from which the runtime takes its settings. */
   modelId?: string;
   /** What the provider calls it: an Azure deployment, for example. */
   wireModel?: string;
@@ -12,7 +12,7 @@ export interface ProviderModel {
   maxOutputTokens?: number;
 }
 
-/** One of the user's own providers, as portal.config.json has it. */
+/** One of the user's own providers from portal.config.json. */
 export interface ProviderSettings {
   name: string;
   type?: "openai" | "azure" | "anthropic";
@@ -48,7 +48,7 @@ const modelSchema = {
 export const providerSchema = {
   type: "object",
   properties: {
-    // It stands before an id that another backend has too, with a slash between them.
+    // It prefixes an id that another backend also has, with a slash between them.
     name: { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]*$" },
     type: { enum: ["openai", "azure", "anthropic"] },
     baseUrl: { type: "string", format: "http-url" },
@@ -63,7 +63,7 @@ export const providerSchema = {
     models: {
       type: "array",
       minItems: 1,
-      // An id alone, or an object: the keywords of each apply to that one only.
+      // A plain id or an object: each keyword applies to one of them only.
       items: { ...modelSchema, type: ["string", "object"], minLength: 1 },
     },
   },
@@ -71,7 +71,7 @@ export const providerSchema = {
   additionalProperties: false,
 };
 
-/** Every problem of one provider, for those that do not come from a file. */
+/** Every problem with one provider, for providers that do not come from a file. */
 export function providerProblems(value: unknown): string[] {
   return problemsBySchema(providerSchema, value);
 }

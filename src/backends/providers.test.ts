@@ -10,7 +10,7 @@ import { environmentProvider, providerBackends, providerConfig } from "./provide
 const secret = "sk-secret-that-must-not-be-shown";
 
 describe("portal.config.json", () => {
-  test("may name several providers", () => {
+  test("portal.config.json may name several providers", () => {
     const providers = [
       { name: "ollama", baseUrl: "http://localhost:11434/v1" },
       {
@@ -25,7 +25,7 @@ describe("portal.config.json", () => {
     assert.deepEqual(configProblems({}), []);
   });
 
-  test("is refused with every problem and its JSON path, and without any of its values", () => {
+  test("a wrong config is refused with every problem and its JSON path, but without any of its values", () => {
     const problems = configProblems({
       extra: secret,
       providers: [
@@ -53,14 +53,14 @@ describe("portal.config.json", () => {
     assert.doesNotMatch(problems.join(), new RegExp(secret));
   });
 
-  test("is refused when two providers have the same name", () => {
+  test("a config in which two providers have the same name is refused", () => {
     const provider = { name: "a", baseUrl: "http://localhost/" };
     assert.deepEqual(configProblems({ providers: [provider, provider] }), [
       "$.providers[1].name: another provider has this name",
     ]);
   });
 
-  test("that is no JSON, or no file, is refused by name without a word of its content", async t => {
+  test("a config that is missing or not JSON is refused by name, and none of its content is quoted", async t => {
     const folder = await tempFolder(t);
     const file = join(folder, "portal.config.json");
     for (const content of [`{"apiKey": "${secret}" oops}`, `${secret}`, "", "[1"]) {
@@ -81,7 +81,7 @@ describe("portal.config.json", () => {
 });
 
 describe("The environment variables of the Copilot CLI", () => {
-  test("describe a provider", () => {
+  test("the environment variables of the Copilot CLI describe a provider", () => {
     assert.equal(environmentProvider({}), undefined);
     assert.equal(environmentProvider({ COPILOT_PROVIDER_BASE_URL: "", COPILOT_MODEL: "m" }), undefined);
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe("The environment variables of the Copilot CLI", () => {
     );
   });
 
-  test("with a mistake leave the provider out, with a message that names it", async () => {
+  test("a mistake in the environment variables leaves the provider out, with a message that names it", async () => {
     const env = { COPILOT_PROVIDER_BASE_URL: "http://localhost:1/v1", COPILOT_PROVIDER_TYPE: "ollama" };
     const [backend] = providerBackends([], env);
     await assert.rejects(async () => backend?.list(AbortSignal.timeout(1000)), {
@@ -117,7 +117,7 @@ describe("The environment variables of the Copilot CLI", () => {
     });
   });
 
-  test("that a config names for its keys are read when needed", async () => {
+  test("variables that a config names for its keys are read when needed", async () => {
     const settings = { name: "p", baseUrl: "http://localhost:1/v1", apiKeyEnv: "MY_KEY", models: ["m"] };
     assert.equal(providerConfig(settings, { id: "m" }, { MY_KEY: "k" }).apiKey, "k");
     const [backend] = providerBackends([settings], {});

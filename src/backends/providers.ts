@@ -6,7 +6,7 @@ import { type ProviderModel, type ProviderSettings, providerProblems } from "./p
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Leaves out what is undefined or empty, as an unset and an empty variable mean the same. */
+/** Leaves out what is undefined or empty, because an unset and an empty variable mean the same. */
 function given<T extends object>(values: T): Partial<{ [Key in keyof T]: NonNullable<T[Key]> }> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined && value !== ""),
@@ -17,7 +17,7 @@ function tokenLimit(value: string | undefined): number | undefined {
   return value === undefined || value === "" ? undefined : Number(value);
 }
 
-/** The provider that the Copilot CLI's own environment variables describe; undefined when they name none. */
+/** The provider that the Copilot CLI's own environment variables describe; undefined when they describe none. */
 export function environmentProvider(env: Env): unknown {
   const baseUrl = env.COPILOT_PROVIDER_BASE_URL;
   if (!baseUrl) return undefined;
@@ -46,7 +46,7 @@ export function environmentProvider(env: Env): unknown {
   };
 }
 
-/** The key itself, or the one that the named variable holds. */
+/** The key itself, or the value of the variable that the settings name. */
 function secret(settings: ProviderSettings, name: "apiKey" | "bearerToken", env: Env): string | undefined {
   const variable = settings[`${name}Env`];
   if (settings[name] !== undefined || variable === undefined) return settings[name];
@@ -57,7 +57,7 @@ function secret(settings: ProviderSettings, name: "apiKey" | "bearerToken", env:
   );
 }
 
-/** What the runtime takes, for one model of the provider. */
+/** The runtime's configuration for one model of the provider. */
 export function providerConfig(settings: ProviderSettings, model: ProviderModel, env: Env): ProviderConfig {
   const { type = "openai", baseUrl, wireApi, transport, azureApiVersion, headers } = settings;
   const { modelId, wireModel, maxPromptTokens, maxOutputTokens } = model;
@@ -96,7 +96,7 @@ function brokenBackend(name: string, message: string): Backend {
   return { kind: "provider", name, list: () => Promise.reject(BackendUnavailable.failing(message)) };
 }
 
-/** Own providers: the one of the environment first, then those of the config in their order. */
+/** The user's own providers: first the one from the environment, then those of the config in order. */
 export function providerBackends(configured: readonly ProviderSettings[], env: Env): Backend[] {
   const backends = configured.map(settings => providerBackend(settings, env));
   const fromEnvironment = environmentProvider(env);
@@ -112,7 +112,7 @@ export function providerBackends(configured: readonly ProviderSettings[], env: E
   return [first, ...backends];
 }
 
-/** Every key and token that this portal was given, so that none of them is ever written anywhere. */
+/** Every key and token that this portal has, so that none of them is ever written anywhere. */
 export function knownSecrets(
   configured: readonly ProviderSettings[],
   env: Env,

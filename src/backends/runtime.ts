@@ -9,7 +9,7 @@ import { endOwnedProcesses } from "./orphans.js";
 import { CopilotRuntime, type RuntimeLimits, type RuntimeSession } from "./runtimeProcess.js";
 import { runtimeProgram } from "./runtimeProgram.js";
 
-/** A running Copilot runtime. A session that is attached learns of its death, and is asked to leave when it retires. */
+/** A running Copilot runtime. Attached sessions learn of its death, and are asked to leave when it retires. */
 export interface Runtime {
   readonly client: CopilotClient;
   readonly child: ChildProcess | undefined;
@@ -22,9 +22,9 @@ export type RuntimeState = "none" | "running";
 
 export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
   env?: NodeJS.ProcessEnv;
-  /** From `ownerMarker`. */
+  /** The result of `ownerMarker`. */
   marker: string;
-  /** Without it no runtime can be in one. */
+  /** Absent: no runtime can run in a sandbox. */
   sandboxes?: Pick<Sandboxes, "wrap">;
   log: Log;
   /** Whether the portal is stopping. */
@@ -32,7 +32,7 @@ export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
 }
 
 const defaultLimits: RuntimeLimits = {
-  // A runtime keeps memory for each session that it ever ran, and creates new ones ever more slowly.
+  // A runtime keeps memory for every session that it ever ran, and creates new ones ever more slowly.
   maxSessions: 200,
   maxRssBytes: 600 * 1024 * 1024,
   pingIntervalMs: 10_000,
@@ -41,14 +41,14 @@ const defaultLimits: RuntimeLimits = {
   drainGraceMs: 60_000,
 };
 
-/** Each has a folder of its own, and 100 MB of memory after its first turn. */
+/** Each has its own folder, and uses 100 MB of memory after its first turn. */
 const maxSandboxedRuntimes = 8;
 /** The runtime without a sandbox. */
 const shared = "";
 
 /**
- * The runtimes of all sessions: one that they share, and one for each working directory in a sandbox. Each is started on
- * first need and replaced when it died, hangs or has grown.
+ * The runtimes of all sessions: a shared one, and one for each working directory in a sandbox. Each starts on first use
+ * and is replaced when it dies, hangs or grows too large.
  */
 export class RuntimePool {
   readonly #options: RuntimePoolOptions;
@@ -63,7 +63,7 @@ export class RuntimePool {
     this.#limits = { ...defaultLimits, ...options };
   }
 
-  /** The current runtime, known to answer at this moment; with a folder the one in the sandbox of that folder. */
+  /** The current runtime, known to answer at this moment; with a folder, the runtime in that folder's sandbox. */
   async use(sandboxed: string = shared): Promise<Runtime> {
     for (;;) {
       if (this.#stopped) throw PortalError.unavailable("PortalStopping", "The portal is stopping.");
@@ -73,7 +73,7 @@ export class RuntimePool {
       if (this.#current.get(sandboxed) !== current) continue;
       if (await runtime.answers()) {
         if (!(await runtime.hasGrown())) return runtime;
-        runtime.retire("The Copilot runtime has grown; a new one takes over");
+        runtime.retire("The Copilot runtime has grown too large; a new one takes over");
       }
       this.#forget(sandboxed, current);
     }
@@ -91,11 +91,11 @@ export class RuntimePool {
   /** Ends every runtime, by force after `timeoutMs`, and every command that agents left running. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopped = true;
-    // One that is just starting and never answers is found by its marker below.
+    // A runtime that is starting and never answers is found by its marker below.
     const starting = Promise.allSettled(this.#current.values());
     await withTimeout(starting, timeoutMs, "").catch(() => {});
     await Promise.all([...this.#runtimes.keys()].map(runtime => runtime.stop(timeoutMs)));
-    // The agents that speak ACP have their own way to end.
+    // ACP agents end in their own way.
     const { marker } = this.#options;
     const ended = await endOwnedProcesses(
       owner => owner.startsWith(`${marker}/`) && !owner.startsWith(`${marker}/acp-`),
@@ -131,7 +131,7 @@ export class RuntimePool {
     return runtime;
   }
 
-  /** The one that was not asked for longest leaves; its sessions come back with their next request. */
+  /** Retires the least recently used runtime; its sessions return with their next request. */
   #makeRoom(): void {
     const idle = [...this.#runtimes].filter(([{ isIdle }, folder]) => folder !== shared && isIdle);
     if (idle.length < maxSandboxedRuntimes) return;
@@ -139,7 +139,7 @@ export class RuntimePool {
     if (!oldest) return;
     const [runtime, folder] = oldest;
     this.#current.delete(folder);
-    runtime.retire("Another sandbox takes the place of the Copilot runtime");
+    runtime.retire("Another sandbox takes the place of this Copilot runtime");
   }
 
   #forget(sandboxed: string, current: Promise<CopilotRuntime>): void {
@@ -148,7 +148,7 @@ export class RuntimePool {
 
   #startFailed(sandboxed: string, current: Promise<CopilotRuntime>, error: unknown): never {
     this.#forget(sandboxed, current);
-    // Why there is no sandbox is for the user to mend.
+    // The user can fix the reason why there is no sandbox.
     if (error instanceof PortalError) throw error;
     this.#options.log.error({ err: error }, "The Copilot runtime did not start");
     const message = "The Copilot runtime did not start; the portal's log says why.";

@@ -11,7 +11,7 @@ import type { Command } from "../sandbox/sandboxes.js";
 import { endOwnedProcesses, ownerVariable } from "./orphans.js";
 import type { Runtime } from "./runtime.js";
 
-/** What a runtime needs of a session that runs on it. */
+/** What a runtime needs from each of its sessions. */
 export interface RuntimeSession {
   readonly id: string;
   readonly state: "idle" | "busy" | "detached" | "stopped" | "crashed";
@@ -40,7 +40,7 @@ export interface RuntimeOptions {
   command?: Command | undefined;
   owner: string;
   log: Log;
-  /** True when the portal is: Ctrl+C reaches the runtime too, and its end is no news then. */
+  /** True when the portal is stopping: Ctrl+C reaches the runtime too, and its end is then expected. */
   isStopping(): boolean;
   limits: RuntimeLimits;
 }
@@ -53,7 +53,7 @@ const missesOfHang = 2;
 /** One process of the Copilot runtime with the sessions on it. */
 export class CopilotRuntime implements Runtime {
   readonly client: CopilotClient;
-  /** Undefined should the SDK hide its process one day: then only pings tell of its death. */
+  /** Undefined if the SDK ever hides its process: then only pings reveal its death. */
   readonly child: ChildProcess | undefined;
   /** Resolves when the process has ended, for whatever reason. */
   readonly gone: Promise<void>;
@@ -117,7 +117,7 @@ export class CopilotRuntime implements Runtime {
     if (this.#state === "retired") void this.#stopWhenDrained();
   }
 
-  /** Whether it lives; one that does not answer is given up. */
+  /** Whether it is alive; a runtime that does not answer is given up. */
   async answers(): Promise<boolean> {
     this.#lastUseMs = performance.now();
     while (this.#state === "running" && this.#missedPings < missesOfHang) {
@@ -126,7 +126,7 @@ export class CopilotRuntime implements Runtime {
     return false;
   }
 
-  /** When it was last asked for. */
+  /** When it was last used. */
   get lastUseMs(): number {
     return this.#lastUseMs;
   }
@@ -137,7 +137,7 @@ export class CopilotRuntime implements Runtime {
 
   async hasGrown(): Promise<boolean> {
     const { maxSessions, maxRssBytes } = this.#options.limits;
-    // A new one would not be smaller.
+    // A new runtime would not be smaller.
     if (this.#sessionIds.size === 0) return false;
     if (this.#sessionIds.size >= maxSessions) return true;
     if (this.child?.pid === undefined) return false;
@@ -145,7 +145,7 @@ export class CopilotRuntime implements Runtime {
     return (await residentBytes(pid)) > maxRssBytes;
   }
 
-  /** Takes no new sessions: those it has leave when they are idle, and then it stops. */
+  /** Takes no new sessions: the current ones leave when they are idle, and then the runtime stops. */
   retire(why: string): void {
     if (this.#state !== "running") return;
     this.#state = "retired";
@@ -160,7 +160,7 @@ export class CopilotRuntime implements Runtime {
     try {
       await withTimeout(stopping, timeoutMs, `no answer within ${timeoutMs} ms`);
     } catch (error) {
-      this.#log.warn({ reason: String(error) }, "The Copilot runtime did not stop; it is killed");
+      this.#log.warn({ reason: String(error) }, "The Copilot runtime did not stop and is killed");
       await this.#kill();
     }
     this.#resolveGone();
@@ -172,10 +172,12 @@ export class CopilotRuntime implements Runtime {
     await this.client.stop();
   }
 
-  /** The SDK says nothing when its runtime dies: requests would wait for ever. */
+  /** The SDK does not report the death of its runtime: requests would wait forever. */
   #watchChild(): void {
     if (!this.child) {
-      this.#log.warn("The process of the Copilot runtime cannot be watched; pings have to do");
+      this.#log.warn(
+        "The process of the Copilot runtime cannot be watched; only pings will reveal its death",
+      );
       return;
     }
     this.child.once("exit", (code, signal) => {
@@ -218,14 +220,14 @@ export class CopilotRuntime implements Runtime {
     this.#resolveGone();
   }
 
-  /** Also settles the calls that the SDK would leave waiting, and ends the commands of the agents. */
+  /** Also settles the calls that the SDK would leave pending, and ends the agents' commands. */
   async #kill(): Promise<void> {
     const exited =
       this.child && this.child.exitCode === null && this.child.signalCode === null
         ? once(this.child, "exit")
         : undefined;
     await this.client.forceStop();
-    // A stop that is under way has taken the process out of the SDK's hands.
+    // During a stop, the SDK no longer controls the process.
     this.child?.kill("SIGKILL");
     await Promise.race([exited, delay(killTimeoutMs, undefined, { ref: false })]);
     const ended = await endOwnedProcesses(owner => owner === this.#options.owner);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The program that the SDK would start by itself: needed where something has to be put before it. Linux only. */
+/** The program that the SDK would start by itself, for when another command has to wrap it. Linux only. */
 export function runtimeProgram(env: NodeJS.ProcessEnv): { command: string; args: string[] } {
   const own = env.COPILOT_CLI_PATH;
   if (own)

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { PortalError } from "./portalError.js";
 
-/** Enough for any prompt a person or a script writes, small enough to be held in memory by hundreds of calls. */
+/** Enough for any prompt from a person or a script, and small enough for hundreds of calls to hold in memory. */
 export const maxBodyBytes = 1024 * 1024;
 
 const tooLarge = () => PortalError.tooLarge(`The body is larger than ${maxBodyBytes} bytes`);
@@ -16,7 +16,7 @@ export function decodeBody(bytes: Uint8Array): string {
 
 /**
  * The body as text, whatever its content type says, because bodies of this API are plain text.
- * Of a body that is too large the rest is read and dropped: a client that is still sending gets its answer.
+ * The rest of a body that is too large is read and dropped, so that a client that is still sending gets its answer.
  */
 export function readTextBody(req: IncomingMessage): Promise<string> {
   const { "content-length": length, "transfer-encoding": encoding } = req.headers;
@@ -42,7 +42,7 @@ export function readTextBody(req: IncomingMessage): Promise<string> {
       }
     });
     req.once("error", () =>
-      reject(PortalError.malformed("BodyIncomplete", "The body ended before it was whole")),
+      reject(PortalError.malformed("BodyIncomplete", "The body ended before it was complete")),
     );
   });
 }

@@ -4,7 +4,7 @@ export interface Deferred {
   reject(error: Error): void;
 }
 
-/** Not waiting for a promise must not end the process; whoever waits still sees the rejection. */
+/** A rejection that nobody awaits must not end the process; those who do await it still see it. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -1,6 +1,6 @@
 /**
- * The moments between two writes at which a death would show whether they belong together. `test/killPoints.test.ts`
- * dies at each of them.
+ * The moments between two writes that belong together. `test/store/killPoints.test.ts` crashes the portal at each of
+ * them.
  */
 export const failpoints = [
   // A start.
@@ -80,7 +80,7 @@ export type Failpoint = (typeof failpoints)[number];
 const [wanted = "", nth = "1"] = (process.env.PORTAL_FAILPOINT ?? "").split(":");
 let passesLeft = Number(nth);
 
-/** Does nothing, except in the one test that dies here. */
+/** Does nothing, except in the one test that crashes here. */
 export function failpoint(name: Failpoint): void {
   if (name === wanted && --passesLeft === 0) process.kill(process.pid, "SIGKILL");
 }

@@ -1,6 +1,6 @@
 const backtick = "`".charCodeAt(0);
 
-/** The text as a block of code in Markdown, without a line break behind it. */
+/** The text as a Markdown code block, without a line break after it. */
 export function fenced(text: string, language = ""): string {
   const fence = fenceFor(text);
   return `${fence}${language}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;

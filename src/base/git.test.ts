@@ -10,11 +10,11 @@ import { quietGit, workTreeRoot } from "./git.js";
 interface Repository {
   root: string;
   canary: string;
-  /** Plain git, as a user types it. */
+  /** Runs plain git, as a user types it. */
   git(...args: string[]): void;
 }
 
-/** A repository with one file that was changed since its commit, and a program that leaves a trace. */
+/** A repository with one file that has changed since its commit, and a program that leaves a trace. */
 async function repository(t: TestContext): Promise<Repository> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "portal-git-")));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ async function repository(t: TestContext): Promise<Repository> {
   return { root, canary: join(folder, "ran"), git };
 }
 
-/** The same size, so that git has to look into the file. */
+/** Keeps the size, so that git has to read the file. */
 async function change({ root }: Repository): Promise<void> {
   await writeFile(join(root, "a.txt"), "two\n");
   await utimes(join(root, "a.txt"), 1, 1);
@@ -88,31 +88,31 @@ const hostile: readonly Hostile[] = [
   },
 ];
 
-describe("git in a folder that anyone may have made", () => {
+describe("git in a folder that anyone may have created", () => {
   for (const { what, why, prepare } of hostile) {
-    test(`does not run ${what}: ${why}`, async t => {
+    test(`the portal's git does not run ${what}: ${why}`, async t => {
       const repo = await repository(t);
       const program = join(repo.root, "..", "program.sh");
       await prepare(repo, program);
       await quietGit(repo.root, status);
-      assert.ok(!existsSync(repo.canary), "it ran");
+      assert.ok(!existsSync(repo.canary), "the program ran");
       try {
         repo.git(...status);
       } catch {
-        // Some of them break git; what counts is that they ran.
+        // Some of the programs break git; what counts is that they ran.
       }
       assert.ok(existsSync(repo.canary), "plain git does not run it either, so this row proves nothing");
     });
   }
 
-  test("still tells what has changed", async t => {
+  test("the portal's git still shows what has changed", async t => {
     const repo = await repository(t);
     await change(repo);
     await writeFile(join(repo.root, "new.txt"), "");
     assert.equal(await quietGit(repo.root, status), " M a.txt\n?? new.txt\n");
   });
 
-  test("finds where the work tree begins, and nothing outside of git", async t => {
+  test("the portal's git finds the root of a work tree, and nothing outside git", async t => {
     const { root } = await repository(t);
     await mkdir(join(root, "deep", "er"), { recursive: true });
     assert.equal(await workTreeRoot(join(root, "deep", "er")), root);

@@ -8,7 +8,7 @@ const maxOutputBytes = 16 * 1024 * 1024;
 /** More than any repository needs. */
 const maxFilterSettings = 100;
 
-/** Whatever a repository's own configuration says, these programs of it do not run. */
+/** These keep a repository's own programs from running, whatever its configuration says. */
 const quietSettings: readonly (readonly [string, string])[] = [
   ["core.fsmonitor", "false"],
   ["core.hooksPath", devNull],
@@ -18,13 +18,13 @@ const quietSettings: readonly (readonly [string, string])[] = [
 const filterKey = /^filter\.[\s\S]+\.(clean|smudge|process|required)$/;
 
 function quietEnv(settings: readonly (readonly [string, string])[]): NodeJS.ProcessEnv {
-  // What the portal was started with may name another repository or more settings.
+  // The portal's environment may name another repository or more settings.
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   return {
     ...Object.fromEntries(inherited),
     GIT_OPTIONAL_LOCKS: "0",
     GIT_TERMINAL_PROMPT: "0",
-    // A partial clone would fetch what it lacks, by a command that its configuration names.
+    // A partial clone would fetch missing objects with a command that its configuration names.
     GIT_NO_LAZY_FETCH: "1",
     GIT_ALLOW_PROTOCOL: "",
     GIT_CONFIG_COUNT: String(settings.length),
@@ -50,7 +50,7 @@ async function git(
   return stdout;
 }
 
-/** Filters can only be switched off by their names. */
+/** Filters can only be switched off by name. */
 async function filterSettings(folder: string): Promise<(readonly [string, string])[]> {
   const found = await git(
     folder,
@@ -63,12 +63,12 @@ async function filterSettings(folder: string): Promise<(readonly [string, string
   return keys.map(key => [key, key.endsWith(".required") ? "false" : ""] as const);
 }
 
-/** Asks git about a folder that anyone may have made: nothing that its configuration names is run. */
+/** Asks git about a folder that anyone may have created, without running anything that its configuration names. */
 export async function quietGit(folder: string, args: readonly string[]): Promise<string> {
   return git(folder, args, [...quietSettings, ...(await filterSettings(folder))]);
 }
 
-/** Where the work tree of a folder begins, as git sees it; undefined outside of git. */
+/** The root of a folder's work tree, according to git; undefined outside git. */
 export async function workTreeRoot(folder: string): Promise<string | undefined> {
   const top = await git(folder, ["rev-parse", "--show-toplevel"], quietSettings).catch(() => "");
   return top.replace(/\r?\n$/, "") || undefined;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { firstOutside, isInside, targetInside } from "./inside.js";
 
-/** A folder beside a secret, with every kind of link that a repository can bring along. */
+/** A folder beside a secret, with every kind of link that a repository can contain. */
 let top: string;
 let folder: string;
 
@@ -36,15 +36,15 @@ before(async () => {
 const inside: [path: string, leadsTo: string, why: string][] = [
   ["file", "file", "a plain file"],
   ["./sub//deep/", "sub/deep", "empty names and dots change nothing"],
-  ["sub/deep/../deep", "sub/deep", "`..` behind real folders is what it looks like"],
-  ["new/a/b", "new/a/b", "what does not exist yet is made there"],
+  ["sub/deep/../deep", "sub/deep", "`..` after real folders means what it says"],
+  ["new/a/b", "new/a/b", "a new file would be created there"],
   ["in/deep", "sub/deep", "a link may lead elsewhere in the folder"],
-  ["in-absolute/x", "sub/x", "by its absolute path too"],
-  ["twice/deep", "sub/deep", "and through another link"],
-  ["dangling-in", "sub/not-yet", "writing through it makes a file inside"],
-  ["to-itself/file", "file", "`..` inside a link is the kernel's own"],
+  ["in-absolute/x", "sub/x", "a link may be absolute and lead elsewhere in the folder"],
+  ["twice/deep", "sub/deep", "a link may lead through another link"],
+  ["dangling-in", "sub/not-yet", "writing through the link creates a file inside"],
+  ["to-itself/file", "file", "the kernel resolves `..` inside a link"],
   ["", "", "the folder itself"],
-  ["a\nb", "a\nb", "any character may stand in a name"],
+  ["a\nb", "a\nb", "a name may contain any character"],
   ["...", "...", "three dots are a name"],
 ];
 
@@ -52,27 +52,27 @@ const outside: [path: string, why: string][] = [
   ["..", "the folder above"],
   ["../work-beside", "a name that begins like the folder's"],
   ["../secret", "a file beside the folder"],
-  ["sub/../../secret", "the same by a detour"],
+  ["sub/../../secret", "a file beside the folder, by a detour"],
   ["/etc/passwd", "an absolute path"],
   ["out", "a link that leads out"],
-  ["out/x/y", "what is not there yet behind such a link"],
+  ["out/x/y", "a new path behind a link that leads out"],
   ["out-file", "a link to a file outside"],
-  ["dangling-out", "a file would be made outside"],
-  ["dangling-out/x", "or a folder"],
-  ["out-by-dots", "a link that leads out by its own dots"],
-  ["in/../file", "`..` behind a link, though both readings stay inside here"],
-  ["out/../../work/file", "`..` behind a link that leads out and in again"],
+  ["dangling-out", "writing through the link would create a file outside"],
+  ["dangling-out/x", "a folder would be created outside"],
+  ["out-by-dots", "a link that leads out through its own `..`"],
+  ["in/../file", "`..` after a link is ambiguous, though both readings stay inside here"],
+  ["out/../../work/file", "`..` after a link that leads out and in again"],
   ["in/../../secret", "one reading leads out"],
   ["new/../file", "`new` may be a link by the time it is read"],
   ["loop-a", "a link that leads to itself"],
-  ["file/x", "a file is no folder"],
-  ["own-folder/file", "what /proc shows depends on who asks"],
-  ["/proc/self/root/etc/passwd", "the same by name"],
-  ["/dev/fd/3", "and so do open files"],
-  ["~/x", "a shell puts the home folder there"],
-  ["~root/x", "or that of another user"],
+  ["file/x", "a file is not a folder"],
+  ["own-folder/file", "what /proc shows depends on the process that asks"],
+  ["/proc/self/root/etc/passwd", "a path in /proc by its name"],
+  ["/dev/fd/3", "open files depend on the process that asks"],
+  ["~/x", "a shell would insert the home folder"],
+  ["~root/x", "a shell would insert another user's home folder"],
   ["file:///etc/passwd", "an address, not a path"],
-  ["FILE:sub/x", "whatever its case"],
+  ["FILE:sub/x", "an address in another letter case"],
   ["https://example.com/x", "another kind of address"],
   ["file\0", "a name that ends earlier than it looks"],
   [`${"a/".repeat(50_000)}x`, "50,000 names"],
@@ -81,27 +81,27 @@ const outside: [path: string, why: string][] = [
 
 describe("Whether a path is inside a folder", () => {
   for (const [path, leadsTo, why] of inside)
-    it(`says yes to ${JSON.stringify(path)}: ${why}`, async () => {
+    it(`${JSON.stringify(path)} counts as inside: ${why}`, async () => {
       assert.equal(await targetInside(folder, path), join(folder, leadsTo).replace(/\/$/, ""));
     });
 
   for (const [path, why] of outside)
-    it(`says no to ${JSON.stringify(path.slice(0, 60))}: ${why}`, async () => {
+    it(`${JSON.stringify(path.slice(0, 60))} does not count as inside: ${why}`, async () => {
       assert.equal(await isInside(folder, path), false);
     });
 
-  it("takes absolute paths by either name of a folder that is itself a link", async () => {
+  it("an absolute path may use either name of a folder that is itself a link", async () => {
     const named = join(top, "named");
     assert.equal(await targetInside(named, join(named, "sub", "..", "file")), join(folder, "file"));
     assert.equal(await targetInside(named, join(folder, "file")), join(folder, "file"));
     assert.equal(await isInside(named, join(top, "secret")), false);
   });
 
-  it("says no when the folder itself is gone", async () => {
+  it("nothing counts as inside a folder that no longer exists", async () => {
     assert.equal(await isInside(join(top, "gone"), "x"), false);
   });
 
-  it("names the first path that leads out", async () => {
+  it("the first path that leads out is named", async () => {
     assert.equal(await firstOutside(folder, ["file", "out/x", "../secret"]), "out/x");
     assert.equal(await firstOutside(folder, ["file", "in/deep"]), undefined);
   });

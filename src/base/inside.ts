@@ -2,18 +2,18 @@ import type { Stats } from "node:fs";
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, parse, sep } from "node:path";
 
-/** As many as Linux follows in one path. */
+/** Linux follows as many links in one path. */
 const maxLinks = 40;
-/** Longer paths are refused by the kernel anyway. */
+/** The kernel refuses longer paths anyway. */
 const maxPathChars = 4096;
 
-/** What these lead to depends on the process that asks, and the agent is another one than we are. */
+/** Where these lead depends on the process that asks, and the agent is another process. */
 const perProcessFolders = ["/proc", "/dev"];
 
-/** `file:` and its like: a program may read an address where we see a path. A drive letter is no scheme. */
+/** `file:` and the like: a program may see an address where we see a path. A drive letter is not a scheme. */
 const scheme = /^[a-z][a-z0-9+.-]+:/i;
 
-/** A folder, and where it really is. */
+/** A folder, and its real path. */
 interface Root {
   readonly named: string;
   readonly real: string;
@@ -25,7 +25,7 @@ function isBelow(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** Where the walk begins and which names it takes from there. A path below the folder begins at the folder. */
+/** Where the walk begins and which names it follows. A path below the folder begins at the folder. */
 function beginning({ named, real }: Root, path: string): { at: string; names: string[] } {
   if (isBelow(named, path)) return { at: real, names: path.slice(named.length).split(separator) };
   if (!isAbsolute(path)) return { at: real, names: path.split(separator) };
@@ -42,13 +42,13 @@ async function look(path: string): Promise<Stats | "missing" | undefined> {
 }
 
 /**
- * Walks name by name as the kernel does, through links that lead nowhere yet and past the end of what exists.
- * Undefined when it cannot be known where the path leads. That includes every `..` behind a link or behind a name that
- * does not exist: the kernel goes up from where the link leads, while shells and libraries shorten the text first.
+ * Walks name by name as the kernel does, through dangling links and past the end of what exists.
+ * Undefined when nobody can say where the path leads. That includes every `..` after a link or after a name that does
+ * not exist: the kernel goes up from where the link leads, while shells and libraries shorten the text first.
  */
 async function walk(root: Root, path: string): Promise<string | undefined> {
   let { at, names } = beginning(root, path);
-  /** How many of the names stand in the path itself; those before them come from links. */
+  /** How many of the names are from the path itself; those before them come from links. */
   let given = names.length;
   let links = 0;
   let isMissing = false;
@@ -82,7 +82,7 @@ async function walk(root: Root, path: string): Promise<string | undefined> {
   return at;
 }
 
-/** Where a path really leads, if that is the folder or below it. A path that is not absolute counts from the folder. */
+/** Where a path really leads, if that is the folder or below it. A relative path starts at the folder. */
 export async function targetInside(folder: string, path: string): Promise<string | undefined> {
   if (path.length > maxPathChars || path.includes("\0") || path.startsWith("~") || scheme.test(path))
     return undefined;

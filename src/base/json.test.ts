@@ -6,32 +6,32 @@ const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 const problemOf = (problem: JsonProblem) => (error: unknown) =>
   error instanceof JsonError && error.problem === problem;
 
-describe("Reading JSON that someone else wrote", () => {
+describe("Reading JSON from outside", () => {
   const read: Record<string, unknown> = {
-    "brackets in a text, which are no depth": { a: "[[[[{{{{" },
-    "an escaped quote, which ends no text": ['\\"[[[[', '"'],
+    "brackets in a text, which do not count as depth": { a: "[[[[{{{{" },
+    "an escaped quote, which does not end a text": ['\\"[[[[', '"'],
     "a text that ends in a backslash": ["[[[\\", ["["]],
     "many lists beside each other": Array.from({ length: 1000 }, () => []),
     "a plain value": "[",
-    "nothing but null": null,
+    null: null,
   };
   for (const [what, value] of Object.entries(read)) {
-    test(`gives back ${what}`, () =>
+    test(`JSON is read back unchanged: ${what}`, () =>
       assert.deepEqual(parseJson(JSON.stringify(value), { maxDepth: 2 }), value));
   }
 
-  test("counts the depth exactly", () => {
+  test("the depth of JSON is counted exactly", () => {
     assert.doesNotThrow(() => parseJson(nested(10), { maxDepth: 10 }));
     assert.throws(() => parseJson(nested(11), { maxDepth: 10 }), problemOf("too-deep"));
     assert.throws(() => parseJson('{"a":{"b":[1]}}', { maxDepth: 2 }), problemOf("too-deep"));
     assert.throws(() => parseJson(`["x",${nested(10)}]`, { maxDepth: 10 }), problemOf("too-deep"));
   });
 
-  test("refuses what is too long before it looks at it", () => {
+  test("JSON that is too long is refused before it is read", () => {
     assert.throws(() => parseJson("[".repeat(11), { maxChars: 10, maxDepth: 1 }), problemOf("too-long"));
   });
 
-  test("names one problem for everything that is not JSON, and never what it says", () => {
+  test("everything that is not JSON gets the same error, which never quotes the text", () => {
     for (const json of ["", "{", "]", '"', '"\\', "[1,]", "undefined", "{'a':1}", "]]]]]]][[[[", "\0", "NaN"])
       assert.throws(
         () => parseJson(json),
@@ -54,7 +54,7 @@ describe("Reading JSON that someone else wrote", () => {
     "a million empty lists": `[${"[],".repeat(333_000)}[]]`,
   };
   for (const [what, json] of Object.entries(worst)) {
-    test(`${what} take less than 100 ms and never end the process`, () => {
+    test(`reading ${what} takes less than 100 ms and never ends the process`, () => {
       const read = () => {
         const begin = process.cpuUsage();
         try {
@@ -64,7 +64,7 @@ describe("Reading JSON that someone else wrote", () => {
         }
         return process.cpuUsage(begin).user / 1000;
       };
-      // Of processor time, so that others on the machine do not count; the first run also compiles.
+      // Processor time, so that other work on the machine does not count; the first run also compiles.
       assert.ok(Math.min(read(), read(), read()) < 100);
     });
   }

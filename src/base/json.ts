@@ -1,16 +1,16 @@
 export interface JsonBounds {
-  /** How many lists and objects may stand inside each other; 1 is a list of plain values. */
+  /** How deep lists and objects may be nested; 1 is a list of plain values. */
   maxDepth?: number;
   maxChars?: number;
 }
 
 export type JsonProblem = "too-long" | "too-deep" | "not-json";
 
-/** Deeper than anything people or programs mean, and far from where a recursive function runs out of stack. */
+/** Deeper than any real data, and far below the depth at which a recursive function runs out of stack. */
 export const defaultMaxDepth = 100;
 const defaultMaxChars = 16 * 1024 * 1024;
 
-/** Text from outside that is no JSON, or more of it than anyone needs. */
+/** Text from outside that is not JSON, or more JSON than anyone needs. */
 export class JsonError extends Error {
   override readonly name = "JsonError";
   readonly problem: JsonProblem;
@@ -40,7 +40,7 @@ const closeList = 0x5d;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 
-/** Where a text that begins at `start` ends: at its closing quote, or with everything. */
+/** Where a text that begins at `start` ends: at its closing quote, or at the end of the JSON. */
 function endOfText(json: string, start: number): number {
   for (let at = start + 1; at < json.length; at++) {
     const code = json.charCodeAt(at);
@@ -50,7 +50,7 @@ function endOfText(json: string, start: number): number {
   return json.length;
 }
 
-/** Whether lists and objects are nested deeper than this: one pass over the text, which builds nothing. */
+/** Whether lists and objects are nested deeper than this, in one pass that builds nothing. */
 export function isDeeperThan(json: string, maxDepth: number): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
@@ -68,7 +68,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reads JSON that someone else wrote; whatever walks through the value afterwards finds an end. */
+/** Reads JSON from outside; its bounds make every later walk through the value safe. */
 export function parseJson(json: string, bounds: JsonBounds = {}): unknown {
   const { maxDepth = defaultMaxDepth, maxChars = defaultMaxChars } = bounds;
   if (json.length > maxChars) throw JsonError.tooLong(maxChars);

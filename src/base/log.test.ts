@@ -4,7 +4,7 @@ import { knownSecrets } from "../backends/providers.js";
 import { createLog } from "./log.js";
 
 describe("The log", () => {
-  test("has no secret, neither by its name nor in someone else's message", () => {
+  test("the log contains no secret, neither under its name nor inside a message", () => {
     const providers = [
       {
         name: "a",
@@ -31,7 +31,7 @@ describe("The log", () => {
     assert.match(text, /refused \[redacted\]/);
   });
 
-  test("keeps ordinary words when a key is very short", () => {
+  test("the log keeps ordinary words when a key is very short", () => {
     const lines: string[] = [];
     createLog("info", ["e"], { isTerminal: false, write: line => lines.push(line) }).info("exit");
     assert.match(lines.join(""), /"exit"/);

@@ -11,22 +11,22 @@ const secretNames = ["apiKey", "bearerToken", "authorization", "token", "gitHubT
 const censor = "[redacted]";
 const stderr = 2;
 
-/** A shorter value would take innocent words out of the log with it. */
+/** Removing a shorter value would also remove ordinary words from the log. */
 const minSecretLength = 8;
 
-/** Takes secrets out of a line, also where someone else's message quotes them. */
+/** Removes secrets from a line, even where another program's message quotes them. */
 export function withoutSecrets(line: string, secrets: readonly string[]): string {
   return secrets
     .filter(secret => secret.length >= minSecretLength)
     .reduce((text, secret) => text.replaceAll(JSON.stringify(secret).slice(1, -1), censor), line);
 }
 
-/** A reader of the log that went away is no reason to stop. */
+/** The portal keeps running when the reader of its log has gone. */
 function writeToStderr(line: string): void {
   try {
     writeSync(stderr, line);
   } catch {
-    // There is nobody left to tell.
+    // Nobody is left to tell.
   }
 }
 
@@ -38,7 +38,7 @@ export interface LogTarget {
 
 const stderrTarget: LogTarget = { isTerminal: isatty(stderr), write: writeToStderr };
 
-/** The one logger, on stderr, so that stdout carries nothing but the URLs: words to a person, JSON to a program. */
+/** The one logger, on stderr, so that stdout carries only the URLs: readable lines for a person, JSON for a program. */
 export function createLog(
   level: string,
   secrets: readonly string[] = [],

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseMessage } from "./messageBounds.js";
 
-describe("A message of an agent or an editor", () => {
-  test("is read where it is like any that is meant", () => {
+describe("A message from an agent or an editor", () => {
+  test("an ordinary message is read", () => {
     const message = {
       id: 0,
       method: "m",
@@ -11,7 +11,7 @@ describe("A message of an agent or an editor", () => {
     };
     assert.deepEqual(parseMessage(JSON.stringify(message)), message);
     const long = { text: "x,[{".repeat(1_000_000) };
-    assert.deepEqual(parseMessage(JSON.stringify(long)), long, "text is no structure");
+    assert.deepEqual(parseMessage(JSON.stringify(long)), long, "text does not count as structure");
     assert.equal((parseMessage(`[0${",0".repeat(99_000)}]`) as unknown[]).length, 99_001);
   });
 
@@ -23,14 +23,14 @@ describe("A message of an agent or an editor", () => {
     "it has a million objects": `[0${",{}".repeat(1_000_000)}]`,
     "it has a million numbers": `[0${",0".repeat(1_000_000)}]`,
     "it has a million names": `{${Array.from({ length: 300_000 }, (_, i) => `"${i}":0`).join()}}`,
-    "it is no JSON": "Starting the agent …",
+    "it is not JSON": "Starting the agent …",
     "it ends too early": '{"a":"',
   };
   for (const [why, line] of Object.entries(refused))
-    test(`is refused where ${why}, and that takes no time`, () => {
+    test(`a message is refused quickly when ${why}`, () => {
       const before = process.cpuUsage();
       assert.throws(() => parseMessage(line));
       const { user, system } = process.cpuUsage(before);
-      assert.ok((user + system) / 1000 < 100, `it took ${(user + system) / 1000} ms`);
+      assert.ok((user + system) / 1000 < 100, `refusing took ${(user + system) / 1000} ms`);
     });
 });

@@ -1,17 +1,17 @@
 import { parseJson } from "./json.js";
 
-/** Reading a longer message would hold up all sessions: 4 MiB of text take some 40 ms. */
+/** Reading a longer message would block all sessions: 4 MiB of text take about 40 ms. */
 export const maxMessageChars = 4 * 1024 * 1024;
-/** Deeper than any message of the protocol, and far from where a recursive function runs out of stack. */
+/** Deeper than any message of the protocol, and far below the depth at which a recursive function runs out of stack. */
 const maxDepth = 64;
-/** Small values cost far more than their text: this many take some 30 ms. */
+/** Small values cost far more than their text: this many take about 30 ms. */
 const maxValues = 100_000;
 
 const quote = 0x22;
 const backslash = 0x5c;
 const separators = new Set([..."[{,"].map(char => char.charCodeAt(0)));
 
-/** Whether there are more values than this in a text of JSON: one pass, which builds nothing. */
+/** Whether JSON text has more values than this, in one pass that builds nothing. */
 function hasMoreValuesThan(json: string, max: number): boolean {
   if (json.length <= max) return false;
   let values = 0;
@@ -25,12 +25,12 @@ function hasMoreValuesThan(json: string, max: number): boolean {
   return false;
 }
 
-/** Why a line of an agent or an editor was not read. */
+/** Why a line from an agent or an editor was not read. */
 export class MessageRefused extends Error {
   override readonly name = "MessageRefused";
 }
 
-/** One message as the other side wrote it; throws before anything is built that could hold up or end the portal. */
+/** Reads one message; throws before it builds anything that could block or end the portal. */
 export function parseMessage(line: string): unknown {
   if (line.length <= maxMessageChars && hasMoreValuesThan(line, maxValues))
     throw new MessageRefused(`The message has more than ${maxValues} values`);

@@ -17,7 +17,7 @@ export const packageRoot = folderWith("package.json", here) ?? here;
 /** The repository that contains the server; without one (an installed package), the folder the user is in. */
 export const repoRoot = folderWith(".git", packageRoot) ?? process.cwd();
 
-/** The version of the portal, as package.json has it. */
+/** The portal's version from package.json. */
 export const packageVersion: string = JSON.parse(
   readFileSync(join(packageRoot, "package.json"), "utf8"),
 ).version;

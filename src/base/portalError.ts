@@ -3,7 +3,7 @@ export class PortalError extends Error {
   override readonly name = "PortalError";
   readonly code: string;
   readonly status: number;
-  /** Whether the answer has the sentence beside the name. */
+  /** Whether the answer carries the sentence as well as the name. */
   readonly explained: boolean;
 
   private constructor(code: string, message: string, status: number, cause?: unknown, explained = true) {
@@ -13,12 +13,12 @@ export class PortalError extends Error {
     this.explained = explained;
   }
 
-  /** A result the source document knows by name: HTTP 200 with `{error}`. */
+  /** A documented result with a name: HTTP 200 with `{error}`. */
   static domain(code: string, message: string): PortalError {
     return new PortalError(code, message, 200, undefined, false);
   }
 
-  /** The same for what only the sentence tells: why an agent does not work and what to do about it. */
+  /** The same when only the sentence helps: why an agent does not work and what to do about it. */
   static explained(code: string, message: string): PortalError {
     return new PortalError(code, message, 200);
   }
@@ -27,7 +27,7 @@ export class PortalError extends Error {
     return new PortalError(code, message, 400);
   }
 
-  /** Who calls has not shown the token. */
+  /** The caller did not present the token. */
   static unauthorized(code: string, message: string): PortalError {
     return new PortalError(code, message, 401);
   }
@@ -49,14 +49,10 @@ export class PortalError extends Error {
   }
 
   static tooManyAttempts(waitSeconds: number): PortalError {
-    return new PortalError(
-      "TooManyAttempts",
-      `Too many wrong tokens; the next one is looked at in ${waitSeconds} s`,
-      429,
-    );
+    return new PortalError("TooManyAttempts", `Too many wrong tokens; try again in ${waitSeconds} s`, 429);
   }
 
-  /** Something the portal stands on is missing for the moment: the store, the runtime, a provider. */
+  /** Something that the portal needs is unavailable for the moment: the store, the runtime, a provider. */
   static unavailable(code: string, message: string, cause?: unknown): PortalError {
     return new PortalError(code, message, 503, cause);
   }

@@ -3,7 +3,7 @@ import { delimiter } from "node:path";
 import { test } from "node:test";
 import { searchPath } from "./searchPath.js";
 
-test("Programs are looked for in the system and in the portal's own packages, nowhere else", () => {
+test("programs are searched for in the system and in the portal's own packages, nowhere else", () => {
   const given = [
     "/srv/apps/portal/node_modules/.bin",
     "/srv/apps/node_modules/.bin",

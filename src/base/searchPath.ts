@@ -3,8 +3,8 @@ import { delimiter, isAbsolute, join, normalize, sep } from "node:path";
 const packageBin = join("node_modules", ".bin");
 
 /**
- * Where the portal looks for programs: without the folders that `npm run` adds from every package above this one, into
- * which an agent that works up there could put a `git` of its own, and without places that depend on the folder.
+ * Where the portal searches for programs. It leaves out the folders that `npm run` adds from every package above this
+ * one, where an agent could put its own `git`, and places that depend on the current folder.
  */
 export function searchPath(path: string, ownRoot: string): string {
   const own = join(ownRoot, packageBin);

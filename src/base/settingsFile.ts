@@ -16,7 +16,7 @@ function jsonPath(pointer: string, property?: unknown): string {
   return `$${steps.map(step => (/^\d+$/.test(step) ? `[${step}]` : `.${step}`)).join("")}`;
 }
 
-/** No value is ever shown, because any of them may be a key that was put in the wrong place. */
+/** No value is ever shown, because any value may be a misplaced key. */
 function explain({ keyword, instancePath, params, message }: ErrorObject): string {
   switch (keyword) {
     case "required":

@@ -5,7 +5,7 @@ import { Slots } from "./slots.js";
 describe("slots", () => {
   const never = new AbortController().signal;
 
-  it("are given to as many as there are, the others get theirs in the order in which they came", async () => {
+  it("as many callers as there are slots run at once, and the others follow in order of arrival", async () => {
     const slots = new Slots(2);
     const order: string[] = [];
     const [first, second] = await Promise.all([slots.take(never), slots.take(never)]);
@@ -26,7 +26,7 @@ describe("slots", () => {
     assert.equal(slots.isFull, false);
   });
 
-  it("are given back once, however often that is said", async () => {
+  it("a slot is released once, however often its holder releases it", async () => {
     const slots = new Slots(1);
     const give = await slots.take(never);
     give();
@@ -35,7 +35,7 @@ describe("slots", () => {
     assert.ok(slots.isFull);
   });
 
-  it("are not waited for by who has been interrupted", async () => {
+  it("an interrupted caller stops waiting for a slot", async () => {
     const slots = new Slots(1);
     const give = await slots.take(never);
     const { signal, abort } = abortable();
@@ -48,7 +48,7 @@ describe("slots", () => {
     assert.equal(slots.isFull, false);
   });
 
-  it("are refused to whoever finds too many waiting, and to nobody after that", async () => {
+  it("callers beyond the limit are refused, and later callers are accepted again", async () => {
     const slots = new Slots(1, { maxWaiting: 1, refusal: () => new Error("busy") });
     const give = await slots.take(never);
     const second = slots.take(never);

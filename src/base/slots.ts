@@ -1,10 +1,10 @@
 export interface QueueBound {
   maxWaiting: number;
-  /** What whoever finds so many waiting is told. */
+  /** The error for a caller beyond the limit. */
   refusal(): Error;
 }
 
-/** At most `limit` at once; the others wait in the order in which they came, as many as `bound` allows. */
+/** Lets at most `limit` callers run at once; the others wait in order of arrival, as many as `bound` allows. */
 export class Slots {
   readonly limit: number;
   readonly #bound: QueueBound | undefined;
@@ -24,7 +24,7 @@ export class Slots {
     return this.#waiting.length;
   }
 
-  /** Resolves with the function that gives the slot back; rejects with the signal's reason. */
+  /** Resolves with the function that releases the slot; rejects with the signal's reason. */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.isFull) await this.#turn(signal);
@@ -56,7 +56,7 @@ export class Slots {
     });
   }
 
-  /** The slot goes straight to the next in line, so that nobody can overtake. */
+  /** The slot goes straight to the next in line, so that nobody can jump the queue. */
   #giveBack(): void {
     const next = this.#waiting.shift();
     if (next) next.take();

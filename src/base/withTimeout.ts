@@ -1,4 +1,4 @@
-/** Settles as `work` does, or rejects with `message` when that takes longer than `timeoutMs`. */
+/** Settles as `work` does, or rejects with `message` when it takes longer than `timeoutMs`. */
 export async function withTimeout<T>(work: Promise<T>, timeoutMs: number, message: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

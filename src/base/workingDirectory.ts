@@ -3,7 +3,7 @@ import { access, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { PortalError } from "./portalError.js";
 
-/** An agent works in this folder: it must be named without doubt, be there and be readable. */
+/** The folder in which an agent works must have an unambiguous name, exist and be readable. */
 export async function checkWorkingDirectory(path: string): Promise<void> {
   if (!isAbsolute(path) || path.includes("\0"))
     throw PortalError.domain(

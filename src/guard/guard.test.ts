@@ -23,7 +23,7 @@ function assertRefused({ status, text }: RawAnswer, error: string): void {
   assert.equal(JSON.parse(text).error, error);
 }
 
-describe("Nobody else gets in", () => {
+describe("Only the portal's own pages and programs get in", () => {
   test("curl, Node and the portal's own page may call the API", async t => {
     const { send, url, reached } = await startCounting(t);
     const allowed: SendOptions[] = [
@@ -38,15 +38,15 @@ describe("Nobody else gets in", () => {
   });
 
   const foreign: Record<string, SendOptions> = {
-    "an image of a foreign page": {
+    "an image on a foreign page": {
       headers: { "sec-fetch-site": "cross-site", "sec-fetch-dest": "image", "sec-fetch-mode": "no-cors" },
     },
-    "a link of a foreign page": { headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" } },
-    "a form of a foreign page": {
+    "a link on a foreign page": { headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" } },
+    "a form on a foreign page": {
       method: "POST",
       headers: { origin: "https://evil.example", "content-type": "application/x-www-form-urlencoded" },
     },
-    "a form that posts text of a foreign page": {
+    "a form on a foreign page that posts text": {
       method: "POST",
       headers: {
         origin: "https://evil.example",
@@ -55,26 +55,26 @@ describe("Nobody else gets in", () => {
       },
       body: "x",
     },
-    "a fetch without cors of a foreign page": {
+    "a fetch without CORS from a foreign page": {
       headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" },
     },
-    "a preflight of a foreign page": {
+    "a preflight from a foreign page": {
       method: "OPTIONS",
       headers: { origin: "https://evil.example", "access-control-request-method": "POST" },
     },
-    "an EventSource of a foreign page": {
+    "an EventSource on a foreign page": {
       headers: { origin: "https://evil.example", accept: "text/event-stream" },
     },
-    "a frame with a null origin of a foreign page": { headers: { origin: "null" } },
+    "a frame with a null origin on a foreign page": { headers: { origin: "null" } },
     "a page on another port of this machine": {
       headers: { origin: "http://localhost:3000", "sec-fetch-site": "same-site" },
     },
     "an old browser that only sends a referer": { headers: { referer: "https://evil.example/" } },
-    "an extension, whose requests come from nowhere": {
+    "a browser extension, whose requests name no site": {
       headers: { "sec-fetch-site": "none", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
     },
     "a WebSocket": { headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "websocket" } },
-    "a mode of a browser to come": { headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "new" } },
+    "a mode of a future browser": { headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "new" } },
     "an image that an agent wrote into the portal's own page": {
       headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" },
     },
@@ -92,7 +92,7 @@ describe("Nobody else gets in", () => {
 
   const inAdvance: Record<string, Record<string, string>> = {
     "by speculation rules": { "sec-purpose": "prefetch", "sec-fetch-site": "none" },
-    "as a page that is rendered in advance": {
+    "as a prerendered page": {
       "sec-purpose": "prefetch;prerender",
       "sec-fetch-site": "none",
     },
@@ -101,7 +101,7 @@ describe("Nobody else gets in", () => {
     "by Safari": { "x-purpose": "preview" },
   };
   for (const [how, headers] of Object.entries(inAdvance))
-    test(`nothing is fetched in advance ${how}, not even a page`, async t => {
+    test(`nothing is prefetched ${how}, not even a page`, async t => {
       const { send, reached } = await startCounting(t);
       for (const path of ["/api/stop", "/", "/index.html", "/vendor/none.js", "/?token=x", "/mcp"]) {
         const answer = await send(path, { headers });
@@ -139,7 +139,7 @@ describe("Nobody else gets in", () => {
     assert.deepEqual(reached, []);
   });
 
-  test("a foreign page gets no further by other spellings of the path", async t => {
+  test("other spellings of a path do not let a foreign page in", async t => {
     const { send, reached } = await startCounting(t);
     const headers = { "sec-fetch-site": "cross-site" };
     for (const path of [
@@ -156,7 +156,7 @@ describe("Nobody else gets in", () => {
     assert.deepEqual(reached, []);
   });
 
-  test("a name that was bound to this address is refused for the pages too", async t => {
+  test("a foreign name that resolves to this address is refused for the pages too", async t => {
     const { send, port, reached } = await startCounting(t);
     const hosts = [`evil.example:${port}`, "localhost", `localhost:${port + 1}`, `evil.localhost:${port}`];
     for (const host of hosts) {
@@ -181,7 +181,7 @@ describe("Nobody else gets in", () => {
     assert.deepEqual(reached, []);
   });
 
-  test("the pages may be opened from anywhere, and bring a strict policy with them", async t => {
+  test("the pages may be opened from anywhere, and carry a strict content policy", async t => {
     const { send } = await startCounting(t);
     const { status, headers } = await send("/", {
       headers: { "sec-fetch-site": "cross-site", referer: "https://a.example/" },
@@ -197,7 +197,7 @@ describe("Nobody else gets in", () => {
     assert.equal(headers["x-powered-by"], undefined);
   });
 
-  test("no path leads out of the folder of the pages", async t => {
+  test("no path leads out of the pages' folder", async t => {
     const { send } = await startCounting(t);
     const paths = [
       "/../package.json",

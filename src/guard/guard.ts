@@ -14,28 +14,28 @@ export interface GuardOptions {
   port(): number;
   /** Names besides those of loopback under which the portal may be called. */
   allowedHosts?: readonly string[];
-  /** Whoever calls must show it; none is needed when undefined. */
+  /** Every caller must present it; undefined means that none is needed. */
   token?: string | undefined;
-  /** Called when somebody has got in by the printed address. */
+  /** Called when somebody has signed in through the printed address. */
   onExchange?: (() => void) | undefined;
-  /** Whether an agent has been put into a sandbox, from which it could call the portal. */
+  /** Whether an agent runs in a sandbox, from which it could call the portal. */
   hasSandboxes?(): boolean;
 }
 
 export interface Guard {
-  /** Before everything, the pages among it. */
+  /** Runs before everything, including the pages. */
   everything: RequestHandler[];
-  /** Before everything that does something: all routers but those of the pages stand behind it. */
+  /** Runs before everything that does something: before every router except those of the pages. */
   calls: RequestHandler[];
-  /** After that, before all but the routes that have a secret of their own in their path. */
+  /** Runs next, before every route except those with their own secret in the path. */
   token: RequestHandler[];
-  /** Before each route that does more than read. */
+  /** Runs before each route that does more than read. */
   action: ActionGuard;
   /** After all of them, before what programs alone speak to. */
   programs: RequestHandler[];
 }
 
-/** All that decides who may call, in the order in which it is asked. */
+/** Everything that decides who may call, in the order in which it runs. */
 export function createGuard(options: GuardOptions): Guard {
   const { port, allowedHosts = [], token, onExchange, hasSandboxes = () => false } = options;
   const tokens = token === undefined ? undefined : tokenGuard({ token, port, onExchange });

@@ -5,7 +5,7 @@ import { defineRoute } from "../api/route.js";
 
 const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 
-/** An app that notes what its routes were given. */
+/** An app that records what its routes receive. */
 async function startNoting(t: TestContext) {
   const calls: { id: string; body: string }[] = [];
   const answers = { json: {} };
@@ -45,8 +45,8 @@ async function startNoting(t: TestContext) {
   return { ...app, calls, confirm, valueIn };
 }
 
-describe("A browser that goes to an address that acts", () => {
-  test("is asked by a page of the portal, and nothing happens until its user says so", async t => {
+describe("A browser that navigates to an address that acts", () => {
+  test("the browser gets a confirmation page, and nothing happens until its user confirms", async t => {
     const { send, calls, confirm, valueIn } = await startNoting(t);
     const page = await send("/api/act/1?limit=5", { headers: typed });
     assert.equal(page.status, 403);
@@ -54,10 +54,10 @@ describe("A browser that goes to an address that acts", () => {
     assert.deepEqual(calls, []);
     const done = await confirm("/api/act/1?limit=5", valueIn(page.text));
     assert.equal(done.status, 200);
-    assert.deepEqual(calls, [{ id: "1", body: "" }], "and the form is not taken for a body");
+    assert.deepEqual(calls, [{ id: "1", body: "" }], "the form is not taken for a body");
   });
 
-  test("gets a page without foreign or inline script, which nobody frames, caches or injects anything into", async t => {
+  test("the confirmation page has no foreign or inline script, and cannot be framed, cached or injected into", async t => {
     const { send } = await startNoting(t);
     const page = await send("/api/act/%3Cscript%3E%22%27?x=<img/src=y>'\"", { headers: typed });
     const policy = String(page.headers["content-security-policy"]);
@@ -74,7 +74,7 @@ describe("A browser that goes to an address that acts", () => {
     assert.match(page.text, /Acts on &lt;b&gt;something&lt;\/b&gt;/);
   });
 
-  test("cannot be made to act with a value that was made up, of another address, or twisted", async t => {
+  test("an invented, altered or foreign confirmation value does not make the portal act", async t => {
     const { send, calls, confirm, valueIn } = await startNoting(t);
     const value = valueIn((await send("/api/act/1", { headers: typed })).text);
     const attempts: [string, string][] = [
@@ -89,7 +89,7 @@ describe("A browser that goes to an address that acts", () => {
     assert.deepEqual(calls, []);
   });
 
-  test("is refused from a foreign page even with the right value", async t => {
+  test("a foreign page is refused even with the right confirmation value", async t => {
     const { send, calls, confirm, valueIn } = await startNoting(t);
     const value = valueIn((await send("/api/act/1", { headers: typed })).text);
     const foreign: Record<string, string>[] = [
@@ -102,7 +102,7 @@ describe("A browser that goes to an address that acts", () => {
   });
 
   const navigations: Record<string, SendOptions> = {
-    "a form of the portal's own page": {
+    "a form on the portal's own page": {
       method: "POST",
       headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" },
       body: "x",
@@ -111,11 +111,11 @@ describe("A browser that goes to an address that acts", () => {
       headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" },
     },
     "an old browser": { headers: { "user-agent": "Mozilla/5.0", accept: "text/html" } },
-    "a browser that upgrades": { headers: { "upgrade-insecure-requests": "1" } },
-    "no site and no mode": { headers: { "sec-fetch-site": "none" } },
+    "a browser that asks for HTTPS": { headers: { "upgrade-insecure-requests": "1" } },
+    "a request without a site or a mode": { headers: { "sec-fetch-site": "none" } },
   };
   for (const [what, request] of Object.entries(navigations))
-    test(`is asked when it comes by ${what}`, async t => {
+    test(`the portal asks for confirmation after ${what}`, async t => {
       const { send, calls } = await startNoting(t);
       const { status, headers } = await send("/api/act/1", request);
       assert.equal(status, 403);
@@ -124,7 +124,7 @@ describe("A browser that goes to an address that acts", () => {
       assert.deepEqual(calls, []);
     });
 
-  test("gets its answer at once where the address only reads, and an error where an argument is wrong", async t => {
+  test("an address that only reads answers at once, and a wrong argument gets an error", async t => {
     const { send } = await startNoting(t);
     assert.equal((await send("/api/read", { headers: typed })).text, '{"read":true}');
     assert.equal((await send("/api/act/1?limit=x", { headers: typed })).status, 400);

@@ -6,7 +6,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text for a page or an attribute in quotes; what is not plain ASCII is shown as its number. */
+/** Escapes text for a page or a quoted attribute; characters beyond plain ASCII become numbers. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll(/[^\x20-\x7e]/gu, character => `\\u{${character.codePointAt(0)?.toString(16)}}`)

@@ -25,24 +25,24 @@ import {
 export { type Decision, type PermissionPolicy, permissionPolicies } from "./settlement.js";
 export type { Asker, Question } from "./waitingRequests.js";
 
-/** What an agent brings with its request. */
+/** What an agent sends with its request. */
 export interface Offer {
-  /** Its own, in its order. Kinds that nobody knows are shown, and taken only by the user. */
+  /** The agent's own options, in its order. Unknown kinds are shown; only the user may choose them. */
   readonly options: readonly PermissionOption[];
-  /** 0 is for ever. */
+  /** 0 means no limit. */
   readonly timeoutMs?: number | undefined;
-  /** Fires when the agent has withdrawn it. */
+  /** Fires when the agent withdraws the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Answer {
   requestId: string;
   optionId?: string;
-  /** Rejects, whatever the options are called. */
+  /** Rejects, whatever options there are. */
   deny?: boolean;
   /** What the agent is told with a rejection. */
   instead?: string;
-  /** Makes a rule of it. */
+  /** Saves the answer as a rule. */
   remember?: "session" | "folder";
 }
 
@@ -65,18 +65,18 @@ const allowed = { by: "policy", effect: "allow" } as const;
 
 const optionNotFound = (message: string) => PortalError.domain("OptionNotFound", message);
 
-/** Decides about every request of every session, by policy, by rules, or by asking the user. */
+/** Decides every request of every session by policy, by rules, or by asking the user. */
 export class Approvals {
   readonly rules: RuleStore;
   readonly #timeoutMs: number;
   readonly #waiting = new WaitingRequests();
-  /** Reads that were allowed in the running turn: the runtime asks twice about one outside the folder. */
+  /** Reads allowed in the running turn: the runtime asks twice about a read outside the folder. */
   readonly #allowedReads = new Map<string, Set<string>>();
   readonly #sessionRules = new Map<string, Rule[]>();
   /** Requests whose rules are being looked up; their turn may end meanwhile. */
   readonly #lookups = new Set<{ askerId: string; over: boolean }>();
 
-  /** Nobody answers within this time: rejected. 0 is for ever. */
+  /** A request that nobody answers within this time is rejected. 0 means no limit. */
   constructor(rules: RuleStore, timeoutMs: number = defaultTimeoutMs) {
     this.rules = rules;
     this.#timeoutMs = timeoutMs;
@@ -97,7 +97,7 @@ export class Approvals {
     return this.#waiting.of(sessionId).length > 0;
   }
 
-  /** What waits, oldest first. */
+  /** The waiting requests, oldest first. */
   list(sessionId?: string) {
     const waiting = sessionId === undefined ? this.#waiting.all() : this.#waiting.of(sessionId);
     return waiting.map(({ asker: { id, source = "session", record }, request }) => ({
@@ -119,7 +119,7 @@ export class Approvals {
       void asker.push({
         callback: "onNotice",
         severity: "warning",
-        title: `The agent asked without a choice of answers, so it got none: ${action.title}`,
+        title: `The agent's request offered no options, so it got no answer: ${action.title}`,
       });
       return { allowed: false, by: "policy" };
     }
@@ -133,12 +133,12 @@ export class Approvals {
     if (settled.answer !== undefined) return settled.answer;
     return settled.by === "timeout"
       ? "The user did not answer in time. Decide yourself, or end your turn and say what you need to know."
-      : "The user is not there to answer.";
+      : "The user is not available to answer.";
   }
 
   /**
-   * Without a session it is that of any. Throws `RequestNotFound` for what is settled or never was, `OptionNotFound`
-   * for what was not offered.
+   * Without a session, the request may belong to any. Throws `RequestNotFound` when the request is settled or never
+   * existed, and `OptionNotFound` when the option was not offered.
    */
   async answer(sessionId: string | undefined, answer: Answer): Promise<void> {
     const { requestId, optionId, deny, instead, remember } = answer;
@@ -149,7 +149,7 @@ export class Approvals {
     if (!option && !deny) throw optionNotFound(`The request does not offer ${JSON.stringify(optionId)}.`);
     const effect: Effect | undefined = deny ? "reject" : option && effectOf(option);
     const rules = remember ? effect && rememberable[effect] : deny ? undefined : option?.rules;
-    if (remember && !rules?.length) throw optionNotFound("Nothing can be remembered of this request.");
+    if (remember && !rules?.length) throw optionNotFound("No rule can be remembered for this request.");
     await this.#waiting.claim(waiting, async () => {
       if (rules) await this.#remember(waiting.asker, rules, remember ?? "folder");
     });
@@ -166,21 +166,21 @@ export class Approvals {
     settle({ by: "user", answer });
   }
 
-  /** What waits is settled by the session's new policy, unless that is to ask. */
+  /** The session's new policy settles what waits, unless that policy is to ask. */
   policyChanged({ id, permissions }: Pick<Asker, "id" | "permissions">): void {
     if (permissions === "ask") return;
     for (const waiting of this.#waiting.of(id).filter(asksPermission))
       waiting.settle(permissions === "deny" ? denied : allowed);
   }
 
-  /** The turn has ended, however: nobody waits for these answers any more. */
+  /** The turn has ended one way or another: nobody waits for these answers any more. */
   turnEnded(sessionId: string): void {
     this.#allowedReads.delete(sessionId);
     for (const lookup of this.#lookups) if (lookup.askerId === sessionId) lookup.over = true;
     for (const waiting of this.#waiting.of(sessionId)) waiting.settle(cancelled);
   }
 
-  /** Forgets what was remembered for this session only. */
+  /** Drops the rules that were remembered for this session only. */
   sessionEnded(sessionId: string): void {
     this.turnEnded(sessionId);
     this.#sessionRules.delete(sessionId);
@@ -189,7 +189,7 @@ export class Approvals {
   async #decide(asker: Asker, action: Action, offer: Offer | undefined): Promise<Settled> {
     if (asker.permissions === "allow-all") return allowed;
     if (asker.permissions === "deny") return this.#tell(asker, action, denied);
-    // An ACP agent brings its options; its requests are asked about one by one.
+    // An ACP agent sends its own options; each of its requests is asked separately.
     const isTwice = offer === undefined && action.kind === "read" && action.toolCallId !== undefined;
     const readKey = isTwice ? JSON.stringify(action) : undefined;
     if (readKey !== undefined && this.#allowedReads.get(asker.id)?.delete(readKey)) return allowed;
@@ -204,7 +204,7 @@ export class Approvals {
         allow: await rulesFor(action, folder, "allow"),
         reject: await rulesFor(action, folder, "reject"),
       };
-      // Much may have happened while files were looked at.
+      // The turn may have ended or the policy changed while files were read.
       if (lookup.over) return cancelled;
       if (asker.permissions !== "ask") return this.#decide(asker, action, offer);
       const settled = await this.#ask(asker, action, why, remember, offer);
@@ -242,7 +242,7 @@ export class Approvals {
     return settled;
   }
 
-  /** In the log, though nobody was asked. */
+  /** Logs the decision even though nobody was asked. */
   #tell(asker: Asker, { title }: Action, settled: Settled): Settled {
     void asker.push({ ...permissionResolved(randomUUID(), settled), title });
     return settled;
@@ -262,7 +262,7 @@ export class Approvals {
     this.#sessionRules.set(id, [...(this.#sessionRules.get(id) ?? []), ...rules.map(parseRule)]);
   }
 
-  /** What a new rule decides need not wait any longer. */
+  /** Requests that a new rule decides stop waiting. */
   async #applyRules({ record: { workingDirectory: folder } }: Asker): Promise<void> {
     for (const { asker, subject, settle } of this.#waiting.all().filter(asksPermission)) {
       if (asker.record.workingDirectory !== folder) continue;

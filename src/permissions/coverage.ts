@@ -16,7 +16,7 @@ export function coverageOf({ effect, about, words }: Rule): string {
         ? "Every change to a file"
         : "Every change to a file inside this folder, except in .git and in files that something runs by itself";
     case "reads":
-      return effect === "reject" ? "Every look at a file" : "Every look at a file inside this folder";
+      return effect === "reject" ? "Every read of a file" : "Every read of a file inside this folder";
     case "tool":
       return `Every use of the tool ${named}, whatever it is asked to do`;
     case "startup":

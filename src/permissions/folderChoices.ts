@@ -23,7 +23,7 @@ export class FolderChoices {
     return row ?? { permissions: null, sandbox: null };
   }
 
-  /** What is not given stays as it was. */
+  /** Fields that are absent keep their value. */
   async remember(folder: string, { permissions, sandbox }: Partial<FolderChoice>): Promise<void> {
     await this.#store.query(
       `INSERT INTO folder_choices (folder, permissions, sandbox) VALUES ($1, $2, $3)
@@ -41,7 +41,7 @@ export class FolderChoices {
     return rows.length > 0;
   }
 
-  /** False when it was told before. */
+  /** False when the user was told before. */
   async tell(folder: string, content: string): Promise<boolean> {
     const told = await this.#store.query(
       "INSERT INTO startup_told (folder, content) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING folder",

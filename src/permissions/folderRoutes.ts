@@ -8,7 +8,7 @@ import type { StartupGate } from "./startup/startupGate.js";
 export interface FolderRouteParts {
   gate: StartupGate;
   choices: FolderChoices;
-  /** Whether agents can run in a sandbox here, and why not; and whether they do where nobody chose. */
+  /** Whether agents can run in a sandbox here, and if not, why; and whether they do when nobody has chosen. */
   sandbox: { available(): Promise<{ available: boolean; why?: string }>; byDefault: boolean };
 }
 
@@ -35,7 +35,7 @@ const folderAnswer = either(
   domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
 );
 
-/** What the start form needs to know about a folder, and what it remembers for it. */
+/** What the start form needs to know about a folder, and the choices that it saves. */
 export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Route[] {
   async function folderDocument(path: string) {
     await checkWorkingDirectory(path);

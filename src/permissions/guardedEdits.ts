@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { hookFolders } from "./commands/gitRepository.js";
 import { isStartupFile } from "./startup/startupFiles.js";
 
-/** Names under which some file system finds `.git`: by case, by short name, past dots, streams and invisible signs. */
+/** Names that some file system resolves to `.git`: by case, short name, dots, streams or invisible characters. */
 function isGitName(name: string): boolean {
   const seen = name
     .normalize("NFKC")
@@ -20,12 +20,12 @@ async function kindOf(path: string): Promise<"folder" | "other" | "nothing"> {
   );
 }
 
-/** More entries than a folder of settings has; where there are more, the user is asked. */
+/** No folder of settings has more entries; beyond that, the user is asked. */
 const maxEntries = 5000;
 
 /**
- * Where the links lead under which a startup file, or .git, is found elsewhere in the folder: who edits there edits
- * those. Undefined when there is too much to look at.
+ * The targets of links that place a startup file, or .git, elsewhere in the folder: an edit there edits those files.
+ * Undefined when there are too many entries to check.
  */
 async function linkedPlaces(folder: string): Promise<string[] | undefined> {
   const places: string[] = [];
@@ -44,7 +44,7 @@ async function linkedPlaces(folder: string): Promise<string[] | undefined> {
   return places;
 }
 
-/** A folder with a HEAD may be read by git as a repository, whatever its name, and git runs what its settings say. */
+/** Git may read any folder with a HEAD as a repository, and then it runs what the settings there say. */
 async function isInRepositoryFolder(folder: string, target: string): Promise<boolean> {
   if (target !== folder && target.split(sep).at(-1)?.toLowerCase() === "head") return true;
   for (let at = dirname(target); at !== dirname(folder); at = dirname(at))
@@ -52,17 +52,17 @@ async function isInRepositoryFolder(folder: string, target: string): Promise<boo
   return false;
 }
 
-/** `obeyed` are places that links or settings make something obey. */
+/** `obeyed` are places that take effect through a link or a setting. */
 async function problemOf(
   folder: string,
   target: string,
   obeyed: readonly string[],
 ): Promise<string | undefined> {
   const path = relative(folder, target).split(sep).join("/");
-  if (path.split("/").some(isGitName)) return "It edits the repository's own .git folder.";
+  if (path.split("/").some(isGitName)) return "It edits the repository's .git folder.";
   for (const place of obeyed)
     if (target === place || target.startsWith(place + sep))
-      return `It edits what a link or a setting of git makes a startup file: ${path}`;
+      return `It edits a file that a link or a git setting makes a startup file: ${path}`;
   if (isStartupFile(path)) return `It edits a file that is run or obeyed without asking: ${path}`;
   if (await isInRepositoryFolder(folder, target))
     return `It edits a folder that git may run things from: ${path}`;
@@ -70,13 +70,13 @@ async function problemOf(
 }
 
 /**
- * Why changes to these places are more than changes to files: something would run them, or obey them, later. All paths
- * are where things really are.
+ * Why changes to these places are more than changes to files: something would later run them or obey them. All paths
+ * are real paths.
  */
 export async function editProblem(folder: string, targets: readonly string[]): Promise<string | undefined> {
   if (targets.length === 0) return undefined;
   const linked = await linkedPlaces(folder).catch(() => undefined);
-  if (!linked) return "The folder has too many files to see which of them are links.";
+  if (!linked) return "The folder has too many files to check which of them are links.";
   const hooks = (await hookFolders(folder)).map(path => realpath(path).catch(() => path));
   const places = [...linked, ...(await Promise.all(hooks))];
   const problems = await Promise.all(targets.map(target => problemOf(folder, target, places)));

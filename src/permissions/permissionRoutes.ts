@@ -6,7 +6,7 @@ import type { Action } from "./action.js";
 import { type Approvals, type PermissionPolicy, permissionPolicies } from "./approvals.js";
 import { decide } from "./rules.js";
 
-/** As long as a live log holds a call. */
+/** The same time as a live log holds a call. */
 const maxWaitMs = 5000;
 
 const answerFields = {
@@ -19,7 +19,7 @@ const answerFields = {
 const answerBody = object(answerFields);
 const anyAnswerBody = object({ ...answerFields, "answer?": text });
 const questionBody = object({ requestId: text, answer: text });
-/** `approve-all` is how agents of the Agent Client Protocol call it. */
+/** Agents of the Agent Client Protocol call it `approve-all`. */
 const policyBody = object({ policy: oneOfTexts(...permissionPolicies, "approve-all") });
 const ruleBody = object({ folder: text, rule: text });
 const testBody = object({
@@ -32,10 +32,13 @@ const testBody = object({
 
 function absolute(folder: string): string {
   if (isAbsolute(folder)) return folder;
-  throw PortalError.malformed("BodyInvalid", `The body/folder ${JSON.stringify(folder)} is no absolute path`);
+  throw PortalError.malformed(
+    "BodyInvalid",
+    `The body/folder ${JSON.stringify(folder)} is not an absolute path`,
+  );
 }
 
-/** What the test box asks about: the one of the four that is given. */
+/** The action that the test box asks about: exactly one of the four. */
 function actionOf({ command, edits, reads, tool }: BodyOf<typeof testBody>): Action {
   const given: Action[] = [];
   if (command !== undefined) given.push({ kind: "execute", title: command, command });
@@ -44,7 +47,7 @@ function actionOf({ command, edits, reads, tool }: BodyOf<typeof testBody>): Act
   if (tool !== undefined) given.push({ kind: "other", title: tool, tool });
   const [action, more] = given;
   if (action && !more) return action;
-  throw PortalError.malformed("BodyInvalid", "The body has one of command, edits, reads, tool");
+  throw PortalError.malformed("BodyInvalid", "The body must have exactly one of command, edits, reads, tool");
 }
 
 const pendingRequest = object({
@@ -60,11 +63,11 @@ const policyDocument = object({ folders: { type: "object", additionalProperties:
 
 export interface PermissionRoutesParts {
   approvals: Approvals;
-  /** Throws `SessionNotFound`; one that sleeps is woken. */
+  /** Wakes a sleeping session. Throws `SessionNotFound`. */
   openSession(id: string): Promise<{ setPermissions(policy: PermissionPolicy): Promise<void> }>;
 }
 
-/** Answers, rules, and what waits. */
+/** The routes for answers, rules and waiting requests. */
 export function permissionRoutes({ approvals, openSession }: PermissionRoutesParts): Route[] {
   return [
     defineRoute({

@@ -23,7 +23,7 @@ function ruleProblem(rule: unknown): string | undefined {
   }
 }
 
-/** Every problem of a policy, each with its JSON path. */
+/** Every problem in a policy, each with its JSON path. */
 export function policyProblems(value: unknown): string[] {
   if (!isRecord(value) || !isRecord(value.folders))
     return ["$.folders: must be an object, with a list of rules for each folder"];

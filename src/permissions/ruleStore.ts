@@ -4,10 +4,10 @@ import type { Store } from "../store/store.js";
 import { everyFolder, type Policy } from "./policy.js";
 import { parseRule, type Rule, ruleText } from "./rules.js";
 
-/** The store's index takes no longer ones, together with a rule. */
+/** The store's index has no room for a longer path together with a rule. */
 const maxFolderBytes = 1500;
 
-/** A rule of an earlier version that is none any more decides nothing: the lines that it was about are asked about. */
+/** A rule of an earlier version that is no longer valid decides nothing: the user is asked again. */
 function readRule(text: string): Rule[] {
   try {
     return [parseRule(text)];
@@ -17,7 +17,7 @@ function readRule(text: string): Rule[] {
   }
 }
 
-/** What users decided once: rules per folder, from the store and from the policy file. */
+/** The decisions that users made once: rules per folder, from the store and from the policy file. */
 export class RuleStore {
   readonly #store: Store;
   readonly #policy: Policy;
@@ -27,18 +27,18 @@ export class RuleStore {
     this.#policy = policy;
   }
 
-  /** All rules that hold in a folder. */
+  /** All rules that apply to a folder. */
   async rulesOf(folder: string): Promise<Rule[]> {
     const { folders } = await this.all();
     return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).flatMap(readRule);
   }
 
-  /** The same for an agent that waits: a store that is away for a while is no reason to refuse it. */
+  /** The same for a waiting agent: it is not refused because the store is briefly unavailable. */
   rulesForAgent(folder: string): Promise<Rule[]> {
     return this.#store.patiently(() => this.rulesOf(folder));
   }
 
-  /** Adding a rule that is there changes nothing. */
+  /** Adding an existing rule changes nothing. */
   async add(folder: string, rules: readonly string[]): Promise<void> {
     if (Buffer.byteLength(resolve(folder)) > maxFolderBytes)
       throw PortalError.malformed("RuleInvalid", `The folder's path has more than ${maxFolderBytes} bytes.`);
@@ -51,7 +51,7 @@ export class RuleStore {
     });
   }
 
-  /** False when the store has no such rule; those of the policy file are removed by editing the file. */
+  /** False when the store has no such rule; rules of the policy file are removed by editing the file. */
   async remove(folder: string, rule: string): Promise<boolean> {
     const removed = await this.#store.query(
       "DELETE FROM permission_rules WHERE folder = $1 AND rule = $2 RETURNING rule",
@@ -60,7 +60,7 @@ export class RuleStore {
     return removed.length > 0;
   }
 
-  /** Everything as a policy: what `portal.config.json` can name on another machine. */
+  /** Everything as one policy, which `portal.config.json` can name on another machine. */
   async all(): Promise<Policy> {
     const folders = new Map<string, Set<string>>();
     for (const policy of [this.#policy, await this.stored()])
@@ -69,7 +69,7 @@ export class RuleStore {
     return { folders: Object.fromEntries([...folders].map(([folder, rules]) => [folder, [...rules]])) };
   }
 
-  /** Those that can be removed here. */
+  /** The rules that can be removed here. */
   async stored(): Promise<Policy> {
     const rows = await this.#store.query<{ folder: string; rules: string[] }>(
       "SELECT folder, array_agg(rule ORDER BY rule) AS rules FROM permission_rules GROUP BY folder ORDER BY folder",
@@ -77,7 +77,7 @@ export class RuleStore {
     return { folders: Object.fromEntries(rows.map(({ folder, rules }) => [folder, rules])) };
   }
 
-  /** Those of the policy file. */
+  /** The rules of the policy file. */
   get given(): Policy {
     return this.#policy;
   }

@@ -28,14 +28,14 @@ describe("A command line is read strictly", () => {
     "ls x 2>/dev/null > /dev/null": [["ls", "x"]],
   };
   for (const [line, words] of Object.entries(read)) {
-    test(`reads ${JSON.stringify(line)}`, () =>
+    test(`${JSON.stringify(line)} is read as its plain commands`, () =>
       assert.deepEqual(
         parseCommandLine(line).commands?.map(command => command.words),
         words,
       ));
   }
 
-  test("knows which command reads what another one writes", () => {
+  test("the parser knows which command reads another command's output", () => {
     const { commands } = parseCommandLine("a | b && c |\n d; e || f");
     assert.deepEqual(
       commands?.map(({ words, isPiped }) => [words[0], isPiped]),
@@ -51,7 +51,7 @@ describe("A command line is read strictly", () => {
   });
 });
 
-describe("A rule is one line that people read", () => {
+describe("A rule is one line that people can read", () => {
   for (const text of [
     "allow command git status",
     "reject command rm",
@@ -67,7 +67,8 @@ describe("A rule is one line that people read", () => {
     `reject startup 'a b/ü.json' ${"f".repeat(64)}`,
     "reject command git push --force",
   ])
-    test(`"${text}" is read and written the same`, () => assert.equal(ruleText(parseRule(text)), text));
+    test(`the rule "${text}" is written exactly as it was read`, () =>
+      assert.equal(ruleText(parseRule(text)), text));
 
   for (const text of [
     "",
@@ -91,7 +92,7 @@ describe("A rule is one line that people read", () => {
     `allow command ls ${"x".repeat(1000)}`,
     "__proto__ constructor toString",
   ])
-    test(`"${text}" is refused by name`, () => {
+    test(`the rule "${text}" is refused, and the message names it`, () => {
       assert.throws(
         () => parseRule(text),
         (error: unknown) =>
@@ -101,7 +102,7 @@ describe("A rule is one line that people read", () => {
 });
 
 describe("A policy file", () => {
-  test("that is no JSON, or not there, is refused by its name", async t => {
+  test("a policy file that is missing or not JSON is refused, and the message names it", async t => {
     const file = join(await tempFolder(t), "policy.json");
     const refused = (message: RegExp) => (error: Error) =>
       message.test(error.message) && error.message.startsWith(file);
@@ -114,7 +115,7 @@ describe("A policy file", () => {
     }
   });
 
-  test("holds its rules as people write them, for folders as they are", async t => {
+  test("rules may have extra blanks and folders may have .. in a policy file", async t => {
     const file = join(await tempFolder(t), "policy.json");
     const folders = { "*": ["reject  command rm"], "/a/../b": ["allow edits"] };
     await writeFile(file, JSON.stringify({ $schema: "x", folders }));
@@ -149,7 +150,7 @@ describe("Rules decide", () => {
     assert.equal((await decideBy(folder, "git status")).decision, "ask", "no rules are built in");
   });
 
-  test("a rejecting rule holds for what no rule may allow: outside, under a full path, behind sudo's back", async t => {
+  test("a rejecting rule also covers what no rule may allow: paths outside, a program's full path, sudo", async t => {
     const folder = await tempFolder(t);
     for (const [line, rule] of [
       ["rm /etc/passwd", "reject command rm"],
@@ -163,7 +164,7 @@ describe("Rules decide", () => {
     assert.equal((await decide(edit, folder, [parseRule("reject edits")])).decision, "reject");
   });
 
-  test("of a program that is not known to be harmless a rule covers its exact words only", async t => {
+  test("a rule for a program that is not known to be harmless covers its exact words only", async t => {
     const folder = await tempFolder(t);
     const rule = "allow command npm test";
     for (const line of ["npm test", "npm  'test'", "npm test 2>&1 | tail -20", `cd ${folder} && npm test`])
@@ -172,7 +173,7 @@ describe("Rules decide", () => {
       assert.equal((await decideBy(folder, line, rule, "allow command echo")).decision, "ask", line);
   });
 
-  test("a line is allowed in the folder itself, not where the agent says that it runs", async t => {
+  test("a line is allowed only in the session's folder, not in another folder that the agent names", async t => {
     const folder = await tempFolder(t);
     await mkdir(join(folder, "sub"));
     const rules = [parseRule("allow command ls")];
@@ -183,7 +184,7 @@ describe("Rules decide", () => {
     assert.equal(await inDirectory("/"), "ask");
   });
 
-  test("nothing that reaches outside the folder is decided by a rule, however it is written", async t => {
+  test("no rule allows anything that reaches outside the folder, however it is written", async t => {
     const root = await tempFolder(t);
     const folder = join(root, "work");
     await mkdir(join(folder, "sub"), { recursive: true });
@@ -230,7 +231,7 @@ describe("Rules decide", () => {
     assert.equal(allowed.decision, "allow", allowed.why);
   });
 
-  test("edits and reads inside the folder, without .git for edits; tools by name; addresses never", async t => {
+  test("rules allow edits outside .git, reads inside the folder and tools by name, but never addresses", async t => {
     const folder = await tempFolder(t);
     const rules = ["allow edits", "allow reads", "allow tool a/b"].map(parseRule);
     const edit = (...paths: string[]) => decide({ kind: "edit", title: "", paths }, folder, rules);
@@ -264,7 +265,7 @@ describe("Rules decide", () => {
     );
   });
 
-  test('"always" names exactly what it would remember, and nothing where no rule may decide', async t => {
+  test('"always" names exactly the rules it would remember, and none where no rule may decide', async t => {
     const folder = await tempFolder(t);
     for (const [line, rules] of [
       ["git status -s | wc", ["allow command git status", "allow command wc"]],
@@ -298,7 +299,7 @@ describe("Rules decide", () => {
   });
 });
 
-describe("What a rule would cover is said in words before it is made", () => {
+describe("The card says what a rule would cover before the user makes it", () => {
   for (const [rule, words] of [
     [
       "allow command git status",
@@ -315,12 +316,12 @@ describe("What a rule would cover is said in words before it is made", () => {
       "allow edits",
       "Every change to a file inside this folder, except in .git and in files that something runs by itself",
     ],
-    ["reject reads", "Every look at a file"],
+    ["reject reads", "Every read of a file"],
     [
       `allow startup .mcp.json ${"0".repeat(64)}`,
       "What .mcp.json runs by itself, as long as its content stays the same",
     ],
     ["allow tool github/search", "Every use of the tool `github/search`, whatever it is asked to do"],
   ] as const)
-    test(rule, () => assert.equal(coverageOf(parseRule(rule)), words));
+    test(`"${rule}" covers: ${words}`, () => assert.equal(coverageOf(parseRule(rule)), words));
 });

@@ -13,11 +13,11 @@ export type Effect = "allow" | "reject";
 export interface Rule {
   readonly effect: Effect;
   readonly about: "command" | "edits" | "reads" | "tool" | "startup";
-  /** Of a command: the words it begins with. Of a tool: its name. Of a file that runs something: path and SHA-256. */
+  /** For a command: its first words. For a tool: its name. For a file that runs something: path and SHA-256. */
   readonly words: readonly string[];
 }
 
-/** The store's index takes no longer ones. */
+/** The store's index has no room for longer rules. */
 export const maxRuleBytes = 1000;
 
 const forms = "allow or reject, then: command WORDS, edits, reads, tool NAME, or startup PATH SHA256";
@@ -59,7 +59,7 @@ export function parseRule(text: string): Rule {
   }
 }
 
-/** A path, in single quotes where it is no plain word. */
+/** A path, in single quotes unless it is a plain word. */
 const startupForm = /^(?:'([^'\p{Cc}]+)'|([^\s']+))\s+([0-9a-f]{64})$/iu;
 
 export function ruleText({ effect, about, words }: Rule): string {
@@ -67,7 +67,7 @@ export function ruleText({ effect, about, words }: Rule): string {
   return [effect, about, ...quoted].join(" ");
 }
 
-/** What the rules of a folder say about an action; when they say nothing, or must not, the user is asked. */
+/** What the rules of a folder say about an action; when they say nothing or may not decide, the user is asked. */
 export interface Verdict {
   decision: Effect | "ask";
   /** The rules that decided, as text. */
@@ -81,7 +81,7 @@ const ask = (why: string): Verdict => ({ decision: "ask", rules: [], why });
 const maxPaths = 50;
 const maxPathNames = 1000;
 
-/** No part may be rejected, nothing may speak against it, and each part has to be allowed by some rule. */
+/** Allows when no rule rejects any part, no problem is found, and some rule allows each part. */
 async function judge(parts: readonly Part[], problem: () => Promise<string | undefined>): Promise<Verdict> {
   const all = parts.flatMap(({ matching }) => matching);
   const rejecting = all.filter(({ effect }) => effect === "reject");
@@ -136,9 +136,9 @@ async function judgeFiles(
 export async function decide(action: Action, folder: string, rules: readonly Rule[]): Promise<Verdict> {
   const { kind, command, paths = [], tool } = action;
   if (action.unclear !== undefined) return ask(action.unclear);
-  if (action.outside) return ask("It reaches outside the folder, as the agent says.");
+  if (action.outside) return ask("The agent says that it reaches outside the folder.");
   if (paths.length > maxPaths || paths.join("/").split("/", maxPathNames + 1).length > maxPathNames)
-    return ask("It names more files than a rule looks at.");
+    return ask("It names more files than a rule checks.");
   if (kind === "execute" && command !== undefined) return judgeCommand(command, action, folder, rules);
   if (kind === "edit" || kind === "delete" || kind === "move")
     return judgeFiles("edits", paths, folder, rules);
@@ -147,10 +147,10 @@ export async function decide(action: Action, folder: string, rules: readonly Rul
     const matching = rules.filter(rule => rule.about === "tool" && rule.words[0] === tool);
     return judge([{ label: `the tool ${tool}`, matching }], async () => undefined);
   }
-  return ask("Rules are about commands, edits, reads and tools.");
+  return ask("Rules cover only commands, edits, reads and tools.");
 }
 
-/** The rules that "always" would remember for this action; none when no rule could ever decide about it. */
+/** The rules that "always" would remember for this action; none when no rule could decide it. */
 export async function rulesFor(action: Action, folder: string, effect: Effect): Promise<string[]> {
   const wanted = wantedRules(action, effect);
   if (texts(wanted).some(text => Buffer.byteLength(text) > maxRuleBytes)) return [];

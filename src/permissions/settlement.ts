@@ -7,14 +7,14 @@ export const permissionPolicies: readonly PermissionPolicy[] = ["allow-all", "as
 /** Who or what settled a request, and how. */
 export interface Settled {
   by: Exclude<SettledBy, "restart">;
-  /** Absent: nobody decided, or the user took an option that neither allows nor rejects. */
+  /** Absent: nobody decided, or the user chose an option that neither allows nor rejects. */
   effect?: Effect | undefined;
-  /** The one that the user took. */
+  /** The option that the user chose. */
   option?: PermissionOption | undefined;
-  /** The rules that decided, or are remembered from now on. */
+  /** The rules that decided, or that are remembered from now on. */
   rules?: readonly string[] | undefined;
   reason?: string | undefined;
-  /** To a question. */
+  /** The answer to a question. */
   answer?: string;
 }
 
@@ -23,11 +23,11 @@ export interface Decision {
   by: Settled["by"];
   /** What the agent is told. */
   reason?: string;
-  /** Of what the agent offered; absent: none of it, the request is cancelled. */
+  /** One of the options that the agent offered; absent: the request is cancelled. */
   optionId?: string;
 }
 
-/** What a card offers when the agent brings no options of its own. */
+/** The options on a card when the agent sends none of its own. */
 export function ownOptions(
   allowRules: readonly string[],
   rejectRules: readonly string[],
@@ -51,7 +51,7 @@ export function effectOf({ kind }: PermissionOption): Effect | undefined {
   return (["allow", "reject"] as const).find(effect => kindsOf[effect].includes(kind));
 }
 
-/** By kind, never by id, name or place; the one that the agent would remember only where there is no other. */
+/** Chooses by kind, never by id, name or position; a lasting option only when there is no other. */
 export function optionFor(
   options: readonly PermissionOption[],
   effect: Effect,
@@ -59,7 +59,7 @@ export function optionFor(
   return kindsOf[effect].map(kind => options.find(option => option.kind === kind)).find(option => option);
 }
 
-/** `offered` are the agent's own options: without a fitting one nothing is decided. */
+/** `offered` are the agent's own options: when none fits, nothing is decided. */
 export function decisionOf(
   { by, effect, option, reason }: Settled,
   offered: readonly PermissionOption[] | undefined,
@@ -73,7 +73,7 @@ export function decisionOf(
   };
 }
 
-/** How the live log tells what became of a permission request. */
+/** The live log's record of how a permission request was settled. */
 export function permissionResolved(
   requestId: string,
   { by, effect, option, rules, reason }: Settled,

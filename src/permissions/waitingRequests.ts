@@ -5,7 +5,7 @@ import type { Callback, LiveResponse, PerEffect, PermissionOption } from "../liv
 import type { Action } from "./action.js";
 import { type PermissionPolicy, resolutionOf, type Settled } from "./settlement.js";
 
-/** Who asks: a session, or a run of the repository's agents. */
+/** The asker: a session, or a run of the repository's agents. */
 export interface Asker {
   readonly id: string;
   readonly source?: "session" | "run";
@@ -17,24 +17,24 @@ export interface Asker {
 export interface Question {
   question: string;
   choices?: readonly string[];
-  /** Whether an answer that is none of the choices will do. */
+  /** Whether the user may give an answer that is not one of the choices. */
   allowFreeform: boolean;
 }
 
 export interface PermissionSubject {
   readonly action: Action;
   readonly options: readonly PermissionOption[];
-  /** What could be remembered. */
+  /** The rules that could be remembered. */
   readonly remember: PerEffect;
 }
 
 export interface Waiting<Subject = PermissionSubject | Question> {
   readonly asker: Asker;
-  /** As it is in the live log. */
+  /** As the live log shows it. */
   readonly request: Callback<"onPermissionRequest" | "onQuestion">;
   readonly subject: Subject;
   readonly isOpen: boolean;
-  /** False when something else was faster. */
+  /** False when it was already settled. */
   settle(settled: Settled): boolean;
 }
 
@@ -44,19 +44,19 @@ export type NewRequest = {
 }[Waiting["request"]["callback"]];
 
 export interface WaitOptions {
-  /** 0 is for ever. */
+  /** 0 means no limit. */
   timeoutMs: number;
-  /** Fires when the agent has withdrawn it. */
+  /** Fires when the agent withdraws the request. */
   signal?: AbortSignal | undefined;
 }
 
 export const requestNotFound = (requestId: string) =>
-  PortalError.domain("RequestNotFound", `Nothing waits for an answer under ${JSON.stringify(requestId)}.`);
+  PortalError.domain("RequestNotFound", `No request ${JSON.stringify(requestId)} waits for an answer.`);
 
 export const asksPermission = (waiting: Waiting): waiting is Waiting<PermissionSubject> =>
   "action" in waiting.subject;
 
-/** What waits for the user: each request is in its log when it comes, and settled there exactly once. */
+/** The requests that wait for the user: each is logged when it arrives, and settled in the log exactly once. */
 export class WaitingRequests {
   readonly #waiting = new Map<string, Waiting>();
   readonly #events = new EventEmitter().setMaxListeners(0);
@@ -70,14 +70,14 @@ export class WaitingRequests {
     return this.all().filter(({ asker }) => asker.id === askerId);
   }
 
-  /** Throws `RequestNotFound`; with `askerId` also for those of others. */
+  /** Throws `RequestNotFound`; with `askerId`, also for another asker's request. */
   find(requestId: string, askerId: string | undefined): Waiting {
     const waiting = this.#waiting.get(requestId);
     if (!waiting || (askerId ?? waiting.asker.id) !== waiting.asker.id) throw requestNotFound(requestId);
     return waiting;
   }
 
-  /** Does the work for the answer that came first: a second one finds nothing meanwhile. */
+  /** Does the work for the first answer: meanwhile, a second answer finds no request. */
   async claim(waiting: Waiting, work: () => Promise<void>): Promise<void> {
     const { requestId } = waiting.request;
     this.#waiting.delete(requestId);

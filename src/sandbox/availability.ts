@@ -13,7 +13,7 @@ export interface SandboxAvailability {
 
 const probeTimeoutMs = 5000;
 
-/** How a sandbox is begun here: a bwrap that works, and its arguments before those of the sandbox. */
+/** How a sandbox starts here: a bwrap that works, and its arguments before those of the sandbox. */
 export interface Bwrap {
   program: string;
   before: string[];
@@ -25,7 +25,7 @@ export function availabilityOf(probed: Probe): SandboxAvailability {
   return "why" in probed ? { available: false, why: probed.why } : { available: true };
 }
 
-/** Whether agents can run in a sandbox here: it is tried, for real. */
+/** Whether agents can run in a sandbox here. The portal tries it, for real. */
 export async function probe(): Promise<Probe> {
   const program = await findBwrap(process.env.PATH ?? "");
   return program === undefined ? { why: missing() } : tryOut(program);
@@ -50,14 +50,14 @@ async function findBwrap(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Some systems allow one sandbox and none in it: a single one is better than none. */
+/** Some systems allow a sandbox but no sandbox inside it: one is better than none. */
 async function tryOut(program: string): Promise<Probe> {
   const kept = [...keeper, program];
   if ((await failureOf(program, kept)) === undefined) return { program, before: kept };
   const line = await failureOf(program, []);
   if (line === undefined) return { program, before: [] };
   return {
-    why: `bwrap is installed and does not work here (${line.slice(0, 200)}). The system, or the container around the portal, may forbid user namespaces.`,
+    why: `bwrap is installed but does not work here (${line.slice(0, 200)}). The system, or the container around the portal, may forbid user namespaces.`,
   };
 }
 

@@ -6,11 +6,11 @@ import { promisify } from "node:util";
 import { isInside } from "../base/inside.js";
 import { foldersBetween } from "./readOnlyPaths.js";
 
-/** Where the agents of one working directory keep what they must remember, instead of the user's home. */
+/** Where the agents of one working directory keep their data, instead of the user's home. */
 export interface PrivateHome {
-  /** On disk. */
+  /** Its path on disk. */
   readonly folder: string;
-  /** What the home folder is called inside: as outside, because programs are configured with its name. */
+  /** The home folder's path inside: the same as outside, because the settings of programs name it. */
   readonly home: string;
   /** Where the Copilot runtime keeps its conversations, on disk and inside. */
   readonly copilot: { folder: string; inside: string };
@@ -34,22 +34,22 @@ export function privateHome(dataDir: string, workingDirectory: string, env: Env)
   return { folder, home, copilot };
 }
 
-/** Makes it, with the user's name for commits: of the user's own settings, which may hold secrets, nothing else. */
+/** Creates it with the user's name for commits, and nothing else from the user's settings, which may hold secrets. */
 export async function makePrivateHome({ folder, copilot }: PrivateHome): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await mkdir(copilot.folder, { recursive: true, mode: 0o700 });
   const [name, email] = await Promise.all([gitSetting("user.name"), gitSetting("user.email")]);
   const lines = [name && `\tname = ${quoted(name)}`, email && `\temail = ${quoted(email)}`].filter(Boolean);
   if (lines.length === 0) return;
-  // Never over what is there, nor through a link that an agent left: the agents write here.
+  // Never overwrites a file or follows a link: agents write here.
   await writeFile(join(folder, ".gitconfig"), `[user]\n${lines.join("\n")}\n`, { flag: "wx" }).catch(
     () => undefined,
   );
 }
 
 /**
- * The folders above a mount inside the home, each bound to itself, so that agents cannot put a link in the place of
- * one: the next sandbox would follow it.
+ * The folders above a mount inside the home, each bound to itself, so that agents cannot replace one with a link: the
+ * next sandbox would follow it.
  */
 export async function pinsInHome(
   { folder, home, copilot }: PrivateHome,

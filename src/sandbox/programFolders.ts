@@ -5,7 +5,7 @@ import { isInside } from "../base/inside.js";
 
 const modules = `${sep}node_modules${sep}`;
 
-/** The program behind a command, as a shell finds it, and where it really is. */
+/** The real path of the program that a shell would find for a command. */
 export async function realProgram(command: string, path: string, cwd: string): Promise<string | undefined> {
   const candidates = command.includes(sep)
     ? [resolve(cwd, command)]
@@ -22,21 +22,21 @@ export async function realProgram(command: string, path: string, cwd: string): P
   return undefined;
 }
 
-/** What a program needs to see of itself: the packages that it is installed with, else its folder, else only the file. */
+/** What a program needs to see of itself: the packages it is installed with, else its folder, else only the file. */
 export async function programFolder(program: string, home: string): Promise<string> {
   const packages = program.indexOf(modules);
   if (packages >= 0) return program.slice(0, packages + modules.length - 1);
   return holdsHome(dirname(program), home).then(holds => (holds ? program : dirname(program)));
 }
 
-/** The folder that Node.js is installed in, with npm beside it. */
+/** The folder in which Node.js is installed, with npm beside it. */
 export async function nodeFolder(execPath: string, home: string): Promise<string> {
   const folder = dirname(execPath);
   const prefix = folder.endsWith(`${sep}bin`) ? dirname(folder) : folder;
   return (await holdsHome(prefix, home)) ? programFolder(execPath, home) : prefix;
 }
 
-/** A program right in the home folder must not make all of it visible. */
+/** A program directly in the home folder must not make the whole home visible. */
 function holdsHome(folder: string, home: string): Promise<boolean> {
   return isInside(folder, home);
 }

@@ -2,21 +2,21 @@ import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isStartupFile } from "../permissions/startup/startupFiles.js";
 
-/** One thing to do to a path of the working directory, or of the repository that it belongs to. */
+/** One thing to do to a path of the working directory or of its repository. */
 export interface Step {
-  /** Below the path is writable, read-only, or nothing to be seen. */
+  /** The path and everything below it becomes writable, read-only or hidden. */
   as: "writable" | "readOnly" | "hidden";
   path: string;
-  /** From here on no folder above the path may be moved away: another one could take its place. */
+  /** No folder between here and the path may be moved away: another one could take its place. */
   root: string;
 }
 
-/** What git obeys, or by what it finds what it obeys. Commits need none of it. */
+/** What git obeys, or what leads git to it. Commits need none of it. */
 const gitSettings = ["config", "config.worktree", "hooks", "worktrees", "commondir", "gitdir"];
 const maxSubmodules = 100;
 const maxGitFileBytes = 4096;
 
-/** What is special in a working directory, in the order in which it has to be done. */
+/** The steps for a working directory, in the order in which they have to be done. */
 export async function stepsFor(folder: string): Promise<Step[]> {
   const startup = await startupSteps(folder);
   const git = join(folder, ".git");
@@ -36,8 +36,8 @@ export async function stepsFor(folder: string): Promise<Step[]> {
 }
 
 /**
- * Files that programs outside the sandbox obey without being asked: agents, editors and hooks of git. What is there at
- * the first start in a folder cannot be changed from inside.
+ * Files that agents, editors and git hooks outside the sandbox obey without asking. Those that exist at the first start
+ * in a folder cannot be changed from inside.
  */
 async function startupSteps(folder: string): Promise<Step[]> {
   const inFolder = await readdir(folder).catch(() => []);
@@ -56,7 +56,7 @@ async function settingsOf(root: string, git: string): Promise<Step[]> {
   return folders.flatMap(folder => gitSettings.map(name => readOnly(root, join(folder, name))));
 }
 
-/** The folders of git for submodules, which may have submodules, and slashes in their names. */
+/** Git's folders for submodules, which may have their own submodules, and slashes in their names. */
 async function submodulesOf(modules: string, depth: number): Promise<string[]> {
   if (depth === 0) return [];
   const entries = await readdir(modules, { withFileTypes: true }).catch(() => []);
@@ -74,8 +74,8 @@ async function submodulesOf(modules: string, depth: number): Promise<string[]> {
 }
 
 /**
- * The repository of a linked worktree is elsewhere. A file of the working directory says where, so it is believed only
- * if the repository says the same: it has a worktree whose file is this one.
+ * The repository of a linked worktree is elsewhere. A file in the working directory says where, and is trusted only if
+ * the repository agrees: it must list a worktree with exactly this file.
  */
 async function linkedWorktree(
   folder: string,
@@ -99,13 +99,13 @@ async function firstLine(file: string, prefix: string): Promise<string | undefin
   return line.startsWith(prefix) ? line.slice(prefix.length).trim() : undefined;
 }
 
-/** The folders between a root and a path inside it, the outermost first. */
+/** The folders between a root and a path inside it, outermost first. */
 export function foldersBetween(root: string, path: string): string[] {
   const names = relative(root, path).split(sep).slice(0, -1);
   return names.map((_, index) => join(root, ...names.slice(0, index + 1)));
 }
 
-/** Whether a path is there and no part of it below its root is a link, behind which a mount would land elsewhere. */
+/** Whether a path exists and has no link below its root, which would make a mount land elsewhere. */
 export async function isPlain({ root, path }: Pick<Step, "root" | "path">): Promise<boolean> {
   const parts = [...foldersBetween(root, path), path];
   const found = await Promise.all(parts.map(part => lstat(part).catch(() => undefined)));
@@ -114,7 +114,7 @@ export async function isPlain({ root, path }: Pick<Step, "root" | "path">): Prom
   );
 }
 
-/** The arguments of bwrap for steps that are plain now. A folder above is bound once: later it would cover what is in it. */
+/** The bwrap arguments for steps that are plain now. A parent is bound only once: again, it would cover its content. */
 export async function mountsOf(steps: readonly Step[]): Promise<string[]> {
   const pinned = new Set<string>();
   const args: string[] = [];

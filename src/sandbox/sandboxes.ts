@@ -17,9 +17,9 @@ export interface SandboxSettings {
 }
 
 export interface SandboxesOptions {
-  /** Hidden from every sandbox; their own homes are in it. */
+  /** Hidden from every sandbox; the sandboxes' homes are in it. */
   dataDir: string;
-  /** May hold keys, so it is hidden where it would be seen. */
+  /** May hold keys, so it is hidden wherever it would be visible. */
   configFile: string | undefined;
   settings: SandboxSettings;
   env: NodeJS.ProcessEnv;
@@ -33,25 +33,25 @@ export interface Command {
 export interface CommandInFolder {
   command: string;
   args: readonly string[];
-  /** An agent's words show it nothing: only what the user configured is made visible with the files that it names. */
+  /** Only a command that the user configured makes the files that it names visible; an agent's command does not. */
   by: "user" | "agent";
-  /** Set inside: bwrap itself, which is outside, would obey LD_PRELOAD and its like. */
+  /** Set only inside: bwrap itself runs outside and would obey LD_PRELOAD and the like. */
   variables?: Readonly<Record<string, string>>;
-  /** Inside the working directory, which is meant when it is absent. */
+  /** Inside the working directory; absent: the working directory itself. */
   cwd?: string;
 }
 
-/** These are made anew in each sandbox. */
+/** Each sandbox gets its own. */
 const ownOfSandbox = ["/proc", "/sys", "/dev"];
-/** Visible by `systemMounts`. */
+/** Made visible by `systemMounts`. */
 const system = /^\/(?:usr|bin|sbin|lib|lib32|lib64|libx32|etc)(?:\/|$)/;
 
-/** Puts commands into sandboxes: they see the system, their working directory and a home of their own. */
+/** Puts commands into sandboxes, where they see the system, their working directory and a private home. */
 export class Sandboxes {
   readonly #options: SandboxesOptions;
   /**
-   * What was special in a working directory when the portal first used it. An agent that runs there cannot move any of
-   * it, but could put a link in the place of what came later just before the next sandbox is made.
+   * The steps for each working directory as it was when the portal first used it. An agent that runs there cannot move
+   * these paths, but it could replace a later path with a link just before the next sandbox is made.
    */
   readonly #steps = new Map<string, Promise<Step[]>>();
   #isUsed = false;
@@ -61,7 +61,7 @@ export class Sandboxes {
     this.#options = options;
   }
 
-  /** Whether anything has been put into one. */
+  /** Whether any command has run in a sandbox. */
   get isUsed(): boolean {
     return this.#isUsed;
   }
@@ -96,7 +96,7 @@ export class Sandboxes {
         ...(await this.#hiddenData([...read, ...write])),
         ...["--bind", folder, folder],
         ...(await mountsOf([...(await this.#stepsFor(folder)), ...(await this.#ownSteps(folder))])),
-        // What is left is an empty folder in memory: nobody should believe that a file there stays.
+        // The rest is an empty folder in memory, read-only so that nobody expects a file there to stay.
         ...["--remount-ro", "/", "--chdir", cwd],
         ...Object.entries(variables).flatMap(([name, value]) => ["--setenv", name, value]),
         ...["--", program, ...args],
@@ -120,7 +120,7 @@ export class Sandboxes {
     return found;
   }
 
-  /** A sandbox around everything that it is to hide is none. */
+  /** A sandbox whose folder contains what it should hide protects nothing. */
   async #check(folder: string): Promise<void> {
     const { dataDir, env } = this.#options;
     const { home } = privateHome(dataDir, folder, env);
@@ -131,7 +131,7 @@ export class Sandboxes {
         `Your home folder is inside ${folder}, so it would not be hidden. Choose a folder in it.`,
       );
     if ((await isInside(folder, dataDir)) || (await isInside(dataDir, folder)))
-      throw notAvailable(`The data of the portal would not be hidden in ${folder}. Choose another folder.`);
+      throw notAvailable(`The portal's data would not be hidden in ${folder}. Choose another folder.`);
   }
 
   async #program({ command, args, by }: CommandInFolder, cwd: string) {
@@ -157,7 +157,7 @@ export class Sandboxes {
     return { read: read.map(full), write: write.map(full) };
   }
 
-  /** A folder that the settings open may have the portal's data in it. */
+  /** A folder that the settings make visible may contain the portal's data. */
   async #hiddenData(extras: readonly string[]): Promise<string[]> {
     const { dataDir } = this.#options;
     for (const extra of extras)
@@ -171,11 +171,11 @@ export class Sandboxes {
     return known;
   }
 
-  /** The portal may be what the agent works on: it must not change the one that runs, nor read its keys. */
+  /** An agent may work on the portal itself: it must neither change the running portal nor read its keys. */
   async #ownSteps(folder: string): Promise<Step[]> {
     const { configFile } = this.#options;
     const steps: Step[] = [];
-    // The pages too: a script in them calls the portal as its user does.
+    // The pages too: their scripts call the portal on behalf of its user.
     for (const name of ["dist", "node_modules", "assets"]) {
       const path = join(packageRoot, name);
       if (await isInside(folder, path)) steps.push({ as: "readOnly", path, root: folder });
@@ -186,7 +186,7 @@ export class Sandboxes {
   }
 }
 
-/** The folder as a sandbox knows it: without links above it, because what they are in is hidden. */
+/** The folder's real path: a sandbox hides the folders in which links above it would be. */
 export async function sandboxFolder(workingDirectory: string): Promise<string> {
   const real = await realpath(workingDirectory);
   return (await stat(real)).isDirectory() ? real : workingDirectory;

@@ -1,8 +1,8 @@
 import { lstat, readlink, realpath, stat } from "node:fs/promises";
 
 /**
- * What a sandbox has of its own: processes, IPC, host name, and no way to more rights or to the terminal of the portal.
- * It ends with the portal, however that ends. The network is the machine's.
+ * A sandbox has its own processes, IPC and host name, and no way to more rights or to the portal's terminal.
+ * It ends with the portal, however that ends. It shares the machine's network.
  */
 export const isolation: readonly string[] = [
   "--die-with-parent",
@@ -16,8 +16,8 @@ export const isolation: readonly string[] = [
 ];
 
 /**
- * Goes around a whole sandbox. What is inside can debug the first of its own processes, and with that one's wish to end
- * with the portal away it would live on; this view of processes it cannot see, and the kernel ends all in it at once.
+ * Encloses a whole sandbox. A program inside can debug the sandbox's first process and so survive the portal. It cannot
+ * see this outer PID namespace, and the kernel ends everything in it at once.
  */
 export const keeper: readonly string[] = [
   "--die-with-parent",
@@ -26,19 +26,19 @@ export const keeper: readonly string[] = [
   "--",
 ];
 
-/** Programs and settings of the system, all of them read-only. */
+/** The system's programs and settings, all read-only. */
 const systemFolders = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
 
-/** Only root can read these, and the portal may be run by root. */
+/** Only root can read these, and the portal may run as root. */
 const hiddenFiles = ["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"];
 const hiddenFolders = ["/etc/ssh", "/etc/sudoers.d", "/etc/ssl/private"];
 
-/** Settings of the kernel, which root could change without any capability: `core_pattern` names a program to run. */
+/** Kernel settings, which root could change without any capability: `core_pattern` names a program to run. */
 const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"];
 
 const resolver = "/etc/resolv.conf";
 
-/** These lead to services that would act outside: the user's session, key agents, the screen. */
+/** These lead to services outside: the user's session, key agents, the screen. */
 const doors = [
   "DBUS_SESSION_BUS_ADDRESS",
   "DBUS_SYSTEM_BUS_ADDRESS",
@@ -49,7 +49,7 @@ const doors = [
   "XAUTHORITY",
   "DOCKER_HOST",
 ];
-/** These name folders that are hidden; without them programs take those of the home folder, and /tmp. */
+/** These name hidden folders; without them, programs use the home folder and /tmp. */
 const places = [
   "XDG_RUNTIME_DIR",
   "XDG_CONFIG_HOME",
@@ -77,7 +77,7 @@ export async function systemMounts(): Promise<string[]> {
   ];
 }
 
-/** Where /bin is a link to /usr/bin it is one in the sandbox too. */
+/** Where /bin is a link to /usr/bin, it is a link in the sandbox too. */
 async function mountOf(path: string): Promise<string[]> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return [];
@@ -89,7 +89,7 @@ async function existing(paths: readonly string[]): Promise<string[]> {
   return paths.filter((_, index) => found[index] !== undefined);
 }
 
-/** Names of machines are looked up by a file that often is a link into /run, which is hidden. */
+/** The file that configures name lookup is often a link into /run, which is hidden. */
 async function resolverMount(): Promise<string[]> {
   const real = await realpath(resolver).catch(() => resolver);
   return real === resolver ? [] : ["--ro-bind-try", real, real];

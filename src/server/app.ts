@@ -13,20 +13,20 @@ import { createVendorRouter } from "./vendor.js";
 
 export interface AppOptions extends GuardOptions {
   routes: readonly Route[];
-  /** What answers at `/mcp`. */
+  /** Handles `/mcp`. */
   mcp?: RequestHandler;
   log: Log;
   /** True from the moment the portal has begun to stop. */
   stopping(): boolean;
 }
 
-/** Pages may be opened from anywhere; everything behind `guard.calls` only by the portal's own pages and programs. */
+/** Pages may be opened from anywhere; only programs and the portal's own pages get past `guard.calls`. */
 export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions): Express {
   const guard = createGuard(options);
   const app = express();
   app.enable("case sensitive routing");
   app.disable("etag");
-  // Where a token is asked for, others can reach the portal.
+  // A token means that others can reach the portal.
   if (options.token !== undefined) app.use(accessLog({ log, paths: routes.map(({ path }) => path) }));
   app.use(guard.everything);
   app.use(staticRouter(join(packageRoot, "assets")));

@@ -7,25 +7,25 @@ import type { Retention } from "../store/keep/retention.js";
 
 export interface Config {
   providers: ProviderSettings[];
-  /** How many tasks of jobs may have a session at once. */
+  /** How many job tasks may have a session at once. */
   maxTasks?: number;
   permissions?: PermissionSettings;
-  /** For how many days ended things are kept. */
+  /** How many days things are kept after their end. */
   retention?: Partial<Retention>;
-  /** Secret variables of the portal that commands of agents may see all the same: `GH_TOKEN`, for `gh`. */
+  /** Secret variables of the portal that agents' commands may see anyway: `GH_TOKEN`, for `gh`. */
   toolEnv?: string[];
   sandbox?: SandboxSettings;
 }
 
 export interface PermissionSettings {
-  /** After this time a request that nobody answered counts as rejected. */
+  /** After this time, an unanswered request is rejected. */
   timeoutSeconds?: number;
-  /** A file of rules; in the config its path may be relative to that of the config. */
+  /** A file of rules; in the config, its path may be relative to the config file. */
   policy?: string;
 }
 
 const text = { type: "string", minLength: 1 };
-/** 0 is for ever. */
+/** 0 means forever. */
 const days = { type: "integer", minimum: 0, maximum: 36_500 };
 
 const folders = { type: "array", items: { type: "string", pattern: "^(~|~?/.*)$" } };
@@ -55,7 +55,7 @@ const configSchema = {
       properties: { jobs: days, sessions: days, runs: days },
       additionalProperties: false,
     },
-    // Checked agent by agent, because one that is wrong must not keep the portal from starting.
+    // Checked agent by agent, because one wrong agent must not keep the portal from starting.
     acpAgents: {},
   },
   additionalProperties: false,
@@ -69,7 +69,7 @@ function repeatedNames({ providers }: Config): string[] {
   );
 }
 
-/** Every problem of a config, each with its JSON path. */
+/** Every problem in a config, each with its JSON path. */
 export function configProblems(value: unknown): string[] {
   const problems = problemsBySchema(configSchema, value);
   return problems.length > 0 ? problems : repeatedNames({ providers: [], ...(value as Partial<Config>) });

@@ -12,12 +12,12 @@ export interface Health {
 
 export interface HealthParts {
   store: Pick<Store, "state" | "failure">;
-  /** What runs jobs. */
+  /** The engine that runs jobs. */
   jobs: { failure(): PortalError | undefined };
   runtime: RuntimeState;
 }
 
-/** The portal is as well as what it stands on: a store that can be read but not written is not well. */
+/** The portal is as healthy as the parts it depends on: a store that can be read but not written is failing. */
 export function healthOf({ store, jobs, runtime }: HealthParts): Health {
   const failure = store.failure() ?? jobs.failure();
   if (failure) {

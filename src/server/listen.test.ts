@@ -5,8 +5,10 @@ import { describe, test } from "node:test";
 import { defer } from "../../test/support/cleanup.js";
 import { listen } from "./listen.js";
 
-describe("A connection that was refused", () => {
-  test("takes no place any more, also when the other end never closes it", { timeout: 15_000 }, async t => {
+describe("A refused connection", () => {
+  test("a refused connection frees its place, even when the other end never closes it", {
+    timeout: 15_000,
+  }, async t => {
     const { server, port } = await listen("127.0.0.1", 0);
     defer(t, () => server.close());
     for (const bytes of ["no HTTP\r\n\r\n", "GET / HTTP/1.1\r\nBad Header: x\r\n\r\n"]) {
@@ -18,7 +20,7 @@ describe("A connection that was refused", () => {
       client.write(bytes);
       await once(client, "end");
       await closed;
-      assert.equal(client.writable, true, "only the portal has closed it");
+      assert.equal(client.writable, true, "only the portal has closed its end");
     }
   });
 });

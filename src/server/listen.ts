@@ -6,22 +6,22 @@ import { keepAliveTimeoutMs } from "../base/keepAlive.js";
 import { isLoopbackAddress } from "../base/loopback.js";
 import { StartError } from "../base/startError.js";
 
-/** Time to send a whole request; how long an answer may take is not limited, because logs are followed live. */
+/** Time to send a whole request. Answers have no time limit, because readers follow logs live. */
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
-/** How often Node looks for connections that take longer than that. */
+/** How often Node checks for connections that take longer. */
 const checkIntervalMs = 5_000;
 
-/** More than a person's browsers and scripts ever open. Node refuses what comes beyond it. */
+/** More than a person's browsers and scripts ever open. Node refuses further connections. */
 const maxConnections = 10_000;
-/** From here on those on which nobody asks anything are closed, so that the owner finds a place. */
+/** Beyond this number, idle connections are closed, so that the owner finds a place. */
 const crowded = maxConnections / 2;
-/** Of one machine elsewhere; this machine's own programs are trusted with more. */
+/** For another machine; this machine's own programs may open more. */
 const maxOfOneAddress = 1000;
-/** Closing the idle ones looks at all of them, so not for each new one. */
+/** Closing idle connections checks all of them, so it must not happen for each new one. */
 const sweepIntervalMs = 1000;
 
-/** Nobody can keep the owner out by opening connections and doing nothing with them. */
+/** Keeps others from shutting the owner out with idle connections. */
 function boundConnections(server: Server): void {
   const ofAddress = new Map<string, number>();
   let open = 0;
@@ -53,7 +53,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): Erro
   return new StartError(`Cannot listen on port ${port} of ${host}: ${error.message}`);
 }
 
-/** Opens the port, without anything that answers yet. */
+/** Opens the port before anything answers there. */
 export async function listen(host: string, port: number): Promise<{ server: Server; port: number }> {
   const server = createServer({
     requestTimeout: requestTimeoutMs,
@@ -61,7 +61,7 @@ export async function listen(host: string, port: number): Promise<{ server: Serv
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   });
-  // Node would leave out what comes behind a number of headers, and with it what the guard looks at; 16 KiB bound them.
+  // Node would drop headers beyond a number, and with them what the guard checks; their total is bounded by 16 KiB.
   server.maxHeadersCount = 0;
   boundConnections(server);
   answerClientErrors(server);
@@ -72,7 +72,7 @@ export async function listen(host: string, port: number): Promise<{ server: Serv
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-/** Where these are listened on, `localhost` leads there too. */
+/** A portal that listens on one of these can also be reached as `localhost`. */
 const reachableAsLocalhost = ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"];
 
 /** The address to open in a browser on this machine. */
@@ -81,15 +81,15 @@ export function urlOf(host: string, port: number): string {
   return `http://${name}:${port}`;
 }
 
-/** Where a program on this machine finds the portal: by address where there is one, because a name may have two. */
+/** Where a program on this machine finds the portal: by address if possible, because a name may have two. */
 export function localUrlOf(host: string, port: number): string {
   const address = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
 }
 
 /**
- * The `Host` headers of a portal at this address. An address in one is safe whoever made the page: no name server can
- * bind it to another machine.
+ * The `Host` headers of a portal at this address. An address in a header is safe, whoever made the page: no name server
+ * can make it resolve to another machine.
  */
 export function hostsOf(host: string, port: number): string[] {
   const all = host === "0.0.0.0" || host === "::";

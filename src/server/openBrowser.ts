@@ -10,7 +10,7 @@ const commands: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
   win32: ["cmd", "/c", "start", ""],
 };
 
-/** A machine without a browser is no reason to fail: the URL is printed anyway. */
+/** Does not fail on a machine without a browser: the URL is printed anyway. */
 export function openBrowser(url: string, log: Log): void {
   const [command, ...args] = commands[process.platform] ?? ["xdg-open"];
   const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
@@ -18,11 +18,11 @@ export function openBrowser(url: string, log: Log): void {
   child.unref();
 }
 
-/** An address with a secret, in a file that only its owner can read: everybody can see the arguments of a program. */
+/** Keeps an address with a secret in a file that only its owner can read: everybody can see a program's arguments. */
 export interface RedirectFile {
-  /** Gives the address of the file, which leads to the one given. */
+  /** Returns the address of the file, which redirects to `address`. */
   write(address: string): string;
-  /** Also of what a portal that was killed has left. */
+  /** Also removes what a killed portal left behind. */
   remove(): void;
 }
 

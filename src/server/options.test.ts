@@ -5,7 +5,7 @@ import { StartError } from "../base/startError.js";
 import { parseOptions, stateFolder } from "./options.js";
 
 describe("The command line", () => {
-  test("has a default for everything", () => {
+  test("every option has a default", () => {
     const { port, host, test, demo, open, logLevel } = parseOptions([]);
     assert.deepEqual(
       { port, host, test, demo, open, logLevel },
@@ -13,13 +13,13 @@ describe("The command line", () => {
     );
   });
 
-  test("takes the port by name, or as a bare number as the older documents have it", () => {
+  test("the port is taken by name, or as a bare number as in older documents", () => {
     assert.equal(parseOptions(["--port", "0"]).port, 0);
     assert.equal(parseOptions(["9000"]).port, 9000);
     assert.equal(parseOptions(["--test", "9000"]).port, 9000);
   });
 
-  test("asks for a token where others can reach the portal, and where it is told to", () => {
+  test("the portal asks for a token where others can reach it, and with --auth", () => {
     assert.equal(parseOptions([]).auth, false);
     for (const host of ["localhost", "::1"]) assert.equal(parseOptions(["--host", host]).auth, false);
     for (const host of ["0.0.0.0", "::", "192.0.2.1", "127.0.0.2", "my-machine"])
@@ -44,24 +44,24 @@ describe("The command line", () => {
     "a port beyond 65535": [["--port", "65536"], /--port 65536/],
     "a port with a fraction": [["--port", "80.5"], /--port 80.5/],
     "a port written as hexadecimal": [["--port", "0x50"], /--port 0x50/],
-    "an address that is empty": [["--host", ""], /--host/],
-    "an address that is none": [["--host", "http://x"], /--host http:\/\/x: an address is/],
-    "an allowed host that is an address of the web": [
+    "an empty address": [["--host", ""], /--host/],
+    "an invalid address": [["--host", "http://x"], /--host http:\/\/x: an address is/],
+    "an allowed host that is a web address": [
       ["--allowed-hosts", "https://a.example"],
       /--allowed-hosts https/,
     ],
-    "an allowed host that is empty": [["--allowed-hosts", "a.example,"], /--allowed-hosts/],
+    "an empty allowed host": [["--allowed-hosts", "a.example,"], /--allowed-hosts/],
     "an allowed host with a star": [["--allowed-hosts", "*.a.example"], /--allowed-hosts \*/],
-    "an allowed host with a port that is none": [["--allowed-hosts", "a:99999"], /--allowed-hosts a:99999/],
+    "an allowed host with an invalid port": [["--allowed-hosts", "a:99999"], /--allowed-hosts a:99999/],
     "a config file that does not exist": [
       ["--config", "no-such-file.json"],
       /no-such-file.json: there is no such file/,
     ],
-    "a log level that does not exist": [["--log-level", "loud"], /loud/],
+    "an unknown log level": [["--log-level", "loud"], /loud/],
     "an empty data folder": [["--data-dir", ""], /--data-dir/],
   };
   for (const [what, [args, message]] of Object.entries(refused)) {
-    test(`refuses ${what} in one line`, () => {
+    test(`the command line refuses ${what} in one line`, () => {
       assert.throws(
         () => parseOptions(args),
         (error: unknown) => {
@@ -74,7 +74,7 @@ describe("The command line", () => {
     });
   }
 
-  test("keeps the store in the folder that each system has for it", () => {
+  test("the default data folder is where each system keeps such data", () => {
     assert.equal(stateFolder("linux", {}, "/home/u"), join("/home/u", ".local", "state", "copilot-portal"));
     assert.equal(stateFolder("linux", { XDG_STATE_HOME: "/s" }, "/home/u"), join("/s", "copilot-portal"));
     assert.equal(

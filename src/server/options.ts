@@ -11,17 +11,17 @@ import { type PermissionPolicy, permissionPolicies } from "../permissions/approv
 export interface Options {
   port: number;
   host: string;
-  /** Names besides those of loopback under which the portal may be called, in lower case. */
+  /** Names besides the loopback names under which the portal may be called, in lower case. */
   allowedHosts: string[];
-  /** Whether whoever calls must show the token. */
+  /** Whether callers must present the token. */
   auth: boolean;
   test: boolean;
   /** A jobs entry instead of the built-in one. */
   entryFile: string | undefined;
-  /** Undefined when none was named and there is none in the repo root. */
+  /** Undefined when no file was named and the repo root has none. */
   configFile: string | undefined;
   dataDir: string;
-  /** The policy of sessions whose user chooses none. */
+  /** The policy for sessions that choose none. */
   permissions: PermissionPolicy;
   /** Whether agents run in a sandbox unless a session says otherwise. */
   sandbox: boolean;
@@ -34,7 +34,7 @@ const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"]
 const hostName = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*$/i;
 const configName = "portal.config.json";
 
-/** The folder in which programs of this user keep what they must remember, as each system has it. */
+/** The folder in which this user's programs keep their state, on each system. */
 export function stateFolder(platform: NodeJS.Platform, env: NodeJS.ProcessEnv, home: string): string {
   if (platform === "win32") return join(env.LOCALAPPDATA ?? join(home, "AppData", "Local"), "copilot-portal");
   if (platform === "darwin") return join(home, "Library", "Application Support", "copilot-portal");
@@ -47,7 +47,7 @@ export function parsePort(value: string): number {
   return port;
 }
 
-/** An empty address would open the portal on all of them. */
+/** An empty address would open the portal on all interfaces. */
 function checkHost(host: string): string {
   if (isIP(host) !== 0 || hostName.test(host)) return host;
   throw new StartError(`--host ${host}: an address is an IP address or a name of this machine`);
@@ -154,7 +154,7 @@ function createParser(args: readonly string[]) {
     .option("log-level", { choices: logLevels, default: "info", describe: "Of the log on stderr" });
 }
 
-/** The port may stand alone, as in `yarn portal 9000`. */
+/** The port may be a bare number, as in `yarn portal 9000`. */
 function chosenPort(named: string | undefined, rest: readonly (string | number)[]): number {
   const [bare, ...more] = rest.map(String);
   if (more.length > 0 || (bare !== undefined && (named !== undefined || !/^\d+$/.test(bare)))) {
@@ -163,7 +163,7 @@ function chosenPort(named: string | undefined, rest: readonly (string | number)[
   return parsePort(named ?? bare ?? "8888");
 }
 
-/** What the command line asks for, each value checked; throws a StartError that names the value. */
+/** Reads and checks the command line; throws a StartError that names the wrong value. */
 export function parseOptions(args: readonly string[]): Options {
   const parsed = createParser(args)
     .fail((message, error) => {
@@ -177,7 +177,7 @@ export function parseOptions(args: readonly string[]): Options {
     port: chosenPort(parsed.port, parsed._),
     host,
     allowedHosts,
-    // Under another address or name others can reach it, and an agent in a sandbox can reach every address.
+    // Others can reach any other address or name, and an agent in a sandbox can reach every address.
     auth: parsed.auth || !isLoopbackName(host) || allowedHosts.length > 0,
     test: parsed.test,
     entryFile: findEntry(parsed.entry),

@@ -54,39 +54,39 @@ import { keepStore } from "./storeKeeping.js";
 
 export interface Portal {
   app: Express;
-  /** What has to be stopped, in this order. */
+  /** The parts to stop, in this order. */
   stages: readonly Stage[];
-  /** Rejects when something the portal cannot live without is not there. */
+  /** Rejects when something that the portal cannot run without is missing. */
   ready: Promise<unknown>;
 }
 
 export interface PortalOptions {
   options: Options;
   config: Config;
-  /** Instead of the built-in one, as `--entry` names it. */
+  /** The entry of `--entry`, which replaces the built-in one. */
   entry: ParsedEntry | undefined;
-  /** Rules that hold besides those in the store. */
+  /** Rules that apply in addition to those in the store. */
   policy: Policy;
   log: Log;
   /** The port that is open. */
   port: number;
-  /** Whoever calls must show it, if there is one. */
+  /** Callers must present it, if there is one. */
   token: string | undefined;
-  /** The lock of the data folder; the portal gives it back when it has stopped. */
+  /** Releases the data folder's lock; called when the portal has stopped. */
   unlock: Unlock;
-  /** Names this portal to the processes it starts. */
+  /** Identifies this portal in the processes it starts. */
   marker: string;
-  /** Called when somebody has got in by the printed address. */
+  /** Called when somebody has signed in through the printed address. */
   onExchange?: () => void;
   shutdown: Pick<Shutdown, "stopping" | "stop" | "byUser">;
 }
 
-/** Puts the parts together: each gets what it stands on, each adds its routes and how it is stopped. */
+/** Puts the parts together: each gets what it needs, and adds its routes and how to stop it. */
 export function createPortal(parts: PortalOptions): Portal {
   const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
   const store = openStore({ dataDir: options.dataDir, log, unlock });
-  // Only who holds the lock of the data folder may end what an earlier portal left running there.
-  sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot look for left-over processes"));
+  // Only the holder of the data folder's lock may end what an earlier portal left running.
+  sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot search for left-over processes"));
   const env = agentEnvironment(process.env, config);
   const sandboxes = new Sandboxes({
     dataDir: options.dataDir,
@@ -212,7 +212,7 @@ export function createPortal(parts: PortalOptions): Portal {
   });
   const stopAgents = () => Promise.all([runtimes.stop(700), acpAgents.close({ exitMs: 700, killMs: 500 })]);
   const closeEngine = () => engine.close({ pause: shutdown.byUser });
-  // Together less than five seconds.
+  // Together they take less than five seconds.
   const stages = [
     { name: "jobs", timeoutMs: 700, stop: () => Promise.all([keeping.close(), closeEngine()]) },
     { name: "agents", timeoutMs: 300, stop: () => agents.close() },

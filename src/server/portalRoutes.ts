@@ -7,15 +7,15 @@ import { type PermissionPolicy, permissionPolicies } from "../permissions/settle
 import type { Health } from "./health.js";
 
 export interface PortalRoutesOptions {
-  /** What holds for sessions, tasks and jobs that say nothing themselves. */
+  /** The policy for sessions, tasks and jobs that choose none. */
   permissions: PermissionPolicy;
-  /** What the portal stands on, for `health`. */
+  /** The state of the parts, for `health`. */
   health(): Health;
-  /** Begins to stop the portal. */
+  /** Starts to stop the portal. */
   stop(): void;
 }
 
-/** The routes that are about the portal itself. */
+/** The routes for the portal itself. */
 export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions): Route[] {
   return [
     defineRoute({
@@ -42,7 +42,7 @@ export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions)
     defineRoute({
       path: "health",
       reads: true,
-      summary: "Whether the portal and what it stands on are well",
+      summary: "Whether the portal and the parts it needs work",
       answers: {
         json: object({
           status: oneOfTexts("ok", "starting", "failing"),
@@ -67,7 +67,7 @@ export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions)
   ];
 }
 
-/** The document that describes all routes, itself among them. */
+/** Adds the document that describes all routes, including its own. */
 export function withOpenApi(routes: readonly Route[]): Route[] {
   const route: Route = defineRoute({
     methods: ["GET"],

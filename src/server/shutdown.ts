@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.js";
 import { withTimeout } from "../base/withTimeout.js";
 
-/** One step of stopping. Its time is bounded, so that the whole takes less than five seconds. */
+/** One step of stopping. Its time is bounded, so that stopping takes less than five seconds in total. */
 export interface Stage {
   name: string;
   timeoutMs: number;
@@ -18,12 +18,12 @@ async function runStage({ name, timeoutMs, stop }: Stage, log: Log): Promise<voi
   }
 }
 
-/** Stops what the portal is made of, in the order given; what fails or hangs is left behind. */
+/** Stops the parts of the portal in order; a part that fails or hangs is left behind. */
 export async function runStages(stages: readonly Stage[], log: Log): Promise<void> {
   for (const stage of stages) await runStage(stage, log);
 }
 
-/** On some systems npm and yarn pass Ctrl+C on to a program that has already got it: one press arrives twice. */
+/** On some systems npm and yarn pass Ctrl+C on to a program that already received it: one press arrives twice. */
 const sameSignalMs = 250;
 
 export interface ShutdownOptions {
@@ -33,7 +33,7 @@ export interface ShutdownOptions {
   now?(): number;
 }
 
-/** Stops once, whoever asks; only a second signal does not wait for the stages. */
+/** Stops once, however often it is asked; only a second signal does not wait for the stages. */
 export class Shutdown {
   readonly #options: ShutdownOptions;
   readonly #now: () => number;
@@ -50,7 +50,7 @@ export class Shutdown {
     return this.#stopping;
   }
 
-  /** A user who stops the portal wants its jobs to wait; else they go on with the next start. */
+  /** A user who stops the portal wants its jobs to wait; otherwise they continue at the next start. */
   get byUser(): boolean {
     return this.#byUser;
   }

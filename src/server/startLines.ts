@@ -12,7 +12,7 @@ const policies: Readonly<Record<PermissionPolicy, string>> = {
   deny: "nothing is allowed",
 };
 
-/** What a person at the terminal should know: where the portal is, what agents may do, how it is stopped. */
+/** What a person at the terminal should know: where the portal is, what agents may do, and how to stop it. */
 export function startLines({ url, permissions, sandbox }: Started): string[] {
   const where = sandbox ? ", in a sandbox" : "";
   return [

@@ -6,7 +6,7 @@ import { tempFolder } from "../../test/support/cleanup.js";
 import { fileInside } from "./staticRouter.js";
 
 describe("The file rule, against paths that lead out of the folder", () => {
-  test("finds the folder's own files and nothing else", async t => {
+  test("the router serves the folder's own files and nothing else", async t => {
     const root = await tempFolder(t);
     const folder = join(root, "assets");
     await mkdir(join(folder, "sub"), { recursive: true });

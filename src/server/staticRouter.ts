@@ -5,7 +5,7 @@ import compression from "compression";
 import express, { type RequestHandler, Router } from "express";
 import { targetInside } from "../base/inside.js";
 
-/** Where a path of a URL leads inside a folder, links followed; undefined when that is outside it, or nowhere. */
+/** Where a URL path leads inside a folder, following links; undefined when it leads outside or nowhere. */
 export async function fileInside(folder: string, urlPath: string): Promise<string | undefined> {
   try {
     const names = decodeURIComponent(urlPath).split("/").filter(Boolean);
@@ -19,18 +19,18 @@ export async function fileInside(folder: string, urlPath: string): Promise<strin
 
 function stayInside(folder: string): RequestHandler {
   return async function checkFile(req, _res, next) {
-    // "router" leaves this folder's router: what is not a file of ours is answered as an unknown endpoint.
+    // "router" leaves this folder's router: a path that is not one of our files is answered as an unknown endpoint.
     const path = req.path.endsWith("/") ? `${req.path}index.html` : req.path;
     next((await fileInside(folder, path)) === undefined ? "router" : undefined);
   };
 }
 
-/** A page of an older portal must not stay in a browser: files are asked for again, and sent when they changed. */
+/** A browser must not keep a page of an older portal: it asks again for each file, and gets it if it has changed. */
 function askAgain(res: ServerResponse): void {
   res.setHeader("Cache-Control", "no-cache");
 }
 
-/** A tenth less to send than by default; the files are small. */
+/** Sends a tenth less than the default quality; the files are small. */
 const brotliQuality = 5;
 
 /** Serves the files of a folder and nothing else: no dotfile, no `..`, no link that leads out. */

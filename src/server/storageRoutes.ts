@@ -14,7 +14,7 @@ export interface StorageRoutesParts {
   retention: Retention;
 }
 
-/** Longer work is answered with what is left, so that whoever waits sees that it goes on. */
+/** Longer work is answered with what is left, so that the caller sees progress. */
 const cleanTimeLimitMs = 5_000;
 
 const amounts = object({

@@ -28,7 +28,7 @@ const commands: Record<string, (command: StoreCommand, log: Log) => Promise<stri
   import: importFrom,
 };
 
-/** Does what `copilot-portal export FILE` and `copilot-portal import FILE` ask for. False when it is neither. */
+/** Runs `copilot-portal export FILE` and `copilot-portal import FILE`. False for any other command line. */
 export async function runStoreCommand(args: readonly string[]): Promise<boolean> {
   const [name = "", ...rest] = args;
   const perform = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -56,7 +56,7 @@ function parse(name: string, args: readonly string[]): StoreCommand {
       type: "boolean",
       default: false,
       hidden: name !== "import",
-      describe: "Jobs that ran go on with the next start; without it they wait to be continued",
+      describe: "Running jobs continue at the next start; without this option they wait to be continued",
     })
     .fail((message, error) => {
       throw new StartError(
@@ -68,7 +68,7 @@ function parse(name: string, args: readonly string[]): StoreCommand {
   if (!file || others.length > 0) throw new StartError(`copilot-portal ${name} takes one FILE`);
   if (dataDir === "") throw new StartError("--data-dir: the name of the folder is empty");
   if (goesOn && name !== "import") throw new StartError("--continue is for import only");
-  // npm moves into the package; the file is where the user is.
+  // npm changes to the package's folder; the file is relative to the user's folder.
   return { file: resolve(process.env.INIT_CWD ?? "", file), dataDir: resolve(dataDir), goesOn };
 }
 
@@ -102,7 +102,7 @@ async function exportFolder(folder: string, file: string, log: Log): Promise<num
   }
 }
 
-/** The portal that has the folder open copies its store, as it is at one moment. */
+/** Asks the portal that has the folder open for a copy of its store as it is at one moment. */
 async function askForSnapshot(dataDir: string, inUse: PortalError): Promise<void> {
   const url = readAddress(dataDir);
   if (url === undefined) throw inUse;
@@ -159,7 +159,7 @@ async function finishImport(dataDir: string, goesOn: boolean, log: Log): Promise
   }
 }
 
-/** As a portal does that is stopped. */
+/** Logs what a stopping portal would log. */
 async function tellPaused(logs: LiveLogs, { kind, id }: Unfinished): Promise<void> {
   const log = await logs.open(kind, id);
   if (!log || log.closed) return;

@@ -29,7 +29,7 @@ export interface StoreKeeping {
   close(): Promise<void>;
 }
 
-/** What keeps the store from growing for ever: a janitor that knows what each part has to forget. */
+/** Keeps the store from growing forever: a janitor that knows what each part has to forget. */
 export function keepStore(parts: StoreKeepingParts): StoreKeeping {
   const { dataDir, store, logs, sessions, hostOf, engine, toolOutputDirectory, log } = parts;
   const retention = { ...defaultRetention, ...parts.retention };

@@ -20,7 +20,7 @@ function filesOf(folder: string, pattern: RegExp): string[] {
   return readdirSync(folder).filter(name => pattern.test(name));
 }
 
-/** Everything under /vendor/, by its path: what is not in this table is not served. */
+/** Everything under /vendor/, by path: nothing else is served. */
 function listVendorFiles(): Map<string, VendorFile> {
   const mermaid = dirname(entryOf("mermaid"));
   const mermaidChunks = join("chunks", "mermaid.esm.min");
@@ -56,7 +56,7 @@ async function sendVendorFile({ file, commonJs, immutable }: VendorFile, respons
     .send(commonJs ? asModule(text) : text);
 }
 
-/** Serves the libraries that the pages use, from node_modules; to be mounted at /vendor. */
+/** Serves the libraries of the pages from node_modules; mounted at /vendor. */
 export function createVendorRouter(): Router {
   const files = listVendorFiles();
   return Router().get("/{*path}", compression(), async (request, response, next) => {

@@ -2,12 +2,12 @@ import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** At once, so that the disk writes them together; each holds a file open. */
+/** Files synced at once, so that the disk writes them together; each holds a file open. */
 const filesAtOnce = 16;
 
-/** What was made, renamed or removed in the folder is so after a power cut too. */
+/** Makes created, renamed and removed names in the folder survive a power cut. */
 export function syncFolder(folder: string): void {
-  // Windows has no such thing.
+  // Windows cannot sync a folder.
   if (process.platform === "win32") return;
   const descriptor = openSync(folder, "r");
   try {
@@ -17,7 +17,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** The same for everything below the folder, with what is in its files. */
+/** Does the same for everything below the folder, including the content of files. */
 export async function syncTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const pathOf = ({ parentPath, name }: (typeof entries)[number]) => join(parentPath, name);

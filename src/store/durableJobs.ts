@@ -13,47 +13,47 @@ import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 
 /**
- * What durable code may do. Between these calls it decides purely: no clock, no random, no I/O,
- * and the same calls in the same order whenever it is run again.
+ * What durable code may do. Between these calls it is pure: no clock, no random numbers, no I/O,
+ * and every rerun makes the same calls in the same order.
  */
 export interface Flow {
   readonly id: string;
   /** Runs `work` at least once and remembers its small result; a remembered step is never run again. */
   step<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** Starts another flow, or finds the one that has this id; the start is remembered. */
+  /** Starts another flow, or finds the one with this id; the start is remembered. */
   start<T>(kind: string, id: string, input: unknown): Promise<RunningFlow<T>>;
 }
 
 export interface RunningFlow<T> {
-  /** Asked for one after the other, never at once: the order of these calls is remembered too. */
+  /** Ask for results one after the other, never concurrently: the order of these calls is remembered too. */
   result(): Promise<T>;
 }
 
 /** Durable code by kind. It must be the same after a restart. */
 export type Flows = Record<string, (flow: Flow, input: never) => Promise<unknown>>;
 
-/** Durable execution as the jobs need it; what is behind it can be replaced. */
+/** Durable execution as the jobs need it; the engine behind it can be replaced. */
 export interface DurableJobs {
-  /** Resolves when the flow is in the store; from then on it runs to its end, whatever dies. */
+  /** Resolves when the flow is in the store; from then on it runs to its end, even if the process dies. */
   submit(kind: string, id: string, input: unknown): Promise<void>;
   /** The flows and everything that they started take no further step. */
   cancel(...ids: string[]): Promise<void>;
-  /** A flow that was cancelled, or that nobody runs, goes on where it was, with all that it started. */
+  /** A cancelled or orphaned flow continues where it was, with everything that it started. */
   resume(id: string): Promise<void>;
-  /** What is known of these flows; those that do not exist are left out. */
+  /** The state of these flows; flows that do not exist are left out. */
   look(ids: readonly string[]): Promise<Map<string, SeenFlow>>;
   /** Forgets flows and everything that they started. */
   delete(...ids: string[]): Promise<void>;
-  /** Leaves running flows as they are: the next start goes on with them. */
+  /** Leaves running flows as they are: the next start continues them. */
   close(): Promise<void>;
 }
 
-/** `orphaned`: it should run and does not, as far as this process can see at this moment. */
+/** `orphaned`: it should be running, but this process does not see it run at this moment. */
 export type FlowStatus = "running" | "orphaned" | "ended" | "failed" | "cancelled";
 
 export interface SeenFlow {
   status: FlowStatus;
-  /** Only a portal whose flows have this version can go on with it. */
+  /** Only a portal whose flows have this version can continue it. */
   version: string;
 }
 
@@ -63,34 +63,34 @@ export interface DurableJobsOptions {
   log: Log;
 }
 
-/** An error that says that this run of a flow has to end: nobody but the engine may catch it. */
+/** An error that ends this run of a flow: only the engine may catch it. */
 export function isFlowError(error: unknown): boolean {
   return error instanceof DbosErrors.DBOSError;
 }
 
-/** Raise it only when flows of an earlier version can no longer be gone on with. */
+/** Raise it only when flows of an earlier version can no longer be continued. */
 export const flowVersion = "1";
 
-/** Each dispatch after a crash counts as one; the default of 100 would give up on a job of a bad day. */
+/** Each dispatch after a crash counts; the default of 100 would give up on a job on a bad day. */
 const maxRecoveryAttempts = 1000;
 
-/** We have neither schedules nor flows with a deadline: looking for them every second cost 2 % of a core. */
+/** There are no schedules and no flows with a deadline: polling for them every second cost 2 % of a core. */
 const unusedIntervalMs = 3_600_000;
 
-/** How long after its end in this process a flow's result may take to be in the store. */
+/** How long a flow's result may take to reach the store after the flow has ended in this process. */
 const pollingIntervalMs = 20;
 
-/** How soon, and how late at most, DBOS asks again a store that was not available. */
+/** The shortest and the longest time before DBOS retries an unavailable store. */
 const [firstRetrySeconds, longestRetrySeconds] = [0.25, 5];
 
-/** DBOS wants its workflows registered once per process, so what the open engine has is looked up here. */
+/** DBOS wants its workflows registered once per process, so they look up the open engine here. */
 let open: { flows: Flows; unended: Unended } | undefined;
 const runningHere = new Set<string>();
 
 const runFlow = DBOS.registerWorkflow(
   async (kind: string, input: unknown): Promise<unknown> => {
     const code = open?.flows[kind];
-    if (!open || !code) throw new Error(`No durable code of the kind ${JSON.stringify(kind)}`);
+    if (!open || !code) throw new Error(`There is no durable code of the kind ${JSON.stringify(kind)}`);
     const { unended } = open;
     const id = String(DBOS.workflowID);
     runningHere.add(id);
@@ -123,7 +123,7 @@ function flowOf(id: string, unended: Unended): Flow {
   };
 }
 
-/** Flows that an earlier process left running: waiting here for their end costs nothing, polling for it would. */
+/** Flows that an earlier process left running: waiting here for their end is free, unlike polling. */
 class Unended {
   #waiting = new Map<string, { ended: Promise<void>; end: () => void }>();
 
@@ -149,7 +149,7 @@ class Unended {
   }
 }
 
-/** Opens the engine and goes on with what was running when the last process ended. */
+/** Opens the engine and continues what was running when the last process ended. */
 export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions): Promise<DurableJobs> {
   const unended = new Unended();
   open = { flows, unended };
@@ -158,7 +158,7 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
   dbRetryConfig.maxBackoffSec = longestRetrySeconds;
   DBOS.setConfig({
     name: "copilot-portal",
-    // Never connected to: the pool is. DBOS parses it all the same.
+    // DBOS parses this address but never connects to it: it uses the pool.
     systemDatabaseUrl: "postgresql://embedded@localhost/postgres",
     systemDatabasePool: pool,
     useListenNotify: false,
@@ -175,7 +175,7 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
   try {
     await DBOS.launch();
   } catch (error) {
-    // Else the next try would find it half launched.
+    // Otherwise the next try would find it half launched.
     await DBOS.shutdown().catch(() => {});
     throw error;
   }
@@ -194,7 +194,7 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       const ids = [id, ...below].filter(flow => !runningHere.has(flow));
       unended.add([id, ...below]);
       if (ids.length > 0) await DBOS.resumeWorkflows(ids);
-      // One that ended meanwhile does not run again, and nobody else would say so.
+      // A flow that ended meanwhile does not run again, and nothing else would report its end.
       for (const [flow, { status }] of await look(ids)) if (hasEnded(status)) unended.end(flow);
     },
     look,
@@ -214,7 +214,7 @@ async function look(ids: readonly string[]): Promise<Map<string, SeenFlow>> {
   return new Map(found.map(flow => [flow.workflowID, seen(flow)]));
 }
 
-/** What a flow started has its id before a slash, and a zero is the next character: DBOS would ask for each by itself. */
+/** A flow's children have its id before a slash ("0" is the next character). DBOS would query them one by one. */
 async function withThoseBelow(pool: Pool, ids: readonly string[]): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `select workflow_uuid as id from unnest($1::text[]) as root(id)

@@ -16,13 +16,13 @@ import { templatePath } from "./template.js";
 const run = promisify(execFile);
 
 /**
- * How much PGlite runs a function before V8 optimises it. With the default it optimises much while the store
- * opens, which took 0.7 s of processor time; 4,000 statements in a row were no slower with this one.
+ * How much PGlite runs a function before V8 optimises it. With the default, V8 optimises a lot while the store opens,
+ * which took 0.7 s of processor time; 4,000 statements in a row were no slower with this value.
  */
 const tieringBudgetBytes = 200_000_000;
 setFlagsFromString(`--wasm-tiering-budget=${tieringBudgetBytes}`);
 
-/** fsync stays on (no -F); the sizes keep memory and the write-ahead log small, and statistics quick to take. */
+/** fsync stays on (no -F); the sizes keep memory and the write-ahead log small, and statistics fast. */
 const settings = [
   "wal_sync_method=open_datasync",
   "shared_buffers=16MB",
@@ -43,9 +43,9 @@ export interface Engine {
 }
 
 export interface EngineListener {
-  /** Once, when it has aborted and answers nothing any more. */
+  /** Called once, when the engine has aborted and no longer answers. */
   onBroken(reason: string): void;
-  /** A statement failed by no fault of its own. */
+  /** Called when a statement failed through no fault of its own. */
   onTrouble(error: unknown): void;
 }
 
@@ -76,7 +76,7 @@ export async function openEngine(
   } catch (error) {
     throw new Error(shortReason(complaint ?? error));
   }
-  // PGlite swallows its own abort, and whatever is asked of it afterwards may never return: nothing is.
+  // PGlite swallows its own abort, and a later call may never return: so there are no later calls.
   const guarded: Pick<PGlite, "waitReady" | "execProtocolStream"> = {
     waitReady: db.waitReady,
     execProtocolStream: async (bytes, options) => {
@@ -98,8 +98,8 @@ export async function openEngine(
 }
 
 /**
- * Every error passes here, also the one of the statement that broke the engine: whoever asked learns whether to ask
- * again. A client that has ended listens no more, and an error event without a listener would end the process.
+ * Every error passes through here, even that of the statement that broke the engine: the caller learns whether to
+ * retry. A closed client no longer listens, and an error event without a listener would end the process.
  */
 function translateErrors(connection: PGlitePgConfig["connection"], look: (error: unknown) => void): void {
   const emit = connection.emit.bind(connection);
@@ -112,14 +112,14 @@ function translateErrors(connection: PGlitePgConfig["connection"], look: (error:
 }
 
 /**
- * One client after the other has the same connection. Its own `end` tells of the end some time later, when the next
- * client may already listen and would take it for its own.
+ * Clients share one connection in turn. Its own `end` event comes late, when the next client may already listen and
+ * would take the event for its own.
  */
 function endAtOnce(connection: PGlitePgConfig["connection"]): void {
   connection.end = () => {
     for (const name of connection.eventNames())
       if (name !== "newListener") connection.removeAllListeners(name);
-    // The client that ends listens for it only after this call.
+    // The closing client listens for it only after this call.
     queueMicrotask(() => connection.emit("end"));
   };
 }
@@ -133,14 +133,14 @@ export function isStoreFolder(folder: string): boolean {
   return existsSync(join(folder, "PG_VERSION"));
 }
 
-/** Makes a new store beside its place and moves it there whole, so that an interrupted first start leaves nothing. */
+/** Makes a new store beside its final place and moves it there whole: an interrupted first start leaves nothing. */
 export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
   if (isStoreFolder(folder)) {
     removeEngineLock(folder);
     return takeFromOthers(folder);
   }
   removeDrafts(folder, log);
-  // The `tar` of a start that was killed may still be unpacking: it gets no share in this one.
+  // The `tar` of a killed start may still be unpacking: it must not write into this folder.
   const draft = `${folder}.new-${randomUUID()}`;
   const fresh = () => {
     rmSync(draft, { recursive: true, force: true });
@@ -148,15 +148,15 @@ export async function ensureFolder(folder: string, log: Log, template = template
   };
   fresh();
   try {
-    if (!existsSync(template)) throw new Error(`there is no ${template}`);
+    if (!existsSync(template)) throw new Error(`${template} does not exist`);
     await run("tar", ["-xzf", template, "-C", draft]);
   } catch (error) {
-    log.info({ reason: shortReason(error) }, "making the store without its template, which takes longer");
+    log.info({ reason: shortReason(error) }, "the store is made without its template, which takes longer");
     fresh();
     await initialise(draft, log);
   }
   takeFromOthers(draft);
-  // The engine forces out what it writes, and takes the rest for being there.
+  // The engine syncs what it writes itself and assumes that the rest is on the disk.
   await syncTree(draft);
   failpoint("store-folder-drafted");
   renameSync(draft, folder);
@@ -165,8 +165,8 @@ export async function ensureFolder(folder: string, log: Log, template = template
 }
 
 /**
- * A power cut or a disk that fails leaves it empty, and the engine then refuses to open. It says nothing that the lock
- * of the data folder does not say better.
+ * After a power cut or a disk failure this file may be empty, and the engine then refuses to open. The lock of the data
+ * folder makes it unnecessary.
  */
 function removeEngineLock(folder: string): void {
   rmSync(join(folder, "postmaster.pid"), { force: true });
@@ -180,13 +180,13 @@ function removeDrafts(folder: string, log: Log): void {
     } catch (error) {
       log.debug(
         { reason: shortReason(error) },
-        "what an interrupted first start left is removed by the next",
+        "the remains of an interrupted first start could not be removed; the next start tries again",
       );
     }
   }
 }
 
-/** Writes an archive of a store that was shut down cleanly. */
+/** Archives a store that was shut down cleanly. */
 export async function writeTemplate(archive: string, folder: string): Promise<void> {
   await run("tar", ["-czf", archive, "-C", folder, "."]);
 }

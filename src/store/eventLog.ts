@@ -7,7 +7,7 @@ import type { Store } from "./store.js";
 
 export interface Chunk {
   readonly lastN: number;
-  /** How long the lines are when they are unpacked. */
+  /** The length of the lines when unpacked. */
   readonly chars: number;
   readonly lines: string;
 }
@@ -19,8 +19,8 @@ export interface CursorRow {
 }
 
 /**
- * New values for columns of the row that a log belongs to. They are in the store together with what was appended with
- * them, or neither is: no death can come between.
+ * New values for columns of the row that a log belongs to. The store takes them together with the responses appended
+ * with them, or takes neither: no crash can separate them.
  */
 export interface RowChange {
   readonly table: "sessions";
@@ -28,7 +28,7 @@ export interface RowChange {
   readonly set: Readonly<Record<string, unknown>>;
 }
 
-/** What one flush writes of one log. It does not change any more, so that writing it again is harmless. */
+/** What one flush writes for one log. It never changes afterwards, so writing it again is harmless. */
 export interface LogBatch {
   readonly logId: number;
   readonly chunk: Chunk | undefined;
@@ -44,16 +44,16 @@ export interface LogBatch {
 }
 
 export interface LogSource {
-  /** Everything that has come up since the last batch; undefined when there is nothing. */
+  /** Everything new since the last batch; undefined when there is nothing. */
   takeBatch(): LogBatch | undefined;
 }
 
-/** A delta, or a cursor that moved, may wait this long for others: what a death takes, or makes a reader get again. */
+/** A delta or a moved cursor may wait this long for others: a crash loses the delta, or repeats it to the reader. */
 export const flushDelayMs = 50;
 
-/** Above this, responses that the store cannot take are refused instead of filling the memory. */
+/** Beyond this, responses that the store cannot take are refused instead of filling the memory. */
 const maxPendingChars = 64 * 1024 * 1024;
-/** Per batch and per statement, so that writing never holds up everything else for long. */
+/** Per batch and per statement, so that a write never blocks everything else for long. */
 export const maxBatchChars = 256 * 1024;
 const maxFlushChars = 1024 * 1024;
 /** Together these stay far below the 65,535 parameters that a statement may have. */
@@ -61,10 +61,10 @@ const maxLogsPerFlush = 500;
 export const maxCursorsPerBatch = 20;
 const firstRetryMs = 100;
 const longestRetryMs = 2_000;
-/** A store that is closing gets this long to take what is left. */
+/** A closing store has this long to take the rest. */
 const lastChanceMs = 2_000;
 
-/** Writes the batches of all logs, one statement at a time; what comes up meanwhile goes into the next one. */
+/** Writes the batches of all logs, one statement at a time; what arrives meanwhile goes into the next one. */
 export class EventLog {
   readonly #store: Store;
   readonly #log: Log;
@@ -86,12 +86,12 @@ export class EventLog {
     return this.#pendingChars > maxPendingChars;
   }
 
-  /** Why nothing can be written now; undefined when all is well. */
+  /** Why nothing can be written now; undefined when writing works. */
   get failure(): PortalError | undefined {
     return this.#store.failure();
   }
 
-  /** What `write` comes to, or the failure to write that is there or comes first. */
+  /** The result of `write`, or the current failure, or the failure that comes first. */
   unlessFailing<T>(write: () => Promise<T>): Promise<T> {
     const { failure } = this;
     if (failure) return Promise.reject(failure);
@@ -103,7 +103,7 @@ export class EventLog {
     });
   }
 
-  /** Asks for `source` to be written at the latest after this time; `chars` is how much came up. */
+  /** Asks for `source` to be written within this time; `chars` is how much is new. */
   schedule(source: LogSource, delayMs: number, chars = 0): void {
     this.#dirty.add(source);
     this.#pendingChars += chars;
@@ -113,12 +113,12 @@ export class EventLog {
     if (!this.#running) this.#arm();
   }
 
-  /** Tells that this much need not be held any longer. */
+  /** Reports that this much no longer has to be held. */
   written(chars: number): void {
     this.#pendingChars -= chars;
   }
 
-  /** Writes what is left; what a failing store has not taken after a moment is given up. */
+  /** Writes the rest; what a failing store does not take within a moment is given up. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const enough = new AbortController();
@@ -158,14 +158,14 @@ export class EventLog {
     return this.#running;
   }
 
-  /** Goes on as long as something is due that should not wait. */
+  /** Continues as long as something is due. */
   async #writeAll(): Promise<void> {
     do {
       this.#dueMs = Number.POSITIVE_INFINITY;
       const batches = this.#take();
       if (batches.length === 0) return;
       await this.#writeUntilDone(batches);
-      // The engine writes without leaving the loop, and what wants to be written next comes from outside.
+      // The engine writes without yielding to the event loop, and what to write next arrives through the loop.
       await nextTurn();
     } while (this.#dueMs <= performance.now());
   }
@@ -229,7 +229,7 @@ export class EventLog {
       ),
     };
     const parts: string[] = [];
-    // A chunk that is already there was written by an attempt whose answer got lost.
+    // A chunk that already exists was written by an attempt whose answer was lost.
     if (rows.chunks.length > 0)
       parts.push(`insert into log_chunks values ${rows.chunks.join(", ")} on conflict do nothing`);
     if (rows.states.length > 0)
@@ -256,8 +256,8 @@ export class EventLog {
   }
 }
 
-/** It may be in the store already, so it cannot be taken back. */
+/** The response may already be in the store, so it cannot be withdrawn. */
 function keptInMemory({ code, message }: PortalError): PortalError {
-  const kept = "What was sent is kept, and goes on as soon as it can be stored: do not send it again.";
+  const kept = "What was sent is kept and continues as soon as it can be stored: do not send it again.";
   return PortalError.unavailable(code, `${message} ${kept}`);
 }

@@ -2,44 +2,44 @@ import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
 
 /**
- * SQLSTATE classes that mean "not now" and not "wrong statement": no resources, operator, system, internal.
- * "Insufficient privilege" is what PostgreSQL makes of a read-only disk; nobody here lacks privileges otherwise.
+ * SQLSTATE classes that mean "not now" rather than "wrong statement": no resources, operator, system, internal.
+ * PostgreSQL reports a read-only disk as "insufficient privilege"; nothing else here lacks privileges.
  */
 const passing = ["53", "57", "58", "XX", "42501"];
 
-/** The SQLSTATE of a server that is being shut down: DBOS asks again later when it sees this one. */
+/** The SQLSTATE of a server that is shutting down: DBOS retries later when it sees this one. */
 const askAgainLater = "57P01";
 
-/** What a person can do about it, by what the reason says. These come to an end by themselves. */
+/** What a person can do about each reason. Afterwards the store recovers by itself. */
 const remedies: readonly [RegExp, string][] = [
   [/no space left|disk is full|disk quota|ENOSPC|EDQUOT/i, "Make room on the disk of the data folder"],
   [/read-only|EROFS/i, "Make the disk of the data folder writable again"],
   [/permission denied|EACCES|EPERM/i, "Let this user write in the data folder"],
-  [/too many open files|EMFILE|ENFILE/i, "Let this user have more files open"],
-  [/file too large|EFBIG/i, "Let the files of this user grow"],
-  [/input\/output error|i\/o error|EIO/i, "Look after the disk of the data folder"],
+  [/too many open files|EMFILE|ENFILE/i, "Allow this user more open files"],
+  [/file too large|EFBIG/i, "Allow this user larger files"],
+  [/input\/output error|i\/o error|EIO/i, "Check the disk of the data folder"],
   [/folder of the store is gone/, "Bring it back, or mount its disk again"],
 ];
-const goesOn = "the portal then goes on by itself, and nothing that it acknowledged is lost";
+const goesOn = "the portal then continues by itself, and nothing that it acknowledged is lost";
 
-/** PGlite's errors may carry 100 kB of its own source: people get the first line, cut. */
+/** PGlite's errors may carry 100 kB of its own source: people get the first line, shortened. */
 export function shortReason(error: unknown): string {
   const text = messageOf(error);
   const [line = ""] = text.split("\n", 1);
   return line.length > 200 ? `${line.slice(0, 200)}…` : line || "unknown reason";
 }
 
-/** Undefined when nothing is known that would help. */
+/** Undefined when no remedy is known. */
 function remedyFor(reason: string): string | undefined {
   return remedies.find(([pattern]) => pattern.test(reason))?.[1];
 }
 
-/** Whether the store may open by itself later, without anybody repairing it. */
+/** Whether the store may open later by itself, without repair. */
 export function mayPass(error: unknown): boolean {
   return remedyFor(shortReason(error)) !== undefined;
 }
 
-/** Not now: for whoever asks over HTTP by its name, for DBOS by its SQLSTATE. */
+/** Means "not now": to HTTP callers by its name, to DBOS by its SQLSTATE. */
 export function storeUnavailable(error: unknown): PortalError {
   if (error instanceof PortalError) return error;
   const reason = shortReason(error);
@@ -52,12 +52,12 @@ export function isStoreUnavailable(error: unknown): boolean {
   return error instanceof PortalError && error.code === "StoreUnavailable";
 }
 
-/** The same reason, as an error of a connection that is worth a second try. */
+/** The same reason, as a connection error that is worth a retry. */
 function askingAgain(error: unknown): Error {
   return Object.assign(new Error(shortReason(error)), { code: askAgainLater });
 }
 
-/** What a client of the engine is told: its own mistake as it is, everything else as "ask again later". */
+/** The error for a client of the engine: its own mistake as it is, everything else as "retry later". */
 export function errorForClient(error: unknown): unknown {
   return isStatementError(error) ? error : storeUnavailable(error);
 }
@@ -67,13 +67,13 @@ const fieldOf = (error: unknown, name: "severity" | "code"): string => {
   return typeof value === "string" ? value : "";
 };
 
-/** An error that the statement itself earned, for example a violated constraint, goes to its caller as it is. */
+/** An error that the statement itself caused, such as a violated constraint, goes to its caller as it is. */
 export function isStatementError(error: unknown): boolean {
   const code = fieldOf(error, "code");
   return fieldOf(error, "severity") === "ERROR" && !passing.some(start => code.startsWith(start));
 }
 
-/** After these the engine answers nothing any more and has to be opened again. */
+/** After such an error the engine no longer answers and has to be reopened. */
 export function isFatal(error: unknown): boolean {
   return (
     (error as Error | undefined)?.name === "RuntimeError" ||

@@ -5,17 +5,17 @@ import type { Store } from "./store.js";
 
 const minuteMs = 60_000;
 
-/** A store that is never idle is vacuumed all the same after this many intervals with writes. */
+/** A store that is never idle is still vacuumed after this many intervals with writes. */
 const intervalsWithoutVacuum = 60;
 
-/** Tables of which enough has changed, as PostgreSQL's own autovacuum sees it. */
+/** Tables with enough changes, by the same measure as PostgreSQL's own autovacuum. */
 const changedTables = `
   select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
   where n_dead_tup + n_mod_since_analyze > 50 + n_live_tup / 10`;
 
 /**
  * PGlite has neither a checkpointer nor autovacuum, and without them its log grows to gigabytes.
- * A checkpoint follows every interval with writes; a vacuum the first interval without.
+ * A checkpoint follows every interval with writes; a vacuum follows the first interval without.
  */
 export function startMaintenance(
   store: Pick<Store, "query" | "state">,
@@ -33,7 +33,7 @@ export function startMaintenance(
     const startMs = performance.now();
     await store.query(statement);
     log.debug({ statement, ms: Math.round(performance.now() - startMs) }, "store maintenance");
-    // Each statement stops everything else while it runs.
+    // Each statement blocks everything else while it runs.
     await nextTurn();
   }
   async function vacuum(): Promise<void> {

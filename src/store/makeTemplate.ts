@@ -1,4 +1,4 @@
-// node makeTemplate.js OUT: prepares an empty store with all tables, so that the first start of the portal need not.
+// node makeTemplate.js OUT: prepares an empty store with all tables, which saves time at the portal's first start.
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ try {
     await query("commit");
     return result;
   });
-  // Nobody makes databases from these two, whose files would be two thirds of the store.
+  // Nothing creates databases from these two, and their files would be two thirds of the store.
   await query("update pg_database set datistemplate = false");
   for (const name of ["template0", "template1"]) await query(`drop database ${name}`);
   await pool.end();
@@ -40,8 +40,8 @@ try {
   await writeTemplate(draft, folder);
   renameSync(draft, out);
 } catch (error) {
-  // Not a failure of the set-up: the portal makes its store without a template too.
-  process.stderr.write(`No template of the embedded store: ${shortReason(error)}\n`);
+  // The set-up does not fail: the portal can also make its store without a template.
+  process.stderr.write(`There is no template for the embedded store: ${shortReason(error)}\n`);
 } finally {
   rmSync(draft, { force: true });
   rmSync(work, { recursive: true, force: true });

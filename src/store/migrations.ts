@@ -4,10 +4,10 @@ import type { Query } from "./store.js";
 
 /**
  * The schema, step by step: a store at version N has the first N steps.
- * Steps are only ever added at the end; one that has been released is never changed.
+ * Steps are only added at the end; a released step never changes.
  */
 export const migrations: readonly string[] = [
-  // 1: live logs. A chunk is what one flush wrote of one log; `open_from` is the first block without an end.
+  // 1: live logs. A chunk is what one flush wrote for one log; `open_from` is the first block without an end.
   `create table logs (
      id integer generated always as identity primary key,
      kind text not null,
@@ -51,7 +51,7 @@ export const migrations: readonly string[] = [
    );
    create index sessions_by_time on sessions (created_at desc);
    create index sessions_by_job on sessions (split_part(owner, '.', 1));`,
-  // 3: jobs, tasks that were started by themselves, and the entries that they were started with.
+  // 3: jobs, tasks outside jobs, and the entries that they were started with.
   `create table entries (
      hash text primary key,
      entry text not null
@@ -101,7 +101,7 @@ export const migrations: readonly string[] = [
      ended_at timestamptz
    );
    create index runs_by_time on runs (created_at desc, id desc);`,
-  // 6: what the user chose last for a folder, and which of its files that run something were told.
+  // 6: what the user chose last for a folder, and which of its startup files the user was told about.
   `create table folder_choices (
      folder text primary key,
      permissions text check (permissions in ('allow-all', 'ask', 'deny')),
@@ -114,11 +114,11 @@ export const migrations: readonly string[] = [
      told_at timestamptz not null default now(),
      primary key (folder, content)
    );`,
-  // 7: jobs that are being deleted, and what a store in trouble tries to write.
+  // 7: jobs that are being deleted, and the table that a failing store tries to write.
   `alter table jobs add column deleting boolean not null default false;
    create table write_probe (bytes bytea not null);
    alter table write_probe alter column bytes set storage external;`,
-  // 8: what a start mends and what the janitor removes is found without reading everything.
+  // 8: indexes for what a start repairs and what the janitor removes.
   `create index sessions_to_mend on sessions (id) where status = 'open' and pending_requests > 0;
    create index sessions_by_use on sessions (updated_at) where status = 'open';
    create index sessions_by_end on sessions (closed_at) where status = 'closed' and owner is null;
@@ -133,7 +133,7 @@ export const migrations: readonly string[] = [
      name text primary key,
      next_at timestamptz not null
    );`,
-  // 9: which requests have not ended; their number alone does not say whose they are.
+  // 9: the ids of the pending requests; their number alone does not say whose they are.
   `alter table sessions add column pending_ids jsonb not null default '[]';`,
 ];
 

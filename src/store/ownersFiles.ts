@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import { syncFolder } from "./diskSync.js";
 
-/** What everybody but the owner may do. */
+/** The permissions of everybody but the owner. */
 const others = 0o077;
 
 type Init = NodeFS["init"];
 
-/** What the engine's file system does with a real folder; making a file, and giving it its mode afterwards. */
+/** The operations of the engine's file system that create a file or set its mode. */
 interface FolderOperations {
   mknod(parent: unknown, name: string, mode: number, device: number): unknown;
   setattr(node: unknown, attributes: { mode?: number }): unknown;
@@ -28,10 +28,10 @@ interface FolderFileSystem {
 }
 
 /**
- * A folder of files in which each new one belongs to its owner alone. The umask of the process would do the same, but
- * agents inherit it, and what they write into a repository is nobody's secret.
- * When the engine asks for a file to be on the disk, it is: PGlite's own file system does nothing then, and a power cut
- * takes what was acknowledged.
+ * A folder in which only the owner can read new files. The umask of the process would do the same, but agents inherit
+ * it, and the files that they write to a repository are not secret.
+ * A sync by the engine really reaches the disk: PGlite's own file system ignores it, and a power cut would then lose
+ * what was acknowledged.
  */
 export class OwnersFiles extends NodeFS {
   override async init(...args: Parameters<Init>): ReturnType<Init> {
@@ -49,7 +49,7 @@ export class OwnersFiles extends NodeFS {
   }
 }
 
-/** Gives the engine's number of the error, 0 for none. */
+/** Returns the engine's error number, 0 for none. */
 function synced(files: FolderFileSystem, { nfd, node }: EngineStream): number {
   try {
     if (nfd !== undefined) fsyncSync(nfd);
@@ -60,7 +60,7 @@ function synced(files: FolderFileSystem, { nfd, node }: EngineStream): number {
   }
 }
 
-/** Takes away what others may do with a folder and all in it: an older portal, or an archive, left it open. */
+/** Removes the permissions of others from a folder and all in it, which an older portal or an archive left open. */
 export function takeFromOthers(path: string): void {
   const stat = lstatSync(path);
   if (stat.isSymbolicLink()) return;
@@ -68,7 +68,7 @@ export function takeFromOthers(path: string): void {
   if (stat.isDirectory()) for (const name of readdirSync(path)) takeFromOthers(join(path, name));
 }
 
-/** A folder for the owner alone, whoever writes into it and with whatever mode. */
+/** A folder for the owner alone, whatever modes its files have. */
 export function ownersFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   takeFromOthers(path);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isStoreUnavailable } from "./failure.js";
 
-/** Longer than a disk takes to be emptied by hand, shorter than a user waits for a job that does not move. */
+/** Long enough to free a disk by hand, shorter than a user waits for a stuck job. */
 const patienceMs = 10 * 60_000;
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
 
-/** Does work again and again while the store is not available; gives up when `isOver`, or when too much time passed. */
+/** Retries work while the store is not available; gives up when `isOver`, or when the time is up. */
 export function patience(isOver: () => boolean) {
   return async function patiently<T>(work: () => Promise<T>): Promise<T> {
     const endMs = performance.now() + patienceMs;

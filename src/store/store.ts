@@ -19,27 +19,27 @@ export type Query = <Row extends object = Record<string, unknown>>(
 ) => Promise<Row[]>;
 
 export interface Store {
-  /** Waits until the store is open. One connection: never hold it while asking for another. */
+  /** Waits until the store is open. There is one connection: never hold it while asking for another. */
   readonly query: Query;
-  /** Everything `work` does with the query it is given happens, or nothing. */
+  /** Either everything that `work` does with its query happens, or nothing. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /**
-   * Does `work` again while the store is not available, for up to ten minutes: in flows, sessions and diaries, where
-   * a failure would end a job. Requests of users fail at once. An answer may get lost, so `work` must be repeatable.
+   * Retries `work` while the store is not available, for up to ten minutes: in flows, sessions and diaries, where a
+   * failure would end a job. Requests of users fail at once. An answer may be lost, so `work` must be repeatable.
    */
   readonly patiently: <T>(work: () => Promise<T>) => Promise<T>;
-  /** The first opening. Rejects with a PortalError when that will not come by itself. */
+  /** The first opening. Rejects with a PortalError when the store cannot open without help. */
   readonly ready: Promise<void>;
-  /** Stays the same when the engine below it has to be opened again. */
+  /** Stays the same when the engine has to be reopened. */
   readonly pool: Promise<pg.Pool>;
   state(): StoreState;
-  /** Why nothing can be written at this moment, and what to do about it; undefined when all is well. */
+  /** Why nothing can be written at this moment, and what to do about it; undefined when writing works. */
   failure(): PortalError | undefined;
-  /** Calls back whenever the store is open again after it broke. */
+  /** Calls back whenever the store is open again after a failure. */
   onReopened(callback: (brokenMs: number) => void): void;
-  /** Copies the files as they are at one moment; whoever asks meanwhile waits. */
+  /** Copies the files as they are at one moment; queries wait meanwhile. */
   copy(folder: string): Promise<void>;
-  /** Work to finish while the store can still be written. */
+  /** Registers work to finish while the store can still be written. */
   beforeClose(work: () => Promise<void>): void;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export type StoreState = "opening" | "ready" | "failing" | "closed";
 export interface StoreOptions {
   dataDir: string;
   log: Log;
-  /** The lock of the folder, of who has taken it already; the store gives it back when it is closed. */
+  /** Releases the folder's lock, if the caller has already taken it; the store calls this when it closes. */
   unlock?: Unlock;
   maintenanceIntervalMs?: number;
 }
@@ -57,9 +57,9 @@ export interface StoreOptions {
 /** Reopening is tried after this time, then after twice as long, up to the longest. */
 const firstRetryMs = 250;
 const longestRetryMs = 30_000;
-/** While statements fail by no fault of their own, writing is tried this often. */
+/** While statements fail through no fault of their own, a test write runs this often. */
 const probeIntervalMs = 1_000;
-/** More than what is left in pages that the store already has. */
+/** More than fits in the free space of the store's existing pages. */
 const probeBytes = 64 * 1024;
 
 /** Opens the embedded store in the background. `ready` rejects when the folder is in use or cannot be written. */
@@ -98,7 +98,7 @@ class EmbeddedStore implements Store {
     this.#folder = join(options.dataDir, "store");
     this.#log = options.log;
     this.#unlock = options.unlock;
-    // PGlite has one connection; a second one would land inside someone else's transaction.
+    // PGlite has one connection; a second one would land inside another caller's transaction.
     const settings: pg.PoolConfig = { max: 1, idleTimeoutMillis: 0 };
     this.#pool = new pg.Pool({
       ...settings,
@@ -112,7 +112,7 @@ class EmbeddedStore implements Store {
     });
     this.#opening = this.#open();
     this.pool = this.ready.then(() => this.#pool);
-    // Whoever needs them sees the rejection; nobody has to.
+    // Callers who need them see the rejection; without callers it must not end the process.
     this.#opening.catch(() => {});
     this.ready.catch(() => {});
     this.pool.catch(() => {});
@@ -143,7 +143,7 @@ class EmbeddedStore implements Store {
 
   async copy(folder: string): Promise<void> {
     await this.#available();
-    // The one connection: as long as we have it, nothing is written.
+    // This is the only connection: as long as it is held, nothing is written.
     const client = await this.#understood(() => this.#pool.connect());
     try {
       await this.#queryOf(client)("checkpoint");
@@ -190,12 +190,12 @@ class EmbeddedStore implements Store {
   #queryOf(client: pg.Pool | pg.PoolClient): Query {
     return async <Row extends object>(text: string, values?: unknown[]) => {
       const result = await this.#understood(() => client.query<Row>(text, values?.map(storable)));
-      // Several statements in one text give several results, which nobody asks for.
+      // Several statements in one text return several results, which no caller needs.
       return result.rows ?? [];
     };
   }
 
-  /** Tells a wrong statement, which its author must see, from a store that cannot work. */
+  /** Distinguishes a wrong statement, which its author must see, from a store that cannot work. */
   async #understood<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -207,7 +207,7 @@ class EmbeddedStore implements Store {
   async #open(): Promise<void> {
     try {
       this.#unlock ??= await lockDataFolder(this.#dataDir);
-      // A disk that is not mounted any more must not be answered with a new, empty store.
+      // When the disk is no longer mounted, the portal must not make a new, empty store.
       if (this.#wasOpen && !isStoreFolder(this.#folder)) throw new Error("the folder of the store is gone");
       await ensureFolder(this.#folder, this.#log);
       const engine = await openEngine(this.#folder, this.#log, {
@@ -240,7 +240,7 @@ class EmbeddedStore implements Store {
     for (const callback of this.#reopened) callback(performance.now() - brokenAtMs);
   }
 
-  /** Reads may go on; whether writes do is tried until one does. */
+  /** Reads may still work; test writes run until one succeeds. */
   #troubled(error: unknown): void {
     if (this.#state !== "ready" || this.#closing) return;
     const isNew = this.#trouble === undefined;
@@ -259,7 +259,7 @@ class EmbeddedStore implements Store {
       this.#trouble = undefined;
       this.#log.info({ folder: this.#folder }, "store can be written again");
     } catch {
-      // A broken engine is another matter; its reopening ends the trouble too.
+      // A broken engine is reopened anyway, which ends the trouble too.
       if (this.#state === "ready" && !this.#closing)
         this.#probeTimer = setTimeout(() => void this.#probe(), probeIntervalMs);
       else this.#trouble = undefined;
@@ -289,13 +289,15 @@ class EmbeddedStore implements Store {
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
   }
 
-  /** Not while the engine is still inside the call that broke it. */
+  /** Must not run while the engine is still inside the call that broke it. */
   #drop(engine: Engine, failure: PortalError): void {
-    // Whoever waits for an answer of the broken engine would wait for ever.
+    // Callers of the broken engine would otherwise wait forever.
     engine.config.connection.emit("error", failure);
     engine
       .drop()
-      .catch((error: unknown) => this.#log.warn({ reason: shortReason(error) }, "files of a broken store"));
+      .catch((error: unknown) =>
+        this.#log.warn({ reason: shortReason(error) }, "the files of a broken store could not be closed"),
+      );
   }
 
   async #close(): Promise<void> {
@@ -305,13 +307,13 @@ class EmbeddedStore implements Store {
     await this.#opening.catch(() => {});
     for (const work of this.#lastWork) {
       await work().catch((error: unknown) =>
-        this.#log.error({ reason: shortReason(error) }, "store closing"),
+        this.#log.error({ reason: shortReason(error) }, "work before the store closes failed"),
       );
     }
     this.#state = "closed";
     this.#settleReady.reject(storeUnavailable("it has been closed"));
     await this.#pool.end();
-    // Shutting down writes a checkpoint of its own.
+    // Shutting down writes its own checkpoint.
     await this.#engine?.close().catch((error: unknown) => {
       this.#log.error(
         { reason: shortReason(error) },
@@ -323,7 +325,7 @@ class EmbeddedStore implements Store {
   }
 }
 
-/** A client that connects to whatever engine is open at that moment, so that the pool survives a new one. */
+/** A client that connects to the engine that is open at that moment, so that the pool survives a new engine. */
 function clientOf(engine: () => Engine | undefined): typeof pg.Client {
   return class StoreClient extends pg.Client {
     readonly #isConnectable: boolean;
@@ -332,7 +334,7 @@ function clientOf(engine: () => Engine | undefined): typeof pg.Client {
       const current = engine();
       super({ ...config, ...current?.config } as pg.ClientConfig);
       this.#isConnectable = current !== undefined;
-      // The failure reaches whoever asked through the query; without a listener it would end the process.
+      // The caller gets the failure from the query; without a listener it would end the process.
       this.on("error", () => {});
     }
 
@@ -344,7 +346,7 @@ function clientOf(engine: () => Engine | undefined): typeof pg.Client {
   };
 }
 
-/** PostgreSQL has no place for the character NUL in a text. */
+/** PostgreSQL cannot store the character NUL in a text. */
 function storable(value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value;
 }

@@ -9,7 +9,7 @@ export function templatePath(): string {
   const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
     dependencies: Record<string, string>;
   };
-  // A portal of another schema must not take it: it would find its new store too new.
+  // A portal with another schema must not use it: its new store would be too new for it.
   const schema = createHash("sha256").update(migrations.join("\n")).digest("hex").slice(0, 8);
   const name = `store-template-${manifest.dependencies["@electric-sql/pglite"]}-${schema}.tgz`;
   return join(packageRoot, "dist", name);

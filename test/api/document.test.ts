@@ -19,7 +19,7 @@ import { barrier, byPrompt, callTool, runShell, startScriptedModel } from "../su
 
 const run = promisify(execFile);
 
-/** Described there, but called by agents only: their addresses are secrets that no answer shows. */
+/** Described there, but only agents call them: their addresses are secrets that no answer shows. */
 const forAgentsOnly = ["/api/acp/mcp/{token}"];
 
 interface Operation {
@@ -29,10 +29,10 @@ interface Operation {
 type Paths = Record<string, Record<string, Operation>>;
 
 const curlTimedOut = 28;
-/** How long a stream that does not end by itself is listened to. */
+/** How long to read a stream that does not end by itself. */
 const streamSeconds = "2";
 
-/** Runs a documented line with the real curl; a stream is listened to for a moment. */
+/** Runs a documented line with the real curl; a stream is read for a moment. */
 async function runCurl(command: string, folder: string) {
   const streams = command.startsWith("curl -N ");
   const file = join(folder, "answer");
@@ -92,12 +92,12 @@ async function configWithAgent(folder: string): Promise<string> {
 }
 
 describe("API.md", () => {
-  test("tells the truth: every curl line works and answers as its example and its schema say", async t => {
+  test("every curl line in API.md works and answers as its example and its schema say", async t => {
     const text = await readFile(join(packageRoot, "API.md"), "utf8");
     const calls = documentedCalls(text);
     for (const path of forAgentsOnly) assert.ok(text.includes(`\n### ${path.slice("/api/".length)}\n`), path);
     const folder = await tempFolder(t);
-    // A job that writes goes on until it is stopped.
+    // The job writes until it is stopped.
     const model = await startScriptedModel(
       t,
       byPrompt({
@@ -116,7 +116,7 @@ describe("API.md", () => {
     const documented = new Set<string>();
 
     for (const call of calls) {
-      await t.test(`line ${call.line}: ${call.command}`, async () => {
+      await t.test(`the call in line ${call.line} works: ${call.command}`, async () => {
         const { path, operation } = findOperation(paths, call);
         documented.add(path);
         const command = fillPlaceholders(call.command, values).replaceAll(
@@ -126,7 +126,7 @@ describe("API.md", () => {
         const { status, mediaType, text } = await runCurl(command, folder);
         assert.equal(status, 200, text);
         const content = operation.responses[200].content[mediaType];
-        assert.ok(content, `${mediaType} is not what openapi.json says`);
+        assert.ok(content, `${mediaType} is not the media type in openapi.json`);
         if (mediaType !== "application/json") return;
         const validate = ajv.compile(content.schema);
         assert.ok(validate(JSON.parse(text)), `${text}\n${JSON.stringify(validate.errors)}`);
@@ -142,7 +142,7 @@ describe("API.md", () => {
         !forAgentsOnly.includes(path) && !Object.values(paths[path] ?? {}).every(each => each.deprecated),
     );
     assert.deepEqual([...documented].sort(), expected.sort(), "every route is documented");
-    assert.equal(calls.at(-1)?.path, "/api/stop", "stopping comes last");
+    assert.equal(calls.at(-1)?.path, "/api/stop", "the call that stops the portal comes last");
     assert.equal((await portal.kill("SIGTERM")).code, 0);
   });
 });

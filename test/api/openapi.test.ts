@@ -18,7 +18,7 @@ interface Document {
 }
 
 describe("openapi.json", () => {
-  test("describes every route completely and without contradiction", async t => {
+  test("openapi.json describes every route completely and without contradiction", async t => {
     const portal = await startPortal(t);
     const { body } = await portal.api<Document>("openapi.json");
     assert.equal(body.openapi, "3.1.0");
@@ -57,7 +57,7 @@ describe("openapi.json", () => {
     }
   });
 
-  test("says which errors have which shape, and they have it", async t => {
+  test("errors have the shape that openapi.json describes", async t => {
     const portal = await startPortal(t);
     const { body } = await portal.api<Document>("openapi.json");
     const validate = new Ajv2020().compile(body.components.schemas.Error ?? false);

@@ -18,7 +18,7 @@ const secrets = {
   agent: "planted-agent-variable-0007",
 };
 
-/** Where a text, or the files of a folder, have one of the planted secrets. */
+/** Where a text contains one of the planted secrets. */
 function leaksIn(place: string, content: string): string[] {
   return Object.entries(secrets)
     .filter(([, secret]) => content.includes(secret))
@@ -35,8 +35,8 @@ async function leaksInFolder(folder: string): Promise<string[]> {
 }
 
 describe("Secrets", () => {
-  test("no key and no token is in a log line, an answer, an error, an export or the store", async t => {
-    // A provider can quote only what it can have been sent.
+  test("no key and no token appears in a log line, an answer, an error, an export or the store", async t => {
+    // A provider can quote only what it was sent.
     const { agent: _, ...sendable } = secrets;
     const quoted = `wrong key ${Object.values(sendable).join(" ")}`;
     const script = byPrompt({
@@ -113,8 +113,8 @@ describe("Secrets", () => {
     const { stderr } = await portal.kill("SIGTERM");
 
     assert.match(answers.join("\n"), /I looked\./, "the session worked");
-    assert.match(answers.join("\n"), /sessionError/, "and failed");
-    assert.match(answers.join("\n"), /not with /, "as the agent did");
+    assert.match(answers.join("\n"), /sessionError/, "the session failed");
+    assert.match(answers.join("\n"), /not with /, "the agent failed");
     assert.deepEqual(
       [
         ...answers.flatMap(answer => leaksIn(answer.slice(0, 60), answer)),
@@ -125,7 +125,7 @@ describe("Secrets", () => {
     );
   });
 
-  test("a config with a key in the wrong place is refused without the key", async t => {
+  test("a config with a key in the wrong place is refused, and the message does not contain the key", async t => {
     const folder = await tempFolder(t);
     const config = join(folder, "config.json");
     for (const content of [

@@ -10,7 +10,7 @@ import { startPortal } from "../support/portal.js";
 import { byPrompt, runShell } from "../support/scriptedModel.js";
 import { collectUntil, sseEvents } from "../support/sse.js";
 
-/** Into files, because the runtime masks what it knows to be a secret in the output of a tool. */
+/** Writes to files, because the runtime masks known secrets in the output of a tool. */
 const lookAround =
   "env > env.txt; tr '\\0' '\\n' < /proc/$PPID/environ > runtime.txt; tr '\\0' '\\n' < /proc/$PPID/cmdline >> runtime.txt";
 
@@ -53,20 +53,20 @@ async function runOnGitHub(t: TestContext, config: object) {
 }
 
 describe("The environment of agents", () => {
-  test("a session of the user's GitHub plan works, and neither its shell nor its runtime has the token or any other secret", async t => {
+  test("a session of the user's GitHub plan works, and neither its shell nor its runtime sees the token or another secret", async t => {
     const { shell, runtime, secret } = await runOnGitHub(t, {});
     for (const [name, value] of Object.entries({ ...planted, COPILOT_GITHUB_TOKEN: secret })) {
       assert.ok(!shell.includes(value), `the shell sees ${name}`);
-      assert.ok(!runtime.includes(value), `the environment or the arguments of the runtime have ${name}`);
+      assert.ok(!runtime.includes(value), `the environment or the arguments of the runtime contain ${name}`);
     }
     assert.match(shell, /^KEPT=an ordinary variable$/m);
   });
 
-  test("a variable that toolEnv names is seen by commands, and the others still are not", async t => {
+  test("commands see a variable that toolEnv names, and still none of the others", async t => {
     const { shell } = await runOnGitHub(t, { toolEnv: ["GH_TOKEN", "PORTAL_TOKEN"] });
     assert.match(shell, /^GH_TOKEN=gho_planted_gh_token$/m);
     assert.ok(!shell.includes(planted.GITHUB_TOKEN));
-    assert.ok(!shell.includes(planted.PORTAL_TOKEN), "the portal's own token is never handed on");
+    assert.ok(!shell.includes(planted.PORTAL_TOKEN), "the portal's own token is never passed on");
   });
 
   test("an ACP agent inherits none of the secrets, and gets what its own settings name", async t => {
@@ -82,7 +82,7 @@ describe("The environment of agents", () => {
     const env = await readFile(join(folder, "env.txt"), "utf8");
     for (const [name, value] of Object.entries(planted)) {
       if (name === "GH_TOKEN") continue;
-      // The provider that names MY_OWN_KEY is not in this config: then it is a variable like any other.
+      // No provider in this config names MY_OWN_KEY, so it is an ordinary variable.
       if (name === "MY_OWN_KEY") continue;
       assert.ok(!env.includes(value), `the agent sees ${name}`);
     }
@@ -90,7 +90,7 @@ describe("The environment of agents", () => {
     assert.match(env, /^HANDED_ON=gho_planted_gh_token$/m);
   });
 
-  test("names are compared as Windows does, without regard to case", () => {
+  test("variable names are compared without regard to case, as on Windows", () => {
     assert.deepEqual(agentEnvironment({ Gh_Token: "x", Portal_Token: "y", Path: "z" }), { Path: "z" });
     assert.deepEqual(
       agentEnvironment({ GH_TOKEN: "x", PORTAL_TOKEN: "y" }, { toolEnv: ["gh_token", "portal_token"] }),
@@ -102,18 +102,18 @@ describe("The environment of agents", () => {
 
   const tokens: [string, NodeJS.ProcessEnv, string | undefined][] = [
     [
-      "the order is that of the Copilot CLI",
+      "the order matches the Copilot CLI",
       { GITHUB_TOKEN: "gho_3", GH_TOKEN: "gho_2", COPILOT_GITHUB_TOKEN: "gho_1" },
       "gho_1",
     ],
     [
-      "a classic token is for something else",
+      "a classic token is ignored",
       { GH_TOKEN: "ghp_classic", GITHUB_TOKEN: "github_pat_new" },
       "github_pat_new",
     ],
-    ["a token of an app and of a server", { GH_TOKEN: "ghu_user" }, "ghu_user"],
-    ["a token of a workflow", { GITHUB_TOKEN: "ghs_server" }, "ghs_server"],
-    ["an empty variable is none", { GH_TOKEN: "" }, undefined],
+    ["a token of an app counts", { GH_TOKEN: "ghu_user" }, "ghu_user"],
+    ["a token of a workflow counts", { GITHUB_TOKEN: "ghs_server" }, "ghs_server"],
+    ["an empty variable does not count", { GH_TOKEN: "" }, undefined],
   ];
   for (const [reason, env, expected] of tokens)
     test(`the GitHub token is found as the runtime would find it: ${reason}`, () => {

@@ -30,7 +30,7 @@ const parameters = {
   required: ["argument"],
 } as const;
 
-/** The tools that a session of the portal has, each giving its argument back. */
+/** The job tools of a portal session; each returns its argument. */
 const jobTools = jobToolNames.map(name =>
   defineTool<{ argument: string }>(name, {
     description: "Reports to a task",
@@ -57,7 +57,7 @@ function reportsOf(events: readonly SessionEvent[]) {
     .map(call => [call.name, call.arguments.argument] as const);
 }
 
-test("the demo model shows on the real runtime what the portal can do", async t => {
+test("the demo model shows what the portal can do on the real runtime", async t => {
   const model = await startDemoModel({ log: pino({ level: "silent" }), pace: { chunkSize: 40, delayMs: 0 } });
   defer(t, () => model.close());
   const client = await startRuntime(t);
@@ -89,7 +89,7 @@ async function newSession(t: TestContext, client: CopilotClient, model: DemoMode
 }
 
 const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = {
-  "it says that it is a demo, with reasoning, and answers about the portal in Markdown": async (
+  "the demo model says that it is a demo, reasons, and answers about the portal in Markdown": async (
     _t,
     { ask },
   ) => {
@@ -104,14 +104,14 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.match(second, /Demo model: a scripted reply/);
   },
 
-  "it lists the files of the working directory with a real tool": async (_t, { ask, folder }) => {
+  "the demo model lists the files of the working directory with a real tool": async (_t, { ask, folder }) => {
     const events = await ask("list the files");
     const [call] = toolCalls(events);
     assert.deepEqual([call?.name, call?.arguments.path, call?.success], ["view", folder, true]);
     assert.match(messageOf(events), /- `README.md`/);
   },
 
-  "it reads a file, and quotes it whatever is in it": async (_t, { ask }) => {
+  "the demo model reads a file and quotes it safely, whatever it contains": async (_t, { ask }) => {
     const events = await ask("Please read README.md");
     assert.deepEqual(
       toolCalls(events).map(call => call.content),
@@ -120,13 +120,13 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.match(messageOf(events), /````\n# A project/);
   },
 
-  "it says when a file is not there": async (_t, { ask }) => {
+  "the demo model says when a file does not exist": async (_t, { ask }) => {
     const events = await ask("read none.txt");
     assert.equal(toolCalls(events)[0]?.success, false);
     assert.match(messageOf(events), /does not exist/);
   },
 
-  "it runs a harmless command and no other": async (_t, { ask, folder }) => {
+  "the demo model runs harmless commands and no others": async (_t, { ask, folder }) => {
     const ran = await ask("run pwd");
     assert.deepEqual(
       toolCalls(ran).map(call => [call.name, call.arguments.command]),
@@ -139,7 +139,10 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.deepEqual(await readdir(folder), ["README.md"]);
   },
 
-  "it writes a file only when it is asked to, and never over another": async (_t, { ask, folder }) => {
+  "the demo model writes a file only on request, and never overwrites another": async (
+    _t,
+    { ask, folder },
+  ) => {
     await ask("How do I write a file?");
     assert.deepEqual(await readdir(folder), ["README.md"]);
     const events = await ask("Create a demo file");
@@ -153,7 +156,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.match(await readFile(join(folder, "README.md"), "utf8"), /A project/);
   },
 
-  "it lets a sub-agent look around": async (_t, { ask }) => {
+  "the demo model lets a sub-agent look around": async (_t, { ask }) => {
     const events = await ask("use a sub-agent");
     const calls = toolCalls(events).map(call => [call.name, call.success]);
     assert.deepEqual(calls.sort(), [
@@ -164,7 +167,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.match(messageOf(events), /sub-agent reported:[\s\S]*README\.md/);
   },
 
-  "what it does not know ends in a list of what it can do": async (_t, { ask }) => {
+  "the demo model answers an unknown request with a list of what it can do": async (_t, { ask }) => {
     assert.match(messageOf(await ask("Compose a sonnet")), /only a demo[\s\S]*list the files/);
   },
 
@@ -181,13 +184,13 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.ok(toolCalls(events).every(call => call.success));
   },
 
-  "without a place for the document it writes none": async (_t, { ask, folder }) => {
+  "a task that names no place for its document gets no file": async (_t, { ask, folder }) => {
     const [report] = reportsOf(await ask("Make a plan and report it with job_prepare_document."));
     assert.match(report?.[1] ?? "", /^Demo document for .*\(no file was written\)$/);
     assert.deepEqual(await readdir(folder), ["README.md"]);
   },
 
-  "a condition in a session of its own is met": async (_t, { ask }) => {
+  "a condition in its own session is met": async (_t, { ask }) => {
     const prompt =
       "Verify the change. Call job_boolean_true when all tests pass, otherwise job_boolean_false.";
     assert.deepEqual(
@@ -196,7 +199,10 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     );
   },
 
-  "a review of its own work finds something first and passes the second time": async (_t, { ask }) => {
+  "the demo model's review of its own work finds something at first and passes the second time": async (
+    _t,
+    { ask },
+  ) => {
     const task = "# Implement the feature\n\nDo it well.\nTest it.\nReport nothing.";
     const review =
       "Review the work. Call job_boolean_true if it is complete, else job_boolean_false with the reason.";
@@ -211,7 +217,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     );
   },
 
-  "the check of the built-in jobs finds something once and then passes, each in a session of its own": async (
+  "the check of the built-in jobs finds something once and then passes, each time in its own session": async (
     _t,
     { start, folder },
   ) => {
@@ -241,7 +247,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.deepEqual(await hasFindings(), ["job_boolean_false"]);
   },
 
-  "a plan is there when it has been made": async (_t, { start }) => {
+  "a plan exists once it has been made": async (_t, { start }) => {
     const condition = entry.tasks["implement-plan"]?.availability?.condition?.join("\n") ?? "";
     const isThere = async () => reportsOf(await (await start())(condition)).map(([tool]) => tool);
     assert.deepEqual(await isThere(), ["job_boolean_false"]);
@@ -259,7 +265,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.equal(eventsOf(events, "session.error").length, 0);
   },
 
-  "with no tool of its own it still reports": async (_t, { start }) => {
+  "the demo model reports even when it has no other tools": async (_t, { start }) => {
     const ask = await start({ availableTools: [] });
     const events = await ask("Is it done? Call job_boolean_true or job_boolean_false.");
     assert.deepEqual(
@@ -268,7 +274,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     );
   },
 
-  "without the tool that is needed it says so": async (_t, { start }) => {
+  "the demo model says when it lacks a tool that it needs": async (_t, { start }) => {
     const ask = await start({ availableTools: [] });
     assert.match(messageOf(await ask("list the files")), /needs `view`, which this session does not offer/);
   },
@@ -276,7 +282,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
 
 const untouched = { document: undefined };
 
-test("a verdict is chosen by what the prompt calls good", () => {
+test("the demo model's verdict follows what the prompt calls good", () => {
   const good = {
     "Call job_boolean_true when all tests pass. Otherwise call job_boolean_false with what fails.": true,
     "If the work is complete, call job_boolean_true; if something is missing, call job_boolean_false.": true,
@@ -294,7 +300,7 @@ test("a verdict is chosen by what the prompt calls good", () => {
   }
 });
 
-test("each condition of the built-in jobs is met when nothing speaks against it", () => {
+test("each condition of the built-in jobs is met unless something contradicts it", () => {
   const conditions = Object.values(entry.tasks).flatMap(({ availability, criteria }) =>
     [availability?.condition, criteria?.condition].flatMap(prompt => (prompt ? [prompt.join("\n")] : [])),
   );
@@ -302,7 +308,7 @@ test("each condition of the built-in jobs is met when nothing speaks against it"
   for (const prompt of conditions) assert.equal(favourableVerdict(prompt), "job_boolean_true", prompt);
 });
 
-test("a review in a fresh session finds something only while the earlier finding is still missing", () => {
+test("a review in a fresh session finds something only while there is no earlier finding", () => {
   const prompt = (earlier: string) =>
     `Verify the fix. The previous check said: ${earlier}\nCall job_boolean_true when it works, else job_boolean_false.`;
   const verdict = (earlier: string) =>
@@ -317,7 +323,7 @@ test("a review in a fresh session finds something only while the earlier finding
   assert.equal(verdict(first?.argument ?? "")?.tool, "job_boolean_true");
 });
 
-test("a failed prerequisite is reported only when something is missing or it is plainly asked for", () => {
+test("a failed prerequisite is reported only when something is missing or the prompt plainly asks for it", () => {
   const tools = (prompt: string) =>
     chooseReports({ prompt, earlierPrompts: [], judgedBefore: false, ...untouched }).map(({ tool }) => tool);
   const plan =
@@ -328,12 +334,12 @@ test("a failed prerequisite is reported only when something is missing or it is 
   assert.deepEqual(tools("Do not call job_prepare_document."), []);
 });
 
-test("a question about a job tool is a question", () => {
+test("a question about a job tool is not taken for an order", () => {
   assert.equal(asksForReport("What is job_boolean_true?"), false);
   assert.equal(asksForReport("Which is right? Call job_boolean_true or job_boolean_false."), true);
 });
 
-test("a document goes where the prompt says, and nowhere outside", () => {
+test("a document is written where the prompt says, but never outside", () => {
   assert.equal(documentPath("Save it as docs/plan.md and report"), "docs/plan.md");
   assert.equal(documentPath("Write it to ../plan.md"), undefined);
   assert.equal(documentPath("Save https://example.com/plan.md"), undefined);
@@ -341,7 +347,7 @@ test("a document goes where the prompt says, and nowhere outside", () => {
   assert.equal(documentPath("Read plan.md"), undefined);
 });
 
-test("wishes are read from the words", () => {
+test("the demo model recognises wishes by their wording", () => {
   assert.deepEqual(wishOf("what is in this folder?"), { kind: "list" });
   assert.deepEqual(wishOf("explain the repository"), { kind: "list" });
   assert.deepEqual(wishOf("show me src/index.ts, please"), { kind: "read", file: "src/index.ts" });

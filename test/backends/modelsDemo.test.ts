@@ -9,7 +9,7 @@ interface Answer {
 }
 
 describe("The demo model", () => {
-  test("is listed when there is nothing else, and the notices say what is missing and how to get it", async t => {
+  test("the demo model is listed when there is no other, and the notices say what is missing and how to get it", async t => {
     const portal = await startPortal(t);
     const { body } = await portal.api<Answer>("copilot/models");
     assert.deepEqual(
@@ -19,7 +19,7 @@ describe("The demo model", () => {
     assert.match(body.notices.map(({ message }) => message).join("\n"), /not signed in[\s\S]*demo model/);
   });
 
-  test("is not listed beside others", async t => {
+  test("the demo model is not listed beside others", async t => {
     const portal = await startPortal(t, { model: await startScriptedModel(t, {}) });
     const { body } = await portal.api<Answer>("copilot/models");
     assert.deepEqual(
@@ -28,7 +28,7 @@ describe("The demo model", () => {
     );
   });
 
-  test("is listed beside others with --demo", async t => {
+  test("the demo model is listed beside others with --demo", async t => {
     const portal = await startPortal(t, { model: await startScriptedModel(t, {}), args: ["--demo"] });
     const { body } = await portal.api<Answer>("copilot/models");
     assert.deepEqual(

@@ -24,7 +24,7 @@ async function listSignedInAt(t: TestContext, url: string) {
 }
 
 describe("The models of GitHub Copilot", () => {
-  test("are listed with what they cost when the user is signed in", async t => {
+  test("GitHub's models are listed with their cost when the user is signed in", async t => {
     const gitHub = await startScriptedGitHub(t, {
       models: [
         { id: "claude-sonnet-4.6", name: "Claude Sonnet 4.6", multiplier: 1 },
@@ -47,7 +47,7 @@ describe("The models of GitHub Copilot", () => {
     assert.deepEqual((await catalog.find("gpt-5.1-mini"))?.target, { model: "gpt-5.1-mini" });
   });
 
-  test("stand before those of own providers in the portal's list, and keep their plain ids", async t => {
+  test("GitHub's models come before those of the user's own providers, and keep their plain ids", async t => {
     const both = { id: "gpt-5.1-mini", name: "GPT-5.1 mini", multiplier: 0.33 };
     const gitHub = await startScriptedGitHub(t, { models: [both] });
     const model = await startScriptedModel(t, { models: [both.id, "own"] });
@@ -67,7 +67,7 @@ describe("The models of GitHub Copilot", () => {
     assert.equal((await portal.api("health")).body.runtime, "running");
   });
 
-  test("are missing when the user is not signed in, and a notice says how to sign in", async t => {
+  test("GitHub's models are missing when the user is not signed in, and a notice says how to sign in", async t => {
     const client = await startRuntime(t);
     await client.start();
     const { models, notices } = await createCatalog({
@@ -79,7 +79,7 @@ describe("The models of GitHub Copilot", () => {
     assert.match(notices[0]?.message ?? "", /not signed in.*gh auth login.*COPILOT_PROVIDER_BASE_URL/);
   });
 
-  test("are missing when GitHub refuses the sign-in or fails, and a notice says which", async t => {
+  test("GitHub's models are missing when GitHub refuses the sign-in or fails, and a notice says which", async t => {
     const answers: [number, RegExp][] = [
       [401, /refused your sign-in \(HTTP 401\).*gh auth login/],
       [403, /refused your sign-in \(HTTP 403\)/],
@@ -101,14 +101,14 @@ describe("The models of GitHub Copilot", () => {
     }
   });
 
-  test("are missing when GitHub cannot be reached, and a notice says so", async t => {
+  test("GitHub's models are missing when GitHub cannot be reached, and a notice says so", async t => {
     const { notices } = await listSignedInAt(t, "http://127.0.0.1:1");
     assert.deepEqual(notices, [
       { level: "error", message: "GitHub Copilot cannot be reached. Check the network, then try again." },
     ]);
   });
 
-  test("are missing when the runtime cannot be started, and the list goes on without them", async () => {
+  test("GitHub's models are missing when the runtime cannot start, and the list works without them", async () => {
     const backends = [gitHubBackend(() => Promise.reject(new Error("no runtime")))];
     const { models, notices } = await createCatalog({ backends, log }).list();
     assert.deepEqual(models, []);

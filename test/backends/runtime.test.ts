@@ -43,7 +43,7 @@ async function poolBench(
   return { pool, model, folder, start };
 }
 
-/** Resolves when the process really stands still, which takes a moment on a busy machine. */
+/** Resolves when the process has really stopped, which takes a moment on a busy machine. */
 async function freeze(child: ChildProcess | undefined): Promise<void> {
   child?.kill("SIGSTOP");
   const state = async () => (await readFile(`/proc/${child?.pid}/stat`, "utf8")).split(") ")[1]?.[0];
@@ -53,7 +53,7 @@ async function freeze(child: ChildProcess | undefined): Promise<void> {
 const runtimeDied = { name: "SessionCrashedError", kind: "runtime-died" };
 
 describe("the runtime", { concurrency: 3 }, () => {
-  test("is started on first need and shared by all sessions", async t => {
+  test("the runtime starts on first use, and all sessions share it", async t => {
     const { pool, start } = await poolBench(t, byPrompt({}));
     const [first, second] = await Promise.all([start(), start()]);
     assert.equal(first.runtime, second.runtime);
@@ -61,7 +61,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.equal((await pool.use()).child?.pid, first.runtime.child?.pid);
   });
 
-  test("that is killed fails the running request at once, and the conversation goes on in a new one", async t => {
+  test("when the runtime is killed, the running request fails at once, and the conversation continues in a new one", async t => {
     const stuck = barrier();
     const { model, start } = await poolBench(
       t,
@@ -89,12 +89,12 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.notEqual(again.runtime.child?.pid, runtime.child?.pid);
     await again.session.sendRequest("fourth");
     again.record.check(1);
-    // The interrupted request is there when the runtime had the time to write it down.
+    // The interrupted request is present if the runtime had time to write it.
     const seen = conversation(model).filter(line => line !== "user: second");
     assert.deepEqual(seen, ["user: first", "assistant: one", "user: fourth"]);
   });
 
-  test("that was killed lets an unanswered request be sent again without asking twice", async t => {
+  test("after the runtime is killed, an unanswered request can be sent again without asking twice", async t => {
     let asked = 0;
     const second = () => (++asked === 1 ? [fault.hang] : [{ text: "two" }]);
     const { model, start } = await poolBench(t, byPrompt({ second }));
@@ -106,7 +106,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     await failing;
     const again = await start({ sessionId: session.id, resume: true });
     const { rawSection: raw } = again.session;
-    // The runtime may have had no time to write the request down.
+    // The runtime may not have had time to write the request.
     const request = (await raw.getEvents()).findLast(
       ({ type, data }) => type === "user.message" && data.content === "second",
     );
@@ -117,7 +117,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.deepEqual(conversation(model), expected);
   });
 
-  test("that hangs while a session is busy is killed, and the request fails", async t => {
+  test("a runtime that hangs while a session is busy is killed, and the request fails", async t => {
     const stuck = barrier();
     const { start } = await poolBench(t, () => [stuck.step], { pingIntervalMs: 100, pingTimeoutMs: 1500 });
     const { runtime, session, record } = await start();
@@ -131,7 +131,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     record.check(1);
   });
 
-  test("that hangs while nobody looks is replaced by the next use", async t => {
+  test("a runtime that hangs while it is idle is replaced at the next use", async t => {
     const { pool, start } = await poolBench(t, byPrompt({}), { pingTimeoutMs: 1500 });
     const { runtime, session } = await start();
     await freeze(runtime.child);
@@ -141,7 +141,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.equal(session.state, "crashed");
   });
 
-  test("that has run many sessions gives way to a new one, and no turn is disturbed", async t => {
+  test("a runtime that has run many sessions is replaced by a new one, and no turn is disturbed", async t => {
     const open = barrier();
     const { pool, model, start } = await poolBench(
       t,
@@ -175,10 +175,10 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.deepEqual(conversation(model), ["user: hello", "assistant: You said: hello", "user: and on"]);
   });
 
-  test("that uses too much memory gives way to a new one", async t => {
+  test("a runtime that uses too much memory is replaced by a new one", async t => {
     const { pool, start } = await poolBench(t, byPrompt({}), { maxRssBytes: 1, drainGraceMs: 0 });
     const first = await pool.use();
-    assert.equal(await pool.use(), first, "a fresh one has nothing to free");
+    assert.equal(await pool.use(), first, "a fresh runtime has nothing to free");
     const { session, runtime } = await start();
     assert.equal(runtime, first);
     assert.notEqual(await pool.use(), first);
@@ -186,7 +186,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.equal(session.state, "detached");
   });
 
-  test("stops gracefully, with the commands that an agent left in the background", async t => {
+  test("the runtime stops gracefully, along with commands that an agent left in the background", async t => {
     const line = await lifeline(t);
     const background = {
       toolCalls: [{ name: "bash", arguments: { command: line.command, description: "x", mode: "async" } }],
@@ -204,7 +204,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     await assert.rejects(pool.use(), { code: "PortalStopping" });
   });
 
-  test("that is stuck is killed when the time to stop is up, with the command that an agent was running", async t => {
+  test("a stuck runtime is killed when the time to stop is up, along with the command that an agent was running", async t => {
     const line = await lifeline(t);
     const { pool, start } = await poolBench(t, byPrompt({ go: [runShell(line.command)] }));
     const { runtime, session, record } = await start();
@@ -218,7 +218,7 @@ describe("the runtime", { concurrency: 3 }, () => {
     record.check(1);
   });
 
-  test("that dies takes the commands of its agents with it", async t => {
+  test("the commands of agents end when their runtime dies", async t => {
     const line = await lifeline(t);
     const { start } = await poolBench(t, byPrompt({ go: [runShell(line.command)] }));
     const { runtime, session, record } = await start();
@@ -231,14 +231,14 @@ describe("the runtime", { concurrency: 3 }, () => {
     assert.match(record.tools[0]?.error?.message ?? "", /ended unexpectedly \(SIGKILL\)/);
   });
 
-  test("that cannot be started is an error by name, and is tried again", async t => {
+  test("a runtime that cannot start is a named error, and the next use tries again", async t => {
     const env = { COPILOT_CLI_PATH: "/nonexistent/copilot" };
     const { pool } = await poolBench(t, byPrompt({}), { env });
     await assert.rejects(pool.use(), { code: "RuntimeUnavailable", status: 503 });
     await assert.rejects(pool.use(), { code: "RuntimeUnavailable", status: 503 });
   });
 
-  test("does not tell its commands the keys of the portal", async t => {
+  test("the runtime does not pass the portal's keys to its commands", async t => {
     const secret = "a-key-that-nobody-may-see";
     const env = { COPILOT_PROVIDER_API_KEY: secret, COPILOT_PROVIDER_BEARER_TOKEN: secret };
     const count = runShell("env | grep -c '^COPILOT_PROVIDER_' || true");

@@ -9,7 +9,7 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import { lifeline } from "../support/lifeline.js";
 import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
 
-test("a command that outlived a killed portal is ended by the next one, and never before the portal is dead", async t => {
+test("the next portal ends a command that outlived a killed one, but never while its portal is alive", async t => {
   const folder = await tempFolder(t);
   const line = await lifeline(t);
   const model = await startScriptedModel(t, byPrompt({ go: [runShell(line.command)] }));
@@ -22,7 +22,7 @@ test("a command that outlived a killed portal is ended by the next one, and neve
   await line.started;
 
   const marker = await ownerMarker(folder);
-  assert.deepEqual(await sweepOrphans(marker), [], "the portal lives");
+  assert.deepEqual(await sweepOrphans(marker), [], "the portal is alive");
   assert.deepEqual(await sweepOrphans(await ownerMarker(`${folder}-other`)), [], "another folder");
   assert.equal(line.running, true);
 
@@ -37,7 +37,7 @@ test("a command that outlived a killed portal is ended by the next one, and neve
   assert.deepEqual(await sweepOrphans(marker), []);
 });
 
-test("where there is no /proc, the owner is read from what ps prints", () => {
+test("without /proc, the owner is read from the output of ps", () => {
   assert.deepEqual(readPsLine(`  71 /bin/bash -c x HOME=/root ${ownerVariable}=abc-12-34/1 LANG=C`), {
     pid: 71,
     owner: "abc-12-34/1",

@@ -153,7 +153,7 @@ test("a refusal reaches the session with its status", async t => {
   assert.match(error?.message ?? "", /no such thing/);
 });
 
-test("every fault that passes is overcome by the runtime's next attempt", async t => {
+test("the runtime's next attempt overcomes every temporary fault", async t => {
   const failures = {
     "destroy before headers": [fault.destroy],
     "destroy in text": [{ text: "half a" }, fault.destroy],
@@ -182,7 +182,7 @@ test("every fault that passes is overcome by the runtime's next attempt", async 
   );
 });
 
-test("a reply may end by length, by a content filter, or be empty", async t => {
+test("a reply may reach its maximum length, be stopped by a content filter, or be empty", async t => {
   const { newSession, model } = await setUp(
     t,
     byPrompt({
@@ -265,7 +265,7 @@ test("a reader that stops reading stops the model", async t => {
     client.once("response", resolve).once("error", reject);
     client.end(JSON.stringify({ model: "m", stream: true, messages: [{ role: "user", content: "flood" }] }));
   });
-  // Nothing is read: the model must wait instead of piling up 64 MiB, so its barrier is out of reach.
+  // Nothing is read: the model must wait instead of buffering 64 MiB, so it cannot reach its barrier.
   response.pause();
   const other = await fetch(`${baseUrl}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
   assert.equal(other.status, 200);
@@ -275,7 +275,7 @@ test("a reader that stops reading stops the model", async t => {
   assert.equal(await model.requests[0]?.end, "hungUp");
 });
 
-test("it lists its models, and refuses a wrong key and an unknown path", async t => {
+test("the scripted model lists its models, and refuses a wrong key and an unknown path", async t => {
   const { baseUrl, apiKey } = await startScriptedModel(t, { models: ["one", "two"] });
   const get = async (path: string, key: string) =>
     fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });

@@ -13,7 +13,7 @@ let routes: { path: string; method: string }[];
 before(async () => {
   portal = await startPortal({ after: cleanup => void cleanups.push(cleanup) }, { args: ["--test"] });
   port = Number(new URL(portal.url).port);
-  // The store is open: nothing that is measured below waits for it.
+  // This opens the store, so that no measurement below waits for it.
   await portal.api("copilot/session/history");
   const { body } = await portal.api<{ paths: Record<string, Record<string, { requestBody?: object }>> }>(
     "openapi.json",
@@ -21,14 +21,14 @@ before(async () => {
   routes = Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map(method => ({ path, method: method.toUpperCase() })),
   );
-  // Schemas are compiled at a route's first call, whatever it brings; that is not what is measured below.
+  // A route compiles its schema at its first call; the measurements below leave that out.
   for (const path of bodyTargets()) await send(port, path, { method: "POST", headers: mcp, body: "{}" });
 });
 after(async () => {
   for (const cleanup of cleanups) await cleanup();
 });
 
-/** Time that the thread of the portal's loop has spent working, from the system's own account. */
+/** Time that the portal's event loop has spent working, as the system counts it. */
 function loopMs(): number {
   const stat = readFileSync(`/proc/${portal.pid}/task/${portal.pid}/stat`, "utf8");
   const [user = 0, system = 0] = stat
@@ -40,17 +40,17 @@ function loopMs(): number {
 }
 
 async function assertUnharmed(): Promise<void> {
-  assert.equal((await portal.api("test")).status, 200, "it still answers");
+  assert.equal((await portal.api("test")).status, 200, "the portal still answers");
   const { body } = await portal.api<{ sessions: unknown[] }>("copilot/session/history");
   assert.deepEqual(body.sessions, [], "no session was started");
   assert.doesNotMatch(portal.stderr, /"level":(50|60)/, "nothing went wrong inside");
 }
 
 const mcp = { accept: "application/json, text/event-stream", "content-type": "application/json" };
-/** Where a body is read; `x` is nobody's id, so that whatever is read leads nowhere. */
+/** The routes that read a body; no id is `x`, so the body has no effect. */
 const bodyTargets = () => [
   ...routes
-    // Copying and cleaning the store read no body, and take their time whatever it is.
+    // Copying and cleaning the store take long and read no body.
     .filter(({ path, method }) => method === "POST" && !/stop$|start|storage/.test(path))
     .map(({ path }) => path.replaceAll(/\{\w+\}/g, "x")),
   "/mcp",
@@ -58,25 +58,25 @@ const bodyTargets = () => [
 
 const bodies: Record<string, string> = {
   "half a million lists that are never closed": "[".repeat(500_000),
-  "half a million lists inside each other": `${"[".repeat(500_000)}${"]".repeat(500_000)}`,
-  "objects inside each other, where each schema looks": `${'{"answer":'.repeat(90_000)}1${"}".repeat(90_000)}`,
+  "half a million nested lists": `${"[".repeat(500_000)}${"]".repeat(500_000)}`,
+  "nested objects under a name that schemas check": `${'{"answer":'.repeat(90_000)}1${"}".repeat(90_000)}`,
   "a hundred thousand keys": `{${Array.from({ length: 50_000 }, (_, i) => `"k${i}":1`).join()}}`,
-  "a key that replaces what every object has":
+  "a key that replaces an inherited property":
     '{"__proto__":{"folder":"/"},"constructor":{"prototype":{"x":1}}}',
   "the fields of a rule as prototypes": '{"folder":{"toString":"x"},"rule":["allow reads"],"toString":1}',
-  "a number that no number can hold": `{"limit":${"9".repeat(100_000)}}`,
+  "a number too large for any number type": `{"limit":${"9".repeat(100_000)}}`,
   "an unpaired surrogate": '{"folder":"\\ud800","rule":"\\udfff"}',
   NUL: '{"folder":"/\\u0000","rule":"allow reads\\u0000"}',
   "a text of white space": " ".repeat(1_000_000),
   "a text of backslashes": `"${"\\".repeat(999_998)}`,
   "nothing but a quote": '"',
-  "JSON-RPC of an unheard-of shape": '{"jsonrpc":"2.0","id":{"a":[]},"method":{"x":1},"params":"y"}',
+  "malformed JSON-RPC": '{"jsonrpc":"2.0","id":{"a":[]},"method":{"x":1},"params":"y"}',
   "a batch of calls": `[${Array.from({ length: 5000 }, () => '{"jsonrpc":"2.0","id":1,"method":"ping"}').join()}]`,
 };
 
-describe("Bodies that nobody means", () => {
+describe("Hostile bodies do no harm", () => {
   for (const [what, body] of Object.entries(bodies))
-    test(`${what}: every route that reads a body answers with a 4xx or a name, and quickly`, async () => {
+    test(`every route that reads a body quickly answers ${what} without a 5xx`, async () => {
       for (const path of bodyTargets()) {
         const beforeMs = loopMs();
         const { status, text } = await send(port, path, { method: "POST", headers: mcp, body });
@@ -96,28 +96,29 @@ const requests: Record<string, [string, SendOptions?]> = {
   ],
   "a parameter as a list and as an object": ["/api/copilot/session/history?limit[]=1&limit[a]=2&limit=3"],
   "a parameter that names a prototype": ["/api/copilot/session/history?__proto__=1&constructor=2&toString=3"],
-  "a number as large as no page": ["/api/copilot/session/history?limit=1e309"],
+  "a number larger than any page": ["/api/copilot/session/history?limit=1e309"],
   "a negative number where a log is read": ["/api/copilot/session/x/events?after=-1"],
-  "a text that is a number elsewhere": ["/api/copilot/session/x/events?after=0x10"],
-  "an id that is all of a path": [`/api/copilot/session/${"%2e%2e%2f".repeat(300)}`],
+  "a hexadecimal number": ["/api/copilot/session/x/events?after=0x10"],
+  "an id that is a whole path": [`/api/copilot/session/${"%2e%2e%2f".repeat(300)}`],
   "an id of ten thousand letters": [`/api/copilot/session/${"x".repeat(10_000)}/live`],
   "an id with an unpaired surrogate": ["/api/copilot/session/%ed%a0%80/live"],
   "an id with NUL": ["/api/copilot/session/a%00b"],
   "an id that ends a header": ["/api/copilot/session/a%0d%0aX-Evil:%20yes/export"],
-  "an id that is an object's own": ["/api/copilot/session/hasOwnProperty/state"],
-  "percent signs of percent signs": ["/api/copilot/session/%25252e%25252e"],
+  "an id that every object inherits": ["/api/copilot/session/hasOwnProperty/state"],
+  "repeatedly encoded percent signs": ["/api/copilot/session/%25252e%25252e"],
   "an overlong encoding": ["/api/copilot/session/%c0%ae%c0%ae"],
-  "a file name for saving with quotes and line feeds": [
-    "/api/copilot/session/%22%0d%0a;x=/export?format=json",
-  ],
-  "a range of a page that is backwards": ["/index.html", { headers: { range: "bytes=9-1,0-0,-1" } }],
+  "a download name with quotes and line feeds": ["/api/copilot/session/%22%0d%0a;x=/export?format=json"],
+  "a backwards range of a page": ["/index.html", { headers: { range: "bytes=9-1,0-0,-1" } }],
   "a thousand ranges": [
     "/index.html",
     { headers: { range: `bytes=${many(1000, i => `${i}-${i}`).join()}` } },
   ],
-  "a condition of nonsense": ["/index.html", { headers: { "if-none-match": '"'.repeat(5000) } }],
-  "encodings without end": ["/index.html", { headers: { "accept-encoding": "gzip;q=0.1,".repeat(800) } }],
-  "a last event that is none": ["/api/copilot/session/x/events", { headers: { "last-event-id": "1; drop" } }],
+  "a nonsensical condition": ["/index.html", { headers: { "if-none-match": '"'.repeat(5000) } }],
+  "an endless list of encodings": [
+    "/index.html",
+    { headers: { "accept-encoding": "gzip;q=0.1,".repeat(800) } },
+  ],
+  "an invalid last event id": ["/api/copilot/session/x/events", { headers: { "last-event-id": "1; drop" } }],
   "a folder that is a device": ["/api/copilot/session/start/demo", { method: "POST", body: "/dev/zero" }],
   "a folder with NUL": ["/api/copilot/session/start/demo", { method: "POST", body: "/tmp\0x" }],
   "a folder of a hundred thousand parts": [
@@ -127,14 +128,14 @@ const requests: Record<string, [string, SendOptions?]> = {
   "a folder that is an address": ["/api/copilot/session/start/demo", { method: "POST", body: "file:///tmp" }],
 };
 
-describe("Requests that nobody means", () => {
+describe("Hostile requests do no harm", () => {
   for (const [what, [path, options]] of Object.entries(requests))
-    test(`${what}: answered without a 5xx, and nothing of it becomes a header`, async () => {
+    test(`${what} is answered without a 5xx, and none of it becomes a header`, async () => {
       const { status, headers } = await send(port, path, options);
       assert.ok(status < 500, String(status));
       assert.equal(headers["x-evil"], undefined);
       assert.equal(headers["set-cookie"], undefined);
-      assert.equal(headers.location, undefined, "and nobody is sent elsewhere");
+      assert.equal(headers.location, undefined, "the answer does not redirect");
       await assertUnharmed();
     });
 
@@ -147,26 +148,26 @@ describe("Requests that nobody means", () => {
       `POST /api/copilot/permission/test HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n-1\r\nx\r\n0\r\n\r\n`,
     "a chunk with a very long extension": host =>
       `POST /api/copilot/permission/test HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(50_000)}\r\na\r\n0\r\n\r\n`,
-    "an encoding that hides in another": host =>
+    "an encoding that hides in another name": host =>
       `POST /api/copilot/permission/test HTTP/1.1\r\n${host}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
     "a length with a sign": host =>
       `POST /api/copilot/permission/test HTTP/1.1\r\n${host}Content-Length: +1\r\n\r\nx`,
     "a header without a name": host => `GET /api/test HTTP/1.1\r\n${host}: x\r\n\r\n`,
     "a header with NUL": host => `GET /api/test HTTP/1.1\r\n${host}X: a\0b\r\n\r\n`,
-    "a version to come": host => `GET /api/stop HTTP/9.9\r\n${host}\r\n`,
+    "a future version of HTTP": host => `GET /api/stop HTTP/9.9\r\n${host}\r\n`,
     "another protocol": () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   };
   for (const [what, make] of Object.entries(bytes))
-    test(`${what}: refused, or the connection ends`, async () => {
+    test(`${what} is refused, or the connection ends`, async () => {
       const host = `Host: localhost:${port}\r\nConnection: close\r\n`;
       assert.match(await answerTo(make(host)), /^(HTTP\/1\.1 4\d\d |$)/);
       await assertUnharmed();
     });
 
-  test("a thousand requests on one connection, without waiting for an answer, are all answered", async () => {
+  test("a thousand pipelined requests on one connection are all answered", async () => {
     const one = `GET /api/test HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`;
     const last = one.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-    // A client that hangs up would be dropped before it is answered.
+    // The portal would drop a client that hangs up before it gets its answer.
     const answer = await answerTo(one.repeat(999) + last, false);
     assert.equal(answer.match(/HTTP\/1\.1 200 /g)?.length, 1000);
   });
@@ -180,7 +181,7 @@ describe("Requests that nobody means", () => {
   });
 });
 
-/** Everything that comes back on a connection until the portal closes it. */
+/** Everything that the portal sends on a connection until it closes it. */
 function answerTo(request: string, hangUp = true): Promise<string> {
   return new Promise(resolve => {
     let answer = "";

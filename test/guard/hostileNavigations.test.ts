@@ -16,7 +16,7 @@ after(() => browser.close());
 const token = "a-token-for-tests-only-0123456789";
 const acting = ["/api/stop", "/api/copilot/session/start/demo"];
 
-/** A portal, with a browser whose user has opened it and, where it asks for a token, has shown it. */
+/** A portal, and a browser whose user has opened it and, where it asks for a token, has presented the token. */
 async function startVisited(t: TestContext, auth: boolean) {
   const portal = await startPortal(t, auth ? { args: ["--auth"], env: { PORTAL_TOKEN: token } } : {});
   const base = new URL(portal.stopUrl).origin;
@@ -27,13 +27,13 @@ async function startVisited(t: TestContext, auth: boolean) {
   const headers = { authorization: `Bearer ${token}` };
   const sessions = async () => {
     const answer = await fetch(`${base}/api/copilot/session/history`, { headers });
-    assert.equal(answer.status, 200, "it was not stopped");
+    assert.equal(answer.status, 200, "the portal was not stopped");
     return ((await answer.json()) as { sessions: unknown[] }).sessions;
   };
   return { portal, base, context, page, sessions };
 }
 
-/** A foreign server: each of its paths sends its visitor to `?to=` in another way. */
+/** A foreign server: each of its paths sends its visitor to `?to=` in a different way. */
 async function startEvil(t: TestContext): Promise<number> {
   const pages: Record<string, (to: string) => string> = {
     "/speculation": to =>
@@ -69,7 +69,7 @@ async function startEvil(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What became of an attempt to fetch or render an address in advance, as the browser itself tells it. */
+/** The outcome of a prefetch or prerender, as the browser itself reports it. */
 async function outcome(context: BrowserContext, page: Page, how: string, evil: string): Promise<string> {
   const client = await context.newCDPSession(page);
   await client.send("Preload.enable");
@@ -87,9 +87,9 @@ async function outcome(context: BrowserContext, page: Page, how: string, evil: s
 }
 
 for (const auth of [false, true])
-  describe(`A foreign page, ${auth ? "with a token and its cookie" : "without a token"},`, () => {
+  describe(`A foreign page cannot make its visitor's browser act, ${auth ? "with a token and its cookie" : "without a token"}`, () => {
     for (const host of ["localhost", "127.0.0.1", "evil.example"])
-      test(`on ${host} cannot make the browser act in advance`, async t => {
+      test(`a foreign page on ${host} cannot act through a prefetch or prerender`, async t => {
         const { base, context, page, sessions } = await startVisited(t, auth);
         const port = await startEvil(t);
         for (const path of acting)
@@ -105,7 +105,7 @@ for (const auth of [false, true])
       });
 
     for (const host of ["localhost", "127.0.0.1", "evil.example"])
-      test(`on ${host} cannot act by sending its visitor there`, async t => {
+      test(`a foreign page on ${host} cannot act by sending its visitor to the portal`, async t => {
         const { base, page, sessions } = await startVisited(t, auth);
         const port = await startEvil(t);
         for (const path of acting)
@@ -120,7 +120,7 @@ for (const auth of [false, true])
         assert.deepEqual(await sessions(), []);
       });
 
-    test("cannot act by redirecting an address that its visitor typed: the portal asks, and then does it", async t => {
+    test("a foreign page cannot act by redirecting a typed address: the portal asks first, and then acts", async t => {
       const { base, page, sessions } = await startVisited(t, auth);
       const port = await startEvil(t);
       for (const path of acting)
@@ -138,8 +138,8 @@ for (const auth of [false, true])
     });
   });
 
-describe("A browser in which the printed stop address is opened", () => {
-  test("asks in the portal's own look, light and dark, and stops the portal by its button", async t => {
+describe("A browser that opens the printed stop address", () => {
+  test("the stop page asks in the portal's own look, light and dark, and its button stops the portal", async t => {
     const { portal, page } = await startVisited(t, false);
     const backgrounds = new Set<string>();
     for (const colorScheme of ["light", "dark"] as const) {
@@ -157,7 +157,7 @@ describe("A browser in which the printed stop address is opened", () => {
     assert.equal((await portal.exited).code, 0);
   });
 
-  test("takes no click in the first moment, also not when a window above it has just gone", async t => {
+  test("the stop page ignores clicks at first, and again when a window above it has just closed", async t => {
     const { portal, page, sessions } = await startVisited(t, false);
     await page.clock.install({ time: 0 });
     await page.clock.pauseAt(1000);
@@ -167,7 +167,7 @@ describe("A browser in which the printed stop address is opened", () => {
     await page.locator("button:enabled").waitFor();
     await isHeld.waitFor();
     await button.dispatchEvent("click");
-    // Whoever lies above the page opened it long before.
+    // An attacker's window above the page would have opened it long before.
     await page.clock.runFor(10_000);
     await page.locator("#question:not([aria-disabled])").waitFor();
     await page.evaluate("dispatchEvent(new Event('focus'))");
@@ -176,7 +176,7 @@ describe("A browser in which the printed stop address is opened", () => {
     await button.dispatchEvent("click");
     assert.deepEqual(await sessions(), []);
     assert.match(page.url(), /#question$/);
-    assert.equal(await page.evaluate("document.activeElement.tagName"), "BODY", "it has no keyboard");
+    assert.equal(await page.evaluate("document.activeElement.tagName"), "BODY", "the button has no focus");
     await page.clock.runFor(1);
     await button.click();
     assert.equal((await portal.exited).code, 0);

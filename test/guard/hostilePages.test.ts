@@ -9,7 +9,7 @@ import { startPortal } from "../support/portal.js";
 
 let browser: Browser;
 before(async () => {
-  // A name server that was told to answer with this machine: DNS rebinding.
+  // A name server that answers with this machine's address: DNS rebinding.
   browser = await launchBrowser(["--host-resolver-rules=MAP *.example 127.0.0.1"]);
 });
 after(() => browser.close());
@@ -56,7 +56,7 @@ async function startEvil(t: TestContext, portal: string): Promise<number> {
 
 describe("A foreign page in a real browser", () => {
   for (const host of ["evil.example", "localhost", "127.0.0.1"])
-    test(`on ${host} can neither call the portal nor read from it nor navigate to it`, async t => {
+    test(`a foreign page on ${host} can neither call the portal nor read from it nor navigate to it`, async t => {
       const portal = await startPortal(t);
       const port = await startEvil(t, portal.url);
       const context = await browser.newContext();
@@ -74,7 +74,11 @@ describe("A foreign page in a real browser", () => {
       await page.waitForFunction("document.title.includes(': ')");
       assert.doesNotMatch(await page.title(), /READ/);
       for (const frame of page.frames())
-        assert.equal(await frame.locator("#startForm").count(), 0, "no page of the portal stands in a frame");
+        assert.equal(
+          await frame.locator("#startForm").count(),
+          0,
+          "no page of the portal is shown in a frame",
+        );
       const [answer] = await Promise.all([
         page.waitForResponse(
           response => response.request().isNavigationRequest() && response.frame() === page.mainFrame(),
@@ -84,11 +88,11 @@ describe("A foreign page in a real browser", () => {
       assert.equal(answer.status(), 403);
       assert.ok(attempts >= 10, `only ${attempts} attempts were made`);
       assert.deepEqual([...new Set(statuses)], [403]);
-      assert.equal((await portal.api("test")).status, 200, "it was not stopped");
+      assert.equal((await portal.api("test")).status, 200, "the portal was not stopped");
       assert.deepEqual((await portal.api("copilot/session/history")).body, { sessions: [] });
     });
 
-  test("gets nothing by a name that was bound to the portal's address", async t => {
+  test("a foreign page gets nothing through a name that resolves to the portal's address", async t => {
     const portal = await startPortal(t);
     const context = await browser.newContext();
     defer(t, () => context.close());
@@ -98,7 +102,7 @@ describe("A foreign page in a real browser", () => {
     assert.match(await page.content(), /HostRefused/);
   });
 
-  test("a browser that opened the printed address stays in, and scripts never see the cookie", async t => {
+  test("a browser that opened the printed address stays signed in, and scripts never see the cookie", async t => {
     const token = "a-token-for-tests-only-0123456789";
     const portal = await startPortal(t, { args: ["--auth"], env: { PORTAL_TOKEN: token } });
     const context = await browser.newContext();

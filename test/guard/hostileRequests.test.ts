@@ -6,7 +6,7 @@ import { type SendOptions, send } from "../support/app.js";
 import { defer } from "../support/cleanup.js";
 import { startPortal } from "../support/portal.js";
 
-/** A portal that must neither stop nor start anything, whatever is sent to it. */
+/** A portal that must neither stop nor start anything, whatever it receives. */
 async function startTarget(t: TestContext) {
   const portal = await startPortal(t);
   const port = Number(new URL(portal.url).port);
@@ -14,7 +14,7 @@ async function startTarget(t: TestContext) {
     portal,
     port,
     async assertUnharmed() {
-      assert.equal((await portal.api("test")).status, 200, "it still answers");
+      assert.equal((await portal.api("test")).status, 200, "the portal still answers");
       const { body } = await portal.api("copilot/session/history");
       assert.deepEqual(body, { sessions: [] }, "no session was started");
       assert.doesNotMatch(portal.stderr, /"level":(50|60)/, "nothing went wrong inside");
@@ -24,10 +24,10 @@ async function startTarget(t: TestContext) {
 
 const targets = ["/api/stop", "/api/copilot/session/start/demo", "/mcp", "/api/copilot/permission/rules/add"];
 const hostile: Record<string, (port: number) => SendOptions> = {
-  "a name that was bound to this address": port => ({ headers: { host: `evil.example:${port}` } }),
+  "a foreign name that resolves to this address": port => ({ headers: { host: `evil.example:${port}` } }),
   "a name that looks like ours": port => ({ headers: { host: `localhost.evil.example:${port}` } }),
-  "an address that is written differently": port => ({ headers: { host: `127.1:${port}` } }),
-  "an address of all interfaces": port => ({ headers: { host: `0.0.0.0:${port}` } }),
+  "another spelling of the address": port => ({ headers: { host: `127.1:${port}` } }),
+  "the address of all interfaces": port => ({ headers: { host: `0.0.0.0:${port}` } }),
   "another port": port => ({ headers: { host: `localhost:${port + 1}` } }),
   "a null origin": () => ({ method: "POST", headers: { origin: "null" }, body: "/" }),
   "a foreign origin": () => ({ method: "POST", headers: { origin: "https://evil.example" }, body: "/" }),
@@ -57,14 +57,14 @@ const hostile: Record<string, (port: number) => SendOptions> = {
   "a forwarded host": port => ({
     headers: { host: `evil.example:${port}`, "x-forwarded-host": `localhost:${port}` },
   }),
-  "another method by header": () => ({
+  "another method in a header": () => ({
     method: "POST",
     headers: { origin: "https://evil.example", "x-http-method-override": "GET" },
   }),
 };
 
-describe("The hostile-request suite", () => {
-  test("requests of foreign pages and names are refused, whatever they ask for", async t => {
+describe("Hostile requests break nothing", () => {
+  test("requests from foreign pages and to foreign names are refused, whatever they ask for", async t => {
     const { port, assertUnharmed } = await startTarget(t);
     for (const [what, make] of Object.entries(hostile))
       for (const path of targets) {
@@ -109,7 +109,7 @@ describe("The hostile-request suite", () => {
     await assertUnharmed();
   });
 
-  test("bodies that are too large, endless, lying or smuggled are answered without being kept", async t => {
+  test("bodies that are too large, endless, mislabelled or smuggled are answered and not kept", async t => {
     const { port, assertUnharmed } = await startTarget(t);
     const path = "/api/copilot/session/start/demo";
     const large = Buffer.alloc(1024 * 1024 + 1, "x");
@@ -132,7 +132,7 @@ describe("The hostile-request suite", () => {
     await assertUnharmed();
   });
 
-  test("clients that send slowly do not keep others out, and are cut off", async t => {
+  test("slow clients do not keep others out, and are cut off", async t => {
     const { portal, port, assertUnharmed } = await startTarget(t);
     const sockets = await Promise.all(Array.from({ length: 100 }, () => slowClient(t, port)));
     assert.equal((await portal.api("test")).status, 200);
@@ -187,7 +187,7 @@ describe("The hostile-request suite", () => {
   });
 });
 
-/** The same numbers each time, so that a failure can be looked at again. */
+/** The same numbers each time, so that a failure can be repeated. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -198,7 +198,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** Everything that comes back on a connection until the portal closes it. */
+/** Everything that the portal sends on a connection until it closes it. */
 async function answerTo(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";

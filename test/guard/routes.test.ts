@@ -8,48 +8,48 @@ import { startPortal } from "../support/portal.js";
 
 const token = "a-token-for-tests-only-0123456789";
 
-/** Why the portal's token is not asked for: these have another one in their path, which `x` is not. */
+/** Routes that do not need the portal's token: each has its own secret in the path, which `x` is not. */
 const withoutToken: Record<string, string> = {
   "/api/acp/mcp/x": "an agent has no token of the portal; each session's job tools have a secret of 128 bits",
 };
 
 /**
- * The routes to which a browser may be sent without being asked, each with why that changes nothing. All others act:
- * a route that is missing here fails the test until somebody has thought about it.
+ * The routes that a browser may open without confirmation, each with the reason why that changes nothing. All others
+ * act: a route that is missing here fails the test until somebody has thought about it.
  */
 const reading: Record<string, string> = {
   "/api/test": "says hello",
-  "/api/config": "tells a path",
+  "/api/config": "shows a path",
   "/api/token": "makes a number and keeps nothing",
-  "/api/health": "tells how the parts are",
+  "/api/health": "shows the state of the parts",
   "/api/openapi.json": "a document",
   "/api/schema/entry.json": "a document",
   "/api/copilot/models": "lists, from a cache",
-  "/api/copilot/session/{id}": "tells what is stored",
-  "/api/copilot/session/history": "tells what is stored",
-  "/api/copilot/session/{id}/export": "tells what is stored",
+  "/api/copilot/session/{id}": "shows what is stored",
+  "/api/copilot/session/history": "shows what is stored",
+  "/api/copilot/session/{id}/export": "shows what is stored",
   "/api/copilot/session/{id}/events": "reads a log without a cursor",
-  "/api/copilot/session/{id}/state": "tells what the agent has told",
+  "/api/copilot/session/{id}/state": "shows what the agent has reported",
   "/api/copilot/task": "lists the entry",
   "/api/copilot/task/{id}/events": "reads a log without a cursor",
   "/api/copilot/job": "lists the entry",
   "/api/copilot/job/{jobName}/plan": "computes, and calls no agent",
-  "/api/copilot/job/{jobId}/status": "tells what is stored",
-  "/api/copilot/job/{jobId}/export": "tells what is stored",
+  "/api/copilot/job/{jobId}/status": "shows what is stored",
+  "/api/copilot/job/{jobId}/export": "shows what is stored",
   "/api/copilot/job/{jobId}/events": "reads a log without a cursor",
-  "/api/copilot/job/running": "tells what is stored",
-  "/api/copilot/job/history": "tells what is stored",
+  "/api/copilot/job/running": "shows what is stored",
+  "/api/copilot/job/history": "shows what is stored",
   "/api/copilot/permission/pending": "lists what waits",
   "/api/copilot/permission/rules": "lists the rules",
-  "/api/copilot/folder": "tells what was chosen, and reads the folder's files",
-  "/api/copilot/permission/test": "decides, and does not remember",
+  "/api/copilot/folder": "shows what was chosen, and reads the folder's files",
+  "/api/copilot/permission/test": "decides, and remembers nothing",
   "/api/copilot/agent": "reads the repository's files",
-  "/api/copilot/storage": "tells how much is stored",
-  "/api/copilot/run/{id}": "tells what is stored",
+  "/api/copilot/storage": "shows how much is stored",
+  "/api/copilot/run/{id}": "shows what is stored",
   "/api/copilot/run/{id}/events": "reads a log without a cursor",
-  "/api/copilot/run/history": "tells what is stored",
+  "/api/copilot/run/history": "shows what is stored",
   "/api/acp/agents": "lists the configuration",
-  "/api/acp/session/{id}/traffic": "tells what was said",
+  "/api/acp/session/{id}/traffic": "shows the recorded messages",
 };
 
 interface Layer {
@@ -60,7 +60,7 @@ function layersOf(app: Express): string[] {
   return (app as unknown as { router: { stack: Layer[] } }).router.stack.map(layer => layer.name);
 }
 
-describe("Every router stands behind the guard", () => {
+describe("The guard runs before every router", () => {
   test("only the pages are mounted before the last check of the guard", () => {
     const log = pino({ level: "silent" });
     const app = createApp({ routes: [], log, port: () => 1, stopping: () => false, token });
@@ -76,7 +76,7 @@ describe("Every router stands behind the guard", () => {
       ...pages,
       "checkOrigin",
       "checkPath",
-      // Holds only the routes of `withoutToken` below.
+      // Holds only the routes of `withoutToken`.
       "router",
       "checkToken",
     ];
@@ -94,7 +94,7 @@ describe("Every router stands behind the guard", () => {
       Object.keys(methods).map(method => ({ path: path.replaceAll(/\{\w+\}/g, "x"), method })),
     );
     assert.ok(calls.length > 20);
-    // What no document lists is behind the guard too.
+    // The guard also covers paths that no document lists.
     calls.push(...["/mcp", "/acp", "/api", "/none"].map(path => ({ path, method: "post" })));
     for (const { path, method } of calls) {
       const call = (headers: Record<string, string>) =>
@@ -119,7 +119,7 @@ describe("Every router stands behind the guard", () => {
       );
   });
 
-  test("only routes that are known to read may be opened by a link; all others ask first and do nothing", async t => {
+  test("a link may open only routes that are known to read; all others ask first and do nothing", async t => {
     const portal = await startPortal(t, { args: ["--test"] });
     const port = Number(new URL(portal.url).port);
     const { body } = await portal.api<{ paths: Record<string, Record<string, { "x-acts": boolean }>> }>(

@@ -22,7 +22,7 @@ async function startWithToken(t: TestContext) {
 }
 
 describe("With a token", () => {
-  test("nothing is answered without it, or with another; curl sends it as Bearer", async t => {
+  test("a caller without the right token gets no answer; curl sends the token as Bearer", async t => {
     const { send } = await startWithToken(t);
     const missing = await send("/api/hello");
     assert.deepEqual([missing.status, JSON.parse(missing.text).error], [401, "TokenRequired"]);
@@ -32,12 +32,16 @@ describe("With a token", () => {
       assert.doesNotMatch(text, new RegExp(token));
     }
     assert.equal((await send("/api/hello", bearer(token))).status, 200);
-    assert.equal((await send("/api/none")).status, 401, "nor does it say what there is");
+    assert.equal((await send("/api/none")).status, 401, "the answer does not reveal which routes exist");
     assert.equal((await send("/api/hello", { headers: { authorization: `Basic ${token}` } })).status, 401);
-    assert.equal((await send(`/api/hello?token=${token}`)).status, 401, "an address of the API carries none");
+    assert.equal(
+      (await send(`/api/hello?token=${token}`)).status,
+      401,
+      "the API takes no token from an address",
+    );
   });
 
-  test("the printed address gives a cookie that no script and no other site gets, and leaves the address bar", async t => {
+  test("the printed address sets a cookie that no script and no other site can read, and leaves the address bar", async t => {
     const { send, port } = await startWithToken(t);
     const opened = await send(`/?token=${token}`, { headers: { "sec-fetch-site": "none" } });
     assert.deepEqual([opened.status, opened.headers.location], [303, "/"]);
@@ -58,7 +62,7 @@ describe("With a token", () => {
     assert.equal((await send("/api/hello", { headers: { cookie: other } })).status, 401);
   });
 
-  test("who guesses has to wait, but the right token is right, whoever has guessed from the same address", async t => {
+  test("a caller who guesses has to wait, but the right token is accepted even from the same address", async t => {
     const { send } = await startWithToken(t);
     for (let guess = 0; guess < 10; guess++) assert.equal((await send(`/?token=guess-${guess}`)).status, 401);
     for (const answer of [await send("/api/hello", bearer("guess")), await send("/?token=guess")]) {
@@ -67,10 +71,14 @@ describe("With a token", () => {
     }
     assert.equal((await send("/api/hello", bearer(token))).status, 200);
     assert.equal((await send(`/?token=${token}`)).status, 303);
-    assert.equal((await send("/api/hello", bearer("guess"))).status, 429, "and it opens no gap for others");
+    assert.equal(
+      (await send("/api/hello", bearer("guess"))).status,
+      429,
+      "others on that address still wait",
+    );
   });
 
-  test("a cookie of the same name that another port has set neither locks out nor lets in", async t => {
+  test("a cookie of the same name from another port neither locks the user out nor lets anyone in", async t => {
     const { send, port } = await startWithToken(t);
     const opened = await send(`/?token=${token}`);
     const own = String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "";
@@ -82,7 +90,7 @@ describe("With a token", () => {
       assert.equal((await send("/api/hello", { headers: { cookie } })).status, 401, cookie);
   });
 
-  test("a cookie alone does nothing where the browser does not say which page calls", async t => {
+  test("a cookie alone cannot act when the browser does not say which page calls", async t => {
     const { send, url } = await startWithToken(t);
     const opened = await send(`/?token=${token}`);
     const cookie = String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "";
@@ -91,7 +99,7 @@ describe("With a token", () => {
     assert.equal((await send("/api/act", { method: "POST", headers: { cookie, origin: url } })).status, 200);
   });
 
-  test("a foreign page can neither log its visitor in nor spend the visitor's attempts", async t => {
+  test("a foreign page can neither sign its visitor in nor use up the visitor's attempts", async t => {
     const { send } = await startWithToken(t);
     for (let guess = 0; guess < 20; guess++) {
       const answer = await send("/?token=x", { headers: { "sec-fetch-site": "cross-site" } });
@@ -104,14 +112,14 @@ describe("With a token", () => {
     assert.equal((await send("/api/hello", bearer(token))).status, 200);
   });
 
-  test("the pages themselves open without it: they hold nothing, and a link from elsewhere brings no cookie", async t => {
+  test("the pages open without a token: they hold no data, and a link from elsewhere sends no cookie", async t => {
     const { send } = await startWithToken(t);
     assert.equal((await send("/index.html", { headers: { "sec-fetch-site": "cross-site" } })).status, 200);
   });
 });
 
 describe("The access log", () => {
-  test("has one line for each request: who asked for what and what came of it, and never a token", async t => {
+  test("the access log has one line per request with its caller, path and result, and never a token", async t => {
     const { send, logLines, port } = await startWithToken(t);
     const cookie = String((await send(`/?token=${token}`)).headers["set-cookie"]).split(";", 1)[0] ?? "";
     await send("/api/hello?token=query-secret&x=1", bearer(token));
@@ -145,7 +153,7 @@ describe("The access log", () => {
     );
   });
 
-  test("is not kept where nobody else can reach the portal", async t => {
+  test("there is no access log when nobody else can reach the portal", async t => {
     const hello = defineRoute({
       path: "hello",
       summary: "Hello",
@@ -160,7 +168,7 @@ describe("The access log", () => {
 });
 
 describe("A portal that others can reach", () => {
-  test("makes a token and prints it once, in the first of its two lines", async t => {
+  test("a portal that others can reach makes a token and prints it once, in the first of its two lines", async t => {
     const portal = await startPortal(t, { args: ["--host", "0.0.0.0", "--log-level", "trace"] });
     const lines = portal.stdout.trim().split("\n");
     assert.equal(lines.length, 2);
@@ -173,10 +181,10 @@ describe("A portal that others can reach", () => {
     assert.equal(opened.status, 303);
     const exit = await portal.kill("SIGTERM");
     assert.equal(exit.code, 0);
-    assert.ok(!exit.stderr.includes(made), "the log does not have it");
+    assert.ok(!exit.stderr.includes(made), "the log does not contain the token");
   });
 
-  test("takes the user's own token, and refuses one that is too short before the port opens", async t => {
+  test("a portal that others can reach takes the user's own token, and refuses a short one before the port opens", async t => {
     const portal = await startPortal(t, { args: ["--auth"], env: { PORTAL_TOKEN: token } });
     const base = new URL(portal.stopUrl).origin;
     assert.equal((await fetch(`${base}/api/test`, bearer(token))).status, 200);

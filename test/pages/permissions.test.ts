@@ -198,7 +198,7 @@ describe("permissions in the browser", () => {
     await page.getByLabel("Kind").selectOption("edits");
     await (await test("/etc/passwd")).filter({ hasText: "outside the folder" }).waitFor();
     await page.getByLabel("Folder").fill("relative");
-    await verdict.filter({ hasText: "no absolute path" }).waitFor();
+    await verdict.filter({ hasText: "not an absolute path" }).waitFor();
 
     const [download] = await Promise.all([
       page.waitForEvent("download"),

@@ -29,7 +29,7 @@ after(() => close());
 const newApprovals = (timeoutMs?: number) => new Approvals(new RuleStore(store), timeoutMs);
 
 let ids = 0;
-/** A session of its own in the same folder, that keeps what is written into its log. */
+/** A new session in the same folder that keeps what is written to its log. */
 function newAsker(permissions: PermissionPolicy = "ask") {
   const responses: AnyResponse[] = [];
   const asker: Asker & { permissions: PermissionPolicy; responses: AnyResponse[] } = {
@@ -49,7 +49,7 @@ const option = (kind: string, optionId = `my-${kind}`) => ({ optionId, kind, nam
 const options = (...kinds: string[]) => ({ options: kinds.map(kind => option(kind)) });
 const everything = options("reject_always", "reject_once", "allow_always", "allow_once", "maybe_later");
 
-/** Asks, and gives what waits then together with the decision to come. */
+/** Asks, and returns the waiting request together with the pending decision. */
 async function ask(
   approvals: Approvals,
   asker: Asker,
@@ -69,8 +69,8 @@ const resolved = ({ responses }: { responses: AnyResponse[] }) =>
 
 const refused = (code: string) => (error: unknown) => error instanceof PortalError && error.code === code;
 
-describe("What an agent offers is answered by kind", () => {
-  test("a policy takes the option for once, the lasting one where there is no other, else none", async () => {
+describe("The portal chooses among an agent's options by their kind", () => {
+  test("a policy chooses the option for once, or the lasting one if there is no other, or none", async () => {
     const approvals = newApprovals();
     const by = async (policy: PermissionPolicy, ...kinds: string[]) =>
       approvals.permission(newAsker(policy), run("ls"), options(...kinds));
@@ -92,7 +92,7 @@ describe("What an agent offers is answered by kind", () => {
     assert.equal((await by("deny", "allow_once")).optionId, undefined);
   });
 
-  test("a policy that denies tells it in the log; without options there is no answer but a notice", async () => {
+  test("a denying policy logs the rejection; a request without options gets no answer, only a notice", async () => {
     const approvals = newApprovals();
     const asker = newAsker("deny");
     await approvals.permission(asker, run("ls"));
@@ -108,7 +108,7 @@ describe("What an agent offers is answered by kind", () => {
     );
   });
 
-  test("the card has the agent's options in its order, and the user may take any, known or not", async () => {
+  test("the card shows the agent's options in its order, and the user may choose any of them, known or not", async () => {
     const approvals = newApprovals();
     const asker = newAsker();
     const first = await ask(approvals, asker, run("ls"), everything);
@@ -119,7 +119,7 @@ describe("What an agent offers is answered by kind", () => {
     );
     await approvals.answer(asker.id, { requestId: first.requestId, optionId: "my-allow_always" });
     assert.deepEqual(await first.decision, { allowed: true, by: "user", optionId: "my-allow_always" });
-    assert.equal((await new RuleStore(store).rulesOf(folder)).length, 0, "what it remembers is the agent's");
+    assert.equal((await new RuleStore(store).rulesOf(folder)).length, 0, "the agent remembers this itself");
 
     const second = await ask(approvals, asker, run("ls"), everything);
     await approvals.answer(undefined, { requestId: second.requestId, optionId: "my-maybe_later" });
@@ -130,7 +130,7 @@ describe("What an agent offers is answered by kind", () => {
     ]);
   });
 
-  test("deny takes a rejecting option and says why; without one the request is cancelled", async () => {
+  test("a denial chooses a rejecting option and says why; without such an option the request is cancelled", async () => {
     const approvals = newApprovals();
     const asker = newAsker();
     const first = await ask(approvals, asker, run("ls"), everything);
@@ -147,8 +147,8 @@ describe("What an agent offers is answered by kind", () => {
   });
 });
 
-describe("What is remembered is the portal's own", () => {
-  test("for the session: in memory, for no other session, until it ends", async () => {
+describe("The portal, not the agent, remembers what the user decided", () => {
+  test("a rule for the session stays in memory, applies to no other session, and ends with the session", async () => {
     const approvals = newApprovals();
     const [asker, other] = [newAsker(), newAsker()];
     const waiting = await ask(approvals, asker, run("ls -l"), everything);
@@ -165,7 +165,11 @@ describe("What is remembered is the portal's own", () => {
     const { requestId } = waiting;
     await approvals.answer(asker.id, { requestId, optionId: "my-allow_once", remember: "session" });
     assert.equal((await waiting.decision).optionId, "my-allow_once");
-    assert.deepEqual(await alike, { allowed: true, by: "rule", optionId: "my-allow_once" }, "it waited too");
+    assert.deepEqual(
+      await alike,
+      { allowed: true, by: "rule", optionId: "my-allow_once" },
+      "the similar request waited too",
+    );
     assert.equal((await approvals.permission(asker, run("ls"))).by, "rule");
     assert.deepEqual(await new RuleStore(store).all(), { folders: {} });
 
@@ -176,12 +180,12 @@ describe("What is remembered is the portal's own", () => {
 
     approvals.sessionEnded(asker.id);
     const again = await ask(approvals, asker, run("ls"));
-    assert.ok(again.request, "it is forgotten with the session");
+    assert.ok(again.request, "the rule ends with the session");
     approvals.turnEnded(asker.id);
     await again.decision;
   });
 
-  test("for the folder: a rule in the store, also of a rejection, also without the agent's lasting option", async t => {
+  test("a rule for the folder is stored, even for a rejection and without a lasting option from the agent", async t => {
     const approvals = newApprovals();
     const [asker, other] = [newAsker(), newAsker()];
     t.after(() => approvals.rules.remove(folder, "reject command rm"));
@@ -193,7 +197,7 @@ describe("What is remembered is the portal's own", () => {
     assert.match(next.reason ?? "", /reject command rm/);
   });
 
-  test("nothing is remembered of what no rule may decide, and the request waits on", async () => {
+  test("nothing is remembered for a request that no rule may decide, and the request keeps waiting", async () => {
     const approvals = newApprovals();
     const asker = newAsker();
     for (const action of [
@@ -225,7 +229,7 @@ describe("What is remembered is the portal's own", () => {
 });
 
 describe("Rules of an earlier version", () => {
-  test("that are none any more decide nothing, disturb nobody, and can be removed", async t => {
+  test("a stored rule that is no longer valid decides nothing, breaks nothing, and can be removed", async t => {
     const approvals = newApprovals();
     const asker = newAsker();
     const old = "allow command cat *";
@@ -239,7 +243,7 @@ describe("Rules of an earlier version", () => {
     assert.equal(await approvals.rules.remove(folder, old), true);
   });
 
-  test("a rule or a folder that is too long for the store is refused by name", async () => {
+  test("a rule or a folder path that is too long for the store is refused with its own error", async () => {
     const { rules } = newApprovals();
     await assert.rejects(rules.add(folder, [`allow command ${"x".repeat(5000)}`]), refused("RuleInvalid"));
     await assert.rejects(rules.add(`/${"x".repeat(5000)}`, ["allow edits"]), refused("RuleInvalid"));
@@ -247,12 +251,12 @@ describe("Rules of an earlier version", () => {
     const tool = `allow tool ${long.join("").replaceAll(/[^!-~]/g, "x")}`;
     const path = `/${Array.from({ length: 1490 }, (_, index) => "abcdefghij"[(index * index) % 10]).join("")}`;
     await rules.add(path, [tool]);
-    assert.equal(await rules.remove(path, tool), true, "the longest ones fit");
+    assert.equal(await rules.remove(path, tool), true, "the longest rule and path fit");
   });
 });
 
 describe("A request ends in exactly one way", () => {
-  test("the agent withdraws it, before or while it waits", async () => {
+  test("the agent withdraws a request before it waits or while it waits", async () => {
     const approvals = newApprovals();
     const asker = newAsker();
     const abort = new AbortController();
@@ -272,7 +276,7 @@ describe("A request ends in exactly one way", () => {
     assert.deepEqual(approvals.list(), []);
   });
 
-  test("its own time counts, with a notice at its end; 0 is for ever", async () => {
+  test("a request times out after its own time with a notice; 0 means no limit", async () => {
     const approvals = newApprovals(0);
     const asker = newAsker();
     const timed = await approvals.permission(asker, run("ls"), { ...everything, timeoutMs: 1 });
@@ -290,7 +294,7 @@ describe("A request ends in exactly one way", () => {
     }
   });
 
-  test("a new policy settles what waits, also what it finds while the rules are looked up", async () => {
+  test("a new policy settles what waits, and requests whose rules are still being looked up", async () => {
     const approvals = newApprovals();
     for (const [policy, allowed] of [
       ["allow-all", true],
@@ -322,7 +326,7 @@ describe("A request ends in exactly one way", () => {
     assert.deepEqual([approvals.list(), asker.responses], [[], []]);
   });
 
-  test("of two answers at once the first counts, also when it is remembered", async t => {
+  test("the first of two simultaneous answers wins, even when it is also remembered", async t => {
     const approvals = newApprovals();
     const asker = newAsker();
     t.after(() => approvals.rules.remove(folder, "allow command ls"));

@@ -16,10 +16,10 @@ const run = (command: string): Action => ({ kind: "execute", title: command, com
 const git = promisify(execFile);
 const edit = (...paths: string[]): Action => ({ kind: "edit", title: "", paths });
 
-/** What most users have allowed; a row adds its own. */
+/** What most users have allowed; each row adds its own. */
 const usual = ["cat", "echo", "ls", "git status"];
 
-/** A rule that no page would make allows nothing. */
+/** A rule that no page would offer allows nothing. */
 function ruleFor(command: string): Rule[] {
   try {
     return [parseRule(`allow command ${command}`)];
@@ -34,15 +34,15 @@ const { folder } = watched;
 
 describe("A rule does not cover what its words do not say", () => {
   for (const [allowed, line, why] of hostileLines)
-    test(`allow command ${allowed}: ${JSON.stringify(line)}, because ${why}`, async () => {
+    test(`"allow command ${allowed}" does not cover ${JSON.stringify(line)}: ${why}`, async () => {
       const rules = [...usual, allowed].flatMap(ruleFor);
       const verdict = await decide(run(line), folder, rules);
       assert.equal(verdict.decision, "ask", verdict.rules.join("; "));
-      assert.match(verdict.why, /\.$|: /, "it says why it asks");
+      assert.match(verdict.why, /\.$|: /, "the verdict says why the user is asked");
     });
 });
 
-test("the folder is watched: what reaches outside is noticed", async t => {
+test("the watched folder notices what reaches outside it", async t => {
   const other = await watchedFolder(t);
   for (const [line, noticed] of [
     ["echo x > up/new", /changes something outside/],
@@ -53,9 +53,9 @@ test("the folder is watched: what reaches outside is noticed", async t => {
     await assert.rejects(other.run("dash", line), noticed);
 });
 
-describe("A rule covers what is plainly harmless, and that touches nothing outside", () => {
+describe("A rule covers plainly harmless commands, and these touch nothing outside", () => {
   for (const line of harmlessLines)
-    test(line, async () => {
+    test(`a rule covers ${JSON.stringify(line)}`, async () => {
       const rules = await rulesFor(run(line), folder, "allow");
       assert.notDeepEqual(rules, [], (await decide(run(line), folder, [])).why);
       assert.equal((await decide(run(line), folder, rules.map(parseRule))).decision, "allow");
@@ -63,15 +63,15 @@ describe("A rule covers what is plainly harmless, and that touches nothing outsi
     });
 });
 
-describe("Git is left to the user where the repository's own settings could run something", () => {
+describe("The user decides about git where the repository's own settings could run something", () => {
   const rules = ["git status", "git log"].flatMap(ruleFor);
   const config = (text: string) => (at: string) => appendFile(join(at, ".git", "config"), text);
   for (const [why, change] of [
     ["a program that watches files", config("[core]\n\tfsmonitor = ./x\n")],
-    ["another spelling of it", config("[CORE]\n\tFsMonitor=./x\n")],
+    ["the same setting in another spelling", config("[CORE]\n\tFsMonitor=./x\n")],
     ["a setting on the section's own line", config("[core] fsmonitor = ./x\n")],
-    ["a setting that is quoted", config('[core]\n\tfsmonitor = "./x"\n')],
-    ["a value that goes on", config("[core]\n\tfilemode = \\\n[user]\n\tname = x\n")],
+    ["a quoted setting", config('[core]\n\tfsmonitor = "./x"\n')],
+    ["a value that continues on the next line", config("[core]\n\tfilemode = \\\n[user]\n\tname = x\n")],
     ["settings from elsewhere", config("[include]\n\tpath = ../x\n")],
     ["a diff program", config("[diff]\n\texternal = ./x\n")],
     ["a filter", config('[filter "x"]\n\tclean = ./x\n')],
@@ -79,11 +79,11 @@ describe("Git is left to the user where the repository's own settings could run 
     ["an alias", config("[alias]\n\tst = !./x\n")],
     ["another working folder", config("[core]\n\tworktree = ../..\n")],
     [
-      "a hook that runs whenever git looks",
+      "a hook that runs even when git only reads",
       (at: string) => writeFile(join(at, ".git/hooks/post-index-change"), ""),
     ],
     [
-      "the same hook elsewhere",
+      "the same hook in another folder",
       async (at: string) => {
         await writeFile(join(at, "post-index-change"), "");
         await config("[core]\n\thooksPath = .\n")(at);
@@ -97,7 +97,7 @@ describe("Git is left to the user where the repository's own settings could run 
       },
     ],
     [
-      "another repository inside",
+      "another repository inside this one",
       async (at: string) => {
         await git("git", ["init", "-q", "sub"], { cwd: at });
         const commit = [
@@ -116,7 +116,7 @@ describe("Git is left to the user where the repository's own settings could run 
       },
     ],
     [
-      "a .git that is a file of somebody",
+      "a .git file that points elsewhere",
       async (at: string) => {
         await rm(join(at, ".git"), { recursive: true });
         await writeFile(join(at, ".git"), "gitdir: /tmp/other\n");
@@ -141,16 +141,16 @@ describe("Git is left to the user where the repository's own settings could run 
       (at: string) => writeFile(join(at, ".git/commondir"), "../evil\n"),
     ],
     [
-      "a .git in which git sees no repository, so that it looks above",
+      "a .git that git does not accept, so that it looks further up",
       (at: string) => rm(join(at, ".git/HEAD")),
     ],
-    ["one with a HEAD that says nothing", (at: string) => writeFile(join(at, ".git/HEAD"), "x\n")],
-    ["one without objects", (at: string) => rm(join(at, ".git/objects"), { recursive: true })],
-    ["a folder of hooks with a comment behind it", config("[core]\n\thooksPath = evil ; x\n")],
-    ["one with another comment", config("[core]\n\thooksPath=evil#x\n")],
-    ["one with a tab, which git reads as a space", config("[core]\n\thooksPath = e\tvil\n")],
-    ["one in the home folder", config("[core]\n\thooksPath = ~/evil\n")],
-    ["one where git is installed", config("[core]\n\thooksPath = %(prefix)/evil\n")],
+    ["a .git with a meaningless HEAD", (at: string) => writeFile(join(at, ".git/HEAD"), "x\n")],
+    ["a .git without objects", (at: string) => rm(join(at, ".git/objects"), { recursive: true })],
+    ["a hook folder with a trailing comment", config("[core]\n\thooksPath = evil ; x\n")],
+    ["a hook folder with a comment that has no space before it", config("[core]\n\thooksPath=evil#x\n")],
+    ["a hook folder with a tab, which git reads as a space", config("[core]\n\thooksPath = e\tvil\n")],
+    ["a hook folder in the home folder", config("[core]\n\thooksPath = ~/evil\n")],
+    ["a hook folder where git is installed", config("[core]\n\thooksPath = %(prefix)/evil\n")],
     [
       "objects of another repository",
       (at: string) => writeFile(join(at, ".git/objects/info/alternates"), "/tmp/other/.git/objects\n"),
@@ -159,16 +159,16 @@ describe("Git is left to the user where the repository's own settings could run 
     ["a branch that is a link", (at: string) => symlink("/tmp/other", join(at, ".git/refs/heads/x"))],
     ["a list of branches that is a link", (at: string) => symlink("/tmp/x", join(at, ".git/packed-refs"))],
   ] as const)
-    test(why, async t => {
+    test(`the user is asked about git because of ${why}`, async t => {
       const at = await tempFolder(t);
       await git("git", ["init", "-q"], { cwd: at });
       assert.equal((await decide(run("git status"), at, rules)).decision, "allow", "before");
       await change(at);
       assert.equal((await decide(run("git status"), at, rules)).decision, "ask");
-      assert.deepEqual(await rulesFor(run("git log"), at, "allow"), [], "nothing is offered either");
+      assert.deepEqual(await rulesFor(run("git log"), at, "allow"), [], "no rule is offered either");
     });
 
-  test("git grep goes through a link that has taken the place of a folder, so it is asked about", async t => {
+  test("the user is asked about git grep when a link has replaced a folder, because git grep follows it", async t => {
     const at = await tempFolder(t);
     await mkdir(join(at, "one", "two"), { recursive: true });
     await writeFile(join(at, "one/two/secret"), "plain\n");
@@ -181,7 +181,7 @@ describe("Git is left to the user where the repository's own settings could run 
     assert.equal(await decision(), "ask");
   });
 
-  test("a folder below the repository's reaches outside itself; a worktree is a folder of its own", async t => {
+  test("the user is asked about git in a subfolder of a repository, but not in a worktree", async t => {
     const at = await tempFolder(t);
     const repository = join(at, "main");
     await mkdir(join(repository, "sub"), { recursive: true });
@@ -200,7 +200,7 @@ describe("Git is left to the user where the repository's own settings could run 
   });
 });
 
-test("a program that the folder brings along under a known name is not the known one", async t => {
+test("a program of the folder under a known name does not count as the known program", async t => {
   const at = await tempFolder(t);
   const bin = join(at, "node_modules", ".bin");
   await mkdir(bin, { recursive: true });
@@ -216,55 +216,55 @@ test("a program that the folder brings along under a known name is not the known
   assert.equal(await decision(), "ask");
 });
 
-describe("Edits are left to the user where something runs or obeys the file by itself", () => {
+describe("The user decides about edits to files that something runs or obeys by itself", () => {
   const rules = [parseRule("allow edits")];
   const decision = async (action: Action, at: string) => (await decide(action, at, rules)).decision;
   for (const [path, why] of [
     [".git/config", "git's own settings"],
     [".devcontainer.json", "a container that an editor builds"],
     ["my.code-workspace", "tasks of a workspace"],
-    [".vs/tasks.vs.json", "tasks of another editor"],
-    [".nvim.lua", "a script of an editor"],
-    [".dir-locals.el", "settings of another one"],
-    ["mise.toml", "hooks of a shell"],
-    [".mise.local.toml", "the same for this machine"],
-    [".config/mise/config.toml", "the same in a folder"],
-    [".roo/mcp.json", "servers of an agent"],
-    [".crush.json", "those of another one"],
-    [".aider.conf.yml", "commands of another one"],
+    [".vs/tasks.vs.json", "tasks of Visual Studio"],
+    [".nvim.lua", "a script that Neovim runs"],
+    [".dir-locals.el", "settings that Emacs runs"],
+    ["mise.toml", "hooks that mise runs in a shell"],
+    [".mise.local.toml", "mise hooks for this machine"],
+    [".config/mise/config.toml", "mise hooks in a folder"],
+    [".roo/mcp.json", "MCP servers of Roo"],
+    [".crush.json", "MCP servers of Crush"],
+    [".aider.conf.yml", "commands that Aider runs"],
     [".claude-plugin/plugin.json", "a plugin"],
-    ["lefthook.toml", "hooks of git"],
-    ["lefthook-local.yml", "the same for this machine"],
-    [".simple-git-hooks.json", "hooks by another program"],
-    ["githooks/pre-commit", "hooks in a folder without a dot"],
+    ["lefthook.toml", "git hooks"],
+    ["lefthook-local.yml", "git hooks for this machine"],
+    [".simple-git-hooks.json", "git hooks of another program"],
+    ["githooks/pre-commit", "git hooks in a folder without a dot"],
     ["sub/.git/hooks/pre-commit", "a repository inside"],
-    [".GIT/config", "where files have no case"],
-    [".git./config", "where dots at the end are nothing"],
-    ["git~1/config", "the short name of Windows"],
-    [".g\u200cit/config", "a name with a sign that some file systems ignore"],
-    [".git", "the whole of it"],
-    ["link-to-git/config", "through a link"],
-    ["store/config", "where .git/modules leads, or any folder with a HEAD"],
-    ["store/hooks/deep/x", "further below"],
-    ["HEAD", "the beginning of a repository"],
+    [".GIT/config", "the same folder where file names ignore case"],
+    [".git./config", "the same folder where trailing dots are ignored"],
+    ["git~1/config", "the short name on Windows"],
+    [".g\u200cit/config", "a name with a character that some file systems ignore"],
+    [".git", "all of .git"],
+    ["link-to-git/config", "git's own settings through a link"],
+    ["store/config", "settings of any folder with a HEAD, such as a target of .git/modules"],
+    ["store/hooks/deep/x", "hooks further down in such a folder"],
+    ["HEAD", "the file that makes a folder a repository"],
     ["sub/HEAD", "anywhere"],
     [".github/hooks/x.json", "hooks of the Copilot runtime"],
-    [".github/copilot/settings.json", "its settings"],
-    [".GitHub/Hooks/x.json", "in any case"],
-    [".claude/settings.local.json", "another agent's settings"],
+    [".github/copilot/settings.json", "settings of the Copilot runtime"],
+    [".GitHub/Hooks/x.json", "the same hooks in another case"],
+    [".claude/settings.local.json", "settings of Claude Code"],
     [".mcp.json", "MCP servers"],
     [".vscode/tasks.json", "what an editor runs"],
     [".envrc", "what a shell runs"],
-    [".husky/pre-commit", "hooks of git"],
-    ["opencode.json", "another agent"],
-    ["gh/hooks/x.json", "the place to which .cursor is a link"],
-    ["mcp-data.json", "the file to which .gemini/settings.json is a link"],
+    [".husky/pre-commit", "git hooks"],
+    ["opencode.json", "settings of opencode"],
+    ["gh/hooks/x.json", "the target of the link .cursor"],
+    ["mcp-data.json", "the target of the link .gemini/settings.json"],
     ["sub", "a whole folder"],
-    [".", "all of it"],
-    ["up/x", "outside"],
-    ["dangling", "outside, once it is there"],
+    [".", "the session's whole folder"],
+    ["up/x", "a path outside"],
+    ["dangling", "a link to a new file outside"],
   ] as const)
-    test(`${path}: ${why}`, async t => {
+    test(`the user is asked about an edit of ${path}: ${why}`, async t => {
       const at = join(await tempFolder(t), "work");
       for (const name of [".git", "sub", "store/hooks", "gh/hooks", ".gemini"])
         await mkdir(join(at, name), { recursive: true });
@@ -279,50 +279,54 @@ describe("Edits are left to the user where something runs or obeys the file by i
       ] as const)
         await symlink(target, join(at, name));
       assert.equal(await decision(edit(path), at), "ask");
-      assert.equal(await decision({ ...edit("sub/plain.ts", path), kind: "move" }, at), "ask", "as a target");
-      assert.equal(await decision(edit("sub/plain.ts"), at), "allow", "others are edited");
+      assert.equal(
+        await decision({ ...edit("sub/plain.ts", path), kind: "move" }, at),
+        "ask",
+        "as the target of a move",
+      );
+      assert.equal(await decision(edit("sub/plain.ts"), at), "allow", "other files may be edited");
     });
 
-  test("scripts/hooks/pre-commit: the repository's settings name that folder for hooks", async t => {
+  test("the user is asked about an edit in a folder that the repository's settings name for hooks", async t => {
     const at = await tempFolder(t);
     await git("git", ["init", "-q"], { cwd: at });
     assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "allow", "nothing names it yet");
     await git("git", ["config", "core.hooksPath", "scripts/hooks"], { cwd: at });
-    assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "ask", "before the folder is there");
+    assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "ask", "before the folder exists");
     await mkdir(join(at, "scripts", "hooks"), { recursive: true });
     assert.equal(await decision(edit("scripts/hooks/pre-commit"), at), "ask");
-    assert.equal(await decision(edit("scripts/other"), at), "allow", "others are edited");
+    assert.equal(await decision(edit("scripts/other"), at), "allow", "other files may be edited");
   });
 });
 
-describe("However long the input, the answer is there at once", () => {
+describe("A decision comes at once, however long the input", () => {
   const big = 1_000_000;
   const inputs: [string, Action][] = [
     ["one word", run("a".repeat(big))],
     ["many words", run("a ".repeat(big / 2))],
     ["many commands", run("a;".repeat(big / 2))],
-    ["cd again and again", run("cd a;".repeat(1500))],
+    ["many cd commands", run("cd a;".repeat(1500))],
     ["blanks", run(`ls${" ".repeat(big)}`)],
     ["quotes", run("'".repeat(big))],
     ["line breaks", run("\n".repeat(big))],
     ["a long path within bounds", run(`cat ${"a/".repeat(4900)}b`)],
     ["paths that go up and down", run(`cat ${"sub/../".repeat(500)}x`)],
-    ["as many of them as are looked at", run(`cat ${"sub/../".repeat(70)}x`)],
-    ["as many words as there may be", run(`python3 ${"a,b=c:d ".repeat(490)}`)],
+    ["the largest number of such paths that is checked", run(`cat ${"sub/../".repeat(70)}x`)],
+    ["the largest number of words that is read", run(`python3 ${"a,b=c:d ".repeat(490)}`)],
     [
-      "as many different words",
+      "the largest number of different words",
       run(`python3 ${Array.from({ length: 490 }, (_, index) => `w${index}`).join(" ")}`),
     ],
     ["many paths", edit(...Array.from({ length: 100_000 }, (_, index) => `p${index}`))],
     ["one long path", edit("a/".repeat(big / 2))],
-    ["a long name of a tool", { kind: "other", title: "", tool: "t".repeat(big) }],
+    ["a long tool name", { kind: "other", title: "", tool: "t".repeat(big) }],
   ];
   const rules = ["allow command cat", "allow command a", "reject command b", "allow edits"].map(parseRule);
   for (const [name, action] of inputs)
-    test(name, async () => {
+    test(`a decision comes at once for ${name}`, async () => {
       const took: number[] = [];
       for (let round = 0; round < 5; round++) {
-        // Of processor time, so that others on the machine do not count.
+        // Processor time, so that other work on the machine does not count.
         const start = process.cpuUsage();
         await decide(action, folder, rules);
         await rulesFor(action, folder, "allow");

@@ -23,7 +23,7 @@ function pick<Item>(items: readonly Item[]): Item {
   return item;
 }
 
-/** How many of the lines that are allowed are run; a machine that is busy stops earlier, but not before some were. */
+/** How many of the allowed lines are run; a busy machine stops earlier, but always runs some. */
 const runs = Number(process.env.FUZZ_RUNS ?? 100);
 const leastRuns = 20;
 const enoughMs = process.env.FUZZ_RUNS || process.env.FUZZ_SEED ? Number.POSITIVE_INFINITY : 5000;
@@ -118,7 +118,7 @@ const options = [
 ];
 const anything = () => pick(pick([paths, pieces, options]));
 
-/** A line that is no longer what it was. */
+/** The line with one or more changes. */
 function mutated(line: string): string {
   const words = line.split(" ");
   for (let count = 1 + below(3); count > 0; count--) {
@@ -142,7 +142,7 @@ const tools: Readonly<Record<string, Program>> = {
   ...Object.fromEntries(Object.entries(gitTools).map(([name, program]) => [`git ${name}`, program])),
 };
 
-/** A line with options that the tables call harmless. */
+/** A line with options that the tables list as harmless. */
 function fromTables(): string {
   const name = pick(Object.keys(tools));
   const {
@@ -178,7 +178,7 @@ const command = (line: string): Action => ({ kind: "execute", title: line, comma
 const watched = await watchedFolder({ after });
 const { folder } = watched;
 
-/** Runs those of the lines that the rules allow, in both shells. */
+/** Runs the lines that the rules allow in both shells. */
 async function runAllowed(newLine: () => string): Promise<void> {
   const offered = await Promise.all(harmlessLines.map(line => rulesFor(command(line), folder, "allow")));
   const tableRules = Object.keys(tools).map(name => `allow command ${name}`);
@@ -199,8 +199,8 @@ async function runAllowed(newLine: () => string): Promise<void> {
 }
 
 describe(`Whatever the rules allow touches nothing outside the folder (FUZZ_SEED=${seed})`, () => {
-  test("lines that were harmless before something was changed in them", () =>
+  test("harmless lines with random changes touch nothing outside when the rules allow them", () =>
     runAllowed(() => mutated(pick(harmlessLines))));
 
-  test("every program that is known, with options that are known", () => runAllowed(fromTables));
+  test("known programs with known options touch nothing outside", () => runAllowed(fromTables));
 });

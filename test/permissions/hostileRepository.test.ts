@@ -17,7 +17,7 @@ import {
 } from "../support/hostileRepository.js";
 import { sharedPortal } from "../support/restSession.js";
 
-/** Under a name that the runtime does not know, the model has the tools `create` and `edit`. */
+/** A model that the runtime does not know gets the tools `create` and `edit`. */
 const portalOf = sharedPortal({ models: ["plain-model"] });
 
 interface Row {
@@ -25,9 +25,9 @@ interface Row {
   why: string;
   /** Where the session works, below the root. */
   below?: string;
-  /** Fills the repository; what runs leaves the file `ran`. */
+  /** Fills the repository; anything that runs leaves the file `ran`. */
   fill(repo: HostileRepository): Promise<void>;
-  /** The file that is told, as seen from the session's folder. */
+  /** The file that the notice names, relative to the session's folder. */
   file: string;
 }
 
@@ -55,12 +55,12 @@ const rows: readonly Row[] = [
   },
   {
     what: "a hook for sub-agents",
-    why: "sub-agents have hooks of their own",
+    why: "sub-agents have their own hooks",
     ...inFile(".github/hooks/x.json", command => hook("subagentStart", command)),
   },
   {
     what: "a hook without a type, in the other spelling",
-    why: "the runtime takes it all the same",
+    why: "the runtime accepts it anyway",
     ...inFile(".github/hooks/x.json", command =>
       JSON.stringify({ version: 1, hooks: { SessionStart: [{ command }] } }),
     ),
@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
   },
   {
     what: "a hook at the root of the work tree",
-    why: "the runtime goes up to where git begins",
+    why: "the runtime searches up to the root of the work tree",
     below: "packages/one",
     async fill(repo) {
       repo.git("init", "-q");
@@ -130,7 +130,7 @@ const rows: readonly Row[] = [
   },
   {
     what: "a language server",
-    why: "the runtime's tool for it starts the program and asks nobody",
+    why: "the runtime's tool for it starts the program without asking",
     ...inFile(".github/lsp.json", command => server("lspServers", command)),
   },
 ];
@@ -158,14 +158,18 @@ describe("A file of a repository that wants to run something on the Copilot runt
         ["allow"],
       );
       await turnIn(portal, repo.folder, "allow-all");
-      assert.deepEqual(await repo.ran(), ["ran"], "it would not have run anyway, so this row proves nothing");
+      assert.deepEqual(
+        await repo.ran(),
+        ["ran"],
+        "the file does not run even when allowed, so this row proves nothing",
+      );
 
       await forget(repo);
       await rewrite(repo, file);
       assert.deepEqual(
         (await startupOf(portal, repo.folder)).map(({ decision }) => decision),
         ["ask"],
-        "another content is another decision",
+        "new content needs a new decision",
       );
       await turnIn(portal, repo.folder, "allow-all");
       assert.deepEqual(await repo.ran(), []);
@@ -183,19 +187,19 @@ describe("A file that can never be allowed", () => {
     },
     {
       what: "an MCP server in .github/mcp.json",
-      why: "the same",
+      why: "a session of the portal has only the servers that its user gives it",
       told: /\.github\/mcp\.json/,
       fill: repo => repo.write(".github/mcp.json", server("mcpServers", repo.trace("ran"))),
     },
     {
       what: "an MCP server in .vscode/mcp.json",
-      why: "the same",
+      why: "a session of the portal has only the servers that its user gives it",
       told: /\.vscode\/mcp\.json/,
       fill: repo => repo.write(".vscode/mcp.json", server("servers", repo.trace("ran"))),
     },
     {
       what: "an extension",
-      why: "extensions are not asked for",
+      why: "the portal does not ask the runtime for extensions",
       told: /\.github\/extensions/,
       fill: repo =>
         repo.write(
@@ -205,7 +209,7 @@ describe("A file that can never be allowed", () => {
     },
     {
       what: "an agent file with an MCP server",
-      why: "agents of the repository are no part of a session",
+      why: "a session does not load the repository's agents",
       told: undefined,
       fill: repo =>
         repo.write(
@@ -214,8 +218,8 @@ describe("A file that can never be allowed", () => {
         ),
     },
     {
-      what: "a folder of hooks behind a link that leads out",
-      why: "what stands there is not the repository's, and may change without it",
+      what: "a hook folder behind a link that leads out of the repository",
+      why: "the files there do not belong to the repository and may change without it",
       told: /leads out/,
       async fill(repo) {
         await repo.write("../outside/x.json", hook("sessionStart", repo.trace("ran")));
@@ -223,8 +227,8 @@ describe("A file that can never be allowed", () => {
       },
     },
     {
-      what: "a hook behind a link that leads out",
-      why: "the same",
+      what: "a hook behind a link that leads out of the repository",
+      why: "the file there does not belong to the repository and may change without it",
       told: /leads out/,
       async fill(repo) {
         await repo.write("../outside/x.json", hook("sessionStart", repo.trace("ran")));
@@ -232,21 +236,21 @@ describe("A file that can never be allowed", () => {
       },
     },
     {
-      what: "a file of hooks that is larger than a megabyte",
-      why: "nobody reads what nobody can show",
+      what: "a hook file larger than a megabyte",
+      why: "the portal does not read a file that it cannot show",
       told: /more than 1048576 bytes/,
       fill: repo =>
         repo.write(".github/hooks/x.json", hook("sessionStart", repo.trace("ran")) + " ".repeat(1024 * 1024)),
     },
     {
-      what: "a file of hooks whose name has a quote",
+      what: "a hook file whose name has a quote",
       why: "no rule can name it",
-      told: /no rule can have/,
+      told: /a rule cannot contain/,
       fill: repo => repo.write(".github/hooks/it's.json", hook("sessionStart", repo.trace("ran"))),
     },
     {
-      what: "one file of hooks too many",
-      why: "the first hundred are looked at, and the rest keeps all off",
+      what: "one hook file too many",
+      why: "only the first hundred are checked, and the rest keep all of them off",
       told: /more than 100 such files/,
       async fill(repo) {
         for (let n = 0; n < 101; n++)
@@ -255,7 +259,7 @@ describe("A file that can never be allowed", () => {
     },
     {
       what: "a hook seven folders deep",
-      why: "looking ends somewhere, and what is not looked at keeps all off",
+      why: "the scan stops at six folders, and what it does not check keeps all hooks off",
       told: /folders deep/,
       fill: repo => repo.write(".github/hooks/1/2/3/4/5/6/x.json", hook("sessionStart", repo.trace("ran"))),
     },

@@ -56,7 +56,7 @@ const script: Script = byPrompt({
   ],
 });
 
-/** Under a name that the runtime does not know, the model has the tools `create` and `edit`. */
+/** A model that the runtime does not know gets the tools `create` and `edit`. */
 const models = ["plain-model"];
 const portalOf = sharedPortal({ models });
 const start = (t: TestContext, args?: string[]) =>
@@ -70,7 +70,7 @@ async function configFile(t: TestContext, config: unknown, policy?: unknown): Pr
 }
 
 describe("The user decides what an agent may do", () => {
-  test("a session that asks waits for its user, shows what it wants, and does it once when allowed once", async t => {
+  test("a session that asks shows what it wants, waits for its user, and does it once when allowed once", async t => {
     const { portal, startSession, workingDirectory } = await start(t);
     const session = await startSession("?permissions=ask");
     await session.query("say hello");
@@ -116,7 +116,7 @@ describe("The user decides what an agent may do", () => {
     assert.deepEqual((await portal.api("copilot/permission/pending")).body, { requests: [] });
   });
 
-  test("an answer has exactly one effect, and each wrong one its name", async t => {
+  test("an answer takes effect exactly once, and each wrong answer gets its own error", async t => {
     const { startSession } = await start(t);
     const session = await startSession("?permissions=ask");
     const other = await startSession("?permissions=ask");
@@ -145,7 +145,7 @@ describe("The user decides what an agent may do", () => {
     assert.deepEqual(await answer(session, requestId, "allow_once"), { error: "SessionNotFound" });
   });
 
-  test('"always" is remembered for the folder, also by other sessions and after a restart, and ends what waits', async t => {
+  test('"always" applies to the folder, in other sessions and after a restart too, and settles what waits', async t => {
     const { portal, startSession, workingDirectory } = await start(t, ["--permissions", "ask"]);
     const session = await startSession();
     await session.query("say it twice");
@@ -167,7 +167,7 @@ describe("The user decides what an agent may do", () => {
     assert.equal(
       (await sessionById(portal, session.id).call("")).permissions,
       "ask",
-      "the session remembers too",
+      "the session applies the rule too",
     );
 
     const later = await startSession();
@@ -180,7 +180,7 @@ describe("The user decides what an agent may do", () => {
     );
   });
 
-  test("an edit shows its file and its diff, and is not made when rejected", async t => {
+  test("an edit shows its file and its diff, and a rejected edit is not made", async t => {
     const { startSession, workingDirectory } = await start(t);
     const session = await startSession("?permissions=ask");
     await session.query("write the file");
@@ -200,7 +200,7 @@ describe("The user decides what an agent may do", () => {
     assert.equal(await readFile(join(workingDirectory, "note.txt"), "utf8"), "a note\n");
   });
 
-  test("an address is shown whole, and no rule could decide about it", async t => {
+  test("an address is shown in full, and no rule can decide about it", async t => {
     const { startSession } = await start(t);
     const session = await startSession("?permissions=ask");
     await session.query("open the page");
@@ -266,7 +266,7 @@ describe("The user decides what an agent may do", () => {
     assert.equal((await changed.call("policy", json({ policy: "maybe" }))).error, "BodyInvalid");
   });
 
-  test("a request that nobody answers counts as rejected after its time", async t => {
+  test("a request that nobody answers in time is rejected", async t => {
     const config = await configFile(t, { permissions: { timeoutSeconds: 1 } });
     const { startSession } = await start(t, ["--config", config]);
     const session = await startSession("?permissions=ask");
@@ -279,7 +279,7 @@ describe("The user decides what an agent may do", () => {
     assert.match(toolEnds(responses).join(), /did not answer in time/);
   });
 
-  test("the agent's questions work the same way", async t => {
+  test("the user answers an agent's question as they answer a permission request", async t => {
     const { portal, startSession } = await start(t);
     const session = await startSession();
     await session.query("ask me");
@@ -306,7 +306,7 @@ describe("The user decides what an agent may do", () => {
     );
   });
 
-  test("what waited when the portal died is told as cancelled, once, and nothing waits after the restart", async t => {
+  test("requests pending at a crash are logged as cancelled once, and nothing waits after the restart", async t => {
     const { portal, startSession } = await portalWithModel(t, { script, models });
     const [asking, questioning] = await Promise.all([startSession("?permissions=ask"), startSession()]);
     await asking.query("say hello");
@@ -339,7 +339,7 @@ describe("The user decides what an agent may do", () => {
     assert.match(toolEnds(all).at(-1) ?? "", /hello from the shell/);
   });
 
-  test("without a choice everything is allowed and nobody is asked", async t => {
+  test("a session that chooses no policy allows everything without asking", async t => {
     const { startSession } = await start(t);
     const session = await startSession();
     assert.equal((await session.call("")).permissions, "allow-all");
@@ -351,7 +351,7 @@ describe("The user decides what an agent may do", () => {
 });
 
 describe("Rules", () => {
-  test("come from the policy file too, rejecting ones win, and a test box says which would decide", async t => {
+  test("rules also come from the policy file, rejecting rules win, and a test box says which rule would decide", async t => {
     const policy = { folders: { "*": ["reject command echo", "allow edits"] } };
     const config = await configFile(t, { permissions: { policy: "policy.json" } }, policy);
     const { portal, startSession, workingDirectory: folder } = await start(t, ["--config", config]);
@@ -394,7 +394,7 @@ describe("Rules", () => {
     });
   });
 
-  test("a policy file with errors ends the start, each error with its place", async t => {
+  test("the portal refuses to start with an invalid policy file and names the place of each error", async t => {
     const policy = {
       folders: { "*": ["allow everything", "allow edits", 7], relative: [], "/x": "allow edits" },
       more: 1,

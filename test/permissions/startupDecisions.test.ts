@@ -31,7 +31,7 @@ const fillHook = (repo: HostileRepository) =>
   repo.write(".github/hooks/x.json", hook("sessionStart", repo.trace("ran")));
 
 describe("The decision about a file that wants to run something", () => {
-  test("is asked for once in a folder, with the commands and the place to decide", async t => {
+  test("the user is asked once per folder and sees the commands and where to decide", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await fillHook(repo);
@@ -49,11 +49,11 @@ describe("The decision about a file that wants to run something", () => {
     assert.equal(
       notices(await turnIn(portal, repo.folder, "ask")).length,
       1,
-      "another content is told again",
+      "new content is announced again",
     );
   });
 
-  test("is not asked for when a rule rejects the file", async t => {
+  test("the user is not asked about a file that a rule rejects", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await fillHook(repo);
@@ -64,7 +64,7 @@ describe("The decision about a file that wants to run something", () => {
     assert.deepEqual(await repo.ran(), [], "a rejecting rule wins");
   });
 
-  test("about one file does not switch on another one", async t => {
+  test("allowing one file does not allow another one", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await fillHook(repo);
@@ -74,7 +74,7 @@ describe("The decision about a file that wants to run something", () => {
     assert.deepEqual(await repo.ran(), []);
   });
 
-  test("holds from the next request on, and so does its end", async t => {
+  test("a rule takes effect at the next request, and so does its removal", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await repo.write(".github/hooks/x.json", hook("userPromptSubmitted", repo.trace("ran")));
@@ -100,7 +100,7 @@ describe("The decision about a file that wants to run something", () => {
     assert.deepEqual(gone, [], "the conversation goes on");
   });
 
-  test("made between the start and the first request counts, and loses nothing", async t => {
+  test("a decision between the start and the first request counts, and the session loses nothing", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await fillHook(repo);
@@ -112,7 +112,7 @@ describe("The decision about a file that wants to run something", () => {
     assert.ok(!JSON.stringify(responses).includes("memory of this conversation"));
   });
 
-  test("leaves language servers off while anything is to be asked, because their tool asks nobody", async t => {
+  test("language servers stay off unless everything is allowed, because their tool never asks", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await repo.write(".github/lsp.json", server("lspServers", repo.trace("ran")));
@@ -121,14 +121,14 @@ describe("The decision about a file that wants to run something", () => {
     assert.deepEqual(await repo.ran(), []);
   });
 
-  test("a file without anything that runs is none of them", async t => {
+  test("a file that runs nothing is not reported", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await repo.write(".claude/settings.json", JSON.stringify({ $schema: "x", model: "y", hooks: {} }));
     assert.deepEqual(await startupOf(portal, repo.folder), []);
   });
 
-  test("broken JSON is told and keeps the others off", async t => {
+  test("broken JSON is reported and keeps the other files off", async t => {
     const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     await fillHook(repo);
@@ -148,7 +148,7 @@ describe("The decision about a file that wants to run something", () => {
 });
 
 describe("A session that goes on after a restart", () => {
-  test("runs nothing that came into its folder meanwhile, until a rule allows it", async t => {
+  test("a resumed session runs no file that appeared in the meantime until a rule allows it", async t => {
     const { portal } = await portalWithModel(t, { script: curiousModel, models });
     const repo = await hostileRepository(t);
     const session = await startIn(portal, repo.folder, "ask");
@@ -171,7 +171,7 @@ describe("A session that goes on after a restart", () => {
 });
 
 describe("A job in a folder with files that want to run something", () => {
-  test("runs none of them without a rule, and tells nobody in the user's place", async t => {
+  test("a job runs no startup file without a rule, and its notice does not replace the user's own", async t => {
     const work = { prompt: ["Say hello"], model: { id: scriptedModelId } };
     const { portal, workingDirectory, runJob } = await portalWithEntry(t, {
       tasks: { hello: work },
@@ -187,7 +187,11 @@ describe("A job in a folder with files that want to run something", () => {
     const { body } = await portal.api<{ sessionId: string }>(path, { body: workingDirectory });
     const session = sessionById(portal, body.sessionId);
     await session.query("hello");
-    assert.equal(notices(await session.untilIdle()).length, 1, "the user is told by a session of one's own");
+    assert.equal(
+      notices(await session.untilIdle()).length,
+      1,
+      "the user's own session still shows the notice",
+    );
     await allow(portal, workingDirectory);
     assert.deepEqual((await runJob("hello")).tasks, ["hello"]);
     assert.deepEqual(await repo.ran(), ["ran"]);
@@ -195,7 +199,7 @@ describe("A job in a folder with files that want to run something", () => {
 });
 
 describe("A policy file", () => {
-  test("decides about files by their content, like the rules of the page", async t => {
+  test("a policy file decides about startup files by their content, as rules from the page do", async t => {
     const repo = await hostileRepository(t);
     await fillHook(repo);
     const content = await readFile(join(repo.folder, ".github", "hooks", "x.json"));
@@ -220,7 +224,7 @@ describe("What was chosen for a folder", () => {
   const choice = async (portal: Portal, body: object) =>
     (await portal.api("copilot/folder", { body: JSON.stringify(body) })).body;
 
-  test("is remembered over a restart, and is to ask where nothing was chosen", async t => {
+  test("the choice survives a restart, and the default is to ask", async t => {
     const { portal, workingDirectory: path } = await portalWithModel(
       t,
       {},
@@ -236,7 +240,11 @@ describe("What was chosen for a folder", () => {
     };
     assert.deepEqual(await read(), fresh);
     const boxed = { ...fresh, sandbox: { available: true, chosen: true } };
-    assert.deepEqual(await choice(portal, { path, sandbox: true }), boxed, "a sandbox is no policy");
+    assert.deepEqual(
+      await choice(portal, { path, sandbox: true }),
+      boxed,
+      "a choice of sandbox leaves the policy alone",
+    );
     const chosen = { ...boxed, permissions: "allow-all", remembered: true };
     assert.deepEqual(await choice(portal, { path, permissions: "allow-all" }), chosen);
     await portal.restart();
@@ -257,13 +265,13 @@ describe("What was chosen for a folder", () => {
     ["a list", ["/tmp"], "BodyInvalid"],
   ];
   for (const [what, path, error] of refused) {
-    test(`${what} is refused by name`, async t => {
+    test(`${what} is refused with its own error`, async t => {
       const { portal } = await portalOf(t);
       assert.equal((await choice(portal, { path, permissions: "ask" })).error, error);
     });
   }
 
-  test("a policy that does not exist is refused", async t => {
+  test("an unknown policy is refused", async t => {
     const { portal, workingDirectory: path } = await portalOf(t);
     assert.equal((await choice(portal, { path, permissions: "everything" })).error, "BodyInvalid");
     assert.equal((await choice(portal, { path, sandbox: "yes" })).error, "BodyInvalid");

@@ -7,7 +7,7 @@ import { tempFolder } from "../support/cleanup.js";
 import { canary, sandboxedPortal } from "../support/sandbox.js";
 
 describe("An ACP agent in a sandbox", () => {
-  test("and the terminals that the portal runs for it see the folder, and nothing of the home", async t => {
+  test("an ACP agent in a sandbox and its terminals see their folder, but nothing of the user's home", async t => {
     const settings = fakeAgent({}, { clientTerminal: true, clientFs: true });
     const look = 'cat "$HOME/.ssh/id_canary" > seen.txt 2>&1; pwd >> seen.txt; exec "$0" "$@"';
     const looking = { ...settings, command: "sh", args: ["-c", look, settings.command, ...settings.args] };
@@ -33,7 +33,7 @@ describe("An ACP agent in a sandbox", () => {
     assert.match(said, /id_canary: No such file/);
     assert.doesNotMatch(said, new RegExp(canary));
     assert.match(said, /planted: by the agent/);
-    assert.doesNotMatch(said, /PLANTED=/, "what the agent sets is not set for bwrap, which is outside");
+    assert.doesNotMatch(said, /PLANTED=/, "bwrap, which runs outside, does not get the agent's variables");
     assert.equal(await readFile(join(folder, "by-terminal.txt"), "utf8"), "written\n");
 
     const refused = await call("copilot/session/start/acp:elsewhere", folder);
@@ -41,7 +41,7 @@ describe("An ACP agent in a sandbox", () => {
     assert.match(String(refused.message), /does not start the agent at 127\.0\.0\.1:9/);
   });
 
-  test("cannot have the portal read or write files for it, which is outside", async t => {
+  test("an ACP agent in a sandbox cannot make the portal, which is outside, read or write files for it", async t => {
     const config = join(await tempFolder(t), "portal.config.json");
     await writeFile(config, JSON.stringify({ acpAgents: { fake: fakeAgent({}, { clientFs: true }) } }));
     const { folder, start, ask } = await sandboxedPortal(t, { args: ["--sandbox", "--config", config] });

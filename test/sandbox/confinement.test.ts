@@ -21,45 +21,49 @@ describe("An agent in a sandbox that may do everything", () => {
   const shell = (command: string) => box.shell(session, command);
 
   const suite = { after };
-  // The hook has to be there before the portal is started.
+  // The hook must be registered before the portal starts.
   defer(suite, () => undefined);
   before(async () => {
     box = await sandboxedPortal(suite);
     session = await box.start();
   });
 
-  test("writes in its folder and commits there under the user's name", async () => {
+  test("the agent writes in its folder and commits there under the user's name", async () => {
     const said = await shell("echo new > new.txt && git add -A && git commit -qm second && echo committed");
     assert.match(said, /^committed$/m);
     assert.equal(await readFile(join(box.folder, "new.txt"), "utf8"), "new\n");
     assert.match(git(box.folder, "log", "-1", "--format=%an %ae %s"), /^Ada ada@example.com second$/m);
   });
 
-  test("sees nothing of the user's home, of other projects and of the portal's data", async () => {
+  test("the agent sees nothing of the user's home, other projects or the portal's data", async () => {
     const { home, portal } = box;
     const said = await shell(
       `cat ${home}/.ssh/* ${home}/.aws/* ${home}/.bash_history ${home}/.gitconfig ${home}/projects/other/* 2>&1;
        ls -A ${portal.dataDir} 2>&1; ls /home /root /var/lib /mnt /opt /srv 2>&1; grep -rs ${canary.slice(0, 8)}"${canary.slice(8)}" / --include='*' -l --exclude-dir=proc --exclude-dir=usr --exclude-dir=node_modules --exclude-dir=dist`,
     );
-    assert.doesNotMatch(said, new RegExp(canary), "the contents");
-    assert.doesNotMatch(said, /id_canary$|credentials$|notes\.txt$|portal\.lock|postgres/m, "and the names");
+    assert.doesNotMatch(said, new RegExp(canary), "the agent reads none of the contents");
+    assert.doesNotMatch(
+      said,
+      /id_canary$|credentials$|notes\.txt$|portal\.lock|postgres/m,
+      "the agent sees none of the names",
+    );
     assert.match(said, new RegExp(`${portal.dataDir}.*No such file`));
   });
 
   const writes: [string, string][] = [
-    ["a setting of the system", "/etc/sandbox-was-here"],
+    ["a system setting", "/etc/sandbox-was-here"],
     ["a program", "/usr/bin/sandbox-was-here"],
     ["the root of the file system, where it would be lost", "/sandbox-was-here"],
     ["the portal's own program", join(packageRoot, "dist", "src", "sandbox-was-here")],
     ["a package that the portal uses", join(packageRoot, "node_modules", "sandbox-was-here")],
   ];
   for (const [what, path] of writes)
-    test(`cannot write ${what}`, async () => {
+    test(`the agent cannot write ${what}`, async () => {
       assert.match(await shell(`touch ${path} 2>&1; echo`), /Read-only file system/);
       await assert.rejects(access(path));
     });
 
-  test("cannot change the portal that runs, also where the portal is what it works on", async () => {
+  test("the agent cannot change the running portal, even when it works on the portal itself", async () => {
     const own = await box.start("", packageRoot);
     for (const part of ["dist/src", "node_modules", "assets"]) {
       const path = join(packageRoot, part, "sandbox-was-here");
@@ -71,7 +75,7 @@ describe("An agent in a sandbox that may do everything", () => {
     assert.match(said, /Device or resource busy/);
   });
 
-  test("what it writes to the user's home and to /tmp lands elsewhere", async () => {
+  test("what the agent writes to the user's home and to /tmp lands elsewhere", async () => {
     const { home } = box;
     await shell(
       `echo x > ${home}/.profile; echo 'evil' >> ${home}/.gitconfig; echo x > /tmp/sandbox-was-here`,
@@ -79,10 +83,10 @@ describe("An agent in a sandbox that may do everything", () => {
     await assert.rejects(access(join(home, ".profile")));
     assert.doesNotMatch(await readFile(join(home, ".gitconfig"), "utf8"), /evil/);
     await assert.rejects(access("/tmp/sandbox-was-here"));
-    assert.match(await shell(`cat ${home}/.profile`), /^x$/m, "and stays there for it");
+    assert.match(await shell(`cat ${home}/.profile`), /^x$/m, "the file stays there for the agent");
   });
 
-  test("sees no process but its own, and cannot reach one of them", async () => {
+  test("the agent sees only its own processes and cannot reach any other", async () => {
     const said = await shell(
       `ps -A -o args= ; kill -0 ${process.pid} 2>&1; cat /proc/*/environ | tr '\\0' '\\n'`,
     );
@@ -91,7 +95,7 @@ describe("An agent in a sandbox that may do everything", () => {
     assert.doesNotMatch(said, new RegExp(portalToken));
   });
 
-  test("has no capability, cannot get any, and cannot open a setting of the kernel for writing", async () => {
+  test("the agent has no capability, cannot get one, and cannot open a kernel setting for writing", async () => {
     const said = await shell(
       `grep -E 'CapEff|CapPrm|NoNewPrivs' /proc/self/status;
        for f in /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger; do (exec 3>>$f) 2>/dev/null && echo "opened $f"; done;
@@ -103,13 +107,13 @@ describe("An agent in a sandbox that may do everything", () => {
     assert.doesNotMatch(said, /opened/);
   });
 
-  test("has no way to the user's session, key agent or screen", async () => {
+  test("the agent cannot reach the user's session, key agent or screen", async () => {
     const said = await shell("env; ls -A /run /tmp/.X11-unix 2>&1");
     assert.doesNotMatch(said, /^(?:DBUS_|SSH_AUTH_SOCK|DISPLAY|WAYLAND_DISPLAY|XDG_RUNTIME_DIR)/m);
     assert.match(said, /X11-unix.*No such file/);
   });
 
-  test("reaches the network, and the portal only with its token", async t => {
+  test("the agent reaches the network, but the portal only with its token", async t => {
     const server = createServer((_, answer) => answer.end("hello from outside"));
     await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
     defer(t, () => server.close());
@@ -121,14 +125,14 @@ describe("An agent in a sandbox that may do everything", () => {
     assert.match(await shell(address(`${origin}/api/copilot/session/history`)), /^401 /m);
   });
 
-  test("a session may choose to run without, and is then as free as the user", async () => {
+  test("a session may choose to run without a sandbox, and is then as free as the user", async () => {
     const free = await box.start("?sandbox=false");
     assert.match(await box.shell(free, `cat ${box.home}/.ssh/id_canary`), new RegExp(canary));
     assert.equal((await box.call<{ sandbox: boolean }>(`copilot/session/${free}`)).sandbox, false);
     assert.equal((await box.call<{ sandbox: boolean }>(`copilot/session/${session}`)).sandbox, true);
   });
 
-  test("two folders have two sandboxes, and neither sees the other's home", async () => {
+  test("two folders have two sandboxes, and neither agent sees the other's home", async () => {
     const other = join(box.home, "projects", "second");
     await repository(other);
     const second = await box.start("", other);
@@ -137,7 +141,7 @@ describe("An agent in a sandbox that may do everything", () => {
     assert.doesNotMatch(await shell("ls .. 2>&1"), /second/);
   });
 
-  test("a session that is deleted leaves nothing in the sandbox's home", async () => {
+  test("a deleted session leaves nothing in the sandbox's home", async () => {
     const id = await box.start();
     await box.shell(id, "true");
     const kept = `ls ${box.portal.copilotHome}/session-state`;
@@ -150,32 +154,32 @@ describe("An agent in a sandbox that may do everything", () => {
 describe("What an agent in a sandbox leaves behind", () => {
   const ownFiles = [".github/hooks/a.json", ".claude/settings.json", ".vscode/tasks.json", ".envrc"];
   const attempts: [string, (folder: string) => string][] = [
-    ["a hook of git", () => "echo 'touch ran' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout"],
-    ["a setting of git that runs a program", () => "git config core.fsmonitor ./evil"],
-    ["the same by hand", () => "printf '[core]\\nfsmonitor=./evil\\n' >> .git/config"],
-    ["another folder in the place of .git", () => "mv .git old && cp -r old .git && echo x >> .git/config"],
+    ["a git hook", () => "echo 'touch ran' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout"],
+    ["a git setting that runs a program", () => "git config core.fsmonitor ./evil"],
+    ["the same setting written by hand", () => "printf '[core]\\nfsmonitor=./evil\\n' >> .git/config"],
+    ["another folder in place of .git", () => "mv .git old && cp -r old .git && echo x >> .git/config"],
     [
-      "another folder in the place of the hooks",
+      "another folder in place of the hooks",
       () => "mv .git/hooks .git/h2; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
     ],
-    ["a mount taken away", () => "umount .git/config; umount -l .git/hooks; echo x >> .git/config"],
-    ["the settings deleted", () => "rm -f .git/config .git/hooks/*; rm -rf .git/hooks"],
+    ["a removed mount", () => "umount .git/config; umount -l .git/hooks; echo x >> .git/config"],
+    ["deleted settings", () => "rm -f .git/config .git/hooks/*; rm -rf .git/hooks"],
     ...ownFiles.map((file): [string, () => string] => [
       `a changed ${file}`,
       () => `echo x >> ${file}; rm -f ${file}; echo x > ${file}`,
     ]),
     [
-      "another folder in the place of .github",
+      "another folder in place of .github",
       () => "mv .github g2; mkdir -p .github/hooks; echo x > .github/hooks/a.json",
     ],
-    ["the folder above, moved away", folder => `mv ${folder} ${folder}2; mkdir ${folder}`],
+    ["a moved folder", folder => `mv ${folder} ${folder}2; mkdir ${folder}`],
     [
-      "a link in the place of a folder above",
+      "a link in place of a parent folder",
       folder => `mv ${join(folder, "..")} /tmp/away; ln -s /etc ${join(folder, "..")}`,
     ],
   ];
 
-  test("is no change of what git, editors and agents obey, whichever way it is tried", async t => {
+  test("an agent in a sandbox cannot change what git, editors and agents obey, whatever it tries", async t => {
     const { folder, start, shell } = await sandboxedPortal(t);
     for (const file of ownFiles) {
       await mkdir(join(folder, file, ".."), { recursive: true });
@@ -196,7 +200,7 @@ describe("What an agent in a sandbox leaves behind", () => {
     }
   });
 
-  test("a linked worktree can commit into its repository, and a worktree that lies is not believed", async t => {
+  test("a linked worktree can commit to its repository, and a forged worktree is not trusted", async t => {
     const { home, folder, start, shell } = await sandboxedPortal(t);
     const linked = join(home, "worktrees", "linked");
     git(folder, "worktree", "add", "-q", linked);
@@ -213,7 +217,11 @@ describe("What an agent in a sandbox leaves behind", () => {
     assert.doesNotMatch(await readFile(join(folder, ".git", "config"), "utf8"), /fsmonitor/);
     await assert.rejects(access(join(folder, ".git", "hooks", "post-checkout")));
     assert.equal(await readFile(join(folder, ".git", "worktrees", "linked", "commondir"), "utf8"), "../..\n");
-    assert.match(await shell(id, `cat ${folder}/readme.md 2>&1`), /No such file/, "only its .git is there");
+    assert.match(
+      await shell(id, `cat ${folder}/readme.md 2>&1`),
+      /No such file/,
+      "only the repository's .git is visible",
+    );
 
     const liar = join(home, "projects", "liar");
     await mkdir(liar);

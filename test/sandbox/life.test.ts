@@ -11,7 +11,7 @@ import { runPortal } from "../support/portal.js";
 import { processesWith } from "../support/processes.js";
 import { canary, sandboxedPortal } from "../support/sandbox.js";
 
-/** The runtimes in sandboxes, seen from outside: other runtimes have our process ids. */
+/** The runtimes in sandboxes, seen from outside: other runtimes share our PID namespace. */
 async function sandboxedRuntimes(copilotHome: string): Promise<number[]> {
   const own = await readlink("/proc/self/ns/pid");
   const pids = await processesWith("COPILOT_HOME", copilotHome);
@@ -26,7 +26,7 @@ async function sandboxedRuntimes(copilotHome: string): Promise<number[]> {
 }
 
 describe("A sandbox", () => {
-  test("is gone with everything in it when the portal is killed, and the next portal goes on in a new one", async t => {
+  test("a sandbox ends with everything in it when the portal is killed, and the next portal continues in a new one", async t => {
     const { portal, home, start, shell, call } = await sandboxedPortal(t);
     const line = await lifeline(t);
     const id = await start();
@@ -39,21 +39,21 @@ describe("A sandbox", () => {
 
     await portal.restart();
     const said = await shell(id, `cat ~/kept.txt ${home}/.ssh/id_canary 2>&1`, 1);
-    assert.match(said, /^remembered$/m, "its home is the same");
-    assert.doesNotMatch(said, new RegExp(canary), "and the session is still in a sandbox");
+    assert.match(said, /^remembered$/m, "the sandbox's home is the same");
+    assert.doesNotMatch(said, new RegExp(canary), "the session is still in a sandbox");
   });
 
-  test("is kept by a process that it cannot see, and whose end it cannot keep from being its own", async t => {
+  test("a sandbox cannot see the process that keeps it, and cannot outlive that process", async t => {
     const { portal, start, shell } = await sandboxedPortal(t);
     const said = await shell(await start(), "grep NSpid /proc/1/status; ls -d /proc/[0-9]* | wc -l");
     assert.match(said, /^NSpid:\s+1$/m, "inside, the first process is the sandbox's own");
     const [runtime] = await sandboxedRuntimes(portal.copilotHome);
     const status = await readFile(`/proc/${runtime}/status`, "utf8");
-    // Its number for us, for the keeper, and in the sandbox.
+    // Its number outside, in the keeper's namespace, and in the sandbox.
     assert.match(status, /^NSpid:(?:\s+\d+){3}$/m);
   });
 
-  test("whose runtime dies fails the turn, and the next request runs in a new one with the conversation", async t => {
+  test("when the runtime in a sandbox dies, the turn fails, and the next request continues the conversation in a new one", async t => {
     const { portal, model, start, shell, call } = await sandboxedPortal(t);
     const line = await lifeline(t);
     const id = await start();
@@ -69,7 +69,7 @@ describe("A sandbox", () => {
     assert.match(last, /the first command/);
   });
 
-  test("of a stopped portal is gone too", async t => {
+  test("a sandbox also ends when the portal is stopped", async t => {
     const { portal, start, shell } = await sandboxedPortal(t);
     await shell(await start(), "sleep 1000 & echo started");
     assert.equal((await portal.kill("SIGTERM")).code, 0);
@@ -77,8 +77,8 @@ describe("A sandbox", () => {
   });
 });
 
-describe("Where there can be no sandbox", () => {
-  test("a portal that was asked for one does not start, and says in one line that bwrap is missing", async t => {
+describe("The limits of a sandbox", () => {
+  test("a portal that should use sandboxes does not start without bwrap, and says so in one line", async t => {
     const { code, stdout, stderr } = await runPortal(t, { args: ["--sandbox"], env: { PATH: "/nowhere" } });
     assert.equal(code, 1);
     assert.equal(stdout, "");
@@ -88,7 +88,7 @@ describe("Where there can be no sandbox", () => {
     );
   });
 
-  test("the same where user namespaces are forbidden", async t => {
+  test("a portal that should use sandboxes does not start where user namespaces are forbidden, and says so", async t => {
     const dataDir = await tempFolder(t);
     const program = join(packageRoot, "dist", "src", "index.js");
     const portal = [process.execPath, program, "--sandbox", "--port", "0", "--data-dir", dataDir];
@@ -98,13 +98,13 @@ describe("Where there can be no sandbox", () => {
       assert.equal(error.code, 1);
       assert.match(
         error.stderr,
-        /^--sandbox: bwrap is installed and does not work here \(.+\)\. .*user namespaces\.\n$/,
+        /^--sandbox: bwrap is installed but does not work here \(.+\)\. .*user namespaces\.\n$/,
       );
       return true;
     });
   });
 
-  test("a session may ask for one where the portal has no token, and its agent cannot call the portal", async t => {
+  test("a session may use a sandbox on a portal without a token, and its agent cannot call the portal", async t => {
     const { portal, home, folder, call, start, shell } = await sandboxedPortal(t, { args: [] });
     const document = await call<{ sandbox: unknown }>(`copilot/folder?path=${encodeURIComponent(folder)}`);
     assert.deepEqual(document.sandbox, { available: true, chosen: false }, "the start form offers it");
@@ -119,7 +119,7 @@ describe("Where there can be no sandbox", () => {
     assert.match(
       await shell(free, `cat ${home}/.ssh/id_canary`),
       new RegExp(canary),
-      "others go on as before",
+      "other sessions continue as before",
     );
     const wrong = await fetch(`${portal.url}/api/copilot/session/start/x?sandbox=perhaps`, {
       method: "POST",
@@ -127,7 +127,7 @@ describe("Where there can be no sandbox", () => {
     assert.equal(wrong.status, 400);
   });
 
-  test("a folder that contains what a sandbox hides is refused, with the reason", async t => {
+  test("a folder that contains what a sandbox hides is refused with the reason", async t => {
     const { portal, home, call, model } = await sandboxedPortal(t);
     const inData = join(portal.dataDir, "inside");
     await mkdir(inData);
@@ -135,8 +135,8 @@ describe("Where there can be no sandbox", () => {
       [home, /Your home folder is inside/],
       [join(home, ".."), /Your home folder is inside/],
       ["/", /Your home folder is inside/],
-      [portal.dataDir, /The data of the portal/],
-      [inData, /The data of the portal/],
+      [portal.dataDir, /The portal's data would not be hidden/],
+      [inData, /The portal's data would not be hidden/],
       ["/proc/self", /not a folder of files/],
       ["/sys/kernel", /not a folder of files/],
     ];
@@ -148,8 +148,8 @@ describe("Where there can be no sandbox", () => {
   });
 });
 
-describe("What a sandbox shows besides", () => {
-  test("is what portal.config.json names, and never the keys in that file nor the portal's data", async t => {
+describe("What else a sandbox shows", () => {
+  test("a sandbox also shows what portal.config.json names, but never the keys in that file or the portal's data", async t => {
     const shown = await tempFolder(t, "sandbox-shown");
     await mkdir(join(shown, "data"));
     await writeFile(join(shown, "tool.txt"), "a tool of the user");
@@ -180,7 +180,7 @@ describe("What a sandbox shows besides", () => {
     assert.match(
       await shell(id, "cat ~/.aws/credentials"),
       new RegExp(canary),
-      "a folder of the home that is named",
+      "a folder in the home that the settings name",
     );
   });
 });

@@ -13,14 +13,14 @@ import { startPortal } from "../support/portal.js";
 
 const token = "a-token-for-tests-only-0123456789";
 
-/** A PATH on which the system's way to open a browser tells its argument here, and waits until it is answered. */
+/** A PATH whose browser opener sends its argument here and waits for the answer. */
 async function fakeOpener(t: TestContext) {
   const server = createServer().listen(0, "127.0.0.1");
   defer(t, () => server.close().closeAllConnections());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const folder = await tempFolder(t);
-  // Linux calls the browser by one of these names, macOS by the other.
+  // Linux opens the browser with one of these names, macOS with the other.
   for (const name of ["xdg-open", "open"]) {
     const program = `#!/bin/sh\ncurl -s --data-raw "$1" "http://127.0.0.1:${port}/"\n`;
     await writeFile(join(folder, name), program, { mode: 0o755 });
@@ -36,15 +36,15 @@ async function fakeOpener(t: TestContext) {
   };
 }
 
-/** The arguments of everything that runs on this machine. */
+/** The arguments of every process on this machine. */
 async function allArguments(): Promise<string> {
   const pids = (await readdir("/proc")).filter(name => /^\d+$/.test(name));
   const lines = await Promise.all(pids.map(pid => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
   return lines.join("\n");
 }
 
-describe("Opening the browser where a token is asked for", () => {
-  test("shows the token to no process, and still lets the user in", async t => {
+describe("Opening the browser on a portal that asks for a token", () => {
+  test("opening the browser shows the token to no process, and still signs the user in", async t => {
     const opener = await fakeOpener(t);
     const portal = await startPortal(t, {
       args: ["--auth", "--open"],
@@ -52,7 +52,7 @@ describe("Opening the browser where a token is asked for", () => {
     });
     const { url, go } = await opener.opened();
     assert.match(url, /^file:\/\/\/.*\/open\.html$/);
-    assert.ok(!(await allArguments()).includes(token), "no argument of any process has it");
+    assert.ok(!(await allArguments()).includes(token), "no argument of any process contains the token");
     const file = fileURLToPath(url);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     go();
@@ -65,10 +65,10 @@ describe("Opening the browser where a token is asked for", () => {
     await page.goto(url);
     await arrived;
     assert.equal(await page.evaluate("fetch('/api/test').then(r => r.status)"), 200);
-    assert.ok(!existsSync(file), "the file is gone when it was used");
+    assert.ok(!existsSync(file), "the file is removed after use");
   });
 
-  test("leaves no file behind when nobody used it, nor when the portal before was killed", async t => {
+  test("opening the browser leaves no file behind when nobody used it or the portal was killed", async t => {
     const opener = await fakeOpener(t);
     const env = { PORTAL_TOKEN: token, PATH: opener.path };
     const portal = await startPortal(t, { args: ["--auth", "--open"], env });

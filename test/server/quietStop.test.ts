@@ -9,7 +9,7 @@ const model = { category: "driving" };
 const held = (name: string) => ({ prompt: [name, `@wait ${name}`], model });
 
 describe("Ctrl+C with twenty open sessions", () => {
-  test("is quiet, takes less than five seconds and leaves no process, however busy they are", async t => {
+  test("the portal stops quietly within five seconds and leaves no process, however busy its sessions are", async t => {
     const names = ["one", "two", "three"];
     const { portal, puppet, startSession, startJob } = await portalWithEntry(
       t,
@@ -23,7 +23,7 @@ describe("Ctrl+C with twenty open sessions", () => {
     for (let i = 0; i < 17; i++) sessions.push(sessionById(portal, await startSession()));
     for (const name of names) await startJob(name);
     for (const [i, session] of sessions.entries()) {
-      // Some wait for the model, with a request behind that waits for them; some run a command; some are idle.
+      // Some wait for the model with another request in the queue; some run a command; some are idle.
       if (i < 5) await session.query(`wait\n@wait ${i}`);
       if (i < 5) await session.query("and then?");
       if (i >= 5 && i < 9) await session.query("run\n@shell sleep 60");
@@ -41,7 +41,7 @@ describe("Ctrl+C with twenty open sessions", () => {
     t.diagnostic(`stopped after ${Math.round(tookMs)} ms`);
     const said = stderr.slice(before);
     assert.doesNotMatch(said, /\n\s+at |\\n\s+at /, "a stack trace");
-    // On a busy machine a part may not be done in its time; each says so once at most.
+    // On a busy machine a part may exceed its time; each part says so at most once.
     const complaints = loggedLines(said).filter(({ level }) => level >= 40);
     const late = complaints.filter(({ reason }) => /not done after|no answer within/.test(String(reason)));
     assert.deepEqual(complaints, late);

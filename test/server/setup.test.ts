@@ -13,7 +13,7 @@ const { installLocked } = (await import(pathToFileURL(join(packageRoot, "scripts
 };
 const quiet = { stdio: "ignore" as const };
 
-/** A project with one package, which lies beside it as an archive, and a lock file with its checksum. */
+/** A project with one package, an archive beside it, and a lock file with the archive's checksum. */
 async function project(t: TestContext) {
   const folder = await tempFolder(t, "portal-setup");
   await mkdir(join(folder, "tiny"));
@@ -28,8 +28,8 @@ async function project(t: TestContext) {
   return { folder, manifest, lockFile, installed };
 }
 
-describe("The set-up installs", () => {
-  test("what the lock file says", async t => {
+describe("The set-up installs packages", () => {
+  test("the set-up installs what the lock file says", async t => {
     const { folder, lockFile, installed } = await project(t);
     const before = await readFile(lockFile, "utf8");
     installLocked(folder, ["--offline"]);
@@ -37,7 +37,7 @@ describe("The set-up installs", () => {
     assert.equal(await readFile(lockFile, "utf8"), before);
   });
 
-  test("nothing when a package is not what the lock file says", async t => {
+  test("the set-up installs nothing when a package does not match the lock file", async t => {
     const { folder, lockFile, installed } = await project(t);
     const lock = await readFile(lockFile, "utf8");
     await writeFile(lockFile, lock.replace(/sha512-[^"]+/, `sha512-${"A".repeat(86)}==`));
@@ -45,7 +45,7 @@ describe("The set-up installs", () => {
     assert.ok(!installed());
   });
 
-  test("the rest too where the lock file lacks a package, and leaves the lock file as it is", async t => {
+  test("the set-up also installs packages that the lock file lacks, and leaves the lock file as it is", async t => {
     const { folder, lockFile, manifest, installed } = await project(t);
     const lock = JSON.stringify({ name: "project", version: "1.0.0", lockfileVersion: 3, packages: {} });
     await writeFile(lockFile, lock);

@@ -25,7 +25,7 @@ async function usedPort(t: TestContext): Promise<string> {
 }
 
 describe("Starting the portal", () => {
-  test("prints the two URLs and nothing else to stdout", async t => {
+  test("the portal prints its two URLs and nothing else to stdout", async t => {
     const portal = await startPortal(t);
     assert.match(portal.url, /^http:\/\/localhost:[1-9]\d*$/);
     assert.equal(portal.stopUrl, `${portal.url}/api/stop`);
@@ -34,14 +34,14 @@ describe("Starting the portal", () => {
     assert.equal(stdout, `${portal.url}\n${portal.stopUrl}\n`);
   });
 
-  test("opens the port before the store is ready, and says so in health", async t => {
+  test("the portal opens its port before the store is ready, and health says so", async t => {
     const portal = await startPortal(t);
     const { body } = await portal.api("health");
     assert.equal(body.status, "starting");
     assert.equal(body.store, "opening");
   });
 
-  test("serves the pages", async t => {
+  test("the portal serves its pages", async t => {
     const portal = await startPortal(t);
     const root = await fetch(portal.url);
     const index = await fetch(`${portal.url}/index.html`);
@@ -50,7 +50,7 @@ describe("Starting the portal", () => {
     assert.equal(await root.text(), await index.text());
   });
 
-  test("reads providers from the config file", async t => {
+  test("the portal reads providers from the config file", async t => {
     const { baseUrl, apiKey } = await startScriptedModel(t, { models: ["one", "two"] });
     const config = join(await tempFolder(t), "config.json");
     await writeFile(config, JSON.stringify({ providers: [{ name: "mine", baseUrl, apiKey }] }));
@@ -60,13 +60,13 @@ describe("Starting the portal", () => {
     assert.ok(ids.includes("one") && ids.includes("two"), ids.join());
   });
 
-  test("opens the browser with --open, and does not mind when there is none", async t => {
+  test("the portal opens the browser with --open, and starts even when there is none", async t => {
     const asked = createHttpServer((_req, res) => res.end()).listen(0, "127.0.0.1");
     defer(t, () => asked.close().closeAllConnections());
     await once(asked, "listening");
     const { port } = asked.address() as AddressInfo;
     const folder = await tempFolder(t);
-    // Linux calls the browser by one of these names, macOS by the other.
+    // Linux opens the browser with one of these names, macOS with the other.
     for (const name of ["xdg-open", "open"]) {
       const browser = `#!/bin/sh\ncurl -s "http://127.0.0.1:${port}/?$1"\n`;
       await writeFile(join(folder, name), browser, { mode: 0o755 });
@@ -79,7 +79,7 @@ describe("Starting the portal", () => {
     assert.equal((await portal.api("test")).status, 200);
   });
 
-  test("says how to use it, and its version", async t => {
+  test("the portal prints its help and its version", async t => {
     const help = await runPortal(t, { args: ["--help"] });
     assert.equal(help.code, 0);
     for (const option of ["port", "host", "test", "config", "data-dir", "demo", "open", "log-level"]) {
@@ -91,31 +91,31 @@ describe("Starting the portal", () => {
 });
 
 describe("A start that cannot work ends with exit code 1 and one line that says why", () => {
-  test("an unknown option", async t => {
+  test("the start fails with one line for an unknown option", async t => {
     assertOneLine(await runPortal(t, { args: ["--prot", "1"] }), /Unknown argument: prot/);
   });
 
-  test("a port that is no port", async t => {
+  test("the start fails with one line for an invalid port", async t => {
     assertOneLine(await runPortal(t, { args: ["--port", "http"] }), /--port http: a port is a number/);
   });
 
-  test("a port in use", async t => {
+  test("the start fails with one line for a port in use", async t => {
     const port = await usedPort(t);
     assertOneLine(await runPortal(t, { args: ["--port", port] }), new RegExp(`Port ${port} is in use`));
   });
 
-  test("an address that is none", async t => {
+  test("the start fails with one line for an invalid address", async t => {
     assertOneLine(await runPortal(t, { args: ["--host", "http://x"] }), /--host http:\/\/x/);
   });
 
-  test("a config file that does not exist", async t => {
+  test("the start fails with one line for a config file that does not exist", async t => {
     assertOneLine(
       await runPortal(t, { args: ["--config", "none.json"] }),
       /none\.json: there is no such file/,
     );
   });
 
-  test("a config with mistakes, which has a line for each of them", async t => {
+  test("the start fails with one line for each mistake in the config", async t => {
     const config = join(await tempFolder(t), "config.json");
     await writeFile(config, JSON.stringify({ providers: [{ name: "a", type: "x" }, 1] }));
     const { code, stderr } = await runPortal(t, { args: ["--config", config] });
@@ -127,25 +127,25 @@ describe("A start that cannot work ends with exit code 1 and one line that says 
     ]);
   });
 
-  test("a data folder that is a file", async t => {
+  test("the start fails with one line for a data folder that is a file", async t => {
     const dataDir = join(await tempFolder(t), "file");
     await writeFile(dataDir, "");
     assertOneLine(await runPortal(t, { dataDir }), /data folder .*file cannot be used/);
   });
 
-  test("a data folder inside something that is no folder", async t => {
+  test("the start fails with one line for a data folder inside something that is not a folder", async t => {
     assertOneLine(
       await runPortal(t, { dataDir: "/dev/null/portal" }),
       /data folder \/dev\/null\/portal cannot be used/,
     );
   });
 
-  test("a data folder that another portal has", async t => {
+  test("the start fails with one line for a data folder that another portal holds", async t => {
     const { dataDir, pid } = await startPortal(t);
     assertOneLine(await runPortal(t, { dataDir }), new RegExp(`in use by another portal \\(pid ${pid}\\)`));
   });
 
-  test("a store that cannot be opened, which is known only after the port is open", async t => {
+  test("the start fails with one line for a store that turns out to be unusable after the port is open", async t => {
     const dataDir = await tempFolder(t);
     await writeFile(join(dataDir, "store"), "this is no store");
     const { code, stderr } = await runPortal(t, { dataDir, args: ["--log-level", "silent"] });

@@ -7,7 +7,7 @@ import { type Portal, startPortal } from "../support/portal.js";
 const log = pino({ level: "silent" });
 const limitMs = 5000;
 
-/** A portal with everything running that a session needs. */
+/** A portal in which everything that a session needs is running. */
 async function startReadyPortal(t: TestContext): Promise<Portal> {
   const portal = await startPortal(t);
   await portal.api("copilot/models");
@@ -15,7 +15,7 @@ async function startReadyPortal(t: TestContext): Promise<Portal> {
   return portal;
 }
 
-/** Makes the agent runtime deaf to everything but force. */
+/** Makes the agent runtime ignore everything but a kill. */
 async function freezeAgents(portal: Portal): Promise<void> {
   const agents = (await portal.processes()).filter(pid => pid !== portal.pid);
   assert.ok(agents.length > 0);
@@ -23,7 +23,7 @@ async function freezeAgents(portal: Portal): Promise<void> {
 }
 
 describe("Stopping the portal", () => {
-  test("by api/stop answers {}, ends with exit code 0 and leaves no process behind", async t => {
+  test("api/stop answers {}, and the portal ends with exit code 0 and leaves no process behind", async t => {
     const portal = await startReadyPortal(t);
     const startedAt = Date.now();
     assert.deepEqual(await portal.api("stop"), { status: 200, body: {} });
@@ -34,7 +34,7 @@ describe("Stopping the portal", () => {
   });
 
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    test(`by ${name} ends with exit code 0 and leaves no process behind`, async t => {
+    test(`after ${name} the portal ends with exit code 0 and leaves no process behind`, async t => {
       const portal = await startReadyPortal(t);
       const startedAt = Date.now();
       const { code, signal } = await portal.kill(name);
@@ -44,7 +44,7 @@ describe("Stopping the portal", () => {
     });
   }
 
-  test("does not wait for an agent process that hangs, and ends that too", async t => {
+  test("a stopping portal does not wait for an agent process that hangs, and ends that too", async t => {
     const portal = await startReadyPortal(t);
     await freezeAgents(portal);
     const startedAt = Date.now();
@@ -54,7 +54,7 @@ describe("Stopping the portal", () => {
     assert.deepEqual(await portal.processes(), []);
   });
 
-  test("by a second signal ends at once", async t => {
+  test("a second signal ends the portal at once", async t => {
     const portal = await startReadyPortal(t);
     await freezeAgents(portal);
     process.kill(portal.pid, "SIGTERM");
@@ -65,7 +65,7 @@ describe("Stopping the portal", () => {
     assert.equal(code, 1);
   });
 
-  test("while the store is still opening works too", async t => {
+  test("the portal also stops while its store is still opening", async t => {
     const portal = await startPortal(t);
     const { code } = await portal.kill("SIGTERM");
     assert.equal(code, 0);
@@ -78,7 +78,7 @@ describe("The stages of stopping", () => {
   const order = (names: string[]): Stage[] =>
     names.map(name => ({ name, timeoutMs: 20, stop: () => new Promise<void>(setImmediate) }));
 
-  test("run one after the other, and one that fails or hangs does not hold up the next", async () => {
+  test("the stages run one after the other, and one that fails or hangs does not block the next", async () => {
     const done: string[] = [];
     const stages: Stage[] = [
       { name: "fails", timeoutMs: 1000, stop: () => Promise.reject(new Error("no")) },
@@ -97,7 +97,7 @@ describe("The stages of stopping", () => {
     assert.deepEqual(done, ["works", "is last"]);
   });
 
-  test("run once, whoever asks how often", async () => {
+  test("the stages run once, however often the portal is told to stop", async () => {
     const exits: number[] = [];
     let runs = 0;
     const stages = () => {
@@ -113,7 +113,7 @@ describe("The stages of stopping", () => {
     assert.deepEqual(exits, [0]);
   });
 
-  test("are not waited for by a second signal, unless it is the first one passed on by npm", () => {
+  test("a second signal does not wait for the stages, unless npm passed the first one on", () => {
     const exits: number[] = [];
     let time = 0;
     const hangs: Stage = { name: "hangs", timeoutMs: 5, stop: () => new Promise(() => {}) };

@@ -11,7 +11,7 @@ import { startPortal } from "../support/portal.js";
 
 const program = join(packageRoot, "dist", "src", "index.js");
 
-/** What a person sees who starts the portal at a terminal, until `isEnough` has been seen. */
+/** What a person sees at the terminal after starting the portal, until `isEnough`. */
 async function seenAtTerminal(
   t: TestContext,
   args: string,
@@ -19,8 +19,8 @@ async function seenAtTerminal(
 ): Promise<string[]> {
   const dataDir = await tempFolder(t, "portal-data");
   const command = `${process.execPath} ${program} --port 0 --data-dir ${dataDir} ${args}`;
-  // util-linux's script gives it a terminal of its own. A shell that stayed beside the portal would get Ctrl+C
-  // too, and dash then answers 130 whatever the portal ended with.
+  // util-linux's script gives it its own terminal. A shell that stayed beside the portal would get Ctrl+C too, and
+  // dash then returns 130, whatever the portal's exit code.
   const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], {
     env: { ...process.env, SHELL: "/bin/sh" },
     stdio: ["pipe", "pipe", "inherit"],
@@ -46,14 +46,14 @@ async function seenAtTerminal(
 
 const quiet = "--test --log-level silent";
 
-describe("A portal that is started at a terminal", () => {
+describe("A portal that a person starts at a terminal", () => {
   const policies = {
     "": /^Permissions: everything is allowed \(--permissions allow-all\)/,
     "--permissions ask": /^Permissions: agents ask first \(--permissions ask\)/,
     "--permissions deny": /^Permissions: nothing is allowed \(--permissions deny\)/,
   };
   for (const [args, policy] of Object.entries(policies))
-    test(`says where it is, what agents may do and how to stop it, with ${args || "no option"}`, async t => {
+    test(`the portal says where it is, what agents may do and how to stop it, with ${args || "no option"}`, async t => {
       const [url, stop, where = "", permissions = "", how] = await seenAtTerminal(t, `${quiet} ${args}`);
       assert.match(url ?? "", /^http:\/\/localhost:\d+$/);
       assert.equal(stop, `${url}/api/stop`);
@@ -62,14 +62,14 @@ describe("A portal that is started at a terminal", () => {
       assert.equal(how, "Stop it with Ctrl+C");
     });
 
-  test("does not repeat its token in those words", async t => {
+  test("the portal does not repeat its token in those lines", async t => {
     const lines = await seenAtTerminal(t, `${quiet} --auth`);
     const token = new URL(lines[0] ?? "").searchParams.get("token") ?? "";
     assert.ok(token.length > 20);
     assert.ok(!lines.slice(1).join().includes(token));
   });
 
-  test("writes a log that people can read, and nothing in it moves the cursor", async t => {
+  test("the portal writes a log that people can read, and nothing in it moves the cursor", async t => {
     const file = join(await tempFolder(t), "entry.json");
     const entry = smallEntry(small => {
       small.models.driving = "demo";
@@ -86,8 +86,8 @@ describe("A portal that is started at a terminal", () => {
   });
 });
 
-describe("A portal that is started by a program", () => {
-  test("writes a line of the log instead, and nothing but its two addresses to stdout", async t => {
+describe("A portal that a program starts", () => {
+  test("the portal writes a line to its log instead, and only its two addresses to stdout", async t => {
     const portal = await startPortal(t, { args: ["--permissions", "ask"] });
     const { stderr, stdout } = await portal.kill("SIGTERM");
     const lines = stderr.split("\n").filter(Boolean);

@@ -42,7 +42,7 @@ function spawnCommand(t: TestContext, args: readonly string[], env: NodeJS.Proce
 const run = (t: TestContext, args: readonly string[], env?: NodeJS.ProcessEnv) =>
   spawnCommand(t, args, env).ended;
 
-/** It does what it is asked and says so in one line. */
+/** The command succeeds and says so in one line. */
 async function works(t: TestContext, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<string> {
   const { code, stdout, stderr } = await run(t, args, env);
   assert.equal(code, 0, stderr);
@@ -50,7 +50,7 @@ async function works(t: TestContext, args: readonly string[], env?: NodeJS.Proce
   return stdout;
 }
 
-/** It does nothing and says why in one line. */
+/** The command does nothing and says why in one line. */
 async function refuses(t: TestContext, args: readonly string[], reason: RegExp): Promise<void> {
   const { code, stdout, stderr } = await run(t, args);
   assert.equal(code, 1, stderr);
@@ -118,10 +118,10 @@ async function titlesOf(portal: Portal): Promise<Record<string, string>> {
 }
 
 describe("An export of a running portal", () => {
-  test("brings everything into an empty store, where the job goes on to its end with --continue", async t => {
+  test("an export moves everything into an empty store, where --continue runs the job to its end", async t => {
     const { portal, puppet, model: scripted, open, closed, jobId, folder, file } = await inTheMiddle(t);
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    assert.ok(!existsSync(join(portal.dataDir, "snapshot")), "the copy is gone");
+    assert.ok(!existsSync(join(portal.dataDir, "snapshot")), "the temporary copy is gone");
     assert.equal((await portal.api("health")).body.status, "ok");
     const titles = await titlesOf(portal);
     assert.equal(Object.keys(titles).length, 4);
@@ -131,7 +131,7 @@ describe("An export of a running portal", () => {
     await works(t, ["import", file, "--data-dir", dataDir, "--continue"]);
     const again = join(folder, "again.gz");
     await works(t, ["export", again, "--data-dir", dataDir]);
-    // Only the numbers that are ahead have changed.
+    // Only the reserved numbers have changed.
     const lines = async (path: string) =>
       withoutEnd(await linesOf(path)).map(line => line.replace(/"reserved":(\d+)/, '"reserved":0'));
     assert.deepEqual(await lines(again), await lines(file));
@@ -167,7 +167,7 @@ describe("An export of a running portal", () => {
     assert.equal((await sessionById(moved, closed.id).call("")).status, "Closed");
   });
 
-  test("comes with its jobs paused, and they go on when they are continued", async t => {
+  test("an imported job is paused, and continues when the user continues it", async t => {
     const { portal, puppet, model: scripted, jobId, folder, file } = await inTheMiddle(t);
     await portal.kill();
     const dataDir = join(folder, "new");
@@ -176,7 +176,7 @@ describe("An export of a running portal", () => {
     const home = { COPILOT_HOME: portal.copilotHome };
     const moved = await startPortal(t, { dataDir, model: scripted, env: home });
     assert.equal((await moved.api(`copilot/job/${jobId}/status`)).body.status, "Paused");
-    assert.equal(puppet.prompts.length, before, "nothing is asked of the model");
+    assert.equal(puppet.prompts.length, before, "the model is not called");
     puppet.release("held");
     assert.deepEqual((await moved.api(`copilot/job/${jobId}/continue`)).body, { result: "Continued" });
     const log = callbacksOf(await liveAll(`${moved.url}/api/copilot/job/${jobId}/live/reader`));
@@ -186,7 +186,7 @@ describe("An export of a running portal", () => {
     );
   });
 
-  test("needs the token where the portal does", async t => {
+  test("an export needs the token of a portal that asks for one", async t => {
     const secret = "a-token-of-forty-characters-for-this-test";
     const portal = await startPortal(t, { args: ["--auth"], env: { PORTAL_TOKEN: secret } });
     const file = join(await tempFolder(t), "x.gz");
@@ -198,7 +198,7 @@ describe("An export of a running portal", () => {
 });
 
 describe("An import", () => {
-  test("refuses a store that is not empty, and leaves it alone", async t => {
+  test("an import refuses a store that is not empty and leaves it alone", async t => {
     const file = await smallExport(t);
     const dataDir = await tempFolder(t);
     await works(t, ["import", file, "--data-dir", dataDir]);
@@ -206,7 +206,7 @@ describe("An import", () => {
     await works(t, ["export", join(dataDir, "again.gz"), "--data-dir", dataDir]);
   });
 
-  test("takes a store that a portal has only been started on", async t => {
+  test("an import accepts a store on which a portal has only started", async t => {
     const file = await smallExport(t);
     const portal = await startPortal(t);
     await portal.api("copilot/session/history");
@@ -217,12 +217,12 @@ describe("An import", () => {
     assert.equal((await portal.api("copilot/session/s")).body.status, "Idle");
   });
 
-  test("refuses every file that is not a whole export, by name, and then nothing is there", async t => {
+  test("an import names and refuses every file that is not a complete export, and leaves nothing behind", async t => {
     const file = await smallExport(t);
     const whole = await readFile(file);
     const lines = await linesOf(file);
     const text = (...changed: string[]) => gzipSync(`${changed.join("\n")}\n`);
-    /** With an end that fits. */
+    /** With a matching last line. */
     const sealed = (...changed: string[]) => {
       const sha256 = createHash("sha256")
         .update(`${changed.join("\n")}\n`)
@@ -233,55 +233,71 @@ describe("An import", () => {
     const [header = "", ...rest] = lines;
     const headerWith = (change: object) => JSON.stringify({ ...JSON.parse(header), ...change });
     const cases: readonly [name: string, content: Buffer, reason: RegExp][] = [
-      ["one that was cut off", whole.subarray(0, whole.length / 2), /is damaged: it is no whole gzip file/],
-      ["one that lacks its last bytes", whole.subarray(0, -5), /is damaged/],
-      ["an empty one", Buffer.alloc(0), /is damaged/],
-      ["some text", Buffer.from("hello"), /is damaged: it is no whole gzip file/],
-      ["a gzip of something else", gzipSync("hello\nworld\n"), /is no export of a portal/],
-      ["a gzip of other JSON", gzipSync("[]\n"), /is no export of a portal/],
-      ["one without its last line", text(...lines.slice(0, -1)), /is damaged: its end is missing/],
-      ["one without a row", text(...lines.filter(line => !line.includes('"rule":"allow'))), /is damaged/],
       [
-        "one with a changed row",
+        "an export that was cut off",
+        whole.subarray(0, whole.length / 2),
+        /is damaged: it is not a complete gzip file/,
+      ],
+      ["an export without its last bytes", whole.subarray(0, -5), /is damaged/],
+      ["an empty file", Buffer.alloc(0), /is damaged/],
+      ["some text", Buffer.from("hello"), /is damaged: it is not a complete gzip file/],
+      ["a gzip of something else", gzipSync("hello\nworld\n"), /is not a portal export/],
+      ["a gzip of other JSON", gzipSync("[]\n"), /is not a portal export/],
+      ["an export without its last line", text(...lines.slice(0, -1)), /is damaged: its end is missing/],
+      [
+        "an export that lacks a row",
+        text(...lines.filter(line => !line.includes('"rule":"allow'))),
+        /is damaged/,
+      ],
+      [
+        "an export with a changed row",
         text(...lines.map(line => line.replace('"user_input":""', '"user_input":"x"'))),
         /is damaged: its checksum is wrong/,
       ],
-      ["one with a line behind its end", text(...lines, '{"row":{}}'), /is damaged: something stands behind/],
       [
-        "one with rows of a foreign table",
+        "an export with a line after its end",
+        text(...lines, '{"row":{}}'),
+        /is damaged: it has data after its last/,
+      ],
+      [
+        "an export with rows of a foreign table",
         sealed(header, '{"table":"pg_catalog.pg_class","columns":["oid"]}', '{"row":{"oid":1}}'),
         /is damaged: it has a line that no portal writes/,
       ],
       [
-        "one with a row that is no JSON",
+        "an export with a row that is not JSON",
         sealed(header, '{"table":"public.sessions","columns":["id"]}', '{"row":{"id":}}'),
         /is damaged: its rows do not fit public\.sessions/,
       ],
       [
-        "one of a newer format",
+        "an export of a newer format",
         text(headerWith({ version: 2 }), ...rest),
         /written by a newer portal \(format 2, this one knows 1\)/,
       ],
-      ["one of a newer schema", text(headerWith({ schema: 999 }), ...rest), /was written by a newer portal/],
       [
-        "one of a newer engine",
+        "an export of a newer schema",
+        text(headerWith({ schema: 999 }), ...rest),
+        /was written by a newer portal/,
+      ],
+      [
+        "an export of a newer engine",
         sealed(headerWith({ engineSchema: 9999 }), ...rest.slice(0, -1)),
         /was written by a newer portal/,
       ],
       [
-        "one with a wrong header",
+        "an export with a wrong header",
         text(headerWith({ schema: "x" }), ...rest),
         /is damaged: its header is wrong/,
       ],
     ];
     const folder = await tempFolder(t);
     for (const [index, [name, content, reason]] of cases.entries()) {
-      await t.test(name, async () => {
+      await t.test(`an import refuses ${name}`, async () => {
         const bad = join(folder, `${index}.gz`);
         const dataDir = join(folder, `data${index}`);
         await mkdir(dataDir);
         await writeFile(bad, content);
-        const finish = () => assert.fail("it goes no further");
+        const finish = () => assert.fail("the import must stop earlier");
         await assert.rejects(importStore({ dataDir, file: bad, log: silent, finish }), (error: unknown) => {
           assert.ok(error instanceof StartError);
           assert.match(error.message, reason);
@@ -293,14 +309,14 @@ describe("An import", () => {
     await refuses(t, ["import", folder, "--data-dir", join(folder, "d")], /cannot be read \(EISDIR\)/);
   });
 
-  test("that is killed leaves nothing, and can be done again", async t => {
+  test("a killed import leaves nothing behind and can be repeated", async t => {
     const file = await smallExport(t);
     const dataDir = await tempFolder(t);
     for (let kill = 0; kill < 3; kill++) {
       await rm(join(dataDir, "import"), { recursive: true, force: true });
       const watcher = watch(dataDir);
       const { child, ended } = spawnCommand(t, ["import", file, "--data-dir", dataDir]);
-      // Its folder for the work is there, so it has begun.
+      // Its working folder exists, so the import has begun.
       while (!existsSync(join(dataDir, "import"))) await once(watcher, "change");
       watcher.close();
       child.kill("SIGKILL");
@@ -318,6 +334,6 @@ describe("An import", () => {
     [["import", "a", "--port", "1"], /Unknown argument: port/],
     [["export", "/none/x.gz", "--data-dir", "/proc/none"], /cannot be used/],
   ] as const) {
-    test(`says what is wrong with ${args.join(" ")}`, t => refuses(t, args, reason));
+    test(`the command says what is wrong with "${args.join(" ")}"`, t => refuses(t, args, reason));
   }
 });

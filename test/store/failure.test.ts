@@ -27,7 +27,7 @@ const isUnavailable = (error: unknown) =>
 const openFiles = () => readdirSync("/proc/self/fd").length;
 
 describe("A full disk", () => {
-  test("is an error by name; what waits is written when there is room again, all of it and once", async t => {
+  test("a full disk is a named error; once there is room, everything that waited is written exactly once", async t => {
     const disk = await smallDisk(t, 120);
     const { store, log, line } = open(t, disk.folder);
     const logs = new LiveLogs(store, log);
@@ -57,7 +57,7 @@ describe("A full disk", () => {
     await store.close();
   });
 
-  test("at the first start is an error by name, and the store opens when there is room", async t => {
+  test("a full disk at the first start is a named error, and the store opens once there is room", async t => {
     const disk = await smallDisk(t, 120);
     disk.fill();
     let store = open(t, disk.folder);
@@ -67,7 +67,7 @@ describe("A full disk", () => {
     ]);
     disk.free();
     if (failure instanceof PortalError) {
-      // With not even room for the lock, the portal does not start.
+      // The portal does not start without room for the lock.
       assert.equal(failure.code, "DataFolderUnusable");
       store = open(t, disk.folder);
     }
@@ -77,7 +77,7 @@ describe("A full disk", () => {
 });
 
 describe("An engine that aborts", () => {
-  test("is opened again in the same process; whoever waited gets an error by name", async t => {
+  test("an engine that aborts is reopened in the same process; waiting callers get a named error", async t => {
     const dataDir = await tempFolder(t);
     const { store, lines, line } = open(t, dataDir);
     await store.query("create table t (x int)");
@@ -117,7 +117,7 @@ describe("An engine that aborts", () => {
     for (const { msg } of lines) assert.ok(msg.length < 1_000);
   });
 
-  test("waits for a store whose folder is gone instead of making an empty one", async t => {
+  test("the portal waits for a store whose folder is gone instead of making an empty one", async t => {
     const dataDir = await tempFolder(t);
     const folder = join(dataDir, "store");
     const wal = join(folder, "pg_wal");
@@ -138,7 +138,7 @@ describe("An engine that aborts", () => {
     assert.deepEqual(await store.query("select x from t"), [{ x: 1 }]);
   });
 
-  test("on a store of another version says so in one line", async t => {
+  test("an engine that aborts on a store of another version says so in one line", async t => {
     const dataDir = await tempFolder(t);
     const before = open(t, dataDir).store;
     await before.ready;

@@ -5,10 +5,10 @@ import { describe, test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
 import { startPortal } from "../support/portal.js";
 
-/** Everything in the data folder that somebody else could read, write or look into. */
+/** Everything in the data folder that another user could read, write or list. */
 async function openToOthers(dataDir: string): Promise<string[]> {
   const names = await readdir(dataDir, { recursive: true });
-  assert.ok(names.length > 500, "there is a store");
+  assert.ok(names.length > 500, "the store exists");
   const modes = await Promise.all(
     names.map(async name => ({ name, mode: (await stat(join(dataDir, name))).mode & 0o777 })),
   );
@@ -18,7 +18,7 @@ async function openToOthers(dataDir: string): Promise<string[]> {
 }
 
 describe("What the portal keeps on the disk", () => {
-  test("is for its user alone, whatever the mask of the shell, and is taken back where it was not", async t => {
+  test("only the user can read the portal's files, whatever the umask, and open files are closed to others", async t => {
     const umask = process.umask(0);
     t.after(() => process.umask(umask));
     const dataDir = join(await tempFolder(t), "data");

@@ -9,7 +9,7 @@ const model = { category: "driving" };
 const tasks = {
   held: { prompt: ["held", "@wait held"], model },
   after: { prompt: ["after"], model },
-  /** Nobody is signed in to its agent, so it takes room and nothing else. */
+  /** Nobody is signed in to its agent, so it only takes up room. */
   large: { prompt: ["large $user-input"], model: { id: "acp:signed-out" } },
 };
 const jobs = {
@@ -17,7 +17,7 @@ const jobs = {
   large: { work: task("large") },
 };
 
-test("A full disk under a running portal says what to do, and work goes on by itself when there is room", async t => {
+test("a running portal with a full disk says what to do, and its work continues once there is room", async t => {
   const disk = await smallDisk(t, 160);
   const { portal, puppet, startJob, jobLog, workingDirectory } = await portalWithEntry(
     t,
@@ -44,7 +44,7 @@ test("A full disk under a running portal says what to do, and work goes on by it
     assert.match(String(message), /no space left on device/i);
     assert.match(
       String(message),
-      /Make room on the disk of the data folder; the portal then goes on by itself/,
+      /Make room on the disk of the data folder; the portal then continues by itself/,
     );
   }
 

@@ -36,8 +36,8 @@ const scenarios = {
 type Scenario = keyof typeof scenarios;
 
 /**
- * What is done when the portal dies at a point. The next point is armed as soon as it is started again, so one that
- * lies on the way back comes behind the one that makes it necessary.
+ * What is under way when the portal dies at a point. The next point is armed as soon as the portal restarts, so a
+ * point of the recovery follows the point that makes the recovery necessary.
  */
 const chains: Record<string, readonly (readonly [point: string, scenario: Scenario])[]> = {
   "a start and a session": [
@@ -59,7 +59,7 @@ const chains: Record<string, readonly (readonly [point: string, scenario: Scenar
     ["session-deleted", "session"],
     ["open-blocks-ended", "cut"],
   ],
-  "a start that makes its tables by itself": [["schema-step-done:2", "session"]],
+  "a start that creates its own tables": [["schema-step-done:2", "session"]],
   "a job": [
     ["entry-saved", "both"],
     ["job-inserted", "both"],
@@ -116,7 +116,7 @@ async function emptyStore(dataDir: string): Promise<void> {
   await ensureFolder(join(dataDir, "store"), silent, join(dataDir, "no-template.tgz"));
 }
 
-/** Dies at every point of a chain; each thing that was under way ends as it does in a portal that never dies. */
+/** Dies at every point of a chain; whatever was under way ends as it does in a portal that never dies. */
 async function dieAtEach(t: TestContext, points: (typeof chains)[string]): Promise<void> {
   const names = points.map(([point]) => point);
   const dataDir = await tempFolder(t);
@@ -140,7 +140,7 @@ async function dieAtEach(t: TestContext, points: (typeof chains)[string]): Promi
   await checkStore(jobsPortal.portal);
 }
 
-/** What belongs together is there together, and nothing is left of what was deleted. */
+/** What belongs together exists together, and nothing is left of what was deleted. */
 async function checkStore(portal: Chain["portal"]): Promise<void> {
   await portal.kill("SIGTERM");
   const store = openStore({ dataDir: portal.dataDir, log: silent });
@@ -184,11 +184,11 @@ async function checkStore(portal: Chain["portal"]): Promise<void> {
   }
 }
 
-describe("A death between two writes", { concurrency: true }, () => {
+describe("A crash between two writes", { concurrency: true }, () => {
   for (const [name, points] of Object.entries(chains))
-    test(`of ${name} leaves nothing half done`, t => dieAtEach(t, points));
+    test(`a crash between two writes of ${name} leaves nothing half done`, t => dieAtEach(t, points));
 
-  test("is tried at every point that has a name", () => {
+  test("the tests crash the portal at every named point", () => {
     const tried = Object.values(chains).flatMap(points => points.map(([point]) => point.split(":")[0]));
     assert.deepEqual(
       failpoints.filter(point => !tried.includes(point)),

@@ -18,7 +18,7 @@ const holder = fileURLToPath(new URL("../support/lockHolder.js", import.meta.url
 const isLinux = process.platform === "linux";
 const lockOf = (dataDir: string) => join(dataDir, "portal.lock");
 
-/** A numbering of processes of its own, as in a container; who is not root needs a numbering of users for that. */
+/** A PID namespace of its own, as in a container; without root, this needs a user namespace. */
 const inContainer = [
   "unshare",
   ...(process.getuid?.() === 0 ? [] : ["--map-root-user"]),
@@ -30,7 +30,7 @@ const inContainer = [
 
 interface Holder {
   child: ChildProcess;
-  /** What it says first: that it holds the folder, or why it does not. */
+  /** Its first line: that it holds the folder, or why it does not. */
   said: Promise<string>;
 }
 
@@ -67,7 +67,7 @@ async function staleLock(t: TestContext): Promise<string> {
 }
 
 describe("A data folder that a portal holds", () => {
-  test("is refused at once, because that portal answers", async t => {
+  test("a data folder is refused at once while its portal answers", async t => {
     const dataDir = await tempFolder(t);
     const { child } = await isHeldBy(t, dataDir);
     const waitedMs = await elapsedMs(() =>
@@ -77,7 +77,7 @@ describe("A data folder that a portal holds", () => {
     assert.equal(child.exitCode, null);
   });
 
-  test("is refused while its process is frozen, and free when that was killed", async t => {
+  test("a data folder is refused while its process is frozen, and free after that process is killed", async t => {
     const dataDir = await tempFolder(t);
     const { child } = await isHeldBy(t, dataDir);
     child.kill("SIGSTOP");
@@ -87,7 +87,7 @@ describe("A data folder that a portal holds", () => {
     assert.deepEqual(readdirSync(dataDir), []);
   });
 
-  test("is refused when its socket was removed, by its process id", async t => {
+  test("a data folder without its socket is refused because of the process id", async t => {
     const dataDir = await tempFolder(t);
     await isHeldBy(t, dataDir);
     const { socket = "" } = parseOwner(readFileSync(lockOf(dataDir), "utf8")) ?? {};
@@ -95,7 +95,7 @@ describe("A data folder that a portal holds", () => {
     await assert.rejects(lockDataFolder(dataDir), { code: "DataFolderInUse" });
   });
 
-  test("works in a folder whose path is longer than that of a socket may be", async t => {
+  test("a lock works in a folder whose path is too long for a socket", async t => {
     const dataDir = join(await tempFolder(t), "a".repeat(120), "b".repeat(120));
     await mkdir(dataDir, { recursive: true });
     await isHeldBy(t, dataDir);
@@ -105,8 +105,8 @@ describe("A data folder that a portal holds", () => {
   });
 });
 
-describe("In another container", () => {
-  test("a portal does not start on a folder that a portal outside holds", async t => {
+describe("A data folder that containers share", () => {
+  test("a portal in a container does not start on a folder that a portal outside holds", async t => {
     const portal = await startPortal(t);
     const args = ["--port", "0", "--data-dir", portal.dataDir];
     const program = join(packageRoot, "dist", "src", "index.js");
@@ -126,7 +126,7 @@ describe("In another container", () => {
     assert.equal((await portal.api("test")).status, 200);
   });
 
-  test("a lock holds outwards and between two of them, and ends with its process", async t => {
+  test("a lock from a container holds outside and in other containers, and ends with its process", async t => {
     const dataDir = await tempFolder(t);
     const { child } = await isHeldBy(t, dataDir, inContainer);
     await assert.rejects(lockDataFolder(dataDir), { code: "DataFolderInUse" });
@@ -135,7 +135,7 @@ describe("In another container", () => {
     await isHeldBy(t, dataDir, inContainer);
   });
 
-  test("a lock without a socket is never taken over, and says how to get rid of it", async t => {
+  test("a lock without a socket from another container is never taken over, and the message says how to remove it", async t => {
     const dataDir = await tempFolder(t);
     const { child } = await isHeldBy(t, dataDir, inContainer);
     const { socket: _, ...owner } = parseOwner(readFileSync(lockOf(dataDir), "utf8")) ?? {};
@@ -143,7 +143,7 @@ describe("In another container", () => {
     writeFileSync(lockOf(dataDir), JSON.stringify(owner));
     await assert.rejects(lockDataFolder(dataDir), (error: Error) => {
       assert.match(error.message, /is in use by another portal/);
-      assert.match(error.message, /if there is none, remove .*portal\.lock\.$/);
+      assert.match(error.message, /if it is gone, remove .*portal\.lock\.$/);
       return true;
     });
     await rm(lockOf(dataDir));
@@ -152,9 +152,9 @@ describe("In another container", () => {
 });
 
 describe("A data folder whose portal is gone", () => {
-  test("is free while that process is a zombie", async t => {
+  test("a data folder is free when its process is a zombie", async t => {
     const dataDir = await tempFolder(t);
-    // `sleep` takes the place of the shell and never asks after its child.
+    // `sleep` replaces the shell and never reaps its child.
     const script = `"${process.execPath}" "${holder}" "${dataDir}" & exec sleep 1000`;
     const parent = spawn("sh", ["-c", script], { stdio: ["ignore", "pipe", "inherit"] });
     defer(t, () => parent.kill("SIGKILL"));
@@ -165,7 +165,7 @@ describe("A data folder whose portal is gone", () => {
     assert.match(readFileSync(`/proc/${pid}/stat`, "utf8"), /\) Z /);
   });
 
-  test("is taken at once after kill -9, without waiting for the process to be gone", async t => {
+  test("a data folder is taken at once after kill -9, without waiting for the process to disappear", async t => {
     for (let round = 0; round < 5; round++) {
       const dataDir = await tempFolder(t);
       const { child } = await isHeldBy(t, dataDir);
@@ -175,7 +175,7 @@ describe("A data folder whose portal is gone", () => {
     }
   });
 
-  test("starts a portal at once after kill -9 of the one before, be it in the middle of its first start", async t => {
+  test("a portal starts at once after kill -9 of the previous one, even in the middle of its first start", async t => {
     const first = await startPortal(t);
     process.kill(first.pid, "SIGKILL");
     const second = await startPortal(t, { dataDir: first.dataDir });
@@ -187,7 +187,7 @@ describe("A data folder whose portal is gone", () => {
     assert.equal((await third.api("health")).body.status, "ok");
   });
 
-  test("goes to one of two that start at once, twenty times", async t => {
+  test("exactly one of two portals that start together gets the folder, twenty times", async t => {
     const dataDir = await staleLock(t);
     for (let round = 0; round < 20; round++) {
       const both = [hold(t, dataDir), hold(t, dataDir)];
@@ -198,7 +198,7 @@ describe("A data folder whose portal is gone", () => {
     }
   });
 
-  test("goes to one of thirty that want it in the same moment", async t => {
+  test("exactly one of thirty simultaneous processes gets the folder", async t => {
     const dataDir = await staleLock(t);
     const results = await Promise.allSettled(Array.from({ length: 30 }, () => lockDataFolder(dataDir)));
     const taken = results.flatMap(result => (result.status === "fulfilled" ? [result.value] : []));
@@ -207,7 +207,7 @@ describe("A data folder whose portal is gone", () => {
     assert.deepEqual(readdirSync(dataDir), []);
   });
 
-  test("is free when one died in the middle of taking it over", async t => {
+  test("a data folder is free when a process died while taking it over", async t => {
     const dataDir = await staleLock(t);
     const text = readFileSync(lockOf(dataDir), "utf8");
     const name = createHash("sha256").update(text).digest("hex").slice(0, 16);

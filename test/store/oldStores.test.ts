@@ -13,7 +13,7 @@ import { startScriptedModel } from "../support/scriptedModel.js";
 import { liveAll } from "../support/sse.js";
 
 const folder = join(packageRoot, "test", "stores");
-/** Where the sessions and jobs of the packed stores work; it holds nothing. */
+/** The working folder of the sessions and jobs in the packed stores; it is empty. */
 const example = "/tmp/portal-example";
 
 interface Summaries {
@@ -23,15 +23,15 @@ interface Summaries {
   folders: Record<string, string[]>;
 }
 
-/** Each was packed by that release after it had run; none may ever be changed. */
+/** Each release packed its own store after a run; the archives never change. */
 for (const file of readdirSync(folder).filter(name => name.endsWith(".tgz"))) {
   describe(`A store of version ${basename(file, ".tgz")}`, () => {
-    test("opens, everything in it can be read, its session goes on, and its paused job continues to its end", async t => {
+    test("an old store opens, everything in it can be read, its session continues, and its paused job runs to its end", async t => {
       const dataDir = await tempFolder(t, "portal-data");
       execFileSync("tar", ["-xzf", join(folder, file), "-C", dataDir]);
       mkdirSync(join(example, "project"), { recursive: true });
       defer(t, () => rm(example, { recursive: true, force: true }));
-      // However old it is by now.
+      // Keeps everything, however old the store is by now.
       const config = join(await tempFolder(t), "portal.config.json");
       await writeFile(config, JSON.stringify({ retention: { jobs: 0, sessions: 0, runs: 0 } }));
       const doll = puppet();
@@ -50,7 +50,7 @@ for (const file of readdirSync(folder).filter(name => name.endsWith(".tgz"))) {
         start => sessions.find(({ title }) => title.startsWith(start))?.sessionId,
       );
       const texts = JSON.stringify(await get(`session/${closed}/export?format=json`));
-      assert.match(texts, /one\\ntwo/, "what its tool printed");
+      assert.match(texts, /one\\ntwo/, "the output of its tool");
       assert.equal(callbacksOf(await whole(`session/${closed}`)).at(-1), "onIdle");
 
       const { jobs } = await get<Summaries>("job/history");
@@ -83,7 +83,7 @@ for (const file of readdirSync(folder).filter(name => name.endsWith(".tgz"))) {
       assert.deepEqual(
         doll.prompts.filter(prompt => prompt.startsWith("first")),
         [],
-        "what was finished is not run again",
+        "finished work does not run again",
       );
     });
   });

@@ -29,7 +29,7 @@ const branches = {
 };
 const jobs = { all: { work: { kind: "Seq" as const, works: [task("before"), branches, task("after")] } } };
 
-/** Resolves when `health` says so. */
+/** Resolves when `health` reports this status. */
 async function health({ portal }: JobsPortal, status: string): Promise<Record<string, unknown>> {
   for (;;) {
     const { body } = await portal.api("health");
@@ -37,7 +37,7 @@ async function health({ portal }: JobsPortal, status: string): Promise<Record<st
   }
 }
 
-test("A store that breaks under running work and is opened again in the same process", async t => {
+test("running work survives a store that breaks and is reopened in the same process", async t => {
   const jobsPortal = await portalWithEntry(t, { tasks, jobs });
   const { portal, puppet, startJob, jobLog, startSession, taskLog, workingDirectory } = jobsPortal;
   const { pid } = portal;
@@ -52,16 +52,16 @@ test("A store that breaks under running work and is opened again in the same pro
   const outage = noWrites(pid);
   for (const name of ["left", "right", "lent"]) puppet.release(name);
 
-  await t.test("is told by health, with what is wrong", async () => {
+  await t.test("health reports the failure and its reason", async () => {
     const body = await health(jobsPortal, "failing");
     assert.equal(body.store, "failing");
     assert.match(
       String(body.message),
-      /^The store is not available: .*Let the files of this user grow; the portal/,
+      /^The store is not available: .*Allow this user larger files; the portal/,
     );
   });
 
-  await t.test("refuses what users ask for at once and by name", async () => {
+  await t.test("requests of users are refused at once with a named error", async () => {
     const requests: [path: string, body: string][] = [
       ["copilot/job/start/all", workingDirectory],
       [`copilot/job/${jobId}/stop`, ""],
@@ -81,7 +81,7 @@ test("A store that breaks under running work and is opened again in the same pro
   outage.end();
   await health(jobsPortal, "ok");
 
-  await t.test("fails no job and doubles no prompt", async () => {
+  await t.test("no job fails and no prompt is sent twice", async () => {
     const log = await jobLog(jobId);
     assert.equal(log.at(-1)?.callback, "jobSucceeded");
     assert.equal(callbacksOf(log).filter(name => name === "workStopped").length, 5);
@@ -94,7 +94,7 @@ test("A store that breaks under running work and is opened again in the same pro
     assert.deepEqual([...counts.values()], Array(7).fill(1), JSON.stringify([...counts]));
   });
 
-  await t.test("is well again, in the same process, for whoever comes next", async () => {
+  await t.test("the store works again in the same process for later callers", async () => {
     assert.equal((await health(jobsPortal, "ok")).message, undefined);
     assert.equal(portal.pid, pid);
     await bystander.query("hello");
@@ -104,7 +104,7 @@ test("A store that breaks under running work and is opened again in the same pro
     );
   });
 
-  await t.test("is told in the log of the server", () => {
+  await t.test("the server's log reports the recovery", () => {
     assert.match(portal.stderr, /the store is back; jobs go on/);
   });
 });

@@ -13,7 +13,7 @@ const jobs = {
 const redone = (prompt: string) =>
   `The session crashed, please redo and here is the last request:\n${prompt}`;
 
-test("A disk that turns read-only under a running portal", async t => {
+test("running work survives a disk that turns read-only", async t => {
   const disk = await readOnlyDisk(t);
   const { portal, puppet, startJob, jobLog, startSession, workingDirectory } = await portalWithEntry(
     t,
@@ -42,49 +42,55 @@ test("A disk that turns read-only under a running portal", async t => {
       assert.deepEqual([path, status, answer.error], [path, 503, "StoreUnavailable"]);
       assert.match(String(answer.message), disk.complaint);
     }
-    assert.equal((await fetch(portal.url)).status, 200, "the page still comes");
-    assert.deepEqual(puppet.prompts, promptsBefore, "work that runs waits");
+    assert.equal((await fetch(portal.url)).status, 200, "the portal still serves its page");
+    assert.deepEqual(puppet.prompts, promptsBefore, "running work waits");
     assert.equal(portal.pid, pid);
   };
 
-  await t.test("by an error of its own: it is repaired while the portal is not running", async () => {
-    const late = sessionById(portal, await startSession());
-    disk.fail(portal.pid);
-    release("first", "one");
-    await saysWhatToDo(portal.pid);
-    assert.equal((await portal.kill("SIGTERM")).code, 0);
-    disk.repair();
-    await portal.restart();
+  await t.test(
+    "after a disk error, work continues when the disk is repaired while the portal is stopped",
+    async () => {
+      const late = sessionById(portal, await startSession());
+      disk.fail(portal.pid);
+      release("first", "one");
+      await saysWhatToDo(portal.pid);
+      assert.equal((await portal.kill("SIGTERM")).code, 0);
+      disk.repair();
+      await portal.restart();
 
-    await puppet.arrived("second");
-    const ofSession = await session.untilIdle();
-    assert.equal(ofSession[0]?.prompt, "one\n@wait one");
-    assert.match(String(ofSession.at(-2)?.sessionError), /Send it again to go on/);
-    await late.query("late");
-    assert.deepEqual(messagesOf(await late.untilIdle()), ["Done."]);
-    assert.equal((await portal.api("health")).body.status, "ok");
-  });
+      await puppet.arrived("second");
+      const ofSession = await session.untilIdle();
+      assert.equal(ofSession[0]?.prompt, "one\n@wait one");
+      assert.match(String(ofSession.at(-2)?.sessionError), /Send it again to go on/);
+      await late.query("late");
+      assert.deepEqual(messagesOf(await late.untilIdle()), ["Done."]);
+      assert.equal((await portal.api("health")).body.status, "ok");
+    },
+  );
 
-  await t.test("by hand: work goes on by itself when it is writable again", async () => {
-    await session.query("two\n@wait two");
-    await puppet.arrived("two");
-    const { pid } = portal;
-    await disk.turnReadOnly(pid, () => {
-      // They end and have to be written, at which the store breaks and lets go of its files.
+  await t.test(
+    "when the disk was made read-only by hand, work continues by itself once it is writable again",
+    async () => {
+      await session.query("two\n@wait two");
+      await puppet.arrived("two");
+      const { pid } = portal;
+      await disk.turnReadOnly(pid, () => {
+        // Their ends have to be written, so the store breaks and closes its files.
+        release("second", "two");
+        return portal.api("health");
+      });
       release("second", "two");
-      return portal.api("health");
-    });
-    release("second", "two");
-    await saysWhatToDo(pid);
-    disk.turnWritable();
-    let status: unknown;
-    while (status !== "ok") ({ status } = (await portal.api("health")).body);
-    assert.equal((await jobLog(longJob)).at(-1)?.callback, "jobSucceeded");
-    assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
-    assert.equal(portal.pid, pid);
-  });
+      await saysWhatToDo(pid);
+      disk.turnWritable();
+      let status: unknown;
+      while (status !== "ok") ({ status } = (await portal.api("health")).body);
+      assert.equal((await jobLog(longJob)).at(-1)?.callback, "jobSucceeded");
+      assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
+      assert.equal(portal.pid, pid);
+    },
+  );
 
-  await t.test("has no prompt sent twice", () => {
+  await t.test("no prompt is sent twice", () => {
     const sent = ["first", "one", "second", "two"].map(name => `${name}\n@wait ${name}`);
     assert.deepEqual(
       puppet.prompts.toSorted(),

@@ -27,9 +27,9 @@ const removed: readonly [name: string, make: (things: Things) => Promise<unknown
   ["a job that failed 91 days ago", things => things.job("x", 91, "Failed")],
   ["a job that was stopped 91 days ago", things => things.job("x", 91, "Canceled")],
   ["a session that was closed 91 days ago", things => things.session("x", 91)],
-  ["a task by itself with its session, 91 days after", things => things.task("x", 91)],
+  ["a task outside jobs with its session, 91 days after its end", things => things.task("x", 91)],
   [
-    "a task in a session of a person, with that session",
+    "a task in a user's session, with that session",
     async things => {
       await things.session("x", 91);
       await things.task("y", 91, "Succeeded", "x");
@@ -45,18 +45,18 @@ const removed: readonly [name: string, make: (things: Things) => Promise<unknown
 ];
 
 const kept: readonly [name: string, make: (things: Things) => Promise<unknown>][] = [
-  ["a job 89 days after its end, because 90 are promised", things => things.job("x", 89)],
-  ["a job that runs, however old it is", things => things.job("x", 900, "Running")],
+  ["a job 89 days after its end, because 90 days are promised", things => things.job("x", 89)],
+  ["a running job, however old it is", things => things.job("x", 900, "Running")],
   ["a job that waits to be continued, however old it is", things => things.job("x", 900, "Paused")],
   [
-    "a job one of whose sessions someone talks to",
+    "a job with an open session",
     async things => {
       await things.job("x", 91);
       await things.session("y", undefined, "x.1");
     },
   ],
   [
-    "a job one of whose sessions was closed yesterday",
+    "a job with a session that was closed yesterday",
     async things => {
       await things.job("x", 91);
       await things.session("y", 1, "x.1");
@@ -71,21 +71,21 @@ const kept: readonly [name: string, make: (things: Things) => Promise<unknown>][
       await things.task("y", 91, "Running", "x");
     },
   ],
-  ["a task that runs", things => things.task("x", 91, "Running")],
+  ["a running task", things => things.task("x", 91, "Running")],
   ["a task whose session is kept", things => things.task("x", 89)],
   ["a run of agents 29 days after its end", things => things.run("x", 29)],
-  ["a run that goes on", things => things.run("x", 99, "Running")],
+  ["a run that has not ended", things => things.run("x", 99, "Running")],
   [
-    "a log that was made an hour ago, because its owner may be in the making",
+    "a log that is an hour old, because its owner may be about to be created",
     things => things.log("session", "x", 0.04),
   ],
 ];
 
 describe("The janitor", () => {
-  /** One store for the tests that leave it with nothing of theirs; opening one takes a second. */
+  /** One store for the tests that leave it empty; opening a store takes a second. */
   let here: Awaited<ReturnType<typeof janitorHere>>;
   const suite = { after };
-  // The hook has to be there before the store is.
+  // The hook must be registered before the store opens.
   defer(suite, () => undefined);
   before(async () => {
     here = await janitorHere(suite);
@@ -95,7 +95,7 @@ describe("The janitor", () => {
   });
 
   for (const [name, make] of removed) {
-    test(`removes ${name}, and everything that belongs to it`, async () => {
+    test(`the janitor removes ${name}, and everything that belongs to it`, async () => {
       const { store, janitor, things } = here;
       await make(things);
       await janitor.clean(60_000);
@@ -108,7 +108,7 @@ describe("The janitor", () => {
   }
 
   for (const [name, make] of kept) {
-    test(`keeps ${name}`, async () => {
+    test(`the janitor keeps ${name}`, async () => {
       const { store, janitor, things } = here;
       await make(things);
       const flows = ["dbos.workflow_status", "dbos.operation_outputs"];
@@ -120,7 +120,7 @@ describe("The janitor", () => {
     });
   }
 
-  test("forgets the flows of a job an hour after its end, and keeps the job", async () => {
+  test("the janitor deletes the flows of a job an hour after its end, and keeps the job", async () => {
     const { store, janitor, things } = here;
     await things.job("old", 1);
     await things.job("running", 1, "Running");
@@ -130,7 +130,7 @@ describe("The janitor", () => {
     assert.equal((await rowCounts(store)).jobs, 2);
   });
 
-  test("forgets where readers are that did not read for 30 days", async () => {
+  test("the janitor forgets the positions of readers that have not read for 30 days", async () => {
     const { store, janitor, things } = here;
     await things.session("s", undefined);
     await store.query(
@@ -142,7 +142,7 @@ describe("The janitor", () => {
     assert.deepEqual(rows, [{ reader: "" }, { reader: "new" }]);
   });
 
-  test("tells whoever reads a log that it is closed when it is removed", async () => {
+  test("readers of a log learn that it is closed when the janitor removes it", async () => {
     const { logs, store, janitor } = here;
     const log = await logs.create("session", "s");
     await log.append({ callback: "onIdle" });
@@ -159,7 +159,7 @@ describe("The janitor", () => {
 });
 
 describe("A janitor with its own store", () => {
-  test("removes nothing where 0 days are chosen, which is for ever", async t => {
+  test("the janitor removes nothing when the setting is 0 days, which means forever", async t => {
     const { store, janitor, things } = await janitorHere(t, {
       retention: { jobs: 0, sessions: 0, runs: 0 },
     });
@@ -174,7 +174,7 @@ describe("A janitor with its own store", () => {
     assert.deepEqual(open, [{ id: "u" }]);
   });
 
-  test("closes open sessions that nobody used for 30 days, but not those of work that goes on", async t => {
+  test("the janitor closes open sessions that nobody has used for 30 days, except those of unfinished work", async t => {
     const closed: string[] = [];
     const { janitor, things } = await janitorHere(t, {
       async closeSession(id) {
@@ -192,12 +192,12 @@ describe("A janitor with its own store", () => {
     assert.deepEqual(closed, ["old"]);
   });
 
-  test("has the agents delete their conversations, and goes on without an agent that cannot", async t => {
+  test("the janitor has agents delete their conversations, and continues when an agent cannot", async t => {
     const asked: StoredConversation[] = [];
     const { store, janitor, things } = await janitorHere(t, {
       async forgetConversation(conversation) {
         asked.push(conversation);
-        throw new Error("this agent is not there any more");
+        throw new Error("this agent no longer exists");
       },
     });
     await things.job("j", 91);
@@ -207,7 +207,7 @@ describe("A janitor with its own store", () => {
     assert.equal((await rowCounts(store)).sessions, 0);
   });
 
-  test("comes hourly, removes a hundred things at a time, and never comes within a minute of the last", async t => {
+  test("the janitor works hourly, removes a hundred things at a time, and waits at least a minute between rounds", async t => {
     let nowMs = Date.now();
     const { janitor, things } = await janitorHere(t, { now: () => new Date(nowMs) });
     for (let i = 0; i < 130; i++) await things.run(`r${i}`, 40);
@@ -223,7 +223,7 @@ describe("A janitor with its own store", () => {
     assert.equal((await janitor.roundIfDue())?.runs, 0);
   });
 
-  test("may be killed at any moment: the next one removes the rest, and what is kept stays whole", async t => {
+  test("after a kill at any moment, the next janitor removes the rest, and what is kept stays whole", async t => {
     const dataDir = await tempFolder(t);
     const first = await storeWithJanitor(dataDir, silent);
     const things = oldThings(first.store);
@@ -236,13 +236,13 @@ describe("A janitor with its own store", () => {
       const child = fork(program, [dataDir], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
       const exited = once(child, "exit");
       let steps = 0;
-      // It tells of each step that it has done.
+      // It reports each finished step.
       child.on("message", () => ++steps === 1 + (kill % 3) && child.kill("SIGKILL"));
       await exited;
     }
     const last = await storeWithJanitor(dataDir, silent);
     defer(t, () => last.close());
-    assert.notEqual((await rowCounts(last.store)).jobs, 5, "there was something left to do");
+    assert.notEqual((await rowCounts(last.store)).jobs, 5, "there was something left to remove");
     await last.janitor.clean(60_000);
     assert.deepEqual(await rowCounts(last.store), {
       sessions: 5,
@@ -260,7 +260,7 @@ describe("A janitor with its own store", () => {
 });
 
 describe("The setting `retention`", () => {
-  test("counts days from now, and has defaults", () => {
+  test("the setting `retention` counts days back from now and has defaults", () => {
     const now = new Date("2030-06-30T00:00:00Z");
     const { jobs, sessions, runs, unused } = cutoffsOf({ ...defaultRetention, jobs: 0 }, now);
     assert.equal(jobs, undefined);
@@ -270,21 +270,21 @@ describe("The setting `retention`", () => {
   });
 
   for (const [name, retention, problem] of [
-    ["less than nothing", { jobs: -1 }, /^\$\.retention\.jobs: must be >= 0$/],
+    ["a negative number", { jobs: -1 }, /^\$\.retention\.jobs: must be >= 0$/],
     ["half a day", { sessions: 0.5 }, /^\$\.retention\.sessions: must be integer$/],
     ["a text", { runs: "30" }, /^\$\.retention\.runs: must be integer$/],
     ["more than a hundred years", { runs: 36_501 }, /^\$\.retention\.runs: must be <= 36500$/],
     ["an unknown name", { tasks: 1 }, /^\$\.retention\.tasks: is not known here$/],
     ["a number instead of an object", 90, /^\$\.retention: must be object$/],
   ] as const) {
-    test(`is refused with ${name}, by its exact path`, () => {
+    test(`the setting \`retention\` is refused with ${name}, and the message has the exact path`, () => {
       const [found, ...others] = configProblems({ retention });
       assert.match(found ?? "", problem);
       assert.deepEqual(others, []);
     });
   }
 
-  test("that is wrong ends the start with one line", async t => {
+  test("a wrong `retention` ends the start with one line", async t => {
     const config = join(await tempFolder(t), "portal.config.json");
     await writeFile(config, JSON.stringify({ retention: { jobs: "x" } }));
     const { code, stderr } = await runPortal(t, { args: ["--config", config] });

@@ -25,7 +25,7 @@ function open(t: TestContext, dataDir: string, options: Partial<StoreOptions> = 
 const isOneLine = (message: string) => !message.includes("\n") && message.length < 500;
 
 describe("The data folder", () => {
-  test("is made with its parents, for this user alone, and is free again after a clean close", async t => {
+  test("the data folder is created with its parents for this user alone, and is free again after a clean close", async t => {
     const dataDir = join(await tempFolder(t), "a", "b");
     const store = open(t, dataDir);
     assert.equal(store.state(), "opening");
@@ -45,7 +45,7 @@ describe("The data folder", () => {
     assert.deepEqual(await again.query("select * from things"), [{ name: "kept" }]);
   });
 
-  test("is refused to a second portal with one clear line, and free again when the first was killed", async t => {
+  test("a second portal is refused the data folder with one clear line until the first is killed", async t => {
     const dataDir = await tempFolder(t);
     const first = spawn(process.execPath, [holder, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
     defer(t, () => first.kill("SIGKILL"));
@@ -64,7 +64,7 @@ describe("The data folder", () => {
     await open(t, dataDir).ready;
   });
 
-  test("is refused to a second store of the same process", async t => {
+  test("a second store in the same process is refused the data folder", async t => {
     const dataDir = await tempFolder(t);
     await open(t, dataDir).ready;
     await assert.rejects(open(t, dataDir).ready, { code: "DataFolderInUse" });
@@ -73,11 +73,11 @@ describe("The data folder", () => {
   for (const [name, content] of [
     ["of another process with the same pid", JSON.stringify({ pid: process.pid, started: "long ago" })],
     ["of a process that is gone", JSON.stringify({ pid: 2 ** 22 + 1, started: "long ago" })],
-    ["that is rubbish", "rubbish"],
+    ["that is garbage", "rubbish"],
     ["that is empty", ""],
     ["that is some other JSON", '{"pid":"x"}'],
   ] as const) {
-    test(`is taken over from a lock ${name}`, async t => {
+    test(`the data folder is taken over from a lock ${name}`, async t => {
       const dataDir = await tempFolder(t);
       writeFileSync(join(dataDir, "portal.lock"), content);
       const store = open(t, dataDir);
@@ -88,7 +88,7 @@ describe("The data folder", () => {
     });
   }
 
-  test("that is a file is refused with one clear line", async t => {
+  test("a data folder that is a file is refused with one clear line", async t => {
     const path = join(await tempFolder(t), "file");
     writeFileSync(path, "");
     for (const [dataDir, reason] of [
@@ -107,9 +107,9 @@ describe("The data folder", () => {
     }
   });
 
-  test("that cannot be written is refused with one clear line", async t => {
+  test("a data folder that cannot be written is refused with one clear line", async t => {
     const dataDir = isRoot ? "/sys/portal" : await tempFolder(t);
-    // Even root cannot make a folder there.
+    // Even root cannot create a folder there.
     if (!isRoot) await import("node:fs/promises").then(fs => fs.chmod(dataDir, 0o500));
     await assert.rejects(
       open(t, dataDir).ready,
@@ -127,7 +127,7 @@ describe("The first start", () => {
     ["without a template", undefined],
     ["with a damaged template", "not a tar archive"],
   ] as const) {
-    test(`works ${name}, and throws away what an interrupted one left`, async t => {
+    test(`the first start works ${name}, and removes what an interrupted start left`, async t => {
       const dataDir = await tempFolder(t);
       const [folder, archive] = [join(dataDir, "store"), join(dataDir, "template.tgz")];
       if (template) writeFileSync(archive, template);
@@ -141,7 +141,7 @@ describe("The first start", () => {
     });
   }
 
-  test("lets queries wait until the store is there", async t => {
+  test("queries at the first start wait until the store is open", async t => {
     const store = open(t, await tempFolder(t));
     assert.equal(store.state(), "opening");
     assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }]);
@@ -149,7 +149,7 @@ describe("The first start", () => {
 });
 
 describe("The schema", () => {
-  test("of a newer portal is refused by name and left alone", async t => {
+  test("a schema of a newer portal is refused with its own error and left alone", async t => {
     const dataDir = await tempFolder(t);
     const newer = open(t, dataDir);
     await newer.query("insert into portal_schema values (999)");
@@ -167,7 +167,7 @@ describe("The schema", () => {
     assert.ok(!existsSync(join(dataDir, "portal.lock")));
   });
 
-  test("grows step by step, and a step that fails leaves nothing behind", async t => {
+  test("the schema grows step by step, and a failed step leaves nothing behind", async t => {
     const store = open(t, await tempFolder(t));
     const transaction = <T>(work: Parameters<typeof store.transaction<T>>[0]) => store.transaction(work);
     const steps = [...migrations, "create table good (x int)", "create table half (x int); create nonsense"];
@@ -181,7 +181,7 @@ describe("The schema", () => {
 });
 
 describe("Statements", () => {
-  test("of a transaction all happen or none, and nobody else's are among them", async t => {
+  test("either all statements of a transaction take effect or none, and no others are part of it", async t => {
     const store = open(t, await tempFolder(t));
     await store.query("create table t (x int)");
     const others: Promise<unknown>[] = [];
@@ -189,7 +189,7 @@ describe("Statements", () => {
       await query("insert into t values (1)");
       others.push(store.query("insert into t values (2)"));
       await query("insert into t values (3)");
-      throw new RangeError("the caller's own");
+      throw new RangeError("the caller's own error");
     });
     await assert.rejects(failing, RangeError);
     await Promise.all(others);
@@ -197,7 +197,7 @@ describe("Statements", () => {
     assert.deepEqual(await store.query("select x from t"), [{ x: 2 }]);
   });
 
-  test("that are wrong come back to their author and harm nobody", async t => {
+  test("a wrong statement fails for its caller and harms nobody else", async t => {
     const store = open(t, await tempFolder(t));
     await assert.rejects(store.query("select nonsense"), { code: "42703" });
     await assert.rejects(
@@ -216,8 +216,8 @@ describe("Statements", () => {
   });
 });
 
-describe("Looking after the store", () => {
-  test("writes a checkpoint after writes, vacuums what has changed when it is quiet, then rests", async t => {
+describe("Maintenance of the store", () => {
+  test("maintenance writes a checkpoint after writes, vacuums changed tables when the store is quiet, then rests", async t => {
     const { log, lines, line } = logLines();
     const store = open(t, await tempFolder(t), { log, maintenanceIntervalMs: 30 });
     await store.ready;
@@ -234,7 +234,7 @@ describe("Looking after the store", () => {
     assert.deepEqual(await store.query("select count(*)::int as left from t"), [{ left: 101 }]);
   });
 
-  test("lets work finish that has to be written before the store closes", async t => {
+  test("a closing store first finishes the work that has to be written", async t => {
     const dataDir = await tempFolder(t);
     const store = open(t, dataDir);
     store.beforeClose(async () => {

@@ -64,7 +64,7 @@ export const hostileLines: readonly HostileLine[] = [
   ["cat", "c\\at a.txt", "an escape in a name"],
   ["cat", "cat a.txt # '\ncat ../secret # '", "a comment hides a quote"],
   ["echo", "echo a #b", "a comment"],
-  ["echo", "echo 'x", "a quote that does not end"],
+  ["echo", "echo 'x", "the quote is never closed"],
   ["echo", 'echo "x', "another"],
   ["cat", "cat ..'/secret'", "a path in pieces"],
   ["cat", "cat '..'/secret", "the other way round"],

@@ -34,7 +34,7 @@ export async function readOnlyDisk(t: TestContext): Promise<ReadOnlyDisk> {
   return {
     folder,
     complaint:
-      /read-only file system.*Make the disk of the data folder writable again; the portal then goes/i,
+      /read-only file system.*Make the disk of the data folder writable again; the portal then continues/i,
     fail: () => {
       const device = execFileSync("findmnt", ["-no", "SOURCE", folder], { encoding: "utf8" }).trim();
       writeFileSync(`/sys/fs/ext4/${basename(device)}/trigger_fs_error`, "for a test");
@@ -62,7 +62,7 @@ function limitedFiles(folder: string): ReadOnlyDisk {
   };
   return {
     folder,
-    complaint: /file too large.*Let the files of this user grow; the portal then goes/i,
+    complaint: /file too large.*Allow this user larger files; the portal then continues/i,
     fail: begin,
     repair: () => undefined,
     turnReadOnly: async pid => begin(pid),

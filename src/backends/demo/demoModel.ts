@@ -12,10 +12,10 @@ export interface DemoModel {
   close(): Promise<void>;
 }
 
-/** About 600 characters a second: fast enough not to bore, slow enough to be seen arriving. */
+/** About 600 characters a second: fast enough not to bore, slow enough to watch. */
 const humanPace: Pace = { chunkSize: 5, delayMs: 8 };
 
-/** The demo model, listening inside the portal; the key keeps other programs of this machine out. */
+/** The demo model, listening inside the portal; the key keeps other programs on this machine out. */
 export async function startDemoModel({
   log,
   pace = humanPace,

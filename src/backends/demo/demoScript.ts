@@ -18,12 +18,12 @@ import {
 import { abilities, markdownSample, topicOf } from "./topics.js";
 import { harmlessCommands, type Wish, wishOf } from "./wishes.js";
 
-/** What it understands stands at the beginning. */
+/** The demo model reads only the beginning of a request. */
 const maxReadChars = 10_000;
 const maxQuotedLines = 20;
 const maxListedNames = 40;
 
-/** The demo model: what it does next, chosen from the conversation alone. */
+/** Chooses what the demo model does next, from the conversation alone. */
 export function demoScript(whole: ModelRequest): Step[] {
   const read = (text: string) => text.slice(0, maxReadChars);
   const request = { ...whole, userText: read(whole.userText), userTexts: whole.userTexts.map(read) };
@@ -82,7 +82,7 @@ function listing(content: string): string {
   return `The working directory has:\n\n${shown.join("\n")}\n\nSay \`read NAME\` and I show you a file.`;
 }
 
-/** In a fence that is longer than any in the text. */
+/** Puts the text in a fence that is longer than any inside it. */
 function quote(content: string): string {
   const lines = content.trimEnd().split("\n");
   const fence = fenceFor(content);

@@ -1,13 +1,13 @@
 type Verdict = "job_boolean_true" | "job_boolean_false";
 
-/** What a prompt of a task or a condition wants to be told, and the demo model's answer to it. */
+/** A report that the prompt of a task or a condition asks for, and the demo model's answer. */
 export interface JobReport {
-  /** The job tool that it is told with. */
+  /** The job tool that makes the report. */
   tool: string;
   argument: string;
 }
 
-/** Marks what the demo model made up to complain about, so that it recognises it when it is quoted later. */
+/** Marks a finding that the demo model made up, so that it recognises a later quote. */
 export const findingMark = "Demo finding:";
 export const finding = `${findingMark} the change is not mentioned in the README yet. (Made up, to show a second round.)`;
 
@@ -17,7 +17,7 @@ const badWords =
   /^(fail\w*|issues?|problems?|bugs?|errors?|missing|remain\w*|left|incomplete|unfinished|unresolved|broken|wrong|findings?|needs?|needed|more|reject\w*|defects?|gaps?)$/;
 const negations = /^(no|not|none|nothing|without|never|isn't|aren't|don't|doesn't|zero)$/;
 
-/** Above zero the text speaks of a good state, below zero of a bad one. */
+/** Above zero, the text describes a good state; below zero, a bad one. */
 function tone(text: string): number {
   let sum = 0;
   let sign = 1;
@@ -31,14 +31,14 @@ function tone(text: string): number {
   return sum;
 }
 
-/** A clause about both verdicts, cut before the second one. */
+/** Splits a clause about both verdicts before the second one. */
 function cutApart(clause: string): string[] {
   const second = Math.max(clause.indexOf("job_boolean_true"), clause.indexOf("job_boolean_false"));
   const cut = Math.max(...[",", " or ", " and "].map(mark => clause.lastIndexOf(mark, second)));
   return cut < 0 ? [] : [clause.slice(0, cut), clause.slice(cut)];
 }
 
-/** The parts of the prompt that speak of `tool` and not of its opposite. */
+/** The parts of the prompt that mention `tool` and not its opposite. */
 function clausesOf(prompt: string, tool: Verdict, opposite: Verdict): string {
   return prompt
     .split(/[.;\n]|\botherwise\b|\belse\b|,\s*(?=if\b|and if\b|but if\b|when\b)/i)
@@ -48,7 +48,7 @@ function clausesOf(prompt: string, tool: Verdict, opposite: Verdict): string {
     .replaceAll(tool, "");
 }
 
-/** "Is there a finding?": here yes is the bad news. */
+/** For "Is there a finding?", yes is the bad news. */
 function asksForProblems(prompt: string): boolean {
   return prompt.split("\n").some(line => {
     const questions = line.split("?").slice(0, -1);
@@ -68,9 +68,9 @@ export function favourableVerdict(prompt: string): Verdict {
 }
 
 /**
- * Whether to find something this time. Only where the conversation shows that it is the first time, so that a
- * loop always ends: the notes of the check are new; the session judges its own work for the first time; or the
- * place that the prompt has for an earlier finding (`$reported-false-reason`) is still empty.
+ * Whether to find something this time: only when the conversation shows that this is the first time, so that a loop
+ * always ends. The notes of the check are new; the session judges its own work for the first time; or the prompt's
+ * place for an earlier finding (`$reported-false-reason`) is still empty.
  */
 function isFirstReview({ prompt, earlierPrompts, judgedBefore, documentIsNew }: JobConversation): boolean {
   if (judgedBefore || [prompt, ...earlierPrompts].some(text => text.includes(findingMark))) return false;
@@ -97,7 +97,7 @@ function mentions(prompt: string, tool: string): boolean {
   return prompt.includes(tool) && !new RegExp(`\\b(not|don't|never) call \`?${tool}`, "i").test(prompt);
 }
 
-/** Only when it is plainly asked for, or when what the task stands on is not there. */
+/** True only when the prompt plainly asks for it, or when something that the task needs is missing. */
 function prerequisiteFailed(prompt: string): boolean {
   if (!mentions(prompt, "job_prerequisite_failed")) return false;
   const asked = prompt.split(/[.;\n]/).filter(sentence => sentence.includes("job_prerequisite_failed"));
@@ -107,7 +107,7 @@ function prerequisiteFailed(prompt: string): boolean {
 
 export function asksForReport(prompt: string): boolean {
   if (!/\bjob_(prepare_document|boolean_true|boolean_false|prerequisite_failed)\b/.test(prompt)) return false;
-  // "What is job_boolean_true?" wants to be answered, not done.
+  // "What is job_boolean_true?" is a question to answer, not an order.
   return !/^(what|how|why|which|where|explain|tell)\b/i.test(prompt) || /\b(call|report|use)\b/i.test(prompt);
 }
 
@@ -126,9 +126,9 @@ export interface JobConversation {
   earlierPrompts: readonly string[];
   /** Whether a verdict was given in this session before this request. */
   judgedBefore: boolean;
-  /** Where the document of this request is, if it names a place for one. */
+  /** The path of this request's document, if the request names one. */
   document: string | undefined;
-  /** It was written now, and was not there before. */
+  /** The document was just written and did not exist before. */
   documentIsNew?: boolean;
   /** A document that was read has a finding without an answer. */
   findingsRead?: boolean;

@@ -6,16 +6,16 @@ import { asksForReport, chooseReports, documentPath, finding, findingMark, title
 import { create, folderOf, inFolder, say, shell, useTools, viewOf } from "./replies.js";
 import { harmlessCommands } from "./wishes.js";
 
-/** Where the built-in jobs keep what one step hands over to the next. */
+/** The file in which one step of a built-in job hands its work over to the next. */
 const handoverFile = /\.copilot-portal[/\\][\w-]+\.md/g;
 const maxDocumentsRead = 2;
 
-/** Longer than what people ask a demo: the prompt of a task that wants no report. */
+/** A prompt longer than people's questions to a demo is a task that wants no report. */
 export function isAssignment(text: string): boolean {
   return text.length > 200 || text.trim().split("\n").length > 3;
 }
 
-/** A task or a condition of a job: look around, write what was asked for, report. The results say how far it is. */
+/** A task or a condition of a job: look around, write the document, report. The results show the progress so far. */
 export function workAndReport(request: ModelRequest): Step[] {
   return lookAround(request) ?? writeDocument(request) ?? answerFindings(request) ?? report(request);
 }
@@ -32,7 +32,7 @@ function lookAround(request: ModelRequest): Step[] | undefined {
   return calls.length > 0 ? useTools("I look at what is there first.", request, calls) : undefined;
 }
 
-/** What the prompt says belongs to earlier work. */
+/** The files that the prompt says belong to earlier work. */
 function outdatedFiles(prompt: string): string[] {
   return /\bdelete\b[^\n]*/i.exec(prompt)?.[0].match(handoverFile) ?? [];
 }
@@ -43,7 +43,7 @@ function documentsToRead(prompt: string): string[] {
   return [...named].filter(name => !others.includes(name)).slice(0, maxDocumentsRead);
 }
 
-/** The command that makes room for the document as the prompt wants it: a folder that git does not see. */
+/** The command that prepares the document's folder as the prompt wants it: ignored by git. */
 function prepareFolder(request: ModelRequest): string | undefined {
   const document = documentOf(request);
   const folder = document && relative(folderOf(request), dirname(document));
@@ -67,7 +67,7 @@ function writeDocument(request: ModelRequest): Step[] | undefined {
   return useTools("The task names a file for its document.", request, [call]);
 }
 
-/** Where the task wants its document, if that is in the working directory or among temporary files. */
+/** Where the task wants its document, if that is in the working directory or a temporary folder. */
 function documentOf(request: ModelRequest): string | undefined {
   if (!asksForReport(request.userText) || !request.tools.includes("create")) return undefined;
   const named = documentPath(request.userText);
@@ -76,7 +76,7 @@ function documentOf(request: ModelRequest): string | undefined {
   return [folderOf(request), tmpdir()].some(folder => path.startsWith(folder + sep)) ? path : undefined;
 }
 
-/** Work through a review: an answer under each finding, where the task asks for one. */
+/** Works through a review: writes an answer under each finding, if the task asks for one. */
 function answerFindings(request: ModelRequest): Step[] | undefined {
   const asked = !asksForReport(request.userText) && request.userText.includes("`Answer:`");
   if (!asked || called(request, "edit") || !request.tools.includes("edit")) return undefined;
@@ -87,7 +87,7 @@ function answerFindings(request: ModelRequest): Step[] | undefined {
   return edits.length > 0 ? useTools("Each finding gets its answer.", request, edits) : undefined;
 }
 
-/** The documents that were read and have a finding of the demo model without an answer. */
+/** The documents read so far that have an unanswered finding of the demo model. */
 function openFindings(request: ModelRequest): string[] {
   return request.toolResults
     .filter(({ name, content }) => name === "view" && content.includes(findingMark))

@@ -28,7 +28,7 @@ export function shell(
   return { name, arguments: { command, description } };
 }
 
-/** The runtime's tool never writes over a file that exists. */
+/** The runtime's tool never overwrites an existing file. */
 export function create(path: string, more = ""): ScriptedToolCall {
   return { name: "create", arguments: { path, file_text: fileText + more } };
 }
@@ -54,7 +54,7 @@ export function say(request: ModelRequest, text: string): Step {
   return { text: signed(request, text) };
 }
 
-/** Nobody may take it for an AI: the first answer says so at length, each later one in a line. */
+/** Nobody may mistake it for an AI: the first answer explains it, each later one says it in one line. */
 export function signed(request: ModelRequest, text: string): string {
   if (request.subAgent) return text;
   const note =

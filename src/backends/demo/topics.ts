@@ -1,4 +1,4 @@
-/** What the demo model knows about the portal. The first topic whose pattern is found is the answer. */
+/** What the demo model knows about the portal. The first topic whose pattern matches is the answer. */
 interface Topic {
   pattern: RegExp;
   answer: string;

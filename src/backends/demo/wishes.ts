@@ -1,4 +1,4 @@
-/** What a user wants from the demo model, read from the words alone. */
+/** What a user wants from the demo model, according to the wording alone. */
 export type Wish =
   | { kind: "list" }
   | { kind: "read"; file: string }
@@ -21,7 +21,7 @@ export const harmlessCommands = [
 
 const demoFile = "portal-demo.md";
 
-/** An order, not a question about it: a file is written only for someone who wants one. */
+/** Matches an order, not a question: a file is written only on request. */
 const asksToWrite =
   /^((please|can you|could you|now)\s+)*(create|write|make|save)\b[^?!\n]{0,60}?(\bfile\b|[\w-]+\.(md|txt)\b)/i;
 
@@ -63,7 +63,7 @@ function fileIn(text: string): string | undefined {
   return name === "README" ? "README.md" : name;
 }
 
-/** Always a text file directly in the working directory, whatever was asked for. */
+/** Always names a text file directly in the working directory, whatever the user asked for. */
 function writableName(text: string): string {
   const name = fileIn(text)?.split(/[/\\]/).at(-1) ?? demoFile;
   return /^[\w-][\w.-]*\.(md|txt)$/i.test(name) ? name : demoFile;

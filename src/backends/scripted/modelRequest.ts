@@ -14,7 +14,7 @@ export interface ToolResult {
   content: string;
 }
 
-/** What the runtime asks the model, with the questions that a script needs answered to choose its reply. */
+/** What the runtime asks the model, with everything that a script needs to choose its reply. */
 export interface ModelRequest {
   readonly model: string;
   readonly stream: boolean;
@@ -22,16 +22,16 @@ export interface ModelRequest {
   readonly messages: readonly ChatMessage[];
   /** Names of the tools that may be called. */
   readonly tools: readonly string[];
-  /** The request as it was parsed. */
+  /** The parsed request. */
   readonly body: Record<string, unknown>;
   readonly bodyBytes: number;
   /**
-   * Why the model is asked: a request of the user, to go on after tools (or after its own cut reply),
+   * Why the model is asked: for a request of the user, to continue after tools (or after its own truncated reply),
    * because background work ended, or to summarise the conversation.
    */
   readonly reason: "user" | "continue" | "notification" | "compaction";
   readonly subAgent: boolean;
-  /** The latest request of the user, without what the runtime wraps around it. */
+  /** The latest request of the user, without the runtime's wrapping. */
   readonly userText: string;
   /** Every request of the user so far, oldest first. */
   readonly userTexts: readonly string[];
@@ -45,14 +45,14 @@ export interface ModelRequest {
 const wrappers = ["current_datetime", "tagged_files", "tools_changed_notice", "reminder", "system_reminder"];
 const notification = "<system_notification>";
 const compaction = "Please create a detailed summary of the conversation";
-/** What the runtime says after a reply that ended by its length. */
+/** What the runtime says after a reply that reached its maximum length. */
 const goOn = "Please continue from where you left off.";
 
 export function stripWrappers(content: string): string {
   return wrappers.reduce(withoutWrapper, content).trim();
 }
 
-/** In one pass: a text may open the same element thousands of times and never close it. */
+/** Works in one pass: a text may open the same element thousands of times and never close it. */
 function withoutWrapper(text: string, name: string): string {
   const [open, close] = [`<${name}>`, `</${name}>`];
   const kept: string[] = [];
@@ -80,7 +80,7 @@ function reasonOf(last: ChatMessage | undefined): ModelRequest["reason"] {
   return text === goOn ? "continue" : "user";
 }
 
-/** Throws when the body is no chat completion request. */
+/** Throws when the body is not a chat completion request. */
 export function readModelRequest(text: string, headers: IncomingHttpHeaders): ModelRequest {
   const body: unknown = JSON.parse(text);
   if (!isRecord(body) || !Array.isArray(body.messages)) throw new Error("The body has no messages");
@@ -140,7 +140,7 @@ function readToolResults(turn: ChatMessage[]): ToolResult[] {
   return turn
     .filter(message => message.role === "tool")
     .map(message => {
-      // The nearest call wins: a provider may use an id again.
+      // The nearest call wins: a provider may reuse an id.
       const call = calls.findLast(candidate => candidate.id === message.toolCallId);
       return { name: call?.name ?? "", arguments: call?.arguments ?? "", content: message.content };
     });

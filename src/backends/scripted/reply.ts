@@ -14,10 +14,10 @@ interface ToolCallDelta {
 
 type Delta = { content: string } | { reasoning_content: string } | { tool_calls: ToolCallDelta[] };
 
-/** Deltas without a pause between them leave together, which lets a script send tens of thousands quickly. */
+/** Deltas without a pause between them are sent together, so that a script can send tens of thousands quickly. */
 const maxBufferedChars = 16_384;
 
-/** One answer of the scripted model: plays the steps, streamed or whole, as the request asked. */
+/** One answer of the scripted model: plays the steps, streamed or whole, as the request asks. */
 export class Reply {
   readonly #request: ModelRequest;
   readonly #response: ServerResponse;
@@ -41,7 +41,7 @@ export class Reply {
     this.#closed = closed;
   }
 
-  /** Resolves when the answer is out, or when the client is gone. */
+  /** Resolves when the answer is sent, or when the client is gone. */
   async play(steps: readonly Step[]): Promise<void> {
     for (const step of steps) {
       if (this.#closed.aborted || this.#response.writableEnded) return;
@@ -140,7 +140,7 @@ export class Reply {
     this.#answer(200, { ...this.#envelope("chat.completion"), choices, usage });
   }
 
-  /** Four characters to a token: near enough for a model that costs nothing. */
+  /** Four characters per token: close enough for a model that costs nothing. */
   #usageOnTheWire() {
     const replyChars = [this.#text, this.#reasoning, ...this.#toolCalls.map(call => call.arguments)];
     const prompt_tokens = this.#usage?.inputTokens ?? Math.ceil(this.#request.bodyBytes / 4);
@@ -196,7 +196,7 @@ export class Reply {
     if (fault === "hang") await this.#gone();
     else if (fault === "endWithoutFinish") this.#response.end();
     else {
-      // What was sent before the cut must reach the client, so the cut waits for the socket to take it.
+      // Everything before the cut must reach the client, so the cut waits until the socket has taken it.
       if (this.#response.headersSent) await new Promise(taken => this.#response.write(": cut\n\n", taken));
       this.cut = !this.#closed.aborted;
       this.#response.destroy();

@@ -28,7 +28,7 @@ export interface ScriptedModelOptions {
 }
 
 export interface ScriptedServer {
-  /** What a provider's base URL is: ends with `/v1`. */
+  /** The base URL for a provider's settings: it ends with `/v1`. */
   readonly baseUrl: string;
   readonly origin: string;
   readonly apiKey: string;
@@ -42,7 +42,7 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (incoming, response) => {
     handle(options, incoming, response).catch(error => {
       options.log?.error({ err: error }, "The scripted model could not answer");
-      // 400, because the runtime asks again and again after a 500.
+      // 400, because the runtime retries after a 500.
       if (response.headersSent) response.destroy();
       else sendJson(response, 400, { error: { message: `The script failed: ${error}` } });
     });
@@ -85,7 +85,7 @@ async function handle(
     ...options.endpoints,
   };
   if (incoming.method === "GET" && Object.hasOwn(endpoints, path)) sendJson(response, 200, endpoints[path]);
-  else sendJson(response, 404, { error: { message: `Nothing at ${incoming.method} ${path}` } });
+  else sendJson(response, 404, { error: { message: `There is no ${incoming.method} ${path}` } });
 }
 
 async function complete(

@@ -1,4 +1,4 @@
-/** How fast text leaves: `chunkSize` characters per delta, `delayMs` between two deltas. */
+/** How fast text is sent: `chunkSize` characters per delta, `delayMs` between two deltas. */
 export interface Pace {
   chunkSize: number;
   delayMs: number;
@@ -6,21 +6,21 @@ export interface Pace {
 
 export interface ScriptedToolCall {
   name: string;
-  /** A string goes out as it is, so that a script can send arguments that are broken or cut. */
+  /** A string is sent as it is, so that a script can send broken or truncated arguments. */
   arguments: Record<string, unknown> | string;
-  /** Made up when absent; the runtime ignores a call without one. */
+  /** Generated when absent; the runtime ignores a call without an id. */
   id?: string;
 }
 
 /**
- * One thing that the scripted model does, in the order of the list. Faults work by their place: as the first
- * step `hang` and `destroy` come before the response headers, later they come in the middle of the stream.
+ * One thing that the scripted model does, in the order of the list. The position of a fault matters: as the first
+ * step, `hang` and `destroy` come before the response headers; later, they come in the middle of the stream.
  * A list that ends without a `finish` or a fault is finished properly.
  */
 export type Step =
   | ({ text: string } & Partial<Pace>)
   | ({ reasoning: string } & Partial<Pace>)
-  /** Parallel calls. With `chunkSize` the arguments come in fragments, the calls interleaved. */
+  /** Parallel calls. With `chunkSize`, the arguments arrive in fragments, and the calls are interleaved. */
   | ({ toolCalls: ScriptedToolCall[] } & Partial<Pace>)
   | { usage: { inputTokens: number; outputTokens: number } }
   | { headers: Record<string, string> }
@@ -34,7 +34,7 @@ export type Step =
 
 export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter";
 
-/** Cuts text into deltas, never through the middle of a character. */
+/** Cuts text into deltas, never in the middle of a character. */
 export function* chunksOf(text: string, chunkSize: number): Generator<string> {
   let start = 0;
   while (start < text.length) {

@@ -9,29 +9,29 @@ const words = wordsBeforeSecrets(["copilot/session/{id}/live/{token}", "acp/mcp/
 
 describe("A path in the access log", () => {
   const shown: Record<string, [string, string]> = {
-    "keeps its ids": ["/api/copilot/session/0b1c/query", "/api/copilot/session/0b1c/query"],
-    "loses the secret of the job tools": ["/api/acp/mcp/s3cret", "/api/acp/mcp/…"],
-    "loses it behind an encoded slash": ["/api/acp/mcp%2Fs3cret", "/api/acp/mcp/…"],
-    "loses it behind a backslash": ["/api/acp/mcp\\s3cret", "/api/acp/mcp/…"],
-    "loses it in other letters": ["/API/ACP/MCP/s3cret", "/API/ACP/MCP/…"],
-    "loses it and all behind it": ["/api/acp/mcp//s3cret/s3cret", "/api/acp/mcp/…"],
-    "loses the name of a reader": [
+    "a logged path keeps its ids": ["/api/copilot/session/0b1c/query", "/api/copilot/session/0b1c/query"],
+    "a logged path loses the secret of the job tools": ["/api/acp/mcp/s3cret", "/api/acp/mcp/…"],
+    "a logged path loses a secret after an encoded slash": ["/api/acp/mcp%2Fs3cret", "/api/acp/mcp/…"],
+    "a logged path loses a secret after a backslash": ["/api/acp/mcp\\s3cret", "/api/acp/mcp/…"],
+    "a logged path loses a secret in any letter case": ["/API/ACP/MCP/s3cret", "/API/ACP/MCP/…"],
+    "a logged path loses a secret and everything after it": ["/api/acp/mcp//s3cret/s3cret", "/api/acp/mcp/…"],
+    "a logged path loses the name of a reader": [
       "/api/copilot/session/0b1c/live/s3cret",
       "/api/copilot/session/0b1c/live/…",
     ],
-    "stays as it is where nothing follows": ["/mcp", "/mcp"],
+    "a logged path that ends before the secret stays as it is": ["/mcp", "/mcp"],
   };
   for (const [what, [path, expected]] of Object.entries(shown))
     test(what, () => assert.equal(loggedPath(path, words), expected));
 
-  test("has an end", () => {
+  test("a logged path has a maximum length", () => {
     assert.equal(loggedPath(`/${"x".repeat(10_000)}`, words).length, 301);
     assert.equal(loggedPath(`/api/acp/mcp/${"s3cret".repeat(1000)}`, words), "/api/acp/mcp/…");
   });
 });
 
 describe("The access log", () => {
-  test("counts requests that come too fast, and tells their number", () => {
+  test("the access log counts requests that come too fast, and logs their number", () => {
     const lines: Record<string, unknown>[] = [];
     const log = pino({ level: "info" }, { write: line => void lines.push(JSON.parse(line)) });
     let nowMs = 0;

@@ -3,9 +3,9 @@ import type { Log } from "../../base/log.js";
 
 export interface AccessLogOptions {
   log: Log;
-  /** Paths of the routes, with `{token}` where a secret stands. */
+  /** Paths of the routes, with `{token}` in place of a secret. */
   paths?: readonly string[];
-  /** More lines than this in a second are counted instead of written: nobody fills a disk with requests. */
+  /** Further requests within a second are counted instead of logged, so that nobody can fill the disk with requests. */
   maxLinesPerSecond?: number;
   nowMs?(): number;
 }
@@ -14,7 +14,7 @@ const windowMs = 1000;
 const maxPathChars = 300;
 const slash = /\/|%2f|\\|%5c/i;
 
-/** The words of a path behind which a secret stands, as `mcp` in `acp/mcp/{token}`. */
+/** The path words that precede a secret, such as `mcp` in `acp/mcp/{token}`. */
 export function wordsBeforeSecrets(paths: readonly string[]): ReadonlySet<string> {
   const found = paths.flatMap(path => {
     const parts = path.toLowerCase().split("/");
@@ -23,7 +23,7 @@ export function wordsBeforeSecrets(paths: readonly string[]): ReadonlySet<string
   return new Set(found);
 }
 
-/** A path for the log: whatever comes behind such a word is left out, also where it is written oddly. */
+/** A path for the log: everything after such a word is left out, however oddly it is written. */
 export function loggedPath(path: string, words: ReadonlySet<string>): string {
   const parts = path.slice(0, maxPathChars).split(slash);
   const last = parts.findIndex(part => words.has(part.toLowerCase()));
@@ -32,7 +32,7 @@ export function loggedPath(path: string, words: ReadonlySet<string>): string {
   return path.length > maxPathChars && !hidden ? `${shown}…` : shown;
 }
 
-/** One line for each request when it is over: who asked for what, and what came of it. Never a query, never a token. */
+/** Logs one line when a request ends: the caller, the path and the result. Never a query, never a token. */
 export function accessLog(options: AccessLogOptions): RequestHandler {
   const { log, paths = [], maxLinesPerSecond = 100, nowMs = () => performance.now() } = options;
   const words = wordsBeforeSecrets(paths);
@@ -58,7 +58,7 @@ export function accessLog(options: AccessLogOptions): RequestHandler {
       if (!mayWrite()) return;
       const { refused } = res.locals as { refused?: string };
       const ms = Math.round(nowMs() - begunMs);
-      // An answer that was cut off has no status that anybody got.
+      // The caller of an interrupted answer never received a status.
       const status = res.headersSent ? res.statusCode : undefined;
       log.info({ method, path, status, ms, address, refused }, "request");
     });

@@ -13,7 +13,7 @@ const get = (url: string) =>
   `require("http").get(${JSON.stringify(url)}, r => r.resume().on("end", () => console.log(r.statusCode)))`;
 const inOtherView = ["--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent", "--"];
 
-describe("Whether who calls is outside every sandbox", () => {
+describe("The portal knows whether a caller is outside every sandbox", () => {
   const servers: Server[] = [];
   const urls: Record<string, string> = {};
   let ends: Parameters<typeof isHeldOutside> | undefined;
@@ -39,19 +39,19 @@ describe("Whether who calls is outside every sandbox", () => {
   });
 
   for (const host of ["127.0.0.1", "::1"]) {
-    it(`sees a program of this machine that calls ${host}`, async () => {
+    it(`a program on this machine that calls ${host} is recognised as outside`, async () => {
       assert.equal((await fetch(urls[host] ?? "")).status, 200, "this process");
       const { stdout } = await run(process.execPath, ["-e", get(urls[host] ?? "")]);
       assert.equal(stdout.trim(), "200", "another process");
     });
 
-    it(`sees that a program in a sandbox calls ${host}`, async () => {
+    it(`a program in a sandbox that calls ${host} is recognised as inside`, async () => {
       const { stdout } = await run("bwrap", [...inOtherView, process.execPath, "-e", get(urls[host] ?? "")]);
       assert.equal(stdout.trim(), "403");
     });
   }
 
-  it("says no to a connection that is over, and to addresses of other machines", async () => {
+  it("a closed connection and an address of another machine do not count as outside", async () => {
     assert.ok(ends);
     assert.equal(await isHeldOutside(...ends), false);
     const [from, to] = ends;

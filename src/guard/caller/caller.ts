@@ -18,7 +18,7 @@ async function isOutside({ remoteAddress, remotePort, localAddress, localPort }:
 
 /**
  * An agent in a sandbox shares the network, and could ask the portal for what the sandbox keeps from it. Where no token
- * tells callers apart, who calls must be seen to be outside. Costs nothing before the first sandbox.
+ * tells callers apart, the caller must be visibly outside. Costs nothing before the first sandbox.
  */
 export function callerGuard({ hasSandboxes }: CallerGuardOptions): RequestHandler {
   const known = new WeakMap<Socket, Promise<boolean>>();

@@ -16,7 +16,7 @@ function hexOfIPv4(address: string): string {
   return (endianness() === "LE" ? bytes.reverse() : bytes).toString("hex").toUpperCase();
 }
 
-/** As the tables of the kernel write an address of loopback, each of its forms; none for any other address. */
+/** Every form in which the kernel's tables write a loopback address; none for any other address. */
 function formsOf({ address, port }: End): string[] {
   const four = address.startsWith(mapped) ? address.slice(mapped.length) : address;
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -27,7 +27,7 @@ function formsOf({ address, port }: End): string[] {
   return [`${hexOfIPv4(four)}${suffix}`, `${prefix}${hexOfIPv4(four)}${suffix}`];
 }
 
-/** The kernel's number of the socket at `from` that is connected with `to`; undefined when there is none any more. */
+/** The kernel's number for the socket at `from` that is connected to `to`; undefined when it no longer exists. */
 async function socketNumber(from: End, to: End): Promise<string | undefined> {
   const [own, other] = [formsOf(from), formsOf(to)];
   const tables = await Promise.all(
@@ -40,7 +40,7 @@ async function socketNumber(from: End, to: End): Promise<string | undefined> {
   return undefined;
 }
 
-/** In one go, so that nothing of it changes meanwhile; a few microseconds for each open file. */
+/** Synchronous, so that nothing changes meanwhile; takes a few microseconds for each open file. */
 function holds(pid: string, target: string): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some(fd => {
@@ -56,8 +56,8 @@ function holds(pid: string, target: string): boolean {
 }
 
 /**
- * Whether a process that shares our view of processes holds the socket at `from` that is connected with `to`. One in a
- * sandbox has a view of its own, and no way out of it. What cannot be seen counts as no.
+ * Whether a process in our PID namespace holds the socket at `from` that is connected to `to`. A process in a sandbox
+ * has its own namespace and cannot leave it. In doubt, the answer is no.
  */
 export async function isHeldOutside(from: End, to: End): Promise<boolean> {
   const [inode, view, names] = await Promise.all([
@@ -67,7 +67,7 @@ export async function isHeldOutside(from: End, to: End): Promise<boolean> {
   ]);
   if (inode === undefined || view === undefined) return false;
   const pids = names.filter(name => /^\d+$/.test(name)).map(Number);
-  // Who calls has most likely been started lately.
+  // The caller most likely started recently.
   for (const pid of pids.sort((a, b) => b - a).map(String)) {
     const isOutside = (await readlink(`/proc/${pid}/ns/pid`).catch(() => undefined)) === view;
     if (isOutside && holds(pid, `socket:[${inode}]`)) return true;

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import express from "express";
 import { securityHeaders } from "./headers.js";
 
-test("The header rule: no inline and no foreign script, no frame, no guessing of types, no referrer", async t => {
+test("the headers forbid inline and foreign scripts, frames, type sniffing and referrers", async t => {
   const app = express();
   app.use(securityHeaders());
   app.get("/", (_req, res) => void res.send("a page"));

@@ -2,7 +2,7 @@ import type { RequestHandler } from "express";
 import helmet from "helmet";
 
 /**
- * Nothing but the portal's own files runs in its pages, and no foreign page frames them.
+ * Only the portal's own files run in its pages, and no foreign page can frame them.
  * Styles may be inline because the flow chart's SVG carries its own.
  */
 export function securityHeaders(): RequestHandler {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isAllowedHost } from "./host.js";
 
-describe("The host rule, against names that were bound to this address", () => {
+describe("The host rule, against foreign names that resolve to this address", () => {
   for (const host of ["localhost:8888", "127.0.0.1:8888", "[::1]:8888", "LocalHost:8888"]) {
-    test(`allows ${host}`, () => assert.equal(isAllowedHost(host, 8888), true));
+    test(`the host ${host} is allowed`, () => assert.equal(isAllowedHost(host, 8888), true));
   }
 
   const hostile = [
@@ -31,10 +31,10 @@ describe("The host rule, against names that were bound to this address", () => {
     "null",
   ];
   for (const host of hostile) {
-    test(`refuses "${host}"`, () => assert.equal(isAllowedHost(host, 8888), false));
+    test(`the host "${host}" is refused`, () => assert.equal(isAllowedHost(host, 8888), false));
   }
 
-  test("allows a host without a port only when the port is the usual one", () => {
+  test("a host without a port is allowed only at the default port", () => {
     assert.equal(isAllowedHost("localhost", 80), true);
     assert.equal(isAllowedHost("localhost:80", 80), true);
   });
@@ -43,7 +43,8 @@ describe("The host rule, against names that were bound to this address", () => {
 describe("The host rule, with --allowed-hosts", () => {
   const names = ["portal.example", "proxy.example:8443"];
   for (const host of ["portal.example", "PORTAL.example:8888", "proxy.example:8443", "localhost:8888"]) {
-    test(`allows ${host}`, () => assert.equal(isAllowedHost(host, 8888, names), true));
+    test(`the host ${host} is allowed by --allowed-hosts`, () =>
+      assert.equal(isAllowedHost(host, 8888, names), true));
   }
   for (const host of [
     "portal.example:80",
@@ -52,6 +53,7 @@ describe("The host rule, with --allowed-hosts", () => {
     "portal.example.",
     "localhost",
   ]) {
-    test(`refuses ${host}`, () => assert.equal(isAllowedHost(host, 8888, names), false));
+    test(`the host ${host} is refused despite --allowed-hosts`, () =>
+      assert.equal(isAllowedHost(host, 8888, names), false));
   }
 });

@@ -4,9 +4,9 @@ import { loopbackNames } from "../../base/loopback.js";
 import { PortalError } from "../../base/portalError.js";
 
 export interface HostGuardOptions {
-  /** The port that is open, known only after it is: port 0 picks a free one. */
+  /** The open port, known only once it is open: port 0 picks a free one. */
   port(req: IncomingMessage): number;
-  /** More names, as `--allowed-hosts` has them: `name` at the portal's port or the usual one, or `name:port`. */
+  /** The names from `--allowed-hosts`: `name` at the portal's port or the default one, or `name:port`. */
   names?: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function isAllowedHost(host: string, port: number, names: readonly string
   );
 }
 
-/** Refuses a request that was sent to any other name: a foreign page whose name was bound to this address. */
+/** Refuses a request to any other name: a foreign page may make its own name resolve to this address. */
 export function hostGuard({ port, names = [] }: HostGuardOptions): RequestHandler {
   return function checkHost(req, _res, next) {
     const [host = "", second] = req.headersDistinct.host ?? [];

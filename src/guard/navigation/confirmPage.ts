@@ -2,21 +2,20 @@ import type { Response } from "express";
 import { escapeHtml } from "../html.js";
 
 export interface ConfirmPage {
-  /** What would happen, in words. */
+  /** What would happen, for the user to read. */
   summary: string;
-  /** Path and query, as they came. */
+  /** Path and query as received. */
   address: string;
   value: string;
 }
 
-/** The form leads to the portal alone. */
+/** The form may only post to the portal. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * The form has no action of its own: it posts to the address at which the page stands. Its button waits for the script,
- * which keeps a foreign page from having it pressed by the second half of a double click. It has no id: an address could
- * give it the keyboard.
+ * The form has no action: it posts to the page's own address. Its button waits for the script, so that a foreign page
+ * cannot have it pressed by the second half of a double click. It has no id: a fragment in the address could focus it.
  */
 function pageOf({ summary, address, value }: ConfirmPage): string {
   return `<!doctype html>
@@ -49,7 +48,7 @@ function pageOf({ summary, address, value }: ConfirmPage): string {
 `;
 }
 
-/** 403, because nothing was done: a program that ends up here must not take it for success. */
+/** 403, because nothing was done: a program that ends up here must not mistake it for success. */
 export function sendConfirmPage(res: Response, page: ConfirmPage): void {
   res.status(403).set({
     "Content-Security-Policy": policy,

@@ -6,10 +6,10 @@ export interface ConfirmationsOptions {
   secret?: Buffer;
 }
 
-/** Long enough to read a sentence and make up one's mind. */
+/** Long enough to read a sentence and decide. */
 const validMs = 10 * 60_000;
 
-/** Values that only the portal's own page has: each is good for one address, for a while, until the portal stops. */
+/** Values that only the portal's own page has: each is valid for one address, for a while, until the portal stops. */
 export class Confirmations {
   readonly #secret: Buffer;
   readonly #now: () => number;

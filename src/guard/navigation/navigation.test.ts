@@ -14,22 +14,22 @@ const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:60.0) Gecko/20100101 Firefox
 
 describe("The navigation rule, against addresses that a browser is sent to", () => {
   const pages: Record<string, IncomingHttpHeaders> = {
-    "an address that was typed": { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
+    "a typed address": { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
     "a link on the portal's own page": { "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" },
-    "a document, whatever its mode": { "sec-fetch-dest": "document" },
-    "no site without a mode": { "sec-fetch-site": "none" },
+    "a document in any mode": { "sec-fetch-dest": "document" },
+    "a request with no site and no mode": { "sec-fetch-site": "none" },
     "an old browser that wants a page": { "user-agent": firefox, accept: "text/html,*/*;q=0.8" },
     "a browser at a name it does not trust": { "upgrade-insecure-requests": "1", accept: "*/*" },
   };
   for (const [what, headers] of Object.entries(pages))
-    test(`${what} is one`, () => assert.equal(isNavigation(request(headers)), true));
+    test(`${what} counts as a navigation`, () => assert.equal(isNavigation(request(headers)), true));
 
   const calls: Record<string, IncomingHttpHeaders> = {
     curl: { "user-agent": "curl/8.5.0", accept: "*/*" },
-    "a client of Java, which asks for HTML by default": { "user-agent": "Java/17", accept: "text/html, */*" },
+    "a Java client, which asks for HTML by default": { "user-agent": "Java/17", accept: "text/html, */*" },
     "PowerShell, which calls itself Mozilla": { "user-agent": "Mozilla/5.0 (Windows NT) PowerShell/7.4" },
-    "fetch of Node": { "sec-fetch-mode": "cors", accept: "*/*" },
-    "a script of the portal's own page": {
+    "Node's fetch": { "sec-fetch-mode": "cors", accept: "*/*" },
+    "a script on the portal's own page": {
       "sec-fetch-site": "same-origin",
       "sec-fetch-mode": "cors",
       "sec-fetch-dest": "empty",
@@ -38,36 +38,36 @@ describe("The navigation rule, against addresses that a browser is sent to", () 
     },
   };
   for (const [what, headers] of Object.entries(calls))
-    test(`${what} is none`, () => assert.equal(isNavigation(request(headers)), false));
+    test(`${what} does not count as a navigation`, () => assert.equal(isNavigation(request(headers)), false));
 });
 
-describe("The rule for calls that act, against what a browser sends along by itself", () => {
+describe("The rule for calls that act, against what a browser sends by itself", () => {
   const cookie = "portal-8888=x";
   const refused: Record<string, IncomingHttpHeaders> = {
-    "a cookie alone: an image of another port, to a name that the browser does not trust": { cookie },
+    "a cookie alone, as an image on another port sends it to an untrusted name": { cookie },
     "a mode in which a page cannot read the answer": {
       "sec-fetch-site": "same-origin",
       "sec-fetch-mode": "no-cors",
     },
   };
   for (const [what, headers] of Object.entries(refused))
-    test(`refuses ${what}`, () => assert.equal(isOwnCall(request(headers)), false));
+    test(`a call that acts is refused with ${what}`, () => assert.equal(isOwnCall(request(headers)), false));
 
   const allowed: Record<string, IncomingHttpHeaders> = {
-    "a program, which has no cookie": {},
+    "no cookie, as a program calls": {},
     "a cookie beside a token": { cookie, authorization: "Bearer x" },
-    "a cookie with the header of the portal's own pages": { cookie, "x-portal-page": "1" },
-    "a cookie with an origin, which was compared before": { cookie, origin: "http://192.0.2.1:8888" },
+    "a cookie and the header of the portal's own pages": { cookie, "x-portal-page": "1" },
+    "a cookie and an origin, which is compared earlier": { cookie, origin: "http://192.0.2.1:8888" },
     "a cookie from the same origin": { cookie, "sec-fetch-site": "same-origin" },
   };
   for (const [what, headers] of Object.entries(allowed))
-    test(`allows ${what}`, () => assert.equal(isOwnCall(request(headers)), true));
+    test(`a call that acts is allowed with ${what}`, () => assert.equal(isOwnCall(request(headers)), true));
 });
 
-describe("The value of the page that asks", () => {
+describe("The value on the confirmation page", () => {
   const address = "/api/stop?a=1";
 
-  test("is good for its own address, until it is too old or the portal was started again", () => {
+  test("a confirmation value is valid for its own address until it expires or the portal restarts", () => {
     let nowMs = 1_000_000;
     const confirmations = new Confirmations({ now: () => nowMs });
     const value = confirmations.of(address);
@@ -79,7 +79,7 @@ describe("The value of the page that asks", () => {
     assert.equal(confirmations.isValid(address, value), false);
   });
 
-  test("cannot be made up, stretched or shortened", () => {
+  test("a confirmation value cannot be invented, extended or shortened", () => {
     const confirmations = new Confirmations();
     const value = confirmations.of(address);
     const [untilMs = "", mac = ""] = value.split(".");

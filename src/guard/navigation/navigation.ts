@@ -6,10 +6,10 @@ import { sourceOf } from "../origin/origin.js";
 import type { Confirmations } from "./confirmations.js";
 import { sendConfirmPage } from "./confirmPage.js";
 
-/** The portal's own pages send it, and no foreign page can: browsers ask first, and are never answered yes. */
+/** The portal's own pages send it. Foreign pages cannot: browsers ask first, and the portal never says yes. */
 export const ownPageHeader = "x-portal-page";
 
-/** A browser that is old, or that talks to a name it does not trust, says nothing of its modes; but it wants a page. */
+/** An old browser, or one that calls an untrusted name, sends no modes; but it asks for a page. */
 function wantsPage(headers: IncomingHttpHeaders): boolean {
   const { accept = "", "user-agent": agent = "" } = headers;
   return (
@@ -18,7 +18,7 @@ function wantsPage(headers: IncomingHttpHeaders): boolean {
   );
 }
 
-/** Whether a browser is going there, by an address that was typed, a link, a form or a redirect. */
+/** Whether a browser navigates there: by a typed address, a link, a form or a redirect. */
 export function isNavigation(req: Pick<IncomingMessage, "headers" | "headersDistinct">): boolean {
   const { secFetchSite, secFetchMode, secFetchDest } = sourceOf(req);
   return (
@@ -30,8 +30,8 @@ export function isNavigation(req: Pick<IncomingMessage, "headers" | "headersDist
 }
 
 /**
- * Whether a script of the portal's own pages calls, or a program. To a name that is not of this machine browsers send
- * no `Sec-Fetch-Site` by plain HTTP, but they send the cookie also for a page on another port: the cookie needs a proof.
+ * Whether a script of the portal's own pages calls, or a program. Over plain HTTP, browsers send no `Sec-Fetch-Site` to
+ * a name that is not local, but they do send the cookie for a page on another port: so the cookie alone proves nothing.
  */
 export function isOwnCall(req: Pick<IncomingMessage, "headers" | "headersDistinct">): boolean {
   const { secFetchSite, secFetchMode, origin } = sourceOf(req);
@@ -41,28 +41,28 @@ export function isOwnCall(req: Pick<IncomingMessage, "headers" | "headersDistinc
   return !byCookie || proven;
 }
 
-/** What an address that acts would do, for the page that asks. */
+/** What an address that acts would do, for the confirmation page. */
 export interface Action {
   readonly summary: string;
-  /** Whether going to its address could ever be meant: not for what takes POST alone. */
+  /** Whether a user might navigate to the address on purpose: never when it takes only POST. */
   readonly takesGet: boolean;
 }
 
-/** How a call that acts may go on: as it came, or confirmed by the page; undefined when it has been answered. */
+/** How a call that acts may proceed: as it came, or confirmed by the page; undefined when it has been answered. */
 export type ActionGuard = (
   req: Request,
   res: Response,
   action: Action,
 ) => Promise<"called" | "confirmed" | undefined>;
 
-/** Stands before everything that acts: a browser that merely goes to such an address is asked what its user wants. */
+/** Runs before everything that acts: when a browser merely navigates to such an address, its user is asked first. */
 export function actionGuard(confirmations: Confirmations): ActionGuard {
   return async function checkAction(req, res, { summary, takesGet }) {
     if (!isNavigation(req)) {
       if (isOwnCall(req)) return "called";
-      throw PortalError.refused("OriginRefused", "Only the portal's own pages, and programs, may do this");
+      throw PortalError.refused("OriginRefused", "Only programs and the portal's own pages may do this");
     }
-    if (!takesGet) throw PortalError.refused("NavigationRefused", "This is no address for the address bar");
+    if (!takesGet) throw PortalError.refused("NavigationRefused", "A browser cannot open this address");
     const form = req.method === "POST" ? new URLSearchParams(await readTextBody(req)) : undefined;
     if (confirmations.isValid(req.originalUrl, form?.get("confirm") ?? "")) return "confirmed";
     sendConfirmPage(res, { summary, address: req.originalUrl, value: confirmations.of(req.originalUrl) });
@@ -70,7 +70,7 @@ export function actionGuard(confirmations: Confirmations): ActionGuard {
   };
 }
 
-/** For what is spoken to by programs alone. */
+/** For addresses that only programs call. */
 export function refuseNavigation(): RequestHandler {
   return function checkNavigation(req, _res, next) {
     if (isNavigation(req) || !isOwnCall(req))

@@ -13,24 +13,24 @@ describe("The origin rule, against foreign pages", () => {
       secFetchMode: "navigate",
       secFetchDest: "document",
     },
-    "a script of the portal's own page": {
+    "a script on the portal's own page": {
       secFetchSite: "same-origin",
       secFetchMode: "cors",
       secFetchDest: "empty",
     },
     "a file that the portal's own page saves": { secFetchSite: "same-origin", secFetchMode: "no-cors" },
-    "fetch of Node, which names a mode alone": { secFetchMode: "cors" },
-    "a page of an old browser": { referer: `${own}/jobs.html?wb=x` },
+    "Node's fetch, which sends only a mode": { secFetchMode: "cors" },
+    "a page in an old browser": { referer: `${own}/jobs.html?wb=x` },
   };
   for (const [what, source] of Object.entries(allowed)) {
-    test(`allows ${what}`, () => assert.equal(isSameOrigin({ host, ...source }), true));
+    test(`the origin rule allows ${what}`, () => assert.equal(isSameOrigin({ host, ...source }), true));
   }
 
   const refused = {
     "a foreign page's fetch": { origin: "https://evil.example", secFetchSite: "cross-site" },
     "a foreign page in a browser without Sec-Fetch-Site": { origin: "https://evil.example" },
     "a sandboxed frame or a file, whose origin is null": { origin: "null" },
-    "an image, a link, a form or a redirect of a foreign page": { secFetchSite: "cross-site" },
+    "an image, a link, a form or a redirect on a foreign page": { secFetchSite: "cross-site" },
     "another port of this machine, which browsers call the same site": { secFetchSite: "same-site" },
     "another port as origin": { origin: "http://localhost:3000" },
     "another name of this machine, which is another origin": { origin: "http://127.0.0.1:8888" },
@@ -38,22 +38,22 @@ describe("The origin rule, against foreign pages", () => {
     "an origin that only begins like ours": { origin: "http://localhost:8888.evil.example" },
     "a foreign referer": { referer: "https://evil.example/page" },
     "a referer that mentions us": { referer: "https://evil.example/?http://localhost:8888/" },
-    "a referer with us as user name": { referer: "http://localhost:8888@evil.example/" },
-    "a referer that is no address": { referer: "about:blank" },
-    "an own origin with a foreign site": { origin: own, secFetchSite: "cross-site" },
+    "a referer with our address as its user name": { referer: "http://localhost:8888@evil.example/" },
+    "a referer that is not an address": { referer: "about:blank" },
+    "our own origin with a foreign site": { origin: own, secFetchSite: "cross-site" },
     "a typed address with a foreign origin": { origin: "https://evil.example", secFetchSite: "none" },
-    "no site with a mode that nobody types": { secFetchSite: "none", secFetchMode: "no-cors" },
+    "no site with a mode that typing never causes": { secFetchSite: "none", secFetchMode: "no-cors" },
     "no site with the mode of a script, as an extension sends it": {
       secFetchSite: "none",
       secFetchMode: "cors",
     },
     "a WebSocket": { secFetchSite: "same-origin", secFetchMode: "websocket" },
-    "a site that nobody has heard of": { secFetchSite: "next-door" },
-    "a site in other letters": { secFetchSite: "Same-Origin" },
-    "a site without a word": { secFetchSite: "" },
-    "a mode that nobody has heard of": { secFetchSite: "same-origin", secFetchMode: "teleport" },
-    "a mode that is said twice": { secFetchSite: "same-origin", secFetchMode: "cors,navigate" },
-    "an image of the portal's own page, which an agent wrote": {
+    "an unknown site": { secFetchSite: "next-door" },
+    "a site in another letter case": { secFetchSite: "Same-Origin" },
+    "an empty site": { secFetchSite: "" },
+    "an unknown mode": { secFetchSite: "same-origin", secFetchMode: "teleport" },
+    "a mode with two values": { secFetchSite: "same-origin", secFetchMode: "cors,navigate" },
+    "an image that an agent wrote into the portal's own page": {
       secFetchSite: "same-origin",
       secFetchMode: "no-cors",
       secFetchDest: "image",
@@ -72,10 +72,10 @@ describe("The origin rule, against foreign pages", () => {
     "two origins": { origin: `${own},${own}` },
     "an empty origin": { origin: "" },
     "an origin with a path": { origin: `${own}/` },
-    "a site that is said twice": { secFetchSite: "same-origin, cross-site" },
+    "a site with two values": { secFetchSite: "same-origin, cross-site" },
   };
   for (const [what, source] of Object.entries(refused)) {
-    test(`refuses ${what}`, () => assert.equal(isSameOrigin({ host, ...source }), false));
+    test(`the origin rule refuses ${what}`, () => assert.equal(isSameOrigin({ host, ...source }), false));
   }
 
   test("a header that comes twice is refused, whichever comes first", () => {

@@ -17,7 +17,7 @@ function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
-/** A name of `--allowed-hosts` may have a proxy in front that adds https; this machine's own names never have. */
+/** A proxy may add https in front of a name of `--allowed-hosts`, but never in front of this machine's own names. */
 function ownOrigins(host: string): (string | undefined)[] {
   const schemes = isLoopbackHost(host) ? ["http"] : ["http", "https"];
   return schemes.map(scheme => originOf(`${scheme}://${host}`)).filter(origin => origin !== undefined);
@@ -26,8 +26,8 @@ function ownOrigins(host: string): (string | undefined)[] {
 type Words = readonly (string | undefined)[];
 
 /**
- * The modes that go with each site. `none` is what a browser sends for an address that its user typed, or that another
- * program handed to it: a navigation, and nothing else. `fetch` of Node names a mode without a site.
+ * The modes that are valid with each site. A browser sends `none` for an address that its user typed or that another
+ * program handed over: always a navigation. Node's `fetch` sends a mode without a site.
  */
 const modesOfSite = new Map<string | undefined, Words>([
   [undefined, [undefined, "cors", "same-origin", "navigate"]],
@@ -35,7 +35,7 @@ const modesOfSite = new Map<string | undefined, Words>([
   ["none", [undefined, "navigate"]],
 ]);
 
-/** Calls of a script, and pages. No image, style, script, frame or worker ever comes from the API. */
+/** Script calls and pages. The API never serves an image, style, script, frame or worker. */
 const destinations: Words = [undefined, "empty", "document"];
 
 export function isSameOrigin(source: RequestSource): boolean {
@@ -64,7 +64,7 @@ export function isAllowedSource(source: RequestSource, listed: readonly string[]
   return isListed ? secFetchMode === "cors" && secFetchDest === "empty" : isSameOrigin(source);
 }
 
-/** Stands for a header that comes more than once: no value that anybody knows. */
+/** Stands for a repeated header: no valid value looks like this. */
 const several = "several values";
 
 export function sourceOf({ headersDistinct }: Pick<IncomingMessage, "headersDistinct">): RequestSource {
@@ -87,11 +87,11 @@ export interface OriginGuardOptions {
   allowedOrigins?: readonly string[];
 }
 
-/** Refuses what a foreign page sends, also without reading the answer: an image, a form, a link to `api/stop`. */
+/** Refuses what a foreign page sends, even if it cannot read the answer: an image, a form, a link to `api/stop`. */
 export function originGuard({ allowedOrigins = [] }: OriginGuardOptions = {}): RequestHandler {
   return function checkOrigin(req, _res, next) {
     if (!isAllowedSource(sourceOf(req), allowedOrigins)) {
-      throw PortalError.refused("OriginRefused", "Only this server's own pages, and programs, may call it");
+      throw PortalError.refused("OriginRefused", "Only programs and this server's own pages may call it");
     }
     next();
   };

@@ -1,14 +1,14 @@
 export interface AttemptsOptions {
-  /** Wrong tokens of one address within the window, before it has to wait. */
+  /** Wrong tokens that one address may send within the window before it has to wait. */
   max?: number;
   windowMs?: number;
   now?(): number;
 }
 
-/** More addresses than this at once are an attack: the oldest are forgotten, so that memory stays bounded. */
+/** More addresses at once are an attack: the oldest are forgotten, so that memory stays bounded. */
 const maxAddresses = 10_000;
 
-/** Counts the wrong tokens of each address. */
+/** Counts the wrong tokens from each address. */
 export class Attempts {
   readonly #max: number;
   readonly #windowMs: number;
@@ -21,7 +21,7 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** How long this address has to wait before its next attempt is looked at. */
+  /** How long this address has to wait before its next attempt counts. */
   waitMs(address: string): number {
     const known = this.#failures.get(address);
     return known && known.count >= this.#max ? Math.max(0, known.untilMs - this.#now()) : 0;

@@ -4,14 +4,14 @@ import { isSameSecret } from "./secret.js";
 export interface Guess {
   given: string;
   token: string;
-  /** Who guesses. */
+  /** The address of the caller who guesses. */
   address: string;
   attempts: Attempts;
 }
 
 /**
- * Compares first: a right token is right, whoever has guessed before from the same address.
- * Only wrong ones count, and after too many of them an address is told to wait.
+ * Compares first: a right token is accepted, whatever the same address sent before.
+ * Only wrong tokens count, and after too many of them an address has to wait.
  */
 export function judgeGuess({
   given,

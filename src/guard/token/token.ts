@@ -10,14 +10,14 @@ import { isSameSecret } from "./secret.js";
 
 export interface TokenGuardOptions {
   token: string;
-  /** Cookies are shared by all ports of a machine: the port in the name keeps two portals apart. */
+  /** All ports of a machine share cookies: the port in the name keeps two portals apart. */
   port(): number;
   attempts?: Attempts;
-  /** Called each time the printed address has become a cookie. */
+  /** Called each time the printed address is exchanged for a cookie. */
   onExchange?: (() => void) | undefined;
 }
 
-/** Shorter ones can be guessed by a machine that tries for long enough. */
+/** A machine can guess a shorter token if it tries long enough. */
 const minTokenLength = 16;
 const generatedBytes = 32;
 
@@ -25,7 +25,7 @@ export function createToken(): string {
   return randomBytes(generatedBytes).toString("base64url");
 }
 
-/** The value itself is never shown: it may be nearly right. */
+/** Messages never show the value: it may be nearly right. */
 export function checkToken(token: string): string {
   if (token.length < minTokenLength)
     throw new StartError(`PORTAL_TOKEN: is too short, a token has at least ${minTokenLength} characters`);
@@ -38,12 +38,12 @@ export function chosenToken({ PORTAL_TOKEN: given }: NodeJS.ProcessEnv): string 
   return given ? checkToken(given) : createToken();
 }
 
-/** What the browser keeps: worth as much as the token to this portal, but the token cannot be had from it. */
+/** The browser's cookie: this portal accepts it like the token, but nobody can derive the token from it. */
 export function cookieValue(token: string): string {
   return createHmac("sha256", token).update("copilot-portal cookie").digest("base64url");
 }
 
-/** All of that name: a page on another port can add one of its own, which must not hide the right one. */
+/** All cookies of that name: a page on another port can add its own, which must not hide the right one. */
 export function cookiesOf({ headers }: Pick<IncomingMessage, "headers">, name: string): string[] {
   const pairs = headers.cookie?.split(";").map(pair => pair.trim()) ?? [];
   return pairs.filter(pair => pair.startsWith(`${name}=`)).map(pair => pair.slice(name.length + 1));
@@ -59,7 +59,7 @@ function unauthorized(res: ServerResponse, code: string, message: string): Porta
   return PortalError.unauthorized(code, message);
 }
 
-/** Only what someone can guess counts as an attempt: a cookie of an earlier start must not lock its user out. */
+/** Only a token counts as a guess: a cookie from an earlier start must not lock its user out. */
 function guessCheck(token: string, attempts: Attempts) {
   return function checkGuess(req: IncomingMessage, res: ServerResponse, given: string): void {
     const verdict = judgeGuess({ given, token, address: req.socket.remoteAddress ?? "", attempts });
@@ -86,9 +86,9 @@ export function bearerGuard({
 }
 
 export interface TokenGuard {
-  /** Stands before the pages: `/?token=…`, the printed address, becomes a cookie and leaves the address bar. */
+  /** Runs before the pages: turns `/?token=…`, the printed address, into a cookie and clears the address bar. */
   exchange: RequestHandler;
-  /** Stands before everything that does something. */
+  /** Runs before everything that does something. */
   check: RequestHandler;
 }
 
@@ -103,7 +103,7 @@ export function tokenGuard(options: TokenGuardOptions): TokenGuard {
       const given = req.path === "/" ? req.query.token : undefined;
       if (given === undefined) return next();
       const guess = String(given);
-      // The file that `--open` opens is foreign too, but has the token; a page that guesses must not spend attempts.
+      // The file that `--open` opens is foreign too, but it has the token; a guessing page must not use up attempts.
       if (!isSameSecret(guess, token) && !isSameOrigin(sourceOf(req)))
         throw PortalError.refused("OriginRefused", "Copy the address with the token into the address bar");
       checkGuess(req, res, guess);

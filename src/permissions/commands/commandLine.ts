@@ -5,28 +5,28 @@ export interface Command {
   readonly isPiped: boolean;
 }
 
-/** The commands of a line; or why a rule must not decide about it. */
+/** The commands of a line, or why no rule may decide about it. */
 export type CommandLine =
   | { readonly commands: readonly Command[]; readonly problem?: undefined }
   | { readonly commands?: undefined; readonly problem: string };
 
-/** Longer lines than anyone reads on a card. */
+/** Nobody reads a longer line on a card. */
 const maxLineChars = 10_000;
 const maxWords = 500;
 
 const blanks = /[ \t]+/y;
 const separator = /&&|\|\||[;|\n]/y;
-/** Redirects that touch no file, each with blanks or a separator around it. */
+/** Redirects that touch no file, with a blank or a separator on either side. */
 const harmlessRedirect = /(?:2>&1|1?>&2|[12]?>[ \t]?\/dev\/null)(?=[ \t\n;|]|$)/y;
-/** Nothing in bash, dash or zsh makes anything else of these characters. */
+/** Characters with no special meaning in bash, dash or zsh. */
 const plainPart = /[A-Za-z0-9_./:,@%+=-]+/y;
 const quotedPart = /'([^']*)'|"([^"]*)"/y;
 const endOfWord = /(?=[ \t\n;|]|&&|$)/y;
 
-/** Letters, digits, marks and signs of every script, and the plain space: nothing that is invisible or moves. */
+/** Letters, digits, marks and symbols of every script, and the plain space: nothing invisible or bidirectional. */
 const readable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 
-/** What each other character would begin. */
+/** What every other character would begin. */
 const special: Readonly<Record<string, string>> = {
   "<": "a redirect",
   ">": "a redirect",
@@ -41,13 +41,13 @@ const special: Readonly<Record<string, string>> = {
   "^": "a pattern for file names",
   $: "an expansion",
   "~": "an expansion of ~",
-  "!": "an expansion of the history",
+  "!": "a history expansion",
   "`": "a command substitution",
   "\\": "an escape",
   "#": "a comment",
   "&": "a command in the background",
-  "'": "a quote that does not end",
-  '"': "a quote that does not end",
+  "'": "an unclosed quote",
+  '"': "an unclosed quote",
 };
 
 class Problem extends Error {}
@@ -55,7 +55,8 @@ class Problem extends Error {}
 function problemAt(line: string, at: number): Problem {
   const char = line.charAt(at);
   return new Problem(
-    special[char] ?? (char < " " || char === "\u007f" ? "a control character" : "a sign that is not plain"),
+    special[char] ??
+      (char < " " || char === "\u007f" ? "a control character" : "a character that is not plain"),
   );
 }
 
@@ -79,13 +80,13 @@ class Reader {
     return found ?? undefined;
   }
 
-  /** A plain beginning, a quoted end, or both. A word in more pieces is not plain to people. */
+  /** A plain start, a quoted end, or both. People misread a word in more pieces. */
   word(): { text: string; isQuoted: boolean } {
     const plain = this.take(plainPart)?.[0];
     const quoted = this.take(quotedPart);
     if (plain === undefined && !quoted) throw problemAt(this.#line, this.#at);
     if (!this.take(endOfWord))
-      throw quoted ? new Problem("a word that is quoted in pieces") : problemAt(this.#line, this.#at);
+      throw quoted ? new Problem("a word quoted in pieces") : problemAt(this.#line, this.#at);
     if (plain?.startsWith("=")) throw new Problem("a word that begins with =");
     const inside = quoted?.[1] ?? quoted?.[2] ?? "";
     if (quoted?.[2] !== undefined && /[$`\\!]/.test(inside))
@@ -99,12 +100,12 @@ function split(line: string): Command[] {
   const commands: Command[] = [];
   const reader = new Reader(line);
   let words: string[] = [];
-  /** What stands before the command that is being read. */
+  /** The separator before the command being read. */
   let joint = "\n";
   let count = 0;
   const endCommand = (next: string) => {
     if (words.length > 0) commands.push({ words, isPiped: joint === "|" });
-    // Line breaks may stand anywhere between commands, and change no joint.
+    // Line breaks may stand anywhere between commands and do not change how they are joined.
     else if (next !== "\n") throw new Problem("a separator without a command");
     else return;
     words = [];
@@ -128,8 +129,8 @@ function split(line: string): Command[] {
 }
 
 /**
- * Reads what bash, dash and zsh read alike, and people too: plain words, whole quotes without expansion, and commands
- * joined by `&&`, `||`, `;`, `|` and line breaks. Everything else is a problem, and then the user is asked.
+ * Reads only what bash, dash, zsh and people all read the same way: plain words, whole quotes without expansion, and
+ * commands joined by `&&`, `||`, `;`, `|` and line breaks. Anything else is a problem, and the user is asked.
  */
 export function parseCommandLine(line: string): CommandLine {
   if (line.length > maxLineChars) return { problem: `It has more than ${maxLineChars} characters.` };
@@ -142,7 +143,7 @@ export function parseCommandLine(line: string): CommandLine {
   }
 }
 
-/** A word as it is written in a rule; undefined where the grammar has no form for it. */
+/** A word as a rule writes it; undefined where the grammar has no form for it. */
 export function quoteWord(word: string): string | undefined {
   plainPart.lastIndex = 0;
   if (plainPart.exec(word)?.[0] === word && !word.startsWith("=")) return word;

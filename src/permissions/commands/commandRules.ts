@@ -10,17 +10,17 @@ import { harmlessUse, knownName } from "./programs/knownPrograms.js";
 import type { Use } from "./programs/program.js";
 import { programProblem } from "./unfitPrograms.js";
 
-/** More places, and more folders on the way to them, than a line that people read names. */
+/** More places, and more folders on the way to them, than a readable line names. */
 const maxPlaces = 200;
 const maxNames = 150;
 
-/** One command of a line, and the rules that are about it. */
+/** One command of a line, and the rules that match it. */
 export interface Part {
   readonly label: string;
   readonly matching: readonly Rule[];
 }
 
-/** What the rules say about each command, and why they must not allow the line all the same. */
+/** What the rules say about each command, and why they must still not allow the line. */
 export interface JudgedLine {
   readonly parts: readonly Part[];
   readonly problem?: string;
@@ -42,7 +42,7 @@ function isRejectedBy(words: readonly string[], start: readonly string[]): boole
   return startsWith(words, start) || startsWith([program.split("/").at(-1) ?? "", ...rest], start);
 }
 
-/** An allowing rule covers its own words, and what is known to be harmless behind them. */
+/** An allowing rule covers its own words, and known harmless arguments after them. */
 export function isAbout({ effect, words: ruleWords }: Rule, commandWords: readonly string[]): boolean {
   const [words, start] = [canonical(commandWords), canonical(ruleWords)];
   if (effect === "reject") return isRejectedBy(words, start);
@@ -53,25 +53,25 @@ export function isAbout({ effect, words: ruleWords }: Rule, commandWords: readon
 /** Whether an allowing rule covers more than its own words. */
 export function isOpenEnded(ruleWords: readonly string[]): boolean {
   const words = canonical(ruleWords);
-  // The value of its last option may still be to come.
+  // Its last option may still need a value.
   return harmlessUse(words) !== undefined || harmlessUse([...words, "1"]) !== undefined;
 }
 
-/** Whatever in these words may be a path, also inside options and scripts: `--out=/etc/x`, `-C/etc`, `r /etc/x`. */
+/** Everything in these words that may be a path, even in options and scripts: `--out=/etc/x`, `-C/etc`, `r /etc/x`. */
 function possiblePaths([program = "", ...rest]: readonly string[]): string[] {
   const places = rest
     .filter(word => !/^https?:\/\//i.test(word))
     .flatMap(word => {
       const pieces = word.split(/[\s=:,;'"`(){}[\]|&<>]+/);
       const bare = pieces.map(piece => piece.replace(/^-+[A-Za-z]*/, ""));
-      // A colon in a name makes no address of it here: its pieces are looked at too.
+      // A colon does not make a word an address here: its pieces are checked too.
       return [isAbsolute(word) ? word : `./${word}`, ...pieces, ...bare];
     });
   const named = places.filter(place => place !== "" && !place.startsWith("-"));
   return program.includes("/") ? [program, ...named] : named;
 }
 
-/** `cd` to the folder itself changes nothing, wherever it stands. */
+/** `cd` to the folder itself changes nothing, wherever it appears. */
 async function staysInFolder([program, place, ...more]: readonly string[], folder: string): Promise<boolean> {
   if (program !== "cd" || place === undefined || !isAbsolute(place) || more.length > 0) return false;
   return (await targetInside(folder, place)) === folder;
@@ -84,13 +84,13 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Checks the commands of a line in their order; `folder` is where the folder really is. */
+/** Checks the commands of a line in order; `folder` is the folder's real path. */
 class LineCheck {
   readonly #folder: string;
   readonly #places = new Set<string>();
   #names = 0;
   #isGitChecked = false;
-  /** A command that may do anything stands before. */
+  /** An earlier command of the line may do anything. */
   #isStale = false;
 
   constructor(folder: string) {
@@ -102,7 +102,7 @@ class LineCheck {
     const unfit = programProblem(program);
     if (unfit !== undefined) return unfit;
     if (!program.includes("/") && (await isFoundInFolder(this.#folder, program)))
-      return `The folder has a program of its own that is called ${program}.`;
+      return `The folder has its own program called ${program}.`;
     const use = harmlessUse(words);
     if (program === "git" && !this.#isGitChecked) {
       const problem = await repositoryProblem(this.#folder);
@@ -110,14 +110,14 @@ class LineCheck {
       this.#isGitChecked = true;
     }
     if (program === "git" && words[1] === "grep" && (await hasLinkedFolder(this.#folder).catch(() => true)))
-      return "A folder of the repository is a link, which git grep would follow.";
+      return "A folder of the repository is a link that git grep would follow.";
     return use ? this.#problemOfUse(program, use) : this.#problemOfExactLine(words, isPiped);
   }
 
-  /** The command itself is known: what it touches decides. */
+  /** The command itself is known, so what it touches decides. */
   async #problemOfUse(program: string, { paths, files, written }: Use): Promise<string | undefined> {
     const places = [...paths, ...files, ...written];
-    // What was looked at now may be a link, or have other settings, by then.
+    // By the time this command runs, what was checked may be a link or have other settings.
     if (this.#isStale && (program === "git" || places.length > 0))
       return `It uses ${program} on files after a command that may change them.`;
     const outside = await this.#outside(places);
@@ -129,14 +129,14 @@ class LineCheck {
     const targets = await Promise.all(written.map(place => targetInside(this.#folder, place)));
     const known = targets.filter(target => target !== undefined);
     return known.length < written.length
-      ? "It cannot be seen where it writes."
+      ? "The portal cannot tell where it writes."
       : editProblem(this.#folder, known);
   }
 
-  /** Nothing is known of the command, so that only its own words can be allowed. */
+  /** Nothing is known about the command, so only its exact words can be allowed. */
   async #problemOfExactLine(words: readonly string[], isPiped: boolean): Promise<string | undefined> {
     this.#isStale = true;
-    if (isPiped) return `It has ${words[0]}, which gets what another command writes.`;
+    if (isPiped) return `It has ${words[0]}, which reads the output of another command.`;
     return this.#outside(possiblePaths(words));
   }
 
@@ -144,7 +144,7 @@ class LineCheck {
     const fresh = [...new Set(places)].filter(place => !this.#places.has(place));
     this.#names += fresh.reduce((sum, place) => sum + place.split("/").length, 0);
     if (this.#places.size + fresh.length > maxPlaces || this.#names > maxNames)
-      return "It names more places than a rule looks at.";
+      return "It names more places than a rule checks.";
     const outside = await firstOutside(this.#folder, fresh);
     for (const place of fresh) this.#places.add(place);
     return outside === undefined ? undefined : `It reaches outside the folder: ${outside}`;
@@ -155,7 +155,7 @@ export async function judgeLine(line: string, folder: string, rules: readonly Ru
   const { commands, problem } = parseCommandLine(line);
   if (!commands) return { parts: [], problem: `Rules decide about plain commands only. ${problem}` };
   const real = await realpath(folder).catch(() => undefined);
-  if (real === undefined) return { parts: [], problem: `The folder is not there: ${folder}` };
+  if (real === undefined) return { parts: [], problem: `The folder does not exist: ${folder}` };
   const about = rules.filter(rule => rule.about === "command");
   const check = new LineCheck(real);
   const parts: Part[] = [];
@@ -165,10 +165,10 @@ export async function judgeLine(line: string, folder: string, rules: readonly Ru
     const matching = about.filter(rule => isAbout(rule, words));
     const isNothing = matching.length === 0 && (await staysInFolder(words, real));
     if (!isNothing) parts.push({ label: `the command ${nameOf(words)}`, matching });
-    // A rejecting rule may stand behind a problem, so that all parts are read.
+    // A rejecting rule may match after a problem, so every part is read.
     if (!isNothing) found ??= await check.problemOf({ ...command, words });
   }
-  if (parts.length === 0) return { parts, problem: "It only goes to the folder where it is." };
+  if (parts.length === 0) return { parts, problem: "It only changes to the folder it is already in." };
   return found === undefined ? { parts } : { parts, problem: found };
 }
 
@@ -177,12 +177,12 @@ function nameOf(words: readonly string[]): string {
   return name.length > 80 ? `${name.slice(0, 80)} …` : name;
 }
 
-/** Programs that are many: a rejecting rule about them names the subcommand too. */
+/** Programs with many subcommands: a rejecting rule names the subcommand too. */
 const multiCommandTools = new Set(
   `git npm yarn pnpm dotnet cargo go docker gh pip kubectl npx bunx uvx bun deno uv pip3 podman`.split(/\s+/),
 );
 
-/** What "always reject" remembers of a command; undefined when that would be too much. */
+/** What "always reject" remembers of a command; undefined when that would reject too much. */
 function rejectedStart([program = "", subcommand]: readonly string[]): readonly string[] | undefined {
   if (!/^[\w.+/-]+$/.test(program)) return undefined;
   if (!multiCommandTools.has(program)) return [program];
@@ -191,7 +191,7 @@ function rejectedStart([program = "", subcommand]: readonly string[]): readonly 
     : undefined;
 }
 
-/** The beginnings that "always" would remember of a line: of every command, or of none. */
+/** The command starts that "always" would remember: for every command of the line, or for none. */
 export function rememberedStarts(line: string, effect: Effect): readonly (readonly string[])[] {
   const { commands = [] } = parseCommandLine(line);
   const starts = commands

@@ -5,7 +5,7 @@ import { quietGit } from "../../base/git.js";
 const maxConfigBytes = 64 * 1024;
 const maxIndexBytes = 64 * 1024 * 1024;
 
-/** Settings that run nothing, lead nowhere and include nothing: what `git init`, `clone` and everyday use write. */
+/** Settings that run nothing, point nowhere and include nothing: what `git init`, `clone` and everyday use write. */
 const harmlessSettings = [
   /^core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)$/,
   /^core\.(autocrlf|eol|safecrlf|abbrev|quotepath|longpaths|hidedotfiles|hookspath)$/,
@@ -17,10 +17,10 @@ const harmlessSettings = [
   /^extensions\.(objectformat|worktreeconfig)$/,
 ];
 
-/** A path that git reads as it stands: no comment behind it, no blanks, nothing that is expanded. */
+/** A path that git takes literally: no trailing comment, no blanks, nothing to expand. */
 const plainPath = /^[\w./-]+$/;
 
-/** The first setting that is not known to be harmless, read line by line; git's rarer forms count as such. */
+/** The first setting that is not known to be harmless, read line by line; git's rarer forms count as unknown. */
 export function unknownSetting(config: string): { setting?: string; hooksPath?: string } {
   let section = "";
   let hooksPath: string | undefined;
@@ -51,7 +51,7 @@ async function kindOf(path: string): Promise<"file" | "folder" | "other" | "noth
   }
 }
 
-/** The whole text of a small plain file. */
+/** The whole text of a small regular file. */
 async function textOf(path: string): Promise<string | undefined> {
   if ((await kindOf(path)) !== "file") return undefined;
   const file = await open(path).catch(() => undefined);
@@ -70,12 +70,12 @@ interface Places {
   readonly common: string;
 }
 
-/** Where git keeps its things for this folder and its settings; a worktree's place has to point back. */
+/** Where git keeps its data and settings for this folder; a worktree's data has to point back. */
 async function placesOf(folder: string): Promise<Places | undefined> {
   const dotGit = join(folder, ".git");
   const kind = await kindOf(dotGit);
   if (kind === "folder")
-    // Git would read the settings of the place that this file names.
+    // Git would read the settings from the place that this file names.
     return (await kindOf(join(dotGit, "commondir"))) === "nothing"
       ? { own: dotGit, common: dotGit }
       : undefined;
@@ -89,7 +89,7 @@ async function placesOf(folder: string): Promise<Places | undefined> {
 
 const hooksSetting = /^[ \t]*hookspath[ \t]*=[ \t]*"?([^"#;\n]*)/gim;
 
-/** The folders that the repository's own settings name for hooks; read here, because asking git takes a process. */
+/** The hook folders that the repository's own settings name; read here, because asking git takes a process. */
 export async function hookFolders(folder: string): Promise<string[]> {
   const places = await placesOf(folder);
   const config = places && (await textOf(join(places.common, "config")));
@@ -97,17 +97,17 @@ export async function hookFolders(folder: string): Promise<string[]> {
   return named.filter(path => path !== "").map(path => resolve(folder, path));
 }
 
-/** Otherwise git goes on looking above, and finds another repository. */
+/** Otherwise git keeps looking upwards and finds another repository. */
 async function isRepository({ own, common }: Places): Promise<boolean> {
   const head = (await textOf(join(own, "HEAD"))) ?? "";
   const kinds = await Promise.all(["objects", "refs"].map(name => kindOf(join(common, name))));
   return /^(ref: refs\/\S+|[0-9a-f]{40,64})\n?$/.test(head) && kinds.every(kind => kind === "folder");
 }
 
-/** More names than git keeps in folders of its own, apart from single objects. */
+/** More names than git keeps in its own folders, apart from loose objects. */
 const maxEntries = 5000;
 
-/** Whether git would read what stands elsewhere: the objects or branches of another repository. */
+/** Whether git would read data from elsewhere: the objects or branches of another repository. */
 async function readsElsewhere(common: string): Promise<boolean> {
   if ((await kindOf(join(common, "objects", "info", "alternates"))) !== "nothing") return true;
   const waiting = ["", "objects", "objects/info", "objects/pack", "refs"];
@@ -123,8 +123,7 @@ async function readsElsewhere(common: string): Promise<boolean> {
 }
 
 /**
- * Whether a folder of files that git knows is a link by now. Of all commands that only look, `git grep` alone goes
- * through it.
+ * Whether a folder of tracked files has become a link. Of all read-only commands, only `git grep` follows it.
  */
 export async function hasLinkedFolder(folder: string): Promise<boolean> {
   const files = (await quietGit(folder, ["ls-files", "-z"])).split("\0");
@@ -134,13 +133,13 @@ export async function hasLinkedFolder(folder: string): Promise<boolean> {
   return kinds.includes("other");
 }
 
-/** `a/b/c` stands in `a` and in `a/b`. */
+/** `a/b/c` lies in `a` and in `a/b`. */
 function foldersAbove(file: string): string[] {
   const names = file.split("/").slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join("/"));
 }
 
-/** Entries of other repositories in the index; git looks into those, with their own settings. Asks rather too often. */
+/** Whether the index names other repositories: git reads those with their own settings. In doubt, yes. */
 async function mayHaveSubmodules(own: string): Promise<boolean> {
   const names = await readdir(own).catch(() => undefined);
   if (!names || names.some(name => name.startsWith("sharedindex."))) return true;
@@ -153,8 +152,8 @@ async function mayHaveSubmodules(own: string): Promise<boolean> {
 }
 
 /**
- * Why a git command in this folder (where it really is) may run or touch more than git itself; undefined when it does
- * not, or when there is no repository.
+ * Why a git command in this folder (its real path) may run or touch more than git itself; undefined when it does not,
+ * or when there is no repository.
  */
 export async function repositoryProblem(folder: string): Promise<string | undefined> {
   for (let at = folder; ; at = dirname(at)) {
@@ -162,14 +161,14 @@ export async function repositoryProblem(folder: string): Promise<string | undefi
       if (at !== folder) return `The folder is part of a repository that reaches outside it: ${at}`;
       break;
     }
-    // Git takes a folder with a HEAD for a repository.
+    // Git treats a folder with a HEAD as a repository.
     if (["file", "other"].includes(await kindOf(join(at, "HEAD"))))
-      return `Git may take this folder for a repository: ${at}`;
+      return `Git may treat this folder as a repository: ${at}`;
     if (at === dirname(at)) return undefined;
   }
   const places = await placesOf(folder);
-  if (!places) return "The folder's .git leads elsewhere.";
-  if (!(await isRepository(places))) return "The folder's .git is not what git takes for a repository.";
+  if (!places) return "The folder's .git points elsewhere.";
+  if (!(await isRepository(places))) return "The folder's .git is not a repository that git would accept.";
   if (await readsElsewhere(places.common)) return "The repository reads from places outside it.";
   const config = await textOf(join(places.common, "config"));
   if (config === undefined) return "The repository's settings cannot be read.";
@@ -179,8 +178,8 @@ export async function repositoryProblem(folder: string): Promise<string | undefi
     return `The repository's settings may run other programs: ${setting ?? "config.worktree"}`;
   const hooks = hooksPath === undefined ? join(places.common, "hooks") : resolve(folder, hooksPath);
   if ((await kindOf(join(hooks, "post-index-change"))) !== "nothing")
-    return "The repository has a hook that runs whenever git looks.";
+    return "The repository has a hook that runs even when git only reads.";
   return (await mayHaveSubmodules(places.own))
-    ? "The repository has others inside it, with settings of their own."
+    ? "The repository contains other repositories with their own settings."
     : undefined;
 }

@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "../../base/inside.js";
 
 /**
- * Whether a bare name would start a program of the folder itself, where an agent may have put it: `npm run` adds
+ * Whether a bare name would start a program from the folder itself, where an agent may have put it: `npm run` adds
  * `node_modules/.bin` to the search path.
  */
 export async function isFoundInFolder(folder: string, program: string): Promise<boolean> {

@@ -4,11 +4,11 @@ import { type Effect, type Rule, ruleText } from "../rules.js";
 import type { StartupReader } from "./startupPlaces.js";
 import type { StartupFile } from "./startupScan.js";
 
-/** What the Copilot runtime may run of a repository by itself. */
+/** What the Copilot runtime may run from a repository by itself. */
 export interface StartupSwitches {
-  /** Commands of `.github/hooks` and of the settings beside it, at each session, request and tool call. */
+  /** Commands in `.github/hooks` and in the settings beside it, at each session, request and tool call. */
   hooks: boolean;
-  /** Programs of `.github/lsp.json`. Their tool asks nobody, not even before it renames. */
+  /** Programs in `.github/lsp.json`. Their tool never asks, not even before it renames. */
   languageServers: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface DecidedFile extends StartupFile {
   decision: StartupDecision;
 }
 
-/** What the rules of a folder say about each file; a rule is about this content only, and rejecting rules win. */
+/** What the rules of a folder say about each file; a rule applies to this content only, and rejecting rules win. */
 export function decideStartup(files: readonly StartupFile[], rules: readonly Rule[]): DecidedFile[] {
   return files.map(file => {
     const about = rules.filter(
@@ -30,14 +30,14 @@ export function decideStartup(files: readonly StartupFile[], rules: readonly Rul
   });
 }
 
-/** Those that this agent reads. Of an agent that nobody knows it may be all. */
+/** The files that this agent reads; an unknown agent may read all of them. */
 export function readBy(files: readonly DecidedFile[], reader: StartupReader | undefined): DecidedFile[] {
   return reader === undefined ? [...files] : files.filter(({ readers }) => readers.includes(reader));
 }
 
 /**
- * The runtime has one switch for all files, so all have to be allowed. Its tool for language servers asks nobody,
- * hence it is there only where nobody wants to be asked.
+ * The runtime has one switch for all files, so all have to be allowed. Its tool for language servers never asks, so it
+ * is on only where the user does not want to be asked.
  */
 export function switchesOf(files: readonly DecidedFile[], policy: PermissionPolicy): StartupSwitches {
   const read = readBy(files, "copilot");

@@ -1,6 +1,6 @@
 /**
- * Files of a repository that agents, editors or git hooks run or obey by themselves: paths from the repository's
- * folder, with `/` between names. A folder stands for everything in it.
+ * Files of a repository that agents, editors or git hooks run or obey by themselves: paths relative to the
+ * repository's folder, with `/` between names. A folder stands for everything in it.
  */
 const startupFilePatterns: readonly RegExp[] = [
   // The Copilot runtime and Copilot CLI.
@@ -18,7 +18,7 @@ const startupFilePatterns: readonly RegExp[] = [
   /(^|\/)\.(envrc|direnv|tool-versions|rtx\.toml|autoenv(_leave)?(\.zsh)?)$/i,
   /(^|\/)(\.config\/|\.)?mise(\.[\w-]+){0,2}\.toml$/i,
   /(^|\/)(\.config\/mise|\.?mise)\/(config|conf\.d)/i,
-  // Hooks of git that live in the repository.
+  // Git hooks that live in the repository.
   /(^|\/)(\.husky|\.hooks|\.?githooks|\.?git-hooks)(\/|$)/i,
   /(^|\/)\.?(lefthook(-local)?\.(ya?ml|toml|jsonc?)|pre-commit-config\.ya?ml|overcommit\.yml)$/i,
   /(^|\/)\.?(simple-git-hooks\.(json|[cm]?js)|rusty-hook\.toml)$/i,

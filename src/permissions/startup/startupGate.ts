@@ -15,22 +15,22 @@ import {
 import type { StartupReader } from "./startupPlaces.js";
 import { scanStartup } from "./startupScan.js";
 
-/** A session that is about to have an agent. */
+/** A session whose agent is about to start. */
 export interface StartingSession {
   folder: string;
   policy: PermissionPolicy;
-  /** The task that it belongs to: nobody looks at what it is told. */
+  /** The task that it belongs to: no user reads this session's notices. */
   owner: string | null;
   notice(title: string, text: string): void;
 }
 
-/** What holds for a session until its folder, its rules or its policy change. */
+/** Valid for a session until its folder, its rules or its policy change. */
 export interface StartupPermit extends StartupSwitches {
   /** Equal for two permits under which the same things run. */
   key: string;
 }
 
-/** Decides what of a repository may run when an agent starts there, and tells the user once. */
+/** Decides what may run from a repository when an agent starts there, and tells the user once. */
 export class StartupGate {
   readonly #rules: Pick<RuleStore, "rulesOf">;
   readonly #choices: FolderChoices;
@@ -45,7 +45,7 @@ export class StartupGate {
     return decideStartup(files, rules);
   }
 
-  /** On the Copilot runtime, which runs only what it is told to. */
+  /** For the Copilot runtime, which runs only what it is told to. */
   async permit({ folder, policy }: Pick<StartingSession, "folder" | "policy">): Promise<StartupPermit> {
     return permitOf(await this.files(folder), policy);
   }
@@ -56,7 +56,7 @@ export class StartupGate {
     return permitOf(files, session.policy);
   }
 
-  /** ACP agents read their own settings, whatever the portal says: without permission they do not start here. */
+  /** ACP agents read their own settings, whatever the portal says, so without permission they do not start here. */
   async openAcp(session: StartingSession, reader: StartupReader | undefined): Promise<void> {
     const open = readBy(await this.files(session.folder), reader).filter(
       ({ decision }) => decision !== "allow",
@@ -70,7 +70,7 @@ export class StartupGate {
     throw PortalError.explained(
       "StartupNotAllowed",
       [
-        "Files of this folder run something as soon as this agent starts there, and no rule allows them:",
+        "Files in this folder run something as soon as this agent starts, and no rule allows them:",
         ...linesOf(open),
         `Allow them at ${pageOf(session.folder)} or with these rules, remove them, or start with permissions=allow-all:`,
         ...rules.slice(0, maxRules),
@@ -82,14 +82,14 @@ export class StartupGate {
     const open = files.filter(({ decision }) => decision === "ask");
     if (open.length === 0) return;
     const content = contentOf(open);
-    // A task's session tells it too, but its user has then not been told.
+    // A task's session logs the notice too, but that does not mean the user has seen it.
     const isNew =
       owner === null
         ? await this.#choices.tell(folder, content)
         : !(await this.#choices.wasTold(folder, content));
     if (!isNew) return;
     const lines = [...linesOf(open), `Decide at ${pageOf(folder)}`];
-    notice(`Files of this folder want to run something. ${outcome}`, lines.join("\n"));
+    notice(`Files in this folder want to run something. ${outcome}`, lines.join("\n"));
   }
 }
 

@@ -11,19 +11,19 @@ export type StartupReader =
 
 /** A file, or a folder of files, from which an agent runs something before anyone is asked. */
 export interface StartupPlace {
-  /** Below the folder of a repository, with `/`. */
+  /** Relative to the folder of a repository, with `/`. */
   readonly path: string;
   readonly readers: readonly StartupReader[];
-  /** Of a folder: which of its files count, at any depth. */
+  /** For a folder: which of its files count, at any depth. */
   readonly names?: RegExp;
-  /** What happens to a file that is a program itself, in words. */
+  /** When a file that is itself a program runs, for people to read. */
   readonly when?: string;
 }
 
 const copilots: readonly StartupReader[] = ["copilot", "copilot-cli"];
 const scripts = /\.[cm]?[jt]sx?$/i;
 
-/** Those of Copilot and opencode were seen to run by themselves; those of the others are what their documents name. */
+/** Observed for Copilot and opencode; taken from the documentation of the others. */
 export const startupPlaces: readonly StartupPlace[] = [
   { path: ".github/hooks", readers: copilots, names: /\.json$/i },
   { path: ".github/copilot/settings.json", readers: copilots },
@@ -61,7 +61,7 @@ function opencodeFolder(name: string, names: RegExp, when: string): StartupPlace
   return { path: `.opencode/${name}`, readers: ["opencode"], names, when };
 }
 
-/** What starts each agent, by the last part of a path or of a package's name. */
+/** The program that starts each agent, by the last part of a path or of a package's name. */
 const programs: Readonly<Record<string, StartupReader>> = {
   copilot: "copilot-cli",
   opencode: "opencode",
@@ -78,7 +78,7 @@ const programs: Readonly<Record<string, StartupReader>> = {
   "cursor-agent": "cursor",
 };
 
-/** Which agent a command starts; undefined when that is not plain, and then every startup file may be meant. */
+/** Which agent a command starts; undefined when that is unclear, and then the agent may read every startup file. */
 export function readerOf(command: string | undefined, args: readonly string[]): StartupReader | undefined {
   const words = [command ?? "", ...args].map(word =>
     (word.split(/[\\/]/).at(-1) ?? "").replace(/(?:@[^@]*|\.(?:exe|cmd|[cm]?js))$/i, "").toLowerCase(),

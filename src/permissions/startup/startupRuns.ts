@@ -1,6 +1,6 @@
 import { isRecord, JsonError, parseJson } from "../../base/json.js";
 
-/** One thing that a file wants to run, in words. */
+/** One thing that a file wants to run, for people to read. */
 export interface StartupRun {
   when: string;
   command: string;
@@ -9,10 +9,10 @@ export interface StartupRun {
 const maxRuns = 20;
 const maxCommandChars = 300;
 const maxNameChars = 60;
-/** No settings that people write are deeper. */
+/** Nobody writes settings that are nested deeper. */
 const maxDepth = 30;
 
-/** These say nothing about what runs; a file that has only these is none that runs something. */
+/** These run nothing; a file that has only these is not a startup file. */
 const harmless = new Set([
   "$schema",
   "version",
@@ -34,7 +34,7 @@ const moments: Readonly<Record<string, string>> = {
   stop: "at the end of a turn",
 };
 
-/** Control, bidi and invisible characters as escapes, so that a text cannot look like another one. */
+/** Shows control, bidi and invisible characters as escapes, so that one text cannot pass for another. */
 function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu, char => {
     const code = char.codePointAt(0) ?? 0;
@@ -42,7 +42,7 @@ function visible(text: string): string {
   });
 }
 
-/** Beginning and end: what is left out stands in the middle. */
+/** Keeps the beginning and the end, and leaves out the middle. */
 function bounded(text: string, maxChars: number): string {
   if (text.length <= maxChars) return visible(text);
   const half = Math.floor(maxChars / 2);
@@ -58,7 +58,7 @@ function words(value: unknown): string {
   return JSON.stringify(value) ?? "";
 }
 
-/** What an entry runs: the fields that are known to, or all of it. */
+/** What one setting runs: the fields that are known to run, or all of it. */
 function commandOf(entry: unknown): string {
   if (!isRecord(entry)) return words(entry);
   const known = commandFields.filter(name => entry[name] !== undefined);
@@ -99,16 +99,16 @@ const readers: Readonly<Record<string, (value: unknown) => StartupRun[]>> = {
   enabledPlugins: named("plugin"),
 };
 
-/** What a settings file in JSON wants to run; undefined when nothing of it runs anything. */
+/** What a JSON settings file wants to run; undefined when it runs nothing. */
 function jsonRuns(text: string): StartupRun[] | undefined {
   let value: unknown;
   try {
     value = parseJson(text, { maxDepth });
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    return [{ when: "nobody knows when", command: `(${error.message})` }];
+    return [{ when: "at an unknown time", command: `(${error.message})` }];
   }
-  if (!isRecord(value)) return [{ when: "nobody knows when", command: words(value) }];
+  if (!isRecord(value)) return [{ when: "at an unknown time", command: words(value) }];
   const telling = Object.entries(value).filter(([name]) => !harmless.has(name));
   if (telling.length === 0) return undefined;
   return telling.flatMap(([name, part]) =>
@@ -118,7 +118,7 @@ function jsonRuns(text: string): StartupRun[] | undefined {
   );
 }
 
-/** What a file wants to run, bounded and without characters that hide something; undefined when it is nothing. */
+/** What a file wants to run, bounded and without characters that hide something; undefined when it runs nothing. */
 export function runsOf(file: string, text: string, when?: string): StartupRun[] | undefined {
   const runs = /\.jsonc?$/i.test(file)
     ? jsonRuns(text)

@@ -20,14 +20,14 @@ async function folderOf(t: TestContext): Promise<string> {
 
 const hooks = JSON.stringify({ hooks: { sessionStart: [{ bash: "make check" }] } });
 
-describe("Looking for files that want to run something ends, whatever stands there", () => {
+describe("The scan for files that want to run something always ends", () => {
   const rows: readonly [what: string, fill: (at: string) => Promise<unknown> | unknown, found: RegExp][] = [
     [
       "a pipe, which would wait for a writer",
       at => execFileSync("mkfifo", [join(at, "x.json")]),
-      /no regular file/,
+      /not a regular file/,
     ],
-    ["a folder with the name of a file", at => mkdir(join(at, "x.json")), /no regular file/],
+    ["a folder with the name of a file", at => mkdir(join(at, "x.json")), /not a regular file/],
     ["a link to itself", at => symlink("x.json", join(at, "x.json")), /leads out/],
     [
       "a link that leads nowhere",
@@ -44,16 +44,20 @@ describe("Looking for files that want to run something ends, whatever stands the
       /make check/,
     ],
     [
-      "more names than anyone has",
+      "more names than any real folder has",
       async at => {
         for (let n = 0; n < 2100; n++) await writeFile(join(at, `${n}.txt`), "");
       },
       /more than 2000 names/,
     ],
-    ["bytes that are no text", at => writeFile(join(at, "x.json"), Buffer.from([0xff, 0xfe, 0])), /not JSON/],
+    [
+      "bytes that are not text",
+      at => writeFile(join(at, "x.json"), Buffer.from([0xff, 0xfe, 0])),
+      /not JSON/,
+    ],
   ];
   for (const [what, fill, found] of rows) {
-    test(what, async t => {
+    test(`the scan reports ${what} and ends`, async t => {
       const folder = await folderOf(t);
       await fill(join(folder, ".github", "hooks"));
       const files = await scanStartup(folder);
@@ -62,11 +66,11 @@ describe("Looking for files that want to run something ends, whatever stands the
     });
   }
 
-  test("a folder that does not exist has none", async () => {
+  test("the scan finds nothing in a folder that does not exist", async () => {
     assert.deepEqual(await scanStartup("/nowhere/at/all"), []);
   });
 
-  test("in a work tree it ends where that begins", async t => {
+  test("the scan goes up to the root of the work tree and no further", async t => {
     const folder = await folderOf(t);
     await writeFile(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { a: { command: "above" } } }));
     const inner = join(folder, "inner");
@@ -80,8 +84,8 @@ describe("Looking for files that want to run something ends, whatever stands the
   });
 });
 
-describe("What a file wants to run, in words", () => {
-  test("has no characters that hide something, and both ends of what is long", () => {
+describe("What a file wants to run is described for people", () => {
+  test("the description has no hidden characters and shows both ends of a long command", () => {
     const command = `echo a\u202egnp.exe\u200b\n${"x".repeat(5000)}; rm -rf /`;
     const [run] = runsOf("x.json", JSON.stringify({ hooks: { sessionStart: [{ bash: command }] } })) ?? [];
     assert.equal(run?.when, "at the start of a session");
@@ -91,7 +95,7 @@ describe("What a file wants to run, in words", () => {
     );
   });
 
-  test("is bounded in number", () => {
+  test("the number of described commands is bounded", () => {
     const many = Array.from({ length: 500 }, (_, n) => ({ bash: `echo ${n}` }));
     const runs = runsOf("x.json", JSON.stringify({ hooks: { sessionStart: many } }));
     assert.equal(runs?.length, 21);
@@ -105,33 +109,32 @@ describe("What a file wants to run, in words", () => {
       ["as MCP server a: node x.js"],
     ],
     [
-      "a server with environment",
+      "a server with an environment",
       { servers: { a: { command: "x", env: { LD_PRELOAD: "./a.so" } } } },
       ['as MCP server a: x with {"LD_PRELOAD":"./a.so"}'],
     ],
-    ["a setting that nobody knows", { apiKeyHelper: "./key.sh" }, ["as the setting apiKeyHelper: ./key.sh"]],
+    ["an unknown setting", { apiKeyHelper: "./key.sh" }, ["as the setting apiKeyHelper: ./key.sh"]],
     [
       "permissions for itself",
       { permissions: { allow: ["Bash"] } },
       ['as the setting permissions: {"allow":["Bash"]}'],
     ],
-    ["hooks of another shape", { hooks: "x" }, ["as a hook: x"]],
-    ["nothing that runs", { $schema: "x", model: "y", hooks: {} }, undefined],
-    ["an empty file of settings", {}, undefined],
+    ["hooks in an unexpected form", { hooks: "x" }, ["as a hook: x"]],
+    ["a settings file that runs nothing", { $schema: "x", model: "y", hooks: {} }, undefined],
+    ["an empty settings file", {}, undefined],
   ];
   for (const [what, value, runs] of rows) {
-    test(what, () =>
+    test(`${what} is described as it would run`, () =>
       assert.deepEqual(
         runsOf("settings.json", JSON.stringify(value))?.map(({ when, command }) => `${when}: ${command}`),
         runs,
-      ),
-    );
+      ));
   }
 });
 
 describe("A rule about a file that wants to run something", () => {
   const sha256 = "0123456789abcdef".repeat(4);
-  test("is written as it is read", () => {
+  test("a startup rule is written as it is read", () => {
     for (const path of [".github/hooks/x.json", "../.mcp.json", "my hooks/x.json", "a$b/{c}.json"]) {
       const rule = { effect: "allow", about: "startup", words: [path, sha256] } as const;
       assert.deepEqual(parseRule(ruleText(rule)), rule);
@@ -148,12 +151,12 @@ describe("A rule about a file that wants to run something", () => {
     `'' ${sha256}`,
     `'a ${sha256}`,
   ])
-    test(`is refused as ${JSON.stringify(rest)}`, () =>
+    test(`the rule "allow startup" followed by ${JSON.stringify(rest)} is refused`, () =>
       assert.throws(() => parseRule(`allow startup ${rest}`), { code: "RuleInvalid" }));
 
   const file = { file: "x.json", sha256, runs: [], readers: ["copilot"] as const };
   const decision = (...rules: string[]) => decideStartup([file], rules.map(parseRule))[0]?.decision;
-  test("is about this path and this content only, and rejecting rules win", () => {
+  test("a startup rule covers one path with one content, and rejecting rules win", () => {
     const other = sha256.replace("0", "1");
     assert.equal(decision(), "ask");
     assert.equal(
@@ -164,18 +167,18 @@ describe("A rule about a file that wants to run something", () => {
     assert.equal(decision(`allow startup x.json ${sha256}`, `reject startup x.json ${sha256}`), "reject");
   });
 
-  test("cannot allow a file that was not read", () => {
+  test("a startup rule cannot allow a file that was not read", () => {
     const [unread] = decideStartup([{ ...file, sha256: "" }], [parseRule(`allow startup x.json ${sha256}`)]);
     assert.equal(unread?.decision, "ask");
   });
 
-  test("switches nothing on where there is nothing, but for language servers of the user's own", () => {
+  test("a folder without startup files switches on only the user's own language servers", () => {
     assert.deepEqual(switchesOf([], "ask"), { hooks: false, languageServers: false });
     assert.deepEqual(switchesOf([], "allow-all"), { hooks: false, languageServers: true });
   });
 });
 
-describe("Which agent reads which file", () => {
+describe("A command reveals which agent it starts, and so which files that agent reads", () => {
   const rows: readonly [command: string | undefined, args: string[], reader: string | undefined][] = [
     ["/usr/bin/copilot", ["--acp"], "copilot-cli"],
     ["opencode", ["acp"], "opencode"],
@@ -188,17 +191,17 @@ describe("Which agent reads which file", () => {
     ["constructor", [], undefined],
   ];
   for (const [command, args, reader] of rows)
-    test(`${command} ${args.join(" ")} is ${reader ?? "nobody that is known"}`, () =>
+    test(`${command} ${args.join(" ")} starts ${reader ?? "an unknown agent"}`, () =>
       assert.equal(readerOf(command, args), reader));
 
-  test("no general permission to edit covers any of them", () => {
+  test("no general permission to edit covers a startup file", () => {
     for (const { path, names } of startupPlaces) {
       const file = names ? `${path}/x.json` : path;
       for (const place of [file, `packages/one/${file}`]) assert.ok(isStartupFile(place), place);
     }
   });
 
-  test("the lines for people are bounded", () => {
+  test("the lines that describe startup files are bounded", () => {
     const files = Array.from({ length: 200 }, (_, n) => ({
       file: `${n}\u202e${"x".repeat(1000)}`,
       sha256: "",

@@ -12,7 +12,7 @@ import { runsOf, type StartupRun } from "./startupRuns.js";
 export interface StartupFile {
   /** Relative to the folder, with `/`; it may begin with `..`, since agents also look above. */
   file: string;
-  /** Of its content; empty when it was not read, and then no rule can allow it. */
+  /** The hash of its content; empty when it was not read, and then no rule can allow it. */
   sha256: string;
   runs: StartupRun[];
   readers: readonly StartupReader[];
@@ -21,9 +21,9 @@ export interface StartupFile {
 const maxFiles = 100;
 const maxFileBytes = 1024 * 1024;
 const maxDepth = 6;
-/** Names that are looked at below one place. */
+/** Names that are checked below one place. */
 const maxLooks = 2000;
-/** Folders are looked at upwards, as agents do. */
+/** Folders are searched upwards, as agents do. */
 const maxFoldersUp = 40;
 
 const leadsOut = "It is a link that leads out of the repository.";
@@ -36,7 +36,7 @@ const exists = (path: string) =>
     () => false,
   );
 
-/** From the folder up to where its work tree begins. Outside of git as far as the home folder or the root. */
+/** From the folder up to the root of its work tree; outside git, up to the home folder or the file system's root. */
 async function foldersOf(real: string): Promise<string[]> {
   const found = await workTreeRoot(real);
   const top = found && (await realpath(found).catch(() => found));
@@ -48,20 +48,20 @@ async function foldersOf(real: string): Promise<string[]> {
     folders.push(above);
     at = above;
   }
-  // A work tree may begin elsewhere, if the repository's settings say so.
+  // The repository's settings may put its work tree elsewhere.
   return top === undefined || folders.includes(top) ? folders : [...folders, top];
 }
 
-/** Why a file is not read, for people; or its content. */
+/** The file's content, or a sentence that says why it is not read. */
 async function read(root: string, path: string): Promise<Buffer | string> {
   const target = await targetInside(root, path);
   if (target === undefined) return leadsOut;
   try {
-    // Opening a pipe would wait for somebody to write to it.
+    // Opening a pipe would wait for a writer.
     const file = await open(target, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const info = await file.stat();
-      if (!info.isFile()) return "It is no regular file.";
+      if (!info.isFile()) return "It is not a regular file.";
       if (info.size > maxFileBytes) return `It has more than ${maxFileBytes} bytes.`;
       const buffer = Buffer.alloc(maxFileBytes + 1);
       const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
@@ -78,11 +78,11 @@ async function read(root: string, path: string): Promise<Buffer | string> {
 
 interface Named {
   path: string;
-  /** Why it is not read. */
+  /** Why the file is not read. */
   problem?: string;
 }
 
-/** The files of a folder that count, at any depth; what cannot be looked at is one of them. */
+/** The files of a folder that count, at any depth; anything unreadable counts too. */
 async function filesBelow(root: string, folder: string, names: RegExp): Promise<Named[]> {
   const found: Named[] = [];
   const seen = new Set<string>();
@@ -105,7 +105,7 @@ async function filesBelow(root: string, folder: string, names: RegExp): Promise<
       }
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // A file, or a link to one, is no folder of files.
+      // A file, or a link to one, is not a folder of files.
       if (code !== "ENOTDIR" && code !== "ENOENT") found.push({ path, problem: cannotBeRead(error) });
     }
   }
@@ -120,19 +120,19 @@ async function inspect(
   const { readers } = place;
   const unread = (why: string) => ({
     sha256: "",
-    runs: [{ when: "nobody knows when", command: why }],
+    runs: [{ when: "at an unknown time", command: why }],
     readers,
   });
   if (problem !== undefined) return unread(problem);
-  // A rule has to be able to name it.
-  if (/['\p{Cc}]/u.test(path)) return unread("Its name has characters that no rule can have.");
+  // A rule must be able to name the file.
+  if (/['\p{Cc}]/u.test(path)) return unread("Its name has characters that a rule cannot contain.");
   const content = await read(root, path);
   if (typeof content === "string") return unread(content);
   const runs = runsOf(path, content.toString("utf8"), place.when);
   return runs && { sha256: createHash("sha256").update(content).digest("hex"), runs, readers };
 }
 
-/** Every file that an agent in this folder may run something from, in a fixed order. Never throws. */
+/** Every file from which an agent in this folder may run something, in a fixed order. Never throws. */
 export async function scanStartup(folder: string): Promise<StartupFile[]> {
   const real = await realpath(folder).catch(() => undefined);
   if (real === undefined) return [];
@@ -146,7 +146,7 @@ export async function scanStartup(folder: string): Promise<StartupFile[]> {
         if (files.length >= maxFiles) {
           const command = `There are more than ${maxFiles} such files.`;
           const readers = [...new Set(startupPlaces.flatMap(known => known.readers))];
-          return [...files, { file, sha256: "", runs: [{ when: "nobody knows when", command }], readers }];
+          return [...files, { file, sha256: "", runs: [{ when: "at an unknown time", command }], readers }];
         }
         const found = await inspect(root, place, name);
         if (found) files.push({ file, ...found });

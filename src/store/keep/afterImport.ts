@@ -1,9 +1,9 @@
 import type { Query } from "../store.js";
 
-/** Far more than a log can get between an export and the death of the store it came from. */
+/** Far more numbers than a log can use between an export and the end of the store it came from. */
 const numbersAhead = 1_000_000;
 
-/** Numbers that readers of the store before may have seen since are not handed out again. */
+/** Numbers that readers of the old store may have seen since the export are not used again. */
 export async function raiseReserved(query: Query): Promise<void> {
   await query("update logs set reserved = reserved + $1 where not closed", [numbersAhead]);
 }
@@ -13,7 +13,7 @@ export interface Unfinished {
   readonly id: string;
 }
 
-/** Nothing goes on by itself: jobs wait to be continued, and tasks by themselves have nobody who would continue them. */
+/** Nothing continues by itself: jobs wait to be continued, and tasks of no job, which nobody could continue, end. */
 export async function pauseEverything(query: Query): Promise<Unfinished[]> {
   const jobs = await query<{ id: string }>(
     "update jobs set status = 'Paused' where status = 'Running' returning id",

@@ -1,7 +1,7 @@
 import type { Query } from "../store.js";
 import type { Cutoffs } from "./retention.js";
 
-/** What is removed as a whole: with everything below it, or not at all. */
+/** Each is removed as a whole: with everything below it, or not at all. */
 export type RootKind = "jobs" | "tasks" | "sessions" | "runs";
 
 export const rootKinds: readonly RootKind[] = ["jobs", "tasks", "sessions", "runs"];
@@ -9,17 +9,17 @@ export const rootKinds: readonly RootKind[] = ["jobs", "tasks", "sessions", "run
 /** How much has to be removed, or has been. `unused` sessions are closed, not removed. */
 export type Amounts = Record<RootKind | "unused" | "cursors", number>;
 
-/** No count goes further: it is for people, and must not hold up the store. */
+/** No count goes further: counts are for people and must not block the store. */
 export const maxCount = 10_000;
 
-/** A session that someone uses, or used a short time ago, keeps everything that it belongs to. */
+/** A session that is in use, or was recently, keeps everything that it belongs to. */
 const usedBelow = (root: string) =>
   `exists (select from sessions s where split_part(s.owner, '.', 1) = ${root} and (s.status = 'open' or s.closed_at >= $1))`;
 
 const dueRoots: Record<RootKind, string> = {
   jobs: `select id from jobs where ended_at < $1 and status in ('Succeeded', 'Failed', 'Canceled')
     and not ${usedBelow("jobs.id")} order by ended_at`,
-  // A task in somebody's session goes with that session.
+  // A task in a user's session is removed with that session.
   tasks: `select id from tasks where created_at < $1 and status <> 'Running' and not ${usedBelow("tasks.id")}
     and not exists (select from sessions s where s.id = tasks.borrowed_session_id) order by created_at`,
   sessions: `select id from sessions where status = 'closed' and owner is null and closed_at < $1
@@ -36,7 +36,7 @@ const unusedSessions = `select id from sessions where status = 'open' and update
 
 const oldCursors = "select 1 from log_cursors where used_on < $1::date";
 
-/** Tasks are kept as long as sessions, because they are nothing without theirs. */
+/** Tasks are kept as long as sessions, because a task means nothing without its session. */
 const cutoffOf = (kind: RootKind, cutoffs: Cutoffs) => cutoffs[kind === "tasks" ? "sessions" : kind];
 
 async function ids(query: Query, text: string, before: Date | undefined, limit: number): Promise<string[]> {
@@ -53,7 +53,7 @@ export function unusedDue(query: Query, cutoffs: Cutoffs, limit: number): Promis
   return ids(query, unusedSessions, cutoffs.unused, limit);
 }
 
-/** The flows of jobs and tasks that ended an hour ago, and of those that are gone. */
+/** The flows of jobs and tasks that ended an hour ago or no longer exist. */
 export async function flowsDue(query: Query, { flows }: Cutoffs, limit: number): Promise<string[]> {
   const rows = await query<{ id: string }>(
     `select w.workflow_uuid as id from dbos.workflow_status w

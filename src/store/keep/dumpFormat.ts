@@ -3,8 +3,8 @@ import { migrations } from "../migrations.js";
 
 /**
  * An export is gzipped JSON lines: a header; then for each table a line with its columns and a line for each row;
- * last a line with the number of rows and the SHA-256 of everything before it. Rows are as PostgreSQL writes JSON and
- * are not parsed on the way, so that no number loses digits.
+ * last a line with the number of rows and the SHA-256 of everything before it. Rows are JSON as PostgreSQL writes it
+ * and are never parsed, so that no number loses digits.
  */
 export const formatName = "copilot-portal-export";
 export const formatVersion = 1;
@@ -12,9 +12,9 @@ export const formatVersion = 1;
 export interface DumpHeader {
   readonly format: typeof formatName;
   readonly version: number;
-  /** The portal that wrote it. */
+  /** The version of the portal that wrote it. */
   readonly portal: string;
-  /** How many steps of our schema, and of the engine's, the rows follow. */
+  /** The schema version of the rows: ours, and the engine's. */
   readonly schema: number;
   readonly engineSchema: number;
   readonly exportedAt: string;
@@ -34,7 +34,7 @@ const rowStart = '{"row":';
 
 export const lineOfRow = (json: string) => `${rowStart}${json.replaceAll("\n", " ")}}`;
 
-/** The JSON of a row; undefined when the line is another one. */
+/** The JSON of a row; undefined for any other line. */
 export function rowOfLine(line: string): string | undefined {
   return line.startsWith(rowStart) && line.endsWith("}") ? line.slice(rowStart.length, -1) : undefined;
 }
@@ -52,9 +52,9 @@ export function parseHeader(line: string, file: string): DumpHeader {
   try {
     header = JSON.parse(line) as Partial<DumpHeader>;
   } catch {
-    throw new StartError(`${file} is no export of a portal.`);
+    throw new StartError(`${file} is not a portal export.`);
   }
-  if (header?.format !== formatName) throw new StartError(`${file} is no export of a portal.`);
+  if (header?.format !== formatName) throw new StartError(`${file} is not a portal export.`);
   const { version, schema, engineSchema } = header;
   if (!isCount(version) || !isCount(schema) || !isCount(engineSchema))
     throw damaged(file, "its header is wrong");

@@ -5,13 +5,13 @@ import { createGunzip } from "node:zlib";
 import { StartError } from "../../base/startError.js";
 import { type DumpHeader, damaged, endOfLine, parseHeader, rowOfLine } from "./dumpFormat.js";
 
-/** A row of a log has 256 KB at most. */
+/** The row of a log has at most 256 KB. */
 const maxLineChars = 64 * 1024 * 1024;
 
-/** Not `readline`, for which some characters inside a text end a line too. */
+/** Not `readline`, which also ends lines at some characters inside a text. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const unzipped = createGunzip();
-  // Whatever goes wrong reaches the loop below.
+  // Every error reaches the loop below.
   pipeline(createReadStream(file), unzipped).catch(() => undefined);
   let pieces: string[] = [];
   let chars = 0;
@@ -29,20 +29,20 @@ async function* linesOf(file: string): AsyncGenerator<string> {
     }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    if (code.startsWith("Z_")) throw damaged(file, "it is no whole gzip file");
+    if (code.startsWith("Z_")) throw damaged(file, "it is not a complete gzip file");
     throw code === "" ? error : new StartError(`${file} cannot be read (${code}).`);
   }
   if (chars > 0) yield pieces.join("");
 }
 
-/** Reads the whole file once, so that nothing is begun with one that is damaged. */
+/** Reads the whole file once, so that no import starts from a damaged file. */
 export async function checkDump(file: string): Promise<DumpHeader> {
   const hash = createHash("sha256");
   let header: DumpHeader | undefined;
   let end: ReturnType<typeof endOfLine>;
   let rows = 0;
   for await (const line of linesOf(file)) {
-    if (end) throw damaged(file, "something stands behind its last line");
+    if (end) throw damaged(file, "it has data after its last line");
     const isRow = rowOfLine(line) !== undefined;
     if (!header) header = parseHeader(line, file);
     else if (!isRow) end = endOfLine(line);
@@ -54,7 +54,7 @@ export async function checkDump(file: string): Promise<DumpHeader> {
   return header;
 }
 
-/** The tables and rows of a file that has been checked. */
+/** The tables and rows of a checked file. */
 export async function* dumpLines(file: string): AsyncGenerator<string> {
   let isHeader = true;
   for await (const line of linesOf(file)) {

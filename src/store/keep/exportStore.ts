@@ -9,7 +9,7 @@ import type { Query } from "../store.js";
 import { type DumpHeader, formatName, formatVersion, lineOfRow } from "./dumpFormat.js";
 import { type StoreFolder, schemaVersion, tablesOf } from "./storeFolder.js";
 
-/** Rows that are in memory at once; one of a log has up to 256 KB. */
+/** Rows in memory at once; the row of a log has up to 256 KB. */
 const rowsPerPage = 100;
 
 async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGenerator<string> {
@@ -44,7 +44,7 @@ async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGen
   yield `${JSON.stringify({ end: { rows, sha256: hash.digest("hex") } })}\n`;
 }
 
-/** Writes everything that a store holds into a file that only this user can read; gives the number of rows. */
+/** Writes everything in a store to a file that only this user can read; returns the number of rows. */
 export async function exportStore(store: StoreFolder, file: string): Promise<number> {
   const draft = `${file}.part`;
   let rows = 0;

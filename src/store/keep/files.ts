@@ -1,7 +1,7 @@
 import { readdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Files of a folder and everything below it; what is gone meanwhile is passed over. */
+/** The files of a folder and everything below it; files that vanish meanwhile are skipped. */
 async function* filesBelow(folder: string): AsyncGenerator<{ path: string; bytes: number; modified: Date }> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
@@ -25,7 +25,7 @@ export async function deleteFilesBefore(folder: string, before: Date): Promise<v
   }
 }
 
-/** What this user may still write on the disk of a folder. */
+/** How much this user may still write to the disk of a folder. */
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;

@@ -14,18 +14,18 @@ import { checkDump, dumpLines } from "./dumpReader.js";
 import { openStoreFolder, schemaVersion, type Table, tablesOf } from "./storeFolder.js";
 
 export interface ImportOptions {
-  /** Its lock is held by the caller. */
+  /** The caller holds its lock. */
   dataDir: string;
   file: string;
   log: Log;
-  /** What has to be changed when all rows are there, before the store takes its place. */
+  /** Runs when all rows are written, before the store moves to its place. */
   finish(draftDataDir: string): Promise<void>;
 }
 
-/** What goes into the store in one statement. */
+/** How much one statement writes. */
 const maxBatchChars = 1024 * 1024;
 
-/** The first start of a portal already writes there. */
+/** A portal's first start already writes to these. */
 const notOfUsers = ["public.housekeeping"];
 
 async function isEmpty(folder: string, log: Log): Promise<boolean> {
@@ -43,8 +43,8 @@ async function isEmpty(folder: string, log: Log): Promise<boolean> {
 }
 
 /**
- * Brings an export into an empty store. It is made beside its place and moved there as a whole at the very end, so
- * that a damaged file, a full disk or a kill leaves everything as it was. Gives the number of rows.
+ * Imports an export into an empty store. The store is made beside its final place and moved there whole at the very
+ * end, so that a damaged file, a full disk or a kill leaves everything as it was. Returns the number of rows.
  */
 export async function importStore({ dataDir, file, log, finish }: ImportOptions): Promise<number> {
   const header = await checkDump(file);
@@ -99,7 +99,7 @@ async function readInto(query: Query, header: DumpHeader, file: string): Promise
   return rows;
 }
 
-/** The tables as they were when the file was written; later steps then change the rows as they would have there. */
+/** Creates the tables as they were when the file was written; later steps then migrate the rows as usual. */
 async function prepare(query: Query, { schema, engineSchema }: DumpHeader, file: string): Promise<void> {
   const engineHere = await schemaVersion(query, "dbos.dbos_migrations");
   if (engineSchema > engineHere)
@@ -138,7 +138,7 @@ class RowWriter {
     if (this.#chars >= maxBatchChars) await this.#flush();
   }
 
-  /** Numbers that the store gives itself go on behind those that are there. */
+  /** Generated numbers continue after the imported ones. */
   async done(): Promise<void> {
     await this.#flush();
     const columns = await this.#query<{ sequence: string; name: string; column: string }>(
@@ -160,10 +160,10 @@ class RowWriter {
     this.#rows = [];
     this.#chars = 0;
     if (rows.length === 0) return;
-    if (!table) throw damaged(this.#file, "it has rows of no table");
+    if (!table) throw damaged(this.#file, "it has rows before any table");
     const columns = table.columns.map(column => `"${column.replaceAll('"', '""')}"`).join(", ");
     try {
-      // Some rows of the engine are there from the beginning.
+      // The engine creates some rows itself.
       await this.#query(
         `insert into ${table.name} (${columns}) overriding system value
          select ${columns} from json_populate_recordset(null::${table.name}, $1::json) on conflict do nothing`,

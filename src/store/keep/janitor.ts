@@ -11,31 +11,31 @@ export interface JanitorParts {
   store: Pick<Store, "query" | "state">;
   log: Log;
   retention: Retention;
-  /** Deletes logs whose owner goes; whoever reads one is told that it is closed. */
+  /** Deletes logs whose owner is removed; their readers are told that the log is closed. */
   deleteLogs(logs: readonly StoredLog[]): Promise<void>;
   /** Closes an open session. False when it is in use after all. */
   closeSession(id: string): Promise<boolean>;
-  /** Has the agent delete what it keeps of a conversation. */
+  /** Makes the agent delete its own copy of a conversation. */
   forgetConversation(conversation: StoredConversation): Promise<void>;
   /** Deletes flows and everything that they started. */
   forgetFlows(ids: readonly string[]): Promise<void>;
-  /** Deletes old files that are no part of the store. */
+  /** Deletes old files outside the store. */
   forgetFiles?(cutoffs: Cutoffs): Promise<void>;
   now?(): Date;
 }
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** A round does not go on for long, and the next one comes a minute later. */
+/** A round stays short, and the next one follows a minute later. */
 const maxRootsPerRound = 100;
-/** One statement stops everything else while it runs; the logs of this many roots are deleted in a few milliseconds. */
+/** A statement blocks everything else while it runs; deleting the logs of this many roots takes a few milliseconds. */
 const rootsPerStatement = 10;
 
 const nothing = (): Amounts => ({ jobs: 0, tasks: 0, sessions: 0, runs: 0, unused: 0, cursors: 0 });
 
 /**
- * Removes what has been kept long enough: hourly, a hundred roots at a time. A root's row goes last, and each step
- * before it can be repeated, so a death at any moment leaves only what the next round removes.
+ * Removes what has been kept long enough: hourly, a hundred roots at a time. A root's row is deleted last, and each
+ * step before it can be repeated, so whatever a crash leaves behind, the next round removes.
  */
 export class Janitor {
   readonly #parts: JanitorParts;
@@ -50,16 +50,16 @@ export class Janitor {
     this.#now = parts.now ?? (() => new Date());
   }
 
-  /** Looks every minute whether it is time. */
+  /** Checks every minute whether a round is due. */
   start(): void {
     this.#timer = setInterval(() => {
       if (this.#parts.store.state() !== "ready") return;
-      this.roundIfDue().catch(error => this.#warn(error, "cleaning up failed; it is tried again"));
+      this.roundIfDue().catch(error => this.#warn(error, "cleaning up failed and will be tried again"));
     }, minuteMs);
     this.#timer.unref();
   }
 
-  /** Ends after the step that is running. */
+  /** Stops after the current step. */
   async close(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);
@@ -70,7 +70,7 @@ export class Janitor {
     return amountsDue(this.#parts.store.query, this.#cutoffs());
   }
 
-  /** Rounds until everything that is due is gone or the time is up. */
+  /** Runs rounds until nothing is due or the time is up. */
   clean(timeLimitMs: number): Promise<Amounts> {
     return this.#alone(async () => {
       const removed = nothing();
@@ -84,12 +84,12 @@ export class Janitor {
     });
   }
 
-  /** The store knows when the next round is due, so that restarts and other portals do not make it more often. */
+  /** The store knows when the next round is due, so that restarts and other portals cause no extra rounds. */
   async roundIfDue(): Promise<Amounts | undefined> {
     const { query } = this.#parts.store;
     const now = this.#now();
     const next = (ms: number) => new Date(now.getTime() + ms);
-    // Claimed for a minute: who dies in the middle is followed then.
+    // Claimed for a minute: after a crash, another round may start then.
     const claimed = await query(
       `insert into housekeeping (name, next_at) values ('janitor', $2)
        on conflict (name) do update set next_at = $2 where housekeeping.next_at <= $1 returning name`,
@@ -132,7 +132,7 @@ export class Janitor {
     const hasMore = left === 0 || flows.length === maxRootsPerRound;
     if (!hasMore) await this.#removeStrays(cutoffs);
     const total = Object.values(removed).reduce((sum, count) => sum + count, 0);
-    if (total > 0) this.#parts.log.info({ removed }, "cleaned up what was kept long enough");
+    if (total > 0) this.#parts.log.info({ removed }, "removed what was kept long enough");
     return { removed, hasMore };
   }
 
@@ -182,7 +182,7 @@ export class Janitor {
     }
   }
 
-  /** An agent that is not there any more is no reason to keep the rest for ever. */
+  /** A missing agent is no reason to keep the rest forever. */
   async #forget(conversation: StoredConversation): Promise<void> {
     try {
       await this.#parts.forgetConversation(conversation);

@@ -1,4 +1,4 @@
-/** For how many days things are kept after their end; 0 is for ever. */
+/** How many days things are kept after their end; 0 means forever. */
 export interface Retention {
   readonly jobs: number;
   readonly sessions: number;
@@ -10,16 +10,16 @@ export const defaultRetention: Retention = { jobs: 90, sessions: 90, runs: 30 };
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** An open session that nobody used for this long is closed; it can be opened again as long as it is kept. */
+/** An open session that nobody has used for this long is closed; it can be reopened as long as it is kept. */
 export const unusedDays = 30;
-/** Where a reader is in a log, when it has not read for this long. */
+/** The position of a reader that has not read for this long is forgotten. */
 const cursorDays = 30;
-/** The steps of a job that has ended: only a death at its very end could want to look at them again. */
+/** The steps of an ended job: only a crash at its very end could need them again. */
 const flowHours = 1;
-/** What belongs to nobody may just be in the making. */
+/** The owner of an ownerless row may be about to be created. */
 const strayDays = 1;
 
-/** Everything that ended before these moments goes; undefined means that nothing does. */
+/** Everything that ended before these moments is removed; undefined removes nothing. */
 export interface Cutoffs {
   readonly jobs: Date | undefined;
   readonly sessions: Date | undefined;
@@ -37,7 +37,7 @@ export function cutoffsOf(retention: Retention, now: Date): Cutoffs {
     jobs: after(retention.jobs),
     sessions: after(retention.sessions),
     runs: after(retention.runs),
-    // Who keeps sessions for ever wants to find them as they were left.
+    // Users who keep sessions forever want to find them as they left them.
     unused: retention.sessions === 0 ? undefined : before(unusedDays * dayMs),
     cursors: before(cursorDays * dayMs),
     flows: before(flowHours * hourMs),

@@ -1,14 +1,14 @@
 import type { Query } from "../store.js";
 import type { RootKind } from "./due.js";
 
-/** A log with its row in the store. */
+/** A log as its row in the store describes it. */
 export interface StoredLog {
   readonly id: number;
   readonly kind: string;
   readonly key: string;
 }
 
-/** What an agent keeps of a conversation is found by these. */
+/** Identifies an agent's own copy of a conversation. */
 export interface StoredConversation {
   readonly id: string;
   readonly backend: string;
@@ -16,7 +16,7 @@ export interface StoredConversation {
   readonly settings: object;
 }
 
-/** What to remove with some roots. */
+/** What has to be removed together with some roots. */
 export interface Belongings {
   readonly conversations: StoredConversation[];
   readonly logs: StoredLog[];
@@ -28,7 +28,7 @@ const keyed = (kind: string, keys: string) =>
   `select id, kind, key from logs where kind = '${kind}' and key = any(${keys})`;
 const sessionLogs = (condition: string) =>
   keyed("session", `array(select id from sessions where ${condition})`);
-/** A dot stands behind the job's id in those of its tasks, and the next character is a slash. */
+/** A task's id is its job's id, a dot and more; the character after the dot is a slash. */
 const taskLogsOfJobs = `select l.id, l.kind, l.key from unnest($1::text[]) as root(id)
   join logs l on l.kind = 'task' and l.key >= root.id || '.' and l.key < root.id || '/'`;
 
@@ -60,7 +60,7 @@ export async function belongingsOf(
   ids: readonly string[],
 ): Promise<Belongings> {
   const condition = conversations[kind];
-  // Most are gone since an hour after the end.
+  // Most were removed an hour after the end.
   const flows = await query<{ id: string }>(
     "select workflow_uuid as id from dbos.workflow_status where workflow_uuid = any($1)",
     [kind === "jobs" ? ids : kind === "tasks" ? ids.map(id => `t:${id}`) : []],
@@ -77,7 +77,7 @@ export async function belongingsOf(
   };
 }
 
-/** The last step of removing: as long as a root has its row, what a death has left is found again. */
+/** The last step of removing: as long as a root has its row, the remains of a crash can be found. */
 export async function deleteRows(query: Query, kind: RootKind, ids: readonly string[]): Promise<void> {
   await query(rows[kind], [ids]);
 }

@@ -5,7 +5,7 @@ import { shortReason } from "../failure.js";
 import type { Store } from "../store.js";
 import { bytesBelow, freeBytes } from "./files.js";
 
-/** Some room for what the portal itself writes meanwhile. */
+/** Room for what the portal writes meanwhile. */
 const spareBytes = 64 * 1024 * 1024;
 
 export const snapshotFolder = (dataDir: string) => join(dataDir, "snapshot");
@@ -14,13 +14,13 @@ export async function removeSnapshot(dataDir: string): Promise<void> {
   await rm(snapshotFolder(dataDir), { recursive: true, force: true });
 }
 
-/** An export that was killed has left it. */
+/** Removes the snapshot that a killed export left behind. */
 export async function removeSnapshotBefore(dataDir: string, before: Date): Promise<void> {
   const found = await stat(snapshotFolder(dataDir)).catch(() => undefined);
   if (found && found.mtime < before) await removeSnapshot(dataDir);
 }
 
-/** A copy of the store as it is at one moment. There is one at a time; the next one takes its place. */
+/** Copies the store as it is at one moment. There is one copy at a time; the next one replaces it. */
 export async function takeSnapshot(store: Pick<Store, "copy">, dataDir: string): Promise<string> {
   const folder = snapshotFolder(dataDir);
   await removeSnapshot(dataDir);

@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.js";
 import { openEngine } from "../engine.js";
 import type { Query } from "../store.js";
 
-/** The files of a store that no portal has open, as they are: nothing is brought up to date. */
+/** The files of a store that no portal has open, as they are: nothing is migrated. */
 export interface StoreFolder {
   readonly pool: pg.Pool;
   readonly query: Query;
@@ -11,7 +11,7 @@ export interface StoreFolder {
   close(): Promise<void>;
 }
 
-/** Who opens one holds the lock of its data folder, or has a copy of their own. */
+/** The caller holds the lock of its data folder, or has a private copy. */
 export async function openStoreFolder(folder: string, log: Log): Promise<StoreFolder> {
   const engine = await openEngine(folder, log);
   const pool = new pg.Pool({ ...engine.config, max: 1, idleTimeoutMillis: 0 });
@@ -45,15 +45,15 @@ export async function openStoreFolder(folder: string, log: Log): Promise<StoreFo
 }
 
 export interface Table {
-  /** With its schema, quoted where it has to be. */
+  /** With its schema, quoted where necessary. */
   readonly name: string;
   readonly columns: readonly string[];
 }
 
-/** What tells the versions of the schemas: the header of an export has that. */
+/** These hold the schema versions, which the header of an export has already. */
 const versionTables = ["portal_schema", "dbos_migrations"];
 
-/** The tables of the portal and of its engine; one that refers to another comes after it. */
+/** The tables of the portal and of its engine; a table comes after those that it refers to. */
 export async function tablesOf(query: Query): Promise<Table[]> {
   const rows = await query<{ id: number; name: string; columns: string[]; parents: number[] }>(
     `select c.oid::int as id, format('%I.%I', n.nspname, c.relname) as name,
@@ -71,7 +71,7 @@ export async function tablesOf(query: Query): Promise<Table[]> {
     const next = rows.filter(
       ({ id, parents }) => !known.has(id) && parents.every(parent => known.has(parent)),
     );
-    if (next.length === 0) throw new Error("The tables of the store refer to each other in a circle");
+    if (next.length === 0) throw new Error("The tables of the store refer to each other in a cycle");
     ordered.push(...next);
   }
   return ordered.map(({ name, columns }) => ({ name, columns }));

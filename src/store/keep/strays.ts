@@ -2,10 +2,10 @@ import type { Query } from "../store.js";
 import type { Cutoffs } from "./retention.js";
 import type { StoredLog } from "./roots.js";
 
-/** Rows that are looked at in one statement, so that none holds up the store. */
+/** Rows that one statement reads, so that none blocks the store for long. */
 const pageSize = 5_000;
 
-/** In the words of the column `kind`. A task of a job has the job's id before a dot. */
+/** Uses the values of the column `kind`. A task of a job has the job's id before a dot. */
 const ownerExists = `case l.kind
   when 'session' then exists (select from sessions where id = l.key)
   when 'job' then exists (select from jobs where id = l.key)
@@ -13,7 +13,7 @@ const ownerExists = `case l.kind
   else exists (select from tasks where id = l.key) or exists (select from jobs where id = split_part(l.key, '.', 1))
 end`;
 
-/** Logs that belong to nothing any more, page by page. */
+/** Logs without an owner, page by page. */
 export async function* strayLogs(query: Query, { strays }: Cutoffs): AsyncGenerator<StoredLog[], void, void> {
   const [last] = await query<{ id: number }>("select coalesce(max(id), 0) as id from logs");
   for (let from = 0; from < (last?.id ?? 0); from += pageSize) {
@@ -32,7 +32,7 @@ export async function* strayLogs(query: Query, { strays }: Cutoffs): AsyncGenera
   }
 }
 
-/** Sessions of jobs and tasks that are gone, page by page. */
+/** Sessions of jobs and tasks that no longer exist, page by page. */
 export async function* straySessions(
   query: Query,
   { strays }: Cutoffs,
@@ -50,7 +50,7 @@ export async function* straySessions(
   }
 }
 
-/** Entries are shared by jobs; one that was saved a moment ago may be about to be named. */
+/** Jobs share entries; a job may be about to name an entry that was just saved. */
 export async function deleteUnnamedEntries(query: Query, { strays }: Cutoffs): Promise<void> {
   await query(
     `delete from entries e where saved_at < $1
@@ -60,7 +60,7 @@ export async function deleteUnnamedEntries(query: Query, { strays }: Cutoffs): P
   );
 }
 
-/** At most one page; true when there are more. */
+/** Deletes at most one page. */
 export async function deleteOldCursors(query: Query, { cursors }: Cutoffs): Promise<number> {
   const rows = await query<{ count: number }>(
     `with old as (

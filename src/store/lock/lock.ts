@@ -6,16 +6,16 @@ import { PortalError } from "../../base/portalError.js";
 import { type Owner, parseOwner, sightOf, thisProcess } from "./lockOwner.js";
 import { askSocket, openLockSocket, removeSocket } from "./lockSocket.js";
 
-/** Makes the folder free for others. */
+/** Releases the folder. */
 export type Unlock = () => void;
 
-/** A portal that was killed may take this long to be gone; one that answers is never waited for. */
+/** A killed portal may take this long to disappear; a portal that answers is refused at once. */
 const dyingMs = 2_000;
 const lookAgainMs = 25;
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? "";
 
-/** `working` and `stuck`: it is held. `unseen`: its process is in another container and has no socket to ask. */
+/** `working` and `stuck`: the lock is held. `unseen`: its process is in another container and has no socket to ask. */
 type State = "working" | "stuck" | "unseen" | "gone";
 
 async function stateOf(dataDir: string, owner: Owner | undefined): Promise<State> {
@@ -40,7 +40,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** False when there is such a file already. A finished file is linked, so nobody ever reads a half of it. */
+/** False when the file already exists. A finished file is linked, so nobody ever reads half of it. */
 function put(draft: string, path: string): boolean {
   try {
     linkSync(draft, path);
@@ -52,9 +52,9 @@ function put(draft: string, path: string): boolean {
 }
 
 /**
- * Removes the lock of a portal that is gone. Several may want to: only who has put the tombstone of exactly this lock
- * may, so that nobody removes the lock that another has just put in its place. The tombstone of one who died is passed.
- * Gives whoever is about to do it already.
+ * Removes the lock of a portal that is gone. Several processes may try: only the one that placed the tombstone for
+ * exactly this lock may remove it, so that nobody removes the lock that another has just put in its place. The
+ * tombstone of a dead process does not count. Returns the process that is already removing the lock, if any.
  */
 async function removeStale(
   dataDir: string,
@@ -80,7 +80,7 @@ async function removeStale(
   return undefined;
 }
 
-/** With those above it. Node's own way to do that never ends where no folder can be made, as in /proc. */
+/** Makes the folder and its parents. Node's own way never ends where no folder can be made, as in /proc. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -94,7 +94,7 @@ function makeFolder(folder: string): void {
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: "no folder can be made there",
+  ENOENT: "no folder can be created there",
   EEXIST: "it is a file, not a folder",
   ENOTDIR: "a part of the path is a file, not a folder",
   EACCES: "this user may not write there",
@@ -115,7 +115,7 @@ function inUse(dataDir: string, state: State, owner: Owner): PortalError {
   const who = `pid ${owner.pid}${sightOf(owner) === "elsewhere" ? " of another container" : ""}`;
   const remedy =
     state === "unseen"
-      ? `It cannot be seen from here whether that one still runs: stop it, and if there is none, remove ${join(dataDir, "portal.lock")}.`
+      ? `This portal cannot tell whether that one still runs: stop it, or, if it is gone, remove ${join(dataDir, "portal.lock")}.`
       : "Stop it, or choose another folder with --data-dir.";
   return PortalError.unavailable(
     "DataFolderInUse",
@@ -124,9 +124,9 @@ function inUse(dataDir: string, state: State, owner: Owner): PortalError {
 }
 
 /**
- * Makes the data folder this process's own, because two processes on one store destroy it. The lock names its process
- * and a socket, which also tells those in other containers that the process lives.
- * Gives the function that hands the folder back; rejects when another portal has it or it cannot be written.
+ * Reserves the data folder for this process, because two processes on one store destroy it. The lock names its process
+ * and a socket, which tells even other containers that the process lives.
+ * Returns the function that releases the folder; rejects when another portal holds it or it cannot be written.
  */
 export async function lockDataFolder(dataDir: string): Promise<Unlock> {
   try {
@@ -134,7 +134,7 @@ export async function lockDataFolder(dataDir: string): Promise<Unlock> {
   } catch (error) {
     throw unusable(dataDir, error);
   }
-  // It listens before the lock can be seen, so a lock whose socket is closed has no owner any more.
+  // The socket listens before the lock is visible, so a lock whose socket is closed no longer has an owner.
   const socket = await openLockSocket(dataDir);
   try {
     const own = JSON.stringify(thisProcess(socket?.name));
@@ -143,7 +143,7 @@ export async function lockDataFolder(dataDir: string): Promise<Unlock> {
       try {
         if (read(path) === own) rmSync(path, { force: true });
       } finally {
-        // Also on a disk that cannot be written: an open socket would keep it from being unmounted.
+        // Runs even when the disk cannot be written: an open socket would keep it from being unmounted.
         socket?.close();
       }
     };

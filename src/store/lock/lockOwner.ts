@@ -1,17 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 
-/** Who holds a data folder: the start time tells a process from a later one with the same pid. */
+/** The holder of a data folder: the start time tells a process from a later one with the same pid. */
 export interface Owner {
   readonly pid: number;
   readonly started: string;
-  /** In which numbering of processes the pid holds: containers have their own. Absent where a system has only one. */
+  /** The PID namespace of the pid: containers have their own. Absent where a system has only one. */
   readonly pidSpace?: string;
-  /** The socket in the data folder that answers as long as the process lives; absent where none could be made. */
+  /** The socket in the data folder that answers as long as the process lives; absent where sockets are not possible. */
   readonly socket?: string;
 }
 
-/** What of a process can be seen from here. */
+/** What this process can see of another one. */
 export type Sight = "alive" | "gone" | "elsewhere";
 
 interface ProcessStat {
@@ -22,7 +22,7 @@ interface ProcessStat {
 function statOf(pid: number): ProcessStat | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may contain anything; the start time is the 20th field behind it.
+    // The name in parentheses may contain anything; the start time is the 20th field after it.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0] ?? "", startTicks: fields[19] ?? "" };
   } catch {
@@ -41,11 +41,11 @@ function textOf(read: () => string): string | undefined {
 const bootId = () => textOf(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
 const pidSpaceHere = () => textOf(() => readlinkSync("/proc/self/ns/pid"));
 
-/** When a process started, in words of the system that only need to be comparable; undefined when it is gone. */
+/** When a process started, in a form that can only be compared; undefined when it is gone. */
 function processStart(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = statOf(pid);
-    // A zombie has ended; only its parent has not noticed yet.
+    // A zombie has ended; its parent has just not noticed yet.
     return stat && !/[ZX]/.test(stat.state) ? `${bootId()} ${stat.startTicks}` : undefined;
   }
   const [command, args] =
@@ -65,7 +65,7 @@ export function thisProcess(socket: string | undefined): Owner {
   };
 }
 
-/** Undefined for anything but the text of a lock. */
+/** Undefined for any text that is not a lock. */
 export function parseOwner(text: string): Owner | undefined {
   try {
     const { pid, started, pidSpace, socket } = JSON.parse(text) as Record<string, unknown>;
@@ -81,7 +81,7 @@ export function parseOwner(text: string): Owner | undefined {
   }
 }
 
-/** By its pid alone. `elsewhere`: the pid belongs to another container of this machine and says nothing here. */
+/** Judged by the pid alone. `elsewhere`: the pid belongs to another container and means nothing here. */
 export function sightOf({ pid, started, pidSpace }: Owner): Sight {
   if (process.platform === "linux") {
     const boot = bootId();

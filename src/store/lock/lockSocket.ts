@@ -4,22 +4,22 @@ import { chmodSync, closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 
-/** A socket in the data folder that answers as long as this process lives, in whichever container who asks may be. */
+/** A socket in the data folder that answers as long as this process lives, even to other containers. */
 export interface LockSocket {
   readonly name: string;
   close(): void;
 }
 
 /**
- * `answers`: its process lives and works. `silent`: someone has it open but says nothing: a process that is stopped,
- * busy or just dying. `closed`: its process is gone. `missing`: there is no such file, so nothing can be said.
+ * `answers`: its process lives and works. `silent`: a process has it open but says nothing: it is stopped, busy or
+ * dying. `closed`: its process is gone. `missing`: the file does not exist, so the state is unknown.
  */
 export type Answer = "answers" | "silent" | "closed" | "missing";
 
 /** A process that is not stuck answers within a few milliseconds. */
 const answerTimeoutMs = 300;
 
-/** The path of a socket may have 107 bytes; the folder's own may be longer, its descriptor never is. */
+/** The path of a socket may have 107 bytes; the folder's own path may be longer, but its descriptor's path never is. */
 function withShortPath<T>(folder: string, name: string, use: (path: string) => T): T {
   const descriptor = openSync(folder, "r");
   try {
@@ -29,7 +29,7 @@ function withShortPath<T>(folder: string, name: string, use: (path: string) => T
   }
 }
 
-/** Undefined on a system or a file system without such sockets: the lock then rests on the process id alone. */
+/** Undefined on a system or a file system without such sockets: the lock then relies on the process id alone. */
 export async function openLockSocket(folder: string): Promise<LockSocket | undefined> {
   if (process.platform !== "linux") return undefined;
   const name = `portal-${randomBytes(6).toString("hex")}.sock`;
@@ -39,7 +39,7 @@ export async function openLockSocket(folder: string): Promise<LockSocket | undef
   });
   try {
     const listening = once(server, "listening");
-    // Bound before `listen` returns, so the descriptor need not stay open.
+    // The socket is bound before `listen` returns, so the descriptor need not stay open.
     withShortPath(folder, name, path => server.listen(path));
     await listening;
     chmodSync(join(folder, name), 0o600);

@@ -12,7 +12,7 @@ const lines: Program = {
 /** Without `-c`, which reads the names of other files from a file. */
 const checksum: Program = { flags: "btz", long: "tag", operands: "path" };
 
-/** Programs that look at files, and two that make empty ones. None of these options writes, runs, or follows links. */
+/** Programs that read files, and two that create empty ones. None of these options writes, runs, or follows links. */
 export const fileTools: Readonly<Record<string, Program>> = {
   ls: {
     flags: "1AFSRXUacdfghiklmnopqrstux",
@@ -49,7 +49,7 @@ export const fileTools: Readonly<Record<string, Program>> = {
     longValues: { key: "text", "field-separator": "text" },
     operands: "path",
   },
-  // A second operand would be written.
+  // A second operand would be an output file.
   uniq: {
     flags: "cdDiuz",
     letters: { f: "number", s: "number", w: "number" },
@@ -57,7 +57,7 @@ export const fileTools: Readonly<Record<string, Program>> = {
     operands: "path",
     maxOperands: 1,
   },
-  // Folders are compared file by file, through the links in them.
+  // For folders, diff would follow the links inside them.
   diff: {
     flags: "uqsiwbBEyNat",
     letters: { U: "number", C: "number" },

@@ -19,7 +19,7 @@ const diffValues: Record<string, Kind> = {
 };
 const diffLetters: Record<string, Kind> = { U: "number", S: "text", G: "text" };
 
-/** Without `--output`, `--ext-diff`, `--no-index`, `-O` and their like. */
+/** Without `--output`, `--ext-diff`, `--no-index`, `-O` and the like. */
 const diff: Program = {
   flags: "puswbzMCDRaWq",
   letters: diffLetters,
@@ -54,8 +54,8 @@ const log: Program = {
 };
 
 /**
- * What looks at a repository and changes none of it, by subcommand. Everything else of git makes, moves, runs hooks or
- * talks to others. What a repository's own settings would run is looked at elsewhere.
+ * The subcommands that only read a repository. Everything else in git creates, moves, runs hooks or talks to other
+ * machines. `gitRepository.ts` checks what a repository's own settings would run.
  */
 export const gitTools: Readonly<Record<string, Program>> = {
   status: {
@@ -128,7 +128,7 @@ export const gitTools: Readonly<Record<string, Program>> = {
     first: { kind: "text", instead: ["-e"] },
     operands: "revision",
   },
-  // An operand would make a branch, a tag or a remote.
+  // An operand would create a branch, a tag or a remote.
   branch: {
     flags: "arvl",
     long: "all remotes list verbose show-current no-color no-column",

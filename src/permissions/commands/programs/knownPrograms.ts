@@ -13,9 +13,9 @@ const programs: ReadonlyMap<string, Program> = new Map([
 /** The longest name in the table: `git stash list`. */
 const maxNameWords = 3;
 
-/** The beginning of a command by which the table knows it: `ls`, `git status`. */
+/** The first words of a command, under which the table lists it: `ls`, `git status`. */
 export function knownName(words: readonly string[]): readonly string[] | undefined {
-  // What the table says is true of these programs on Linux and macOS.
+  // The table describes these programs on Linux and macOS.
   if (process.platform === "win32") return undefined;
   for (let length = Math.min(maxNameWords, words.length); length > 0; length--) {
     const name = words.slice(0, length);
@@ -24,7 +24,7 @@ export function knownName(words: readonly string[]): readonly string[] | undefin
   return undefined;
 }
 
-/** What a command touches when it is harmless; undefined when it is not known to be. */
+/** What a harmless command touches; undefined when it is not known to be harmless. */
 export function harmlessUse(words: readonly string[]): Use | undefined {
   const name = knownName(words);
   const program = name && programs.get(name.join(" "));

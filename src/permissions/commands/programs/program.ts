@@ -1,22 +1,22 @@
 /**
- * What a word may be: a `path` or a plain `file` that is read, a `new` file or folder, a `revision` or path of git, a
- * `format` of git, or something that is none: `text`, a `number`, a `name`, a `date` format.
+ * What a word may be: a `path` or a plain `file` that is read, a `new` file or folder, a git `revision` or path, a git
+ * `format`, or something that names no file: `text`, a `number`, a `name`, a `date` format.
  */
 export type Kind = "path" | "file" | "new" | "revision" | "format" | "text" | "number" | "name" | "date";
 
-/** What is known to be harmless of one program. Everything that is not named here is not. */
+/** The arguments of one program that are known to be harmless. Everything else is not. */
 export interface Program {
-  /** Letters that may stand together: `-la`. */
+  /** Letters that may be combined: `-la`. */
   readonly flags?: string;
-  /** Letters with a value, beside them or in the next word: `-n5`, `-n 5`. */
+  /** Letters with a value, attached or in the next word: `-n5`, `-n 5`. */
   readonly letters?: Readonly<Record<string, Kind>>;
-  /** A letter's value is always the next word, and what stands beside the letter is more letters. */
+  /** A letter's value is always the next word; what follows the letter directly is more letters. */
   readonly valuesApart?: true;
   /** Whole words, with or without a value in the next one: `-name`, `(`. */
   readonly words?: Readonly<Record<string, Kind | "alone">>;
   /** Its words are an expression, in which `--` ends nothing. */
   readonly isExpression?: true;
-  /** `--short`, in a text with blanks between. */
+  /** Options such as `--short`, separated by blanks. */
   readonly long?: string;
   /** `--max-count=5`, `--max-count 5`. */
   readonly longValues?: Readonly<Record<string, Kind>>;
@@ -24,19 +24,19 @@ export interface Program {
   readonly longOptional?: Readonly<Record<string, Kind>>;
   /** `-20`. */
   readonly takesCount?: true;
-  /** Absent: none. */
+  /** Absent: no operands. */
   readonly operands?: Kind;
   readonly maxOperands?: number;
   /** What the first operand is, unless one of the options `instead` was given. */
   readonly first?: { readonly kind: Kind; readonly instead: readonly string[] };
 }
 
-/** What a harmless command touches; where that leads is still to be checked. */
+/** What a harmless command touches; where the paths lead still has to be checked. */
 export interface Use {
   readonly paths: string[];
-  /** Must be no folders: the program would look into them, and through links. */
+  /** Must not be folders: the program would descend into them and follow links. */
   readonly files: string[];
-  /** Are made, or get another time. */
+  /** Created, or given a new time. */
   readonly written: string[];
 }
 
@@ -57,7 +57,7 @@ function addTo(use: Use, kind: Kind, word: string): void {
       use.written.push(word);
       break;
     case "revision":
-      // `main:src/x` is a path of a revision.
+      // `main:src/x` is a path in a revision.
       use.paths.push(...(/^[\w./@^~-]*:/.test(word) ? word.split(":") : [word]));
       break;
     case "number":
@@ -70,7 +70,7 @@ function addTo(use: Use, kind: Kind, word: string): void {
       fits(/^\+/);
       break;
     case "format":
-      // Git asks gpg about signatures, which writes into the home folder.
+      // Git runs gpg to check signatures, and gpg writes to the home folder.
       if (/%[+\- ]?G/.test(word)) throw new Unknown(word);
       break;
     case "text":
@@ -160,7 +160,7 @@ class Arguments {
     const value = this.#words[this.#at++];
     if (value === undefined) throw new Unknown("a value that is missing");
     addTo(this.use, kind, value);
-    // Some systems take no options behind an operand: there it would be one too.
+    // Some systems accept no options after an operand: there, this value is an operand too.
     if (this.#operands.length > 0 && kind === "text" && !this.#program.words) this.use.paths.push(value);
   }
 
@@ -176,7 +176,7 @@ class Arguments {
   }
 }
 
-/** What these arguments touch, or the one of which nothing is known. */
+/** What these arguments touch, or the first unknown argument. */
 export function useOf(program: Program, words: readonly string[]): Use | { unknown: string } {
   try {
     return new Arguments(program, words).read();

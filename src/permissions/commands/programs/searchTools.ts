@@ -30,7 +30,7 @@ const findWords = `-empty -not ! ( ) , -o -or -a -and -print -print0 -prune -ls 
 const each = <Value>(text: string, value: Value) =>
   Object.fromEntries(text.split(/\s+/).map(word => [word, value]));
 
-/** Programs that look for something. None of these options runs another program, writes, or follows links. */
+/** Programs that search. None of these options runs another program, writes, or follows links. */
 export const searchTools: Readonly<Record<string, Program>> = {
   grep,
   egrep: grep,
