@@ -147,7 +147,7 @@ describe("permissions in the browser", () => {
     const folder = join(packageRoot, "assets");
     const pages = (await readdir(folder)).filter(name => name.endsWith(".html") && name !== "test.html");
     for (const name of pages)
-      assert.match(await readFile(join(folder, name), "utf8"), /src="\/inbox\.js"/, name);
+      assert.match(await readFile(join(folder, name), "utf8"), /src="\/shell\/inbox\.js"/, name);
   });
 
   it("the start form starts a session that asks", async t => {
