@@ -1,4 +1,5 @@
 import type { SessionCallbacks, ToolEndDetails, ToolStartDetails } from "../copilotSession.js";
+import type { ToolError, ToolResult } from "../live/callbacks.js";
 import { interruptedBy } from "../live/lostBlocks.js";
 import { BlockIds } from "./blockIds.js";
 
@@ -26,16 +27,6 @@ export interface ToolBlock<Own> {
   readonly text: string;
   /** What the backend keeps of it while it is open. */
   readonly own: Own;
-}
-
-export interface ToolResult {
-  content: string;
-  detailedContent?: string;
-}
-
-export interface ToolError {
-  message: string;
-  code?: string;
 }
 
 export interface ToolEnd {

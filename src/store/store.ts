@@ -12,6 +12,7 @@ import { lockDataFolder, type Unlock } from "./lock/lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
 import { patience } from "./patience.js";
+import { inTransaction } from "./transaction.js";
 
 export type Query = <Row extends object = Record<string, unknown>>(
   text: string,
@@ -170,21 +171,7 @@ class EmbeddedStore implements Store {
 
   async #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
     const client = await this.#understood(() => this.#pool.connect());
-    const query = this.#queryOf(client);
-    let failure: Error | undefined;
-    try {
-      await query("begin");
-      const result = await work(query);
-      await query("commit");
-      return result;
-    } catch (error) {
-      await query("rollback").catch((problem: Error) => {
-        failure = problem;
-      });
-      throw error;
-    } finally {
-      client.release(failure);
-    }
+    return inTransaction(client, this.#queryOf(client), work);
   }
 
   #queryOf(client: pg.Pool | pg.PoolClient): Query {

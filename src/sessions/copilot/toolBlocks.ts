@@ -1,5 +1,6 @@
+import type { ToolError, ToolResult } from "../../live/callbacks.js";
 import { interruptedBy } from "../../live/lostBlocks.js";
-import type { BlockWriter, ToolBlock, ToolError, ToolResult } from "../blockWriter.js";
+import type { BlockWriter, ToolBlock } from "../blockWriter.js";
 import { PartialOutput } from "./partialOutput.js";
 
 export interface CopilotTool {

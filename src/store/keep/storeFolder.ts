@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Log } from "../../base/log.js";
 import { openEngine } from "../engine.js";
 import type { Query } from "../store.js";
+import { inTransaction } from "../transaction.js";
 
 /** The files of a store that no portal has open, as they are: nothing is migrated. */
 export interface StoreFolder {
@@ -24,18 +25,7 @@ export async function openStoreFolder(folder: string, log: Log): Promise<StoreFo
     query: queryOf(pool),
     async transaction(work) {
       const client = await pool.connect();
-      const query = queryOf(client);
-      try {
-        await query("begin");
-        const result = await work(query);
-        await query("commit");
-        return result;
-      } catch (error) {
-        await query("rollback");
-        throw error;
-      } finally {
-        client.release();
-      }
+      return inTransaction(client, queryOf(client), work);
     },
     async close() {
       await pool.end();
