@@ -7,7 +7,7 @@ import { BlockWriter } from "./blockWriter.js";
 
 type Writer = BlockWriter<string>;
 
-/** What a callback told, on one line: `start message m`, `delta message m "a"`, `end message m "ab" cut`. */
+/** A callback on one line: `start message m`, `delta message m "a"`, `end message m "ab" cut`. */
 function lineOf({ name, args }: Call): string {
   const [, moment = "Delta", kind = ""] =
     /^on(Start|End)?(Reasoning|Message|ToolExecution)$/.exec(name) ?? [];
@@ -64,7 +64,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ],
   ],
   [
-    "a second start with the same name makes a block with an id of its own",
+    "a second start with the same name makes a block with a new id",
     writer => {
       writer.start("reasoning", "r");
       writer.start("reasoning", "r");
@@ -73,7 +73,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ["start reasoning r", 'end reasoning r "" cut', "start reasoning r#2", 'end reasoning r#2 ""'],
   ],
   [
-    "a delta without a start, of another block, of another kind or of nothing is left out",
+    "a delta without a start, for another block, of another kind or without text is ignored",
     writer => {
       writer.delta("message", "m", "early");
       writer.toolDelta("t", "early");
@@ -87,7 +87,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ["start message m", "start tool t"],
   ],
   [
-    "an end without a start is left out",
+    "an end without a start is ignored",
     writer => {
       assert.equal(writer.end("message"), true);
       writer.end("message", "all of it");
@@ -99,7 +99,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     [],
   ],
   [
-    "whatever comes after the end is left out",
+    "everything after the end of a block is ignored",
     writer => {
       writer.whole("message", "m", "a");
       writer.delta("message", "m", "late");
@@ -113,7 +113,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ["start message m", 'delta message m "a"', 'end message m "a"', "start tool t", 'end tool t ["x",null]'],
   ],
   [
-    "a text that comes whole and empty is no block",
+    "an empty whole text makes no block",
     writer => {
       writer.whole("message", "m", "");
       assert.equal(writer.knows("m"), false);
@@ -121,7 +121,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     [],
   ],
   [
-    "a text ends with all of it, where the backend knows more than it sent",
+    "a text ends with its whole content when the backend knows more than it streamed",
     writer => {
       writer.start("message", "m");
       writer.delta("message", "m", "a");
@@ -130,7 +130,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ["start message m", 'delta message m "a"', 'end message m "ab"'],
   ],
   [
-    "a text ends with what was shown, where the backend gives it trimmed or not at all",
+    "a text ends with what was shown when the backend trims or omits it",
     writer => {
       for (const content of ["a", " \n", ""]) {
         writer.start("message", "m");
@@ -145,7 +145,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ]),
   ],
   [
-    "a text that was something else in the end is cut short, and its writer is told",
+    "a text whose final content differs is cut short, and the caller learns it",
     writer => {
       writer.start("message", "m");
       writer.delta("message", "m", "wrong");
@@ -154,7 +154,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ["start message m", 'delta message m "wrong"', 'end message m "wrong" cut'],
   ],
   [
-    "a reasoning, a message and tools are open side by side",
+    "reasoning, a message and tools can be open side by side",
     writer => {
       writer.start("reasoning", "x");
       writer.start("message", "y");
@@ -203,7 +203,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ],
   ],
   [
-    "at the end of a turn only the tools that belong to it end",
+    "the end of a turn ends only the tools that belong to it",
     writer => {
       writer.startTool("mine", start, "main");
       writer.startTool("theirs", start, "background");
@@ -223,7 +223,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ],
   ],
   [
-    "a crash ends everything once, with what had arrived",
+    "a crash ends every block once with what had arrived",
     writer => {
       writer.start("reasoning", "r");
       writer.delta("reasoning", "r", "hm");
@@ -248,7 +248,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ],
   ],
   [
-    "a tool whose output replaces its output ends with the latest",
+    "a tool whose output is replaced ends with the latest output",
     writer => {
       writer.startTool("t", start, "");
       writer.toolDelta("t", "1\n2\n", "1\n2\n");
@@ -264,7 +264,7 @@ const cases: readonly [rule: string, write: (writer: Writer) => void, told: read
     ],
   ],
   [
-    "a block whose backend has no name for it has the id that it is given",
+    "a block that the backend does not name gets the given id",
     writer => {
       writer.startAs("message", undefined, "id 1");
       writer.delta("message", undefined, "a");
@@ -291,7 +291,7 @@ describe("The writer of a session's blocks", () => {
     assert.equal(lines[3], "start tool m#2@2");
   });
 
-  test("keeps its promises whatever it is called with, in 500 random orders", () => {
+  test("keeps its promises in 500 random orders of calls", () => {
     for (let seed = 1; seed <= 500; seed++) {
       const random = randomFrom(seed);
       const next = (below: number) => Math.floor(random() * below);

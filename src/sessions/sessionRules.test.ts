@@ -14,7 +14,7 @@ const deltas = (...snapshots: string[]) => {
   return snapshots.map(snapshot => output.delta(snapshot));
 };
 
-test("growing snapshots of a tool's output become deltas", () => {
+test("growing snapshots of a tool's output turn into deltas", () => {
   assert.deepEqual(deltas("one\n", "one\ntwo\n", "one\ntwo\n", "one\ntwo\nthree"), [
     "one\n",
     "two\n",
@@ -24,22 +24,22 @@ test("growing snapshots of a tool's output become deltas", () => {
   assert.deepEqual(deltas("", "a"), ["", "a"]);
 });
 
-test("deltas leave out the leading white space that the result comes without", () => {
+test("deltas leave out leading white space that the result lacks", () => {
   assert.deepEqual(deltas("\n\n", "\n\n  a", "\n\n  a\n b"), ["", "a", "\n b"]);
 });
 
-test("a snapshot that holds only the beginning of the output adds what is new in it", () => {
+test("a snapshot of only the beginning of the output adds what is new in it", () => {
   const cut = (head: string, lines: number) =>
     `${head}<output too long - dropped ${lines} lines from the end>\n`;
   assert.deepEqual(deltas("a\n", cut("a\nb\n", 7), cut("a\nb\n", 99)), ["a\n", "b\n", ""]);
   assert.deepEqual(deltas("a\nb", cut("a\n", 2)), ["a\nb", ""], "also when that is less than before");
 });
 
-test("after a snapshot of another kind there are no more deltas: they would not be a beginning of the result", () => {
+test("no deltas follow a snapshot that does not continue the output, since they would not begin the result", () => {
   assert.deepEqual(deltas("one two", "the end", "one two three"), ["one two", "", ""]);
 });
 
-test("ids of blocks are unique however the provider numbers its calls", () => {
+test("block ids are unique however the provider numbers its calls", () => {
   const ids = new BlockIds("@t");
   const given = ["call_0", "call_0", "call_0#2", "call_0", "call_0#2", "x"].map(id => ids.next(id));
   assert.equal(new Set(given).size, given.length, String(given));
@@ -48,7 +48,7 @@ test("ids of blocks are unique however the provider numbers its calls", () => {
   assert.equal(ids.has("y"), false);
 });
 
-test("an event counts once, also when it comes again much later", () => {
+test("an event counts once, even when it comes again much later", () => {
   const ids = new RecentIds(10);
   assert.equal(ids.add("a"), true);
   for (let n = 0; n < 9; n++) assert.equal(ids.add(`id ${n}`), true);
@@ -72,7 +72,7 @@ test("a tool's complete content begins with what was streamed", () => {
   assert.equal(complete(""), undefined);
 });
 
-test("a sub-agent's complete content ends with its result once, however much of that was streamed", () => {
+test("a sub-agent's complete content ends with its result once, however much of it was streamed", () => {
   for (const streamed of ["I look.\n\nIt is", "I look.\n\nIt is there."]) {
     assert.deepEqual(completeResult(streamed, 9, { content: "It is there." }), {
       content: "It is there.",
@@ -103,7 +103,7 @@ test("an error is shown without addresses, key names and keys", () => {
   assert.equal(errorText(""), "");
 });
 
-test("usage adds up, and only what the user asked of GitHub counts as a premium request", () => {
+test("usage adds up, and only the user's requests to GitHub count as premium requests", () => {
   const calls = [
     { inputTokens: 10, outputTokens: 1, cost: 3, initiator: "user", isByok: false, duration: 5 },
     { inputTokens: 20, outputTokens: 2, cost: 3, initiator: "agent", isByok: false },

@@ -16,8 +16,8 @@ const portalOf = sharedPortal();
 
 type Answer = { error?: string; message?: string; sessionId?: string };
 
-describe("bad input to a session is refused by name, and the portal lives on", () => {
-  it("a model or a working directory that is not there", async t => {
+describe("bad input to a session is refused with a named error, and the portal keeps running", () => {
+  it("a model or a working directory that does not exist is refused", async t => {
     const { portal, workingDirectory, startSession } = await portalOf(t);
     const file = join(workingDirectory, "file.txt");
     await writeFile(file, "no folder");
@@ -37,7 +37,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     await (await startSession()).query("hello");
   });
 
-  it("a folder that may not be read", async t => {
+  it("a folder that the portal may not read is refused", async t => {
     // Root may read everything, so the portal runs as somebody else.
     const folder = await tempFolder(t, "portal-locked");
     const locked = join(folder, "locked");
@@ -52,7 +52,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     assert.equal(output, "WorkingDirectoryNotReadable 400");
   });
 
-  it("an id that was never used, whatever it looks like", async t => {
+  it("a session id that was never used is not found, whatever it looks like", async t => {
     const { portal } = await portalOf(t);
     for (const id of ["never-used", "__proto__", "constructor", "..%2f..%2fetc", "%F0%9F%92%A5", "a'b\"c"]) {
       for (const part of ["stop", "query", "live", "live/token", "events", "cancel"]) {
@@ -77,7 +77,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
       );
   });
 
-  it("a request that is empty, too large or not text", async t => {
+  it("a request that is empty, too large or not text is refused", async t => {
     const { portal, startSession } = await portalOf(t);
     const session = await startSession();
     const query = async (body: string | Uint8Array<ArrayBuffer>) => {
@@ -92,7 +92,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     assert.deepEqual(messagesOf(await session.untilIdle()), ["You said: fine"]);
   });
 
-  it("a title that is empty, has two lines or is too long", async t => {
+  it("a title that is empty, spans two lines or is too long is refused", async t => {
     const { portal, startSession } = await portalOf(t);
     const session = await startSession();
     for (const title of ["", "  ", "a\nb", "x".repeat(201)]) {
@@ -104,7 +104,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     }
   });
 
-  it("a NUL character is no harm: the agent gets it, and the title shows that something was there", async t => {
+  it("a NUL character does no harm: the agent receives it, and titles that contain it can be found", async t => {
     const { portal, startSession, model } = await portalOf(t);
     const session = await startSession();
     await session.query("one\0two");
@@ -118,7 +118,7 @@ describe("bad input to a session is refused by name, and the portal lives on", (
     assert.deepEqual([status, body.sessions.map(({ sessionId }) => sessionId)], [200, [session.id]]);
   });
 
-  it("a request of a megabyte with every kind of character comes through whole", async t => {
+  it("a one-megabyte request with every kind of character arrives whole", async t => {
     const { startSession, model } = await portalOf(t, byPrompt({ end: [{ text: "Got it." }] }));
     const session = await startSession();
     const prompt = `${'ä 漢 💥 \u0001 \\ " \n'.repeat(30_000)}end`;
@@ -135,8 +135,8 @@ async function rawGet(url: string, path: string): Promise<string> {
   return text(response);
 }
 
-describe("a provider that fails is told by name", () => {
-  it("one that is not there: the list says so and the rest works", async t => {
+describe("a failing provider is named", () => {
+  it("an unreachable provider is listed as such, and everything else works", async t => {
     const portal = await startPortal(t, {
       model: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "planted-key-123456" },
     });
@@ -150,7 +150,7 @@ describe("a provider that fails is told by name", () => {
     assert.ok(!JSON.stringify(body).includes("planted-key-123456"));
   });
 
-  it("one that answers nonsense when a session talks to it: sessionError, and the session stays", async t => {
+  it("a provider that answers nonsense causes a sessionError, and the session stays open", async t => {
     const server = createServer((request, response) => {
       response.setHeader("content-type", request.url?.endsWith("/models") ? "application/json" : "text/html");
       if (request.url?.endsWith("/models")) response.end(JSON.stringify({ data: [{ id: "nonsense" }] }));

@@ -16,7 +16,7 @@ const delegate = (mode: string) =>
 const background = (command: string) => callTool("bash", { command, description: "x", mode: "async" });
 
 describe("cancelling a turn", { concurrency: 4 }, () => {
-  test("in its text keeps what had arrived, closes the provider's stream and leaves the session usable", async t => {
+  test("cancelling mid-text keeps the text so far, closes the provider's stream and leaves the session usable", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
     const { session, record } = await bench.start();
@@ -35,7 +35,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
     assert.equal(record.messages.at(-1)?.content, "You said: hello");
   });
 
-  test("in its reasoning keeps what had arrived", async t => {
+  test("cancelling mid-reasoning keeps the reasoning so far", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, byPrompt({ go: [{ reasoning: "hmm" }, stuck.step] }));
     const { session, record } = await bench.start();
@@ -47,7 +47,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
     assert.deepEqual([record.reasoning[0]?.content, record.reasoning[0]?.interrupted], ["hmm", true]);
   });
 
-  test("in a tool ends the command", async t => {
+  test("cancelling while a tool runs ends its command", async t => {
     const line = await lifeline(t);
     const bench = await sessionBench(t, byPrompt({ go: [runShell(line.command)] }));
     const { session, record } = await bench.start();
@@ -63,7 +63,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
   });
 
   for (const mode of ["sync", "background"]) {
-    test(`in a sub-agent (${mode}) ends it with its command`, async t => {
+    test(`cancelling while a sub-agent (${mode}) runs ends the sub-agent and its command`, async t => {
       const line = await lifeline(t);
       const script = byPrompt({
         go: [[delegate(mode)], [{ text: "it works" }]],
@@ -84,7 +84,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
     });
   }
 
-  test("whose agent is done and only a command is left ends the command", async t => {
+  test("cancelling when only a background command is left ends that command", async t => {
     const line = await lifeline(t);
     const bench = await sessionBench(
       t,
@@ -102,7 +102,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
     record.check(2);
   });
 
-  test("at once, before the runtime has taken it up, ends it all the same", async t => {
+  test("cancelling before the runtime has picked up the request still ends the turn", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, () => [{ text: "never ends" }, stuck.step]);
     const { session, record } = await bench.start();
@@ -112,7 +112,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
     record.check(1);
   });
 
-  test("twice at once ends one turn, and the next request runs", async t => {
+  test("cancelling twice at once ends one turn, and the next request runs", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, byPrompt({ go: [stuck.step] }));
     const { session, record } = await bench.start();
@@ -134,8 +134,8 @@ async function startWatched(bench: SessionBench) {
   return bench.start({ noProgressTimeoutMs: 2500 });
 }
 
-describe("a turn that", { concurrency: 4 }, () => {
-  test("takes longer than its request allows is stopped and fails", async t => {
+describe("a turn that does not end by itself", { concurrency: 4 }, () => {
+  test("a turn that exceeds its request's time limit is stopped and fails", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
     const { session, record } = await bench.start();
@@ -146,7 +146,7 @@ describe("a turn that", { concurrency: 4 }, () => {
     record.check(2);
   });
 
-  test("shows no sign of life is stopped and fails", async t => {
+  test("a turn that shows no sign of life is stopped and fails", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
     const { session, record } = await startWatched(bench);
@@ -155,7 +155,7 @@ describe("a turn that", { concurrency: 4 }, () => {
     assert.equal(await bench.model.requests[1]?.end, "hungUp");
   });
 
-  test("left a quiet command in the background is ended with it and has succeeded", async t => {
+  test("a turn that leaves a quiet command in the background succeeds, and the command is ended", async t => {
     const line = await lifeline(t);
     const bench = await sessionBench(
       t,
@@ -170,7 +170,7 @@ describe("a turn that", { concurrency: 4 }, () => {
 });
 
 describe("stopping a session", { concurrency: 4 }, () => {
-  test("ends its command, fails what runs, and tells its end", async t => {
+  test("stopping a session ends its command, fails the running request and reports the end", async t => {
     const line = await lifeline(t);
     const bench = await sessionBench(t, byPrompt({ go: [runShell(line.command)] }));
     const { session, record } = await bench.start();
@@ -188,7 +188,7 @@ describe("stopping a session", { concurrency: 4 }, () => {
     record.check(1);
   });
 
-  test("is not held up by a runtime that is stuck", async t => {
+  test("a stuck runtime does not delay stopping a session", async t => {
     const bench = await sessionBench(t, byPrompt({}));
     const { session } = await bench.start();
     await session.sendRequest("hello");
@@ -198,7 +198,7 @@ describe("stopping a session", { concurrency: 4 }, () => {
     assert.equal(session.state, "stopped");
   });
 
-  test("cannot be done half: a busy session is not detached", async t => {
+  test("a busy session cannot be detached", async t => {
     const stuck = barrier();
     const bench = await sessionBench(t, () => [stuck.step]);
     const { session, record } = await bench.start();

@@ -31,14 +31,14 @@ async function failsOnce(t: TestContext, failure: Step[]) {
   return record;
 }
 
-describe("a provider that", { concurrency: 6 }, () => {
-  test("refuses the request (400) fails it at once", async t => {
+describe("a request to a failing provider", { concurrency: 6 }, () => {
+  test("a refusal (400) fails the request at once", async t => {
     const { record, attempts } = await failsEachTime(t, [fault.http(400)], /scripted 400/);
     assert.equal(attempts, 1);
     assert.deepEqual(record.notices, [], "nothing is tried again");
   });
 
-  test("refuses the key (401) fails the request, without naming keys or addresses", async t => {
+  test("a refused key (401) fails the request without naming keys or addresses", async t => {
     const { record, attempts, model } = await failsEachTime(
       t,
       [fault.http(401)],
@@ -51,7 +51,7 @@ describe("a provider that", { concurrency: 6 }, () => {
     assert.ok(!shown.includes(model.apiKey));
   });
 
-  test("is overloaded (429) all the time fails the request in the end", async t => {
+  test("a permanent overload (429) fails the request after the retries", async t => {
     const { record, attempts } = await failsEachTime(
       t,
       [fault.http(429, { "retry-after": "1" })],
@@ -62,21 +62,21 @@ describe("a provider that", { concurrency: 6 }, () => {
     assert.match(record.notices[0] ?? "", /The provider answered 429, trying again/);
   });
 
-  test("is overloaded (429) once is asked again", async t => {
+  test("the request is retried after one overload (429)", async t => {
     await failsOnce(t, [fault.http(429, { "retry-after": "1" })]);
   });
 
-  test("breaks (500) all the time fails the request in the end", async t => {
+  test("a permanent server error (500) fails the request after the retries", async t => {
     const { attempts } = await failsEachTime(t, [fault.http(500)], /500/);
     assert.equal(attempts, 6);
   });
 
-  test("breaks (500) once is asked again", async t => {
+  test("the request is retried after one server error (500)", async t => {
     const record = await failsOnce(t, [fault.http(500)]);
     assert.match(record.notices[0] ?? "", /The provider answered 500, trying again/);
   });
 
-  test("cuts the stream once is asked again, and the cut message is marked", async t => {
+  test("the request is retried after a cut stream, and the cut message is marked", async t => {
     const record = await failsOnce(t, [{ text: "here it" }, fault.destroy]);
     assert.deepEqual(
       record.messages.map(({ content, interrupted }) => [content, interrupted]),
@@ -87,7 +87,7 @@ describe("a provider that", { concurrency: 6 }, () => {
     );
   });
 
-  test("cuts the stream within its reasoning is asked again, and the cut block is marked", async t => {
+  test("the request is retried after a stream is cut mid-reasoning, and the cut block is marked", async t => {
     const record = await failsOnce(t, [{ reasoning: "hmm" }, fault.destroy]);
     assert.deepEqual(
       record.reasoning.map(({ content, interrupted }) => [content, interrupted]),
@@ -95,30 +95,30 @@ describe("a provider that", { concurrency: 6 }, () => {
     );
   });
 
-  test("cuts the stream within a tool call is asked again, and the tool does not run", async t => {
+  test("the request is retried after a stream is cut mid-tool-call, and the tool does not run", async t => {
     const record = await failsOnce(t, fault.cutToolArguments("bash"));
     assert.deepEqual(record.tools, []);
   });
 
-  test("sends a malformed stream once is asked again", async t => {
+  test("the request is retried after a malformed stream", async t => {
     await failsOnce(t, [{ text: "here" }, fault.malformedChunk]);
   });
 
-  test("reports an error in its stream once is asked again", async t => {
+  test("the request is retried after an error inside the stream", async t => {
     await failsOnce(t, [{ text: "here" }, fault.sseError]);
   });
 
-  test("ends without finishing once is asked again", async t => {
+  test("the request is retried after a stream that ends without a finish", async t => {
     await failsOnce(t, [{ text: "here" }, fault.endWithoutFinish]);
   });
 
-  test("never finishes fails the request in the end", async t => {
+  test("a provider whose streams never finish fails the request after the retries", async t => {
     const { attempts, record } = await failsEachTime(t, [{ text: "here" }, fault.endWithoutFinish], /./);
     assert.equal(attempts, 6);
     assert.equal(record.messages.filter(({ interrupted }) => interrupted).length, 6);
   });
 
-  test("answers nothing at all fails the request", async t => {
+  test("an empty answer fails the request", async t => {
     await failsEachTime(t, [{ text: "" }], /no response/i);
   });
 });

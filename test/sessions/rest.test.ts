@@ -17,7 +17,7 @@ const modelWithSlashes = "vendor/family/model";
 const portalOf = sharedPortal({ models: [scriptedModelId, modelWithSlashes] });
 
 describe("a session over REST", () => {
-  it("answers a request, and the log has the request, the turn, the usage and the end in this order", async t => {
+  it("a session answers a request and logs the request, the turn, the usage and the end, in this order", async t => {
     const { startSession } = await portalOf(
       t,
       byPrompt({ hello: [{ reasoning: "Hm." }, { text: "Hello, you." }] }),
@@ -43,7 +43,7 @@ describe("a session over REST", () => {
     assert.ok(Number(usage?.inputTokens) > 0 && Number(usage?.outputTokens) > 0);
   });
 
-  it("starts on a model whose id has slashes, whether the address has them encoded or not", async t => {
+  it("a session starts on a model whose id contains slashes, encoded in the URL or not", async t => {
     const { portal, workingDirectory } = await portalOf(t);
     for (const id of [modelWithSlashes, encodeURIComponent(modelWithSlashes)]) {
       const { body } = await portal.api(`copilot/session/start/${id}`, { body: workingDirectory });
@@ -54,7 +54,7 @@ describe("a session over REST", () => {
     assert.deepEqual(unknown.body, { error: "ModelIdNotFound" });
   });
 
-  it("works in the folder it was given, with the runtime's real tools", async t => {
+  it("a session works in its given folder with the runtime's real tools", async t => {
     const { startSession, workingDirectory } = await portalOf(
       t,
       byPrompt({ look: [[runShell("cat note.txt")], [{ text: "Read." }]] }),
@@ -67,7 +67,7 @@ describe("a session over REST", () => {
     assert.match(JSON.stringify(end?.result), /the note in the folder/);
   });
 
-  it("runs requests that come while one is running in their order, each with its own onIdle", async t => {
+  it("requests sent during a turn run in order, each with its own onIdle", async t => {
     const gate = barrier();
     const { startSession, model } = await portalOf(
       t,
@@ -84,7 +84,7 @@ describe("a session over REST", () => {
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["first", "second", "third"]);
   });
 
-  it("tells each of two clients that send the same words at once which request is its own", async t => {
+  it("two clients that send the same words at once can each recognise their own request", async t => {
     const { startSession } = await portalOf(t, byPrompt({ "same words": [{ text: "Hello, you." }] }));
     const session = await startSession();
     const ids = await Promise.all([session.query("same words"), session.query("same words")]);
@@ -102,7 +102,7 @@ describe("a session over REST", () => {
     );
   });
 
-  it("names the request that failed", async t => {
+  it("a failed request is named by its id", async t => {
     const { startSession } = await portalOf(t, byPrompt({ broken: [fault.http(400, {}, "no such thing")] }));
     const session = await startSession();
     const [, broken] = [
@@ -118,7 +118,7 @@ describe("a session over REST", () => {
     );
   });
 
-  it("cancels the running turn and keeps the session", async t => {
+  it("cancel ends the running turn and keeps the session", async t => {
     const gate = barrier();
     const { startSession, model } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
     const session = await startSession();
@@ -135,7 +135,7 @@ describe("a session over REST", () => {
     assert.equal(responses.find(({ callback }) => callback === "onEndMessage")?.interrupted, true);
   });
 
-  it("lets the requests that wait go on when the running turn is cancelled", async t => {
+  it("queued requests still run after the running turn is cancelled", async t => {
     const gate = barrier();
     const { startSession } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
     const session = await startSession();
@@ -147,7 +147,7 @@ describe("a session over REST", () => {
     assert.equal(messagesOf(responses).at(-1), "You said: next");
   });
 
-  it("tells a failed turn by sessionError before onIdle, and goes on", async t => {
+  it("a failed turn is logged as a sessionError before onIdle, and the session continues", async t => {
     const { startSession } = await portalOf(t, byPrompt({ bad: [fault.http(400)] }));
     const session = await startSession();
     await session.query("bad");
@@ -158,7 +158,7 @@ describe("a session over REST", () => {
     assert.deepEqual(messagesOf(await session.untilIdle(2)), ["You said: better"]);
   });
 
-  it("is listed with its title, model, folder, status and usage, and can be renamed", async t => {
+  it("a session is listed with its title, model, folder, status and usage, and can be renamed", async t => {
     const { startSession, portal, workingDirectory } = await portalOf(t);
     const [older, newer] = [await startSession(), await startSession()];
     await older.query("Explain the parser\nin detail");
@@ -196,7 +196,7 @@ describe("a session over REST", () => {
     );
   });
 
-  it("stops once, and is not there for requests after that", async t => {
+  it("a session stops once and takes no requests afterwards", async t => {
     const { startSession } = await portalOf(t);
     const session = await startSession();
     assert.deepEqual(await session.call("stop"), { result: "Closed" });
@@ -205,7 +205,7 @@ describe("a session over REST", () => {
     assert.equal((await session.call("")).status, "Closed");
   });
 
-  it("ends a running turn when it is stopped, and the requests behind it", async t => {
+  it("stopping a session ends the running turn and the queued requests", async t => {
     const gate = barrier();
     const { startSession, model } = await portalOf(t, byPrompt({ long: [{ text: "so far" }, gate.step] }));
     const session = await startSession();
@@ -223,7 +223,7 @@ describe("a session over REST", () => {
     assert.ok(callbacksOf(events).includes("onEndMessage"));
   });
 
-  it("takes up a closed conversation again", async t => {
+  it("a closed conversation can be resumed", async t => {
     const { startSession, model } = await portalOf(t);
     const session = await startSession();
     await session.query("remember seven");
@@ -235,7 +235,7 @@ describe("a session over REST", () => {
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["remember seven", "which number?"]);
   });
 
-  it("is exported as Markdown and as JSON", async t => {
+  it("a session can be exported as Markdown and as JSON", async t => {
     const { startSession, portal } = await portalOf(
       t,
       byPrompt({ run: [[{ reasoning: "I shall." }, runShell("echo '```'")], [{ text: "**Done**" }]] }),
@@ -259,7 +259,7 @@ describe("a session over REST", () => {
     assert.match(markdown, /## Agent\n\n\*\*Done\*\*\n/);
   });
 
-  it("is gone for good when it is deleted, its conversation on disk too", async t => {
+  it("deleting a session also deletes its conversation on disk", async t => {
     const { startSession, portal } = await portalOf(t);
     const session = await startSession();
     await session.query("a secret plan");
@@ -279,7 +279,7 @@ describe("a session over REST", () => {
     assert.equal(left, "");
   });
 
-  it("answers the route shapes of the oldest document", async t => {
+  it("routes with the session id at the end of the path still answer", async t => {
     const { startSession, portal } = await portalOf(t);
     const session = await startSession();
     const asked = await portal.api(`copilot/session/query/${session.id}`, { body: "hello" });

@@ -11,7 +11,7 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
 import { messagesOf, portalWithModel } from "../support/restSession.js";
 
-/** The registry of a store in which earlier lives left one open session for each of these numbers of requests. */
+/** A registry whose store holds one open session from before a restart for each given number of pending requests. */
 async function registryWith(t: TestContext, pending: readonly number[]) {
   const store = openStore({ dataDir: await tempFolder(t), log: silent });
   defer(t, () => store.close());
@@ -25,15 +25,15 @@ async function registryWith(t: TestContext, pending: readonly number[]) {
     );
   }
   const approvals = new Approvals(new RuleStore(store, { folders: {} }));
-  // No agent is needed to take up a session.
+  // Waking a session needs no agent.
   const parts = { records: new SessionRecords(store), approvals, log: silent } as SessionParts;
   const registry = new SessionRegistry(parts, new LiveLogs(store, silent));
   await registry.ready;
   return registry;
 }
 
-describe("Sessions of earlier lives", () => {
-  test("are opened at the start only where something has to be mended, and told the truth about all", async t => {
+describe("Sessions from before a restart", () => {
+  test("only sessions with interrupted requests are opened at the start, but all are listed correctly", async t => {
     const registry = await registryWith(t, [0, 0, 2, 0, 1]);
     assert.deepEqual(registry.open.map(({ id }) => id).sort(), ["s2", "s4"]);
     const records = await registry.history({ limit: 10, status: "open" });
@@ -44,7 +44,7 @@ describe("Sessions of earlier lives", () => {
     );
   });
 
-  test("are taken up once, however many ask for one in the same moment", async t => {
+  test("a session is woken once, however many callers ask for it at the same moment", async t => {
     const registry = await registryWith(t, [0]);
     const found = await Promise.all(Array.from({ length: 20 }, () => registry.wake("s0")));
     assert.equal(new Set(found).size, 1);
@@ -52,7 +52,7 @@ describe("Sessions of earlier lives", () => {
     assert.equal(await registry.wake("nobody"), undefined);
   });
 
-  test("are not taken up again while they are being stopped, nor afterwards", async t => {
+  test("a session is not woken while it is being stopped, nor afterwards", async t => {
     const registry = await registryWith(t, [0]);
     const session = await registry.wake("s0");
     assert.ok(session);
@@ -62,7 +62,7 @@ describe("Sessions of earlier lives", () => {
     assert.equal((await registry.find("s0"))?.status, "closed");
   });
 
-  test("are listed, go on with their conversation in the order of the requests, and can be stopped and deleted", async t => {
+  test("sessions are listed, continue their conversation in request order, and can be stopped and deleted", async t => {
     const { portal, startSession, model } = await portalWithModel(t);
     const [talk, stop, remove] = [await startSession(), await startSession(), await startSession()];
     await talk.query("one");

@@ -19,7 +19,7 @@ function script(inner: Step[][], mode?: "sync" | "background"): Script {
 }
 
 describe("a sub-agent", { concurrency: 3 }, () => {
-  test("shows what it says as output of the tool that started it, and its own tools below that", async t => {
+  test("a sub-agent's text appears as output of the tool that started it, with its own tools below", async t => {
     const inner = [
       [{ text: "I look around." }, runShell("echo found")],
       [{ text: "It is there.", chunkSize: 4 }],
@@ -46,7 +46,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
     assert.equal(record.usages[0]?.modelCalls, 4, "its calls are part of the request");
   });
 
-  test("in the background may work on after its tool has ended, and the request waits for it", async t => {
+  test("a background sub-agent may outlive its tool, and the request waits for it", async t => {
     const bench = await sessionBench(
       t,
       script([[runShell("echo found")], [{ text: "It is there." }]], "background"),
@@ -64,7 +64,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
     );
   });
 
-  test("that fails fails its tool, not the request", async t => {
+  test("a failing sub-agent fails its tool, not the request", async t => {
     const bench = await sessionBench(t, script([[fault.http(400)]]));
     const { session, record } = await bench.start();
     await session.sendRequest("delegate");

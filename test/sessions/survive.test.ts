@@ -4,8 +4,8 @@ import { callbacksOf, messagesOf, portalWithModel, requestsIn, sessionById } fro
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 import { collectUntil } from "../support/sse.js";
 
-describe("a session survives", () => {
-  it("a kill of the server in the middle of a message: the block is ended and marked, the conversation goes on", async t => {
+describe("a session survives crashes and restarts", () => {
+  it("after a kill in mid-message the block is ended and marked, and the conversation continues", async t => {
     const gate = barrier();
     const { portal, startSession, model } = await portalWithModel(
       t,
@@ -46,7 +46,7 @@ describe("a session survives", () => {
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["before", "story", "after"]);
   });
 
-  it("a kill of the server with requests in the queue: each is told as interrupted under the id it was given", async t => {
+  it("after a kill with queued requests each is logged as interrupted under its own id", async t => {
     const gate = barrier();
     const { portal, startSession } = await portalWithModel(t, byPrompt({ wait: [gate.step] }));
     const session = await startSession();
@@ -69,7 +69,7 @@ describe("a session survives", () => {
     assert.equal(requestsIn(await session.untilIdle(5), "onIdle").at(-1), after);
   });
 
-  it("kills at any moment of a turn: every log is whole, balanced and numbered upwards", async t => {
+  it("after kills at random moments of a turn every log is whole, balanced and numbered in order", async t => {
     const { portal, startSession } = await portalWithModel(
       t,
       byPrompt({
@@ -107,7 +107,7 @@ describe("a session survives", () => {
     assert.equal(messagesOf(await session.untilIdle(idles + 1)).at(-1), "You said: still there?");
   });
 
-  it("the death of the agent runtime: the running request fails by name, and the one behind it continues the conversation", async t => {
+  it("when the agent runtime dies the running request fails with a named error, and the next one continues the conversation", async t => {
     const gate = barrier();
     const { portal, startSession, model } = await portalWithModel(
       t,
@@ -131,7 +131,7 @@ describe("a session survives", () => {
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["story", "go on"]);
   });
 
-  it("a clean stop and start: listed, readable, and open for the next request", async t => {
+  it("after a clean restart a session is listed, readable and open for the next request", async t => {
     const { portal, startSession, model } = await portalWithModel(t);
     const session = await startSession();
     await session.query("one");
@@ -145,7 +145,7 @@ describe("a session survives", () => {
     assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["one", "two"]);
   });
 
-  it("a restart before its first request", async t => {
+  it("a session survives a restart before its first request", async t => {
     const { portal, startSession } = await portalWithModel(t);
     const session = await startSession();
     await portal.kill("SIGKILL");

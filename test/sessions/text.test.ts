@@ -12,7 +12,7 @@ const contents = (blocks: TextBlock[]) =>
   blocks.map(({ content, interrupted }) => (interrupted ? `${content} (cut)` : content));
 
 describe("a session", { concurrency: 3 }, () => {
-  test("streams a plain answer as one message, in one turn, with its usage", async t => {
+  test("a plain answer streams as one message in one turn, with its usage", async t => {
     const usage = { inputTokens: 7, outputTokens: 5 };
     const bench = await sessionBench(
       t,
@@ -38,7 +38,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(reported?.premiumRequests, 0, "an own provider costs no premium request");
   });
 
-  test("shows reasoning before the text it leads to", async t => {
+  test("reasoning appears before the text it leads to", async t => {
     const bench = await sessionBench(
       t,
       byPrompt({ why: [{ reasoning: "let me think ", chunkSize: 4 }, { text: "because" }] }),
@@ -52,7 +52,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.ok(order.indexOf("onEndReasoning") < order.indexOf("onStartMessage"));
   });
 
-  test("shows reasoning and text that take turns in the order in which they came", async t => {
+  test("alternating reasoning and text appear in the order of arrival", async t => {
     const steps = [{ text: "a" }, { reasoning: "b" }, { text: "c" }, { reasoning: "d" }];
     const bench = await sessionBench(t, byPrompt({ mixed: steps }));
     const { session, record } = await bench.start();
@@ -67,7 +67,7 @@ describe("a session", { concurrency: 3 }, () => {
     );
   });
 
-  test("that does not stream shows the same blocks, each in one piece", async t => {
+  test("a session without streaming shows the same blocks, each in one piece", async t => {
     const bench = await sessionBench(t, byPrompt({ why: [{ reasoning: "thought" }, { text: "said" }] }));
     const { session, record } = await bench.start({ streaming: false });
     await session.sendRequest("why");
@@ -77,7 +77,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(bench.model.requests[0]?.request.stream, false);
   });
 
-  test("marks an answer that the model cut by its length, and goes on with the rest", async t => {
+  test("an answer cut at the model's length limit is marked, and the rest follows", async t => {
     const bench = await sessionBench(
       t,
       byPrompt({ long: [[{ text: "part one" }, { finish: "length" }], [{ text: "part two" }]] }),
@@ -88,7 +88,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.deepEqual(contents(record.messages), ["part one (cut)", "part two"]);
   });
 
-  test("delivers a burst of 10,000 deltas once each", async t => {
+  test("a burst of 10,000 deltas is delivered once each", async t => {
     const bench = await sessionBench(t, byPrompt({ burst: [largeText(10_000)] }));
     const { session, record } = await bench.start();
     await session.sendRequest("burst");
@@ -97,7 +97,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(record.calls.filter(({ name }) => name === "onMessage").length, 10_000);
   });
 
-  test("runs one request at a time: a second one is refused, and the first is not disturbed", async t => {
+  test("a second request during a turn is refused and does not disturb the first", async t => {
     const first = barrier();
     const bench = await sessionBench(t, byPrompt({ one: [{ text: "1" }, first.step], two: [{ text: "2" }] }));
     const { session, record } = await bench.start();
@@ -117,7 +117,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(session.state, "idle");
   });
 
-  test("that is detached goes on with the same conversation, under ids that were not used before", async t => {
+  test("a detached session resumes the same conversation with fresh block ids", async t => {
     const bench = await sessionBench(t, byPrompt({}));
     const before = await bench.start();
     await before.session.sendRequest("one");
@@ -134,7 +134,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.notEqual(turns[0]?.args[0], turns[1]?.args[0]);
   });
 
-  test("on a model of GitHub reports the premium requests of the turn", async t => {
+  test("a session on a GitHub model reports the premium requests of each turn", async t => {
     const models = [{ id: "gpt-5.1-mini", name: "GPT", multiplier: 3 }];
     const script = byPrompt({
       go: [[{ toolCalls: [{ name: "glob", arguments: { pattern: "*" } }] }], [{ text: "ok" }]],
@@ -150,7 +150,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.deepEqual([usage?.modelCalls, usage?.premiumRequests], [2, 3]);
   });
 
-  test("goes on when a listener throws", async t => {
+  test("a session continues when a listener throws", async t => {
     const bench = await sessionBench(t, byPrompt({}));
     const record = recorder();
     const callbacks = {
@@ -169,7 +169,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(record.messages[0]?.content, "You said: hello");
   });
 
-  test("of an id that has no conversation cannot be resumed", async t => {
+  test("a session id without a conversation cannot be resumed", async t => {
     const bench = await sessionBench(t, byPrompt({}));
     await assert.rejects(bench.start({ sessionId: crypto.randomUUID(), resume: true }), /not found/i);
   });

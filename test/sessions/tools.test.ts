@@ -9,7 +9,7 @@ import { sessionBench } from "../support/session.js";
 const done = [{ text: "done" }];
 
 describe("a tool", { concurrency: 3 }, () => {
-  test("that is called without a word shows as a block, and no empty message with it", async t => {
+  test("a tool called without text appears as a block, without an empty message", async t => {
     const bench = await sessionBench(
       t,
       byPrompt({ look: [[callTool("view", { path: "notes.txt" })], done] }),
@@ -28,7 +28,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.equal(record.usages[0]?.modelCalls, 2, "usage is that of the whole request");
   });
 
-  test("runs beside others, each with its own result", async t => {
+  test("tools run in parallel, each with its own result", async t => {
     const toolCalls = ["one", "two", "three"].map(word => ({
       name: "bash",
       arguments: { command: `echo ${word}`, description: word },
@@ -48,7 +48,7 @@ describe("a tool", { concurrency: 3 }, () => {
     ]);
   });
 
-  test("that does not exist ends with an error, and the agent goes on", async t => {
+  test("a tool that does not exist ends with an error, and the agent continues", async t => {
     const bench = await sessionBench(t, byPrompt({ go: [[callTool("no_such_tool", {})], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
@@ -58,7 +58,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.equal(record.messages[0]?.content, "done");
   });
 
-  test("that is called with broken arguments ends with an error, and the agent goes on", async t => {
+  test("a tool called with broken arguments ends with an error, and the agent continues", async t => {
     const bench = await sessionBench(t, byPrompt({ go: [[callTool("view", '{"path": ')], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
@@ -67,7 +67,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.equal(record.messages[0]?.content, "done");
   });
 
-  test("streams its output while it runs, as a beginning of its result", async t => {
+  test("a running tool streams its output, which is the beginning of its result", async t => {
     const bench = await sessionBench(
       t,
       byPrompt({ go: [[runShell("echo; echo one; sleep 0.7; echo two; false")], done] }),
@@ -82,7 +82,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.equal(tool?.result?.detailedContent, undefined, "nothing is sent twice");
   });
 
-  test("with long output gives all of it, and what was streamed is its beginning", async t => {
+  test("a long output arrives whole and begins with what was streamed", async t => {
     const command = "for i in 1 2 3 4; do seq 1 2500; sleep 0.3; done; echo the end";
     const bench = await sessionBench(t, byPrompt({ go: [[runShell(command)], done] }));
     const { session, record } = await bench.start();
@@ -95,7 +95,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.ok(tool?.result?.detailedContent === undefined, "nothing is sent twice");
   });
 
-  test("with output too long for the conversation leaves it in the folder for that", async t => {
+  test("an output too long for the conversation is saved in its folder", async t => {
     const bench = await sessionBench(t, byPrompt({ go: [[runShell("seq 1 50000")], done] }));
     const toolOutputDirectory = join(bench.folder, "tool-output");
     const { session, record } = await bench.start({ toolOutputDirectory });
@@ -105,7 +105,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.ok(content.includes(toolOutputDirectory), content);
   });
 
-  test("call id that the provider uses again makes a block of its own", async t => {
+  test("a reused tool call id makes a new block", async t => {
     const call = (word: string) => ({
       toolCalls: [{ id: "call_0", name: "job_boolean_true", arguments: { argument: word } }],
     });
@@ -119,7 +119,7 @@ describe("a tool", { concurrency: 3 }, () => {
     );
   });
 
-  test("of a job gives its argument back to the agent, and says what is wrong with another one", async t => {
+  test("a job tool returns its argument to the agent, and says what is wrong with a bad one", async t => {
     const reports = jobToolNames.map(name => callTool(name, { argument: `told by ${name}` }));
     const bench = await sessionBench(
       t,

@@ -9,11 +9,11 @@ const read = (section: unknown, env: NodeJS.ProcessEnv = {}) =>
   readAgents(section, resolve("/etc/portal.config.json"), env);
 
 describe("acpAgents of portal.config.json", () => {
-  test("without a section there is no agent, and nothing is wrong", () => {
+  test("a configuration without the section has no agents and no problems", () => {
     assert.deepEqual(read(undefined), { agents: [], broken: [], problems: [] });
   });
 
-  test("an agent needs little, and the rest is as documented", () => {
+  test("an agent needs only a command, and the rest has the documented defaults", () => {
     const [agent] = read({ gemini: { command: "gemini" } }).agents;
     assert.ok(agent);
     const { title, enabled, transport, args, inheritEnv, policy, taskPolicy, clientFs, clientTerminal } =
@@ -45,7 +45,7 @@ describe("acpAgents of portal.config.json", () => {
     );
   });
 
-  test("variables are replaced from the environment, and their values are secrets", () => {
+  test("variables are replaced from the environment, and their values count as secrets", () => {
     const good = read(
       { a: { command: "a", env: { HOME_A: "\u0024{env:H}/x", PLAIN: "p" } } },
       { H: "/home" },
@@ -57,7 +57,7 @@ describe("acpAgents of portal.config.json", () => {
     assert.deepEqual([bad.agents.map(({ id }) => id), bad.broken.map(({ id }) => id)], [["b"], ["a"]]);
   });
 
-  test("what is wrong with one agent says nothing about the others and quotes no value", () => {
+  test("one agent's problems do not affect the others and quote no value", () => {
     const { agents, broken, problems } = read({
       good: { command: "x", colour: "red" },
       types: { command: 7, args: "--acp", env: { KEY: 5 } },
@@ -82,12 +82,12 @@ describe("acpAgents of portal.config.json", () => {
     assert.ok(problems.some(problem => /^acpAgents\.remote: host: is not on this machine/.test(problem)));
   });
 
-  test("a section that is no object is one problem", () => {
+  test("a section that is not an object is one problem", () => {
     for (const section of [[], "x", 7, null])
       assert.deepEqual(read(section).problems, ["acpAgents: must be an object, with an agent under each id"]);
   });
 
-  test("an id that is there twice is a problem, and the portal runs", () => {
+  test("a duplicate id is a problem, and the portal still runs", () => {
     const text =
       '{"providers": [{"a": 1, "a": 2}], "acpAgents": {"a": {"command": "{\\"a\\":"}, "b": {"a": {}}, "a": {}}}';
     assert.deepEqual(duplicateAgents(text), ["a"]);
@@ -97,7 +97,7 @@ describe("acpAgents of portal.config.json", () => {
 });
 
 describe("A command on Windows", () => {
-  test("is found with the usual extensions, and scripts go through cmd.exe with everything quoted", () => {
+  test("a command is found with the usual extensions, and scripts run through cmd.exe with everything quoted", () => {
     assert.deepEqual(resolveCommand("copilot", ["--acp"], "linux"), {
       program: "copilot",
       args: ["--acp"],

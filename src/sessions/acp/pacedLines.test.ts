@@ -7,8 +7,8 @@ const busyMs = (ms: number) => {
   for (const untilMs = performance.now() + ms; performance.now() < untilMs; );
 };
 
-describe("Lines that come faster than they are handled", () => {
-  test("are handed on in their order, and others get their turn meanwhile", async () => {
+describe("Lines that arrive faster than they are handled", () => {
+  test("are passed on in order while other work gets its turn", async () => {
     const from = new PassThrough();
     const seen: string[] = [];
     let turns = 0;
@@ -30,7 +30,7 @@ describe("Lines that come faster than they are handled", () => {
     assert.ok(turns >= 5, `others got ${turns} turns in 200 ms`);
   });
 
-  test("make the one who writes them wait", async () => {
+  test("make the writer wait", async () => {
     const from = new PassThrough();
     const lines = new PacedLines(from, { maxBytes: 1000, onTooLong: () => {}, onLine: () => busyMs(30) });
     const paused = new Promise(resolve => from.once("pause", resolve));

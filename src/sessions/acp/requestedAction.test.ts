@@ -19,7 +19,7 @@ const read = (rawInput: unknown, more: Fields = {}) => ({ kind: "read", title: "
 const tool = (rawInput: unknown, more: Fields = {}) => ({ kind: "other", name: "search", rawInput, ...more });
 const diff = (path: string, newText = "x") => ({ type: "diff", path, oldText: null, newText });
 
-describe("A request that says all that it does", () => {
+describe("A request that fully says what it does", () => {
   const clear: Record<string, [Fields, Fields]> = {
     "a command": [execute({ command: "git status", description: "See" }), { command: "git status" }],
     "a command as words": [execute({ command: ["echo", "a b"] }), { command: "echo 'a b'" }],
@@ -50,7 +50,7 @@ describe("A request that says all that it does", () => {
         assert.deepEqual(Reflect.get(found, name), value, name);
     });
 
-  test("has all files that it names anywhere", () => {
+  test("lists every file that it names anywhere", () => {
     const moved = { ...edit({ path: "a", destination: "/etc/b", new_path: "c" }), kind: "move" };
     assert.deepEqual(action(moved).paths, ["a", "/etc/b", "c"]);
     const call = edit(
@@ -72,25 +72,25 @@ describe("A request that says all that it does", () => {
   });
 });
 
-describe("A patch is asked about where it may name a file in a way that is not read", () => {
+describe("A patch needs permission when it may name a file in a way that the portal does not read:", () => {
   const hooks = ".github/hooks/x.json";
   const hunk = "@@ -0,0 +1 @@\n+x\n";
   const patches: Record<string, string> = {
     "git has a file as bytes": `diff --git a/a b/a\nnew file mode 100644\nGIT binary patch\nliteral 1\n`,
     "a file becomes a program": "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n",
     "a link is made": `diff --git a/a b/a\nnew file mode 120000\n--- /dev/null\n+++ b/a\n${hunk}`,
-    "a name is written in escapes": `--- /dev/null\n+++ "b/\\056github/hooks/x.json"\n${hunk}`,
-    "git's own line has escapes": `diff --git "a/\\056x" "b/\\056x"\nnew file mode 100644\n`,
-    "git's own line can be read in two ways": "diff --git a/x b/y b/z\nnew file mode 100644\n",
-    "a name goes up behind a folder": `--- src/../x\n+++ src/../x\n${hunk}`,
-    "a line says Index": `Index: ${hooks}\n${hunk}`,
-    "headers stand further right": `  --- a/${hooks}\n  +++ b/${hooks}\n  ${hunk}`,
+    "a name contains escapes": `--- /dev/null\n+++ "b/\\056github/hooks/x.json"\n${hunk}`,
+    "git's header line contains escapes": `diff --git "a/\\056x" "b/\\056x"\nnew file mode 100644\n`,
+    "git's header line is ambiguous": "diff --git a/x b/y b/z\nnew file mode 100644\n",
+    "a name leads up again after a folder": `--- src/../x\n+++ src/../x\n${hunk}`,
+    "a line starts with Index": `Index: ${hooks}\n${hunk}`,
+    "headers are indented": `  --- a/${hooks}\n  +++ b/${hooks}\n  ${hunk}`,
     "it is a context diff": `*** ${hooks}\n--- a\n***************\n*** 1 ****\n! a\n`,
-    "it is a script of ed": "0a\nx\n.\nw /etc/x\n",
-    "a header has other letters": "*** Begin Patch\n*** add file: ../x\n+x\n*** End Patch",
+    "it is an ed script": "0a\nx\n.\nw /etc/x\n",
+    "a header has other capitals": "*** Begin Patch\n*** add file: ../x\n+x\n*** End Patch",
     "a header has other words": "*** Begin Patch\n*** Rename To: ../x\n*** End Patch",
-    "a header has another blank": "*** Begin Patch\n***\tAdd File: ../x\n+x\n*** End Patch",
-    "a header stands behind a blank": "*** Begin Patch\n *** Add File: ../x\n+x\n*** End Patch",
+    "a header contains a tab": "*** Begin Patch\n***\tAdd File: ../x\n+x\n*** End Patch",
+    "a header follows a blank": "*** Begin Patch\n *** Add File: ../x\n+x\n*** End Patch",
   };
   for (const [what, patch] of Object.entries(patches))
     test(what, () => {
@@ -98,7 +98,7 @@ describe("A patch is asked about where it may name a file in a way that is not r
         assert.match(action(edit({ path: "a", [field]: patch })).unclear ?? "", /difference/);
     });
 
-  test("the forms that agents really write are read", () => {
+  test("the patch formats that agents really write are read", () => {
     const whole = `${folder}/a b.txt`;
     const copilots = `\ndiff --git a${whole} b${whole}\ncreate file mode 100644\nindex 0000000..0000000\n--- a/dev/null\n+++ b${whole}\n@@ -1,0 +1,1 @@\n+{}\n`;
     const gits = `diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\nindex 12ab..34cd 100755\n--- a/x\n+++ b/y\n@@ -1 +1 @@ f()\n-a\n+b\n\\ No newline at end of file\n`;
@@ -116,50 +116,52 @@ describe("A patch is asked about where it may name a file in a way that is not r
   });
 });
 
-test("a pattern for files goes through the links that it names, so its beginning is a path too", () => {
+test("a file pattern follows the links that it names, so its fixed beginning counts as a path", () => {
   const search = (rawInput: Fields) => action({ ...read(rawInput), kind: "search" });
   assert.deepEqual(search({ path: "src", glob: "up/x/*.ts" }).paths, ["src", "src/up/x"]);
   assert.deepEqual(search({ pattern: "up/**" }).paths, ["./up"]);
   assert.deepEqual(search({ path: "src", pattern: "foo/bar" }).paths, ["src"], "a pattern for text");
 });
 
-describe("A request is asked about where", () => {
+describe("A request needs permission when", () => {
   const announced = (rawInput: unknown, more: Fields = {}) => [{ rawInput, ...more }];
   const asked: Record<string, ReturnType<typeof action>> = {
-    "only its title says a command": action({ kind: "execute", title: "ls" }),
+    "only its title names a command": action({ kind: "execute", title: "ls" }),
     "its command is empty": action(execute({ command: "" })),
-    "its command is no text": action(execute({ command: { toString: 1 } })),
-    "a word of its command is no text": action(execute({ command: ["ls", 7] })),
+    "its command is not a string": action(execute({ command: { toString: 1 } })),
+    "a word of its command is not a string": action(execute({ command: ["ls", 7] })),
     "it has arguments beside its command": action(execute({ command: "ls", args: ["-l"] })),
-    "several commands reach into each other": action(execute({ commands: ["echo 'a", "rm x'"] })),
+    "a quote spans several commands": action(execute({ commands: ["echo 'a", "rm x'"] })),
     "it sets variables": action(execute({ command: "ls", env: { PATH: "." } })),
     "it sets variables under another name": action(execute({ command: "ls", environment: [] })),
     "it has input": action(execute({ command: "cat", stdin: "x" })),
     "it names a shell": action(execute({ command: "ls", shell: "./sh" })),
-    "it goes on in a shell that runs": action(execute({ command: "ls", shellId: "7" })),
+    "it continues in a running shell": action(execute({ command: "ls", shellId: "7" })),
     "it runs in another way": action(execute({ command: "ls", mode: "as-root" })),
     "it runs in a folder inside": action(execute({ command: "git status", cwd: `${folder}/sub` })),
     "it runs outside": action(execute({ command: "ls", workdir: "/" })),
     "it runs in the folder above": action(execute({ command: "ls", working_directory: ".." })),
     "it runs in the parent of what may be a link": action(execute({ command: "ls", cwd: "a/.." })),
-    "its folder is no text": action(execute({ command: "ls", cwd: 7 })),
+    "its folder is not a string": action(execute({ command: "ls", cwd: 7 })),
     "a command has a difference": action(execute({ command: "ls" }, { content: [diff("a")] })),
     "a command names a file to run": action(execute({ command: "ls", path: "run.sh" })),
     "a read has a command": action(read({ path: "a", command: "rm a" })),
     "a read has a difference": action(read({ path: "a" }, { content: [diff("a")] })),
     "a read has new text": action(read({ path: "a", content: "x" })),
     "an edit has a command": action(edit({ path: "a", command: "create" })),
-    "an edit has what nobody knows": action(edit({ path: "a", hook: "x" })),
-    "one of several edits has it": action(edit({ path: "a", edits: [{ newText: "x", run: "y" }] })),
-    "an edit among several is a text": action(edit({ path: "a", edits: ["--- /etc/x"] })),
-    "an edit among several is a list": action(edit({ path: "a", edits: [[{ path: "/etc/x" }]] })),
-    "a difference also says where to": action(
+    "an edit has an unknown field": action(edit({ path: "a", hook: "x" })),
+    "one of several edits has an unknown field": action(
+      edit({ path: "a", edits: [{ newText: "x", run: "y" }] }),
+    ),
+    "one of several edits is a string": action(edit({ path: "a", edits: ["--- /etc/x"] })),
+    "one of several edits is a list": action(edit({ path: "a", edits: [[{ path: "/etc/x" }]] })),
+    "a difference also names a destination": action(
       edit({ path: "a" }, { content: [{ ...diff("a"), moveTo: "/etc/x" }] }),
     ),
-    "a location also has an address": action(
+    "a location also has a URL": action(
       read({ path: "a" }, { locations: [{ path: "a", uri: "file:///x" }] }),
     ),
-    "its content is an address": action(
+    "its content is a URL": action(
       read(
         { path: "a" },
         { content: [{ type: "content", content: { type: "resource_link", uri: "file:///x" } }] },
@@ -178,20 +180,20 @@ describe("A request is asked about where", () => {
     }),
     "a range is a file": action(read({ path: "a", lines: "../b" })),
     "a time limit is a script": action(execute({ command: "ls", timeout: "$(x)" })),
-    "a file is an address": action(read({ path: "a%2e%2e/b" })),
+    "a path is URL-encoded": action(read({ path: "a%2e%2e/b" })),
     "a file has control characters": action(read({ path: "a\u202e\u0007" })),
     "a file has no name": action(edit({}, { content: [{ type: "diff", newText: "x" }] })),
     "it names a thousand files": action(read({ paths: Array.from({ length: 1000 }, (_, i) => `f${i}`) })),
     "a location has no path": action(read({ path: "a" }, { locations: [{}] })),
-    "its locations are no list": action(read({ path: "a" }, { locations: "/etc" })),
+    "its locations are not a list": action(read({ path: "a" }, { locations: "/etc" })),
     "its content is of a new kind": action(edit({ path: "a" }, { content: [{ type: "run" }] })),
-    "its content is no list": action(edit({ path: "a" }, { content: { type: "diff" } })),
+    "its content is not a list": action(edit({ path: "a" }, { content: { type: "diff" } })),
     "a pattern leads out": action({ ...read({ path: ".", pattern: "../**" }), kind: "search" }),
     "a pattern begins elsewhere": action({ ...read({ path: ".", glob: "/etc/*" }), kind: "search" }),
     "its input is a list": action(execute(["ls"])),
-    "its input is a text": action(execute("ls")),
-    "the call has a field that nobody knows": action(execute({ command: "ls" }, { next: "rm" })),
-    "the request has one": action(execute({ command: "ls" }), [], { also: "rm" }),
+    "its input is a string": action(execute("ls")),
+    "the call has an unknown field": action(execute({ command: "ls" }, { next: "rm" })),
+    "the request has an unknown field": action(execute({ command: "ls" }), [], { also: "rm" }),
     "another command was announced": action(execute({ command: "ls" }), announced({ command: "rm x" })),
     "another kind was announced": action(execute({ command: "ls" }), announced({}, { kind: "edit" })),
     "variables were announced": action(
@@ -205,27 +207,27 @@ describe("A request is asked about where", () => {
       { ...none, isCut: true },
       folder,
     ),
-    "a tool has no name but a title": action({ kind: "other", title: "search", rawInput: {} }),
+    "a tool has a title but no name": action({ kind: "other", title: "search", rawInput: {} }),
     "a tool has two names": action(tool({}), announced({}, { name: "delete" })),
     "a tool is given a command": action(tool({ deep: [{ command: "ls" }] })),
     "a tool is given a place elsewhere": action(tool({ deep: [{ at: "/etc/passwd" }] })),
     "a tool is given the folder above": action(tool({ at: "a/../../b" })),
-    "a tool is given a file's address": action(tool({ at: "file:///etc/passwd" })),
+    "a tool is given a file URL": action(tool({ at: "file:///etc/passwd" })),
     "a tool shows a difference": action(tool({}, { content: [diff("a")] })),
     "a tool touches files": action(tool({}, { locations: [{ path: "a" }] })),
-    "its kind is of a later protocol": action({ ...tool({}), kind: "teleport" }),
-    "it reaches an address": action({ kind: "fetch", title: "x", rawInput: { url: "http://x" } }),
+    "its kind is from a later protocol": action({ ...tool({}), kind: "teleport" }),
+    "it fetches a URL": action({ kind: "fetch", title: "x", rawInput: { url: "http://x" } }),
     "its difference is too long to be shown": action(edit({}, { content: [diff("a", "x".repeat(400_000))] })),
     "its patch is too long to be shown": action(edit({ path: "a", patch: "+".repeat(400_000) })),
   };
   for (const [why, { unclear }] of Object.entries(asked))
     test(why, () => assert.match(String(unclear), /^[A-Z].+/));
 
-  test("it says that it reaches outside", () => {
+  test("it says that it reaches outside the folder", () => {
     assert.equal(action({ kind: "read", title: "Access paths outside trusted directories" }).outside, true);
   });
 
-  test("it is unclear, and then the card has all of it", () => {
+  test("it is unclear, and the card shows all of it", () => {
     const input = { command: "ls", env: { LD_PRELOAD: "./x.so" } };
     assert.deepEqual(action(execute(input)).arguments, input);
     const other = action(execute({ command: "ls" }), [{ rawInput: { command: "rm x" } }]).arguments;
@@ -237,12 +239,12 @@ describe("A request is asked about where", () => {
 });
 
 describe("The words of a command", () => {
-  test("are a line that a shell reads as they run", () => {
+  test("become a line that a shell reads the same way", () => {
     assert.equal(shellLine(["echo", "a b", "it's", "$x"]), "echo 'a b' 'it'\\''s' '$x'");
     assert.equal(shellLine(["bash", "-c", "a; b"]), "a; b");
   });
 
-  test("are a script only behind the bare name of a shell and nothing else", () => {
+  test("become a script only after the bare name of a shell", () => {
     for (const words of [
       ["./bash", "-lc", "ls"],
       ["/tmp/sh", "-c", "ls"],

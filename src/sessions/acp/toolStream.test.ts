@@ -18,7 +18,7 @@ describe("Tools of an ACP agent", () => {
       .filter(({ callback, toolCallId }) => callback === "onToolExecution" && toolCallId === id)
       .map(({ delta }) => delta);
 
-  test("have the name and arguments that the agent gives them, as well as it does", () => {
+  test("tools get the best name and arguments that the agent gives", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(
@@ -55,7 +55,7 @@ describe("Tools of an ACP agent", () => {
     assert.deepEqual(startsOf(seen)[1]?.locations, [{ path: "/a", line: 3 }]);
   });
 
-  test("tell only what is new in content that replaces content", () => {
+  test("tools report only what is new when content replaces content", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(tool("t"), progress("t", { content: said("1\n") }), progress("t", { content: said("1\n2\n") }));
@@ -65,7 +65,7 @@ describe("Tools of an ACP agent", () => {
     assert.deepEqual(endsOf(seen)[0]?.result, { content: "else" });
   });
 
-  test("with the same title stay apart by their ids; a repeated id is a new call", () => {
+  test("tools with the same title are told apart by id, and a repeated id is a new call", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(tool("a", { title: "Same" }), tool("b", { title: "Same" }));
@@ -90,7 +90,7 @@ describe("Tools of an ACP agent", () => {
     );
   });
 
-  test("that nobody announced begin with their update", () => {
+  test("an unannounced tool starts with its first update", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(message("m"), progress("t", { title: "Late", content: said("x"), status: "completed" }));
@@ -104,7 +104,7 @@ describe("Tools of an ACP agent", () => {
     assert.equal(endsOf(seen).length, 1, "a request for permission ends nothing");
   });
 
-  test("end with what there is: content, else the raw output, with diff and exit code", () => {
+  test("a tool ends with its content or else its raw output, with diff and exit code", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     const diff = { type: "diff", path: "/w/a.txt", oldText: "1\n2\n3\n", newText: "1\nzwei\n3\n" };
@@ -133,7 +133,7 @@ describe("Tools of an ACP agent", () => {
     assert.deepEqual(none?.result, { content: "" });
   });
 
-  test("that failed say why as well as the agent does", () => {
+  test("a failed tool gives the agent's best reason", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(
@@ -147,7 +147,7 @@ describe("Tools of an ACP agent", () => {
     );
   });
 
-  test("that the agent leaves open end with the turn, as it ended", () => {
+  test("a tool that the agent leaves open ends with the turn, with the turn's outcome", () => {
     for (const [why, message] of [
       ["cancelled", "Cancelled"],
       ["no_result", "The agent did not report a result."],
@@ -165,7 +165,7 @@ describe("Tools of an ACP agent", () => {
     }
   });
 
-  test("of sub-agents belong to the call that started them", () => {
+  test("a sub-agent's tools belong to the call that started it", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     const child = (id: string, agentId: string) => tool(id, { _meta: { "github.com/copilot": { agentId } } });
@@ -183,7 +183,7 @@ describe("Tools of an ACP agent", () => {
     );
   });
 
-  test("with megabytes of output are bounded", () => {
+  test("a tool with megabytes of output is bounded", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(tool("t"));

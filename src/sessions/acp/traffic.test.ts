@@ -6,7 +6,7 @@ import { ConnectionTraffic, redacted, SessionTraffic } from "./traffic.js";
 const line = (message: object) => JSON.stringify(message);
 
 describe("Recorded traffic", () => {
-  test("has no environment, no headers, no address of job tools and no known secret", () => {
+  test("contains no environment, no headers, no job tool address and no known secret", () => {
     const message = {
       params: {
         env: { KEY: "hunter2" },
@@ -44,7 +44,7 @@ describe("Recorded traffic", () => {
     assert.ok(JSON.stringify(traffic.entries([])).length < 1_200_000);
   });
 
-  test("of a session begins with the handshake and its own beginning, whenever it is adopted", () => {
+  test("of a session begins with the handshake and the session's own start, whenever it is adopted", () => {
     const all = new ConnectionTraffic();
     const record = (
       direction: "sent" | "received",
@@ -73,7 +73,7 @@ describe("Recorded traffic", () => {
 });
 
 describe("Updates for a session that is not known yet", () => {
-  test("are held in order, at most five hundred", () => {
+  test("are held in order, up to five hundred", () => {
     const held = new HeldUpdates<number>();
     for (let i = 0; i < 600; i++) held.hold(i % 2 ? "odd" : "even", i, 100);
     const odd = held.take("odd");
@@ -86,7 +86,7 @@ describe("Updates for a session that is not known yet", () => {
     assert.deepEqual(held.take("even"), [602], "until it is known again");
   });
 
-  test("are held to a few megabytes, however few they are", () => {
+  test("are limited to a few megabytes, however few they are", () => {
     const held = new HeldUpdates<number>();
     for (let i = 0; i < 10; i++) held.hold("s", i, 3 * 1024 * 1024);
     assert.deepEqual(held.take("s"), [8, 9]);

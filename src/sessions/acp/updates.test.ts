@@ -12,7 +12,7 @@ import {
 } from "../../../test/support/acpMapping.js";
 
 describe("Text of an ACP agent", () => {
-  test("is a block until the other kind, a tool, another messageId or the turn's end", () => {
+  test("a text block lasts until the other kind, a tool, another messageId or the turn's end", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     send(thought("a"), thought("b"), thought(""), message("c"), message("d", { messageId: "2" }));
@@ -26,7 +26,7 @@ describe("Text of an ACP agent", () => {
     assert.equal(seen.filter(({ interrupted }) => interrupted).length, 1, "only the tool was cut short");
   });
 
-  test("shows what is no text as a placeholder, a link or the resource's text", () => {
+  test("content that is not text appears as a placeholder, a link or the resource's text", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     const contents = [
@@ -41,14 +41,14 @@ describe("Text of an ACP agent", () => {
     assert.deepEqual(ends(seen), ["[image: image/png][audio: audio/wav][a](file:///a)inside[hologram]"]);
   });
 
-  test("outside a turn is a complete block of its own, without a frame", () => {
+  test("text outside a turn is a complete block of its own, without a turn around it", () => {
     const { seen, send } = mapping();
     send(message("a"), message("b"));
     assert.deepEqual(ends(seen), ["a", "b"]);
     assert.deepEqual(names(seen).slice(0, 3), ["onStartMessage", "onMessage", "onEndMessage"]);
   });
 
-  test("that is longer than a block may be goes on in the next", () => {
+  test("text that exceeds a block's limit continues in the next block", () => {
     const { mapper, seen, send } = mapping();
     mapper.beginTurn();
     for (let i = 0; i < 5; i++) send(message("x".repeat(400_000)));
@@ -61,7 +61,7 @@ describe("Text of an ACP agent", () => {
     assert.ok(texts.length > 1);
   });
 
-  test("that reports an error last makes the turn a failure, where the agent is known for that", () => {
+  test("text that ends with an error report fails the turn, for agents known to report errors as text", () => {
     const { mapper, seen, send } = mapping({ errorTextIsFailure: true });
     mapper.beginTurn();
     send(message("Info: trying again"), message("Info: trying again"), message("Error: 429"));
@@ -80,8 +80,8 @@ describe("Text of an ACP agent", () => {
   });
 });
 
-describe("What an ACP agent tells of a session", () => {
-  test("replaces what it told before", () => {
+describe("What an ACP agent reports about a session", () => {
+  test("a new report replaces the previous one", () => {
     const { seen, send, state } = mapping();
     send(
       {
@@ -130,7 +130,7 @@ describe("What an ACP agent tells of a session", () => {
     assert.deepEqual([state.plan, state.title, state.currentModeId], [[], "T", "plan"]);
   });
 
-  test("as a notice is one, whatever its severity is called", () => {
+  test("a notice stays a notice whatever its severity is called", () => {
     const { seen, send } = mapping();
     send(
       { sessionUpdate: "notice", severity: "warning", title: "Careful", description: "because" },
@@ -152,7 +152,7 @@ describe("What an ACP agent tells of a session", () => {
     );
   });
 
-  test("in a way that nobody knows costs nothing else", () => {
+  test("an update in an unknown form does not affect the others", () => {
     const { mapper, seen, send, unknown } = mapping();
     mapper.beginTurn();
     send({ sessionUpdate: "telepathy" }, { sessionUpdate: "telepathy" }, {}, { sessionUpdate: 7 });
@@ -168,7 +168,7 @@ describe("What an ACP agent tells of a session", () => {
     assert.deepEqual(ends(seen), ["still here"]);
   });
 
-  test("of its past is replayed between two marks, or kept hidden", () => {
+  test("the history is replayed between two marks, or kept hidden", () => {
     const past = [
       { sessionUpdate: "user_message_chunk", content: { type: "text", text: "Hel" } },
       { sessionUpdate: "user_message_chunk", content: { type: "text", text: "lo" } },

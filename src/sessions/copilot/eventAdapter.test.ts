@@ -45,7 +45,7 @@ function play(events: SessionEvent[], options?: EventAdapterOptions) {
 const contents = (blocks: { content: string; interrupted: boolean }[]) =>
   blocks.map(({ content, interrupted }) => (interrupted ? `${content} (cut)` : content));
 
-test("reasoning ends when text starts, and goes on as a block of its own", () => {
+test("reasoning ends when text starts, and continues in a new block", () => {
   const { record, outcomes } = play([
     user(),
     turnStart(),
@@ -64,7 +64,7 @@ test("reasoning ends when text starts, and goes on as a block of its own", () =>
   assert.deepEqual(contents(record.messages), ["bd"]);
 });
 
-test("what comes whole is shown as Start, one delta and End, the reasoning first", () => {
+test("a whole message appears as Start, one delta and End, after its reasoning", () => {
   const { record } = play([
     user(),
     turnStart(),
@@ -84,7 +84,7 @@ test("an empty reply shows no message", () => {
   assert.deepEqual(record.messages, []);
 });
 
-test("a failed attempt ends its blocks, and its retry is told apart from the last failure", () => {
+test("a failed attempt ends its blocks, and a retry is distinguished from the final failure", () => {
   const failure = (statusCode?: number) =>
     event("model.call_failure", { statusCode, errorMessage: '"broken"' });
   const attempts = Array.from({ length: 6 }, () => failure(500));
@@ -106,7 +106,7 @@ test("a failed attempt ends its blocks, and its retry is told apart from the las
   assert.deepEqual(lost.record.notices, ["The model call failed, trying again: broken"]);
 });
 
-test("text that turns out different from what was streamed is shown again, whole", () => {
+test("text that differs from what was streamed is shown again, whole", () => {
   const { record } = play([
     user(),
     turnStart(),
@@ -128,7 +128,7 @@ test("text that turns out different from what was streamed is shown again, whole
   assert.deepEqual(contents(trimmed.messages), [" a \n"]);
 });
 
-test("an event that comes twice counts once, also after its message has ended", () => {
+test("an event that comes twice counts once, even after its message has ended", () => {
   const [one, two] = [text("m", "one "), text("m", "two")];
   const start = turnStart();
   const { record, adapter } = play([
@@ -158,7 +158,7 @@ test("reasoning of an earlier request that comes again in the next one is not sh
   assert.deepEqual(contents(record.reasoning), ["hm"]);
 });
 
-test("a tool call id that is used again makes a block of its own, also for its sub-agent", () => {
+test("a reused tool call id makes a new block, for its sub-agent too", () => {
   const call = [toolStart("call_0", "task"), agentStart("agent 1", "call_0")];
   const again = [
     toolStart("call_0", "task"),
@@ -191,7 +191,7 @@ test("a tool call id that is used again makes a block of its own, also for its s
   );
 });
 
-test("a sub-agent's text is output of the tool that started it, while that runs", () => {
+test("a sub-agent's text is output of the tool that started it, as long as that runs", () => {
   const { record } = play([
     user(),
     turnStart(),
@@ -217,7 +217,7 @@ test("a sub-agent's text is output of the tool that started it, while that runs"
   assert.deepEqual([record.messages, record.reasoning], [[], []]);
 });
 
-test("what a background agent has open outlasts the turn, but not the request", () => {
+test("a background agent's open blocks outlast the turn but not the request", () => {
   const { record } = play([
     user(),
     turnStart(),
@@ -235,7 +235,7 @@ test("what a background agent has open outlasts the turn, but not the request", 
   assert.deepEqual(inner?.error, { message: "The tool was interrupted.", code: "interrupted" });
 });
 
-test("a tool that fails ends with its error and with what had arrived", () => {
+test("a failing tool ends with its error and what had arrived", () => {
   const error = { message: "no such file", code: "failure" };
   const { record } = play([
     user(),
@@ -252,7 +252,7 @@ test("a tool that fails ends with its error and with what had arrived", () => {
   assert.deepEqual([tool?.args, tool?.result, tool?.error], [{ a: 1 }, { content: "partly" }, error]);
 });
 
-test("only the error of the main agent is the outcome of the request", () => {
+test("only the main agent's error decides the outcome of the request", () => {
   const error = (agentId?: string) =>
     event("session.error", { errorType: "query", message: "broken" }, agentId);
   assert.deepEqual(play([user(), turnStart(), error("a"), turnEnd(), idle()]).outcomes, [{ aborted: false }]);
@@ -270,7 +270,7 @@ test("an idle from before the request does not end it", () => {
   assert.deepEqual(outcomes, [{ aborted: false }]);
 });
 
-test("what comes after the request has ended opens no block", () => {
+test("events after the end of the request open no block", () => {
   const { record } = play([
     user(),
     turnStart(),
@@ -283,7 +283,7 @@ test("what comes after the request has ended opens no block", () => {
   assert.deepEqual([record.messages, record.tools], [[], []]);
 });
 
-test("a crash ends everything with what had arrived", () => {
+test("a crash ends every block with what had arrived", () => {
   const { record, adapter } = play([
     user(),
     turnStart(),
@@ -298,7 +298,7 @@ test("a crash ends everything with what had arrived", () => {
   assert.equal(record.tools[0]?.error?.message, "The runtime died.");
 });
 
-test("whatever order events come in, and wherever they stop, the stream keeps its promises", () => {
+test("the stream keeps its promises in any order of events, wherever they stop", () => {
   for (let seed = 1; seed <= 2000; seed++) {
     const random = randomFrom(seed);
     const next = (below: number) => Math.floor(random() * below);

@@ -5,8 +5,8 @@ import { actionOf } from "./permissionAction.js";
 
 const of = (request: Record<string, unknown>) => actionOf(request as unknown as PermissionRequest);
 
-describe("What the Copilot runtime asks for becomes an action that cards and rules understand", () => {
-  test("a command with the paths that the runtime sees in it", () => {
+describe("A permission request of the Copilot runtime becomes an action for cards and rules", () => {
+  test("a command keeps the paths that the runtime sees in it", () => {
     const action = of({
       kind: "shell",
       toolCallId: "1",
@@ -36,7 +36,7 @@ describe("What the Copilot runtime asks for becomes an action that cards and rul
     possibleUrls: [],
     requestSandboxBypass: false,
   };
-  test("what the runtime says today leaves the decision to rules", () => {
+  test("the runtime's current requests are left to the rules", () => {
     for (const request of [
       everything,
       { kind: "write", fileName: "a", diff: "", canOfferSessionApproval: true, newFileContents: "x" },
@@ -47,33 +47,33 @@ describe("What the Copilot runtime asks for becomes an action that cards and rul
   });
 
   for (const [why, request] of [
-    ["a field that nobody knows", { ...shell, environment: { PATH: "." } }],
+    ["an unknown field", { ...shell, environment: { PATH: "." } }],
     ["a warning", { ...shell, warning: "This deletes everything" }],
-    ["a redirect that we did not see", { ...shell, hasWriteFileRedirection: true }],
+    ["a redirect that is not in the text", { ...shell, hasWriteFileRedirection: true }],
     ["a way out of the sandbox", { ...shell, requestSandboxBypass: true }],
-    ["half a way out of it", { ...shell, requestSandboxPermissive: true }],
-    ["somebody who wants a person to decide", { ...shell, managedApprovalRequired: true }],
+    ["a partial way out of the sandbox", { ...shell, requestSandboxPermissive: true }],
+    ["a request that requires a person's decision", { ...shell, managedApprovalRequired: true }],
     ["a command that is not in its text", { ...shell, commands: [{ identifier: "rm", readOnly: false }] }],
     [
-      "a part that is not in it",
+      "a segment that is not in its text",
       { ...shell, commandSegments: [{ identifier: "rm", fullCommandText: "rm x" }] },
     ],
-    ["an address that is not in it", { ...shell, possibleUrls: [{ url: "https://a.example" }] }],
-    ["an edit with more than an edit", { kind: "write", fileName: "a", diff: "", moveTo: "b" }],
+    ["a URL that is not in its text", { ...shell, possibleUrls: [{ url: "https://a.example" }] }],
+    ["an edit with an extra field", { kind: "write", fileName: "a", diff: "", moveTo: "b" }],
     ["an edit out of the sandbox", { kind: "write", fileName: "a", diff: "", requestSandboxBypass: true }],
-    ["a read with more than a read", { kind: "read", path: "a", recursive: true }],
-    ["a tool with more than arguments", { kind: "mcp", serverName: "a", toolName: "b", elevated: true }],
+    ["a read with an extra field", { kind: "read", path: "a", recursive: true }],
+    ["a tool with an extra field", { kind: "mcp", serverName: "a", toolName: "b", elevated: true }],
   ] as const)
     test(`no rule decides about ${why}`, () => assert.match(of(request).unclear ?? "", /\w/));
 
-  test("a file, and where it really is, so that a link out of the folder is seen", () => {
+  test("a file keeps its resolved path, so that a link out of the folder is seen", () => {
     const write = of({ kind: "write", fileName: "link", resolvedPath: "/etc/x", diff: "+a", intention: "" });
     assert.deepEqual(write, { kind: "edit", title: "link", paths: ["link", "/etc/x"], diff: "+a" });
     const read = of({ kind: "read", path: "/w/a", resolvedPath: "/w/a" });
     assert.deepEqual(read, { kind: "read", title: "/w/a", paths: ["/w/a"] });
   });
 
-  test("an address, a tool of an MCP server by both names, a tool of the portal", () => {
+  test("a URL, an MCP server's tool and a portal tool each become an action with their names", () => {
     assert.deepEqual(of({ kind: "url", url: "https://a" }), {
       kind: "fetch",
       title: "https://a",
@@ -91,7 +91,7 @@ describe("What the Copilot runtime asks for becomes an action that cards and rul
     assert.deepEqual(own, { kind: "other", title: "mine", tool: "mine", arguments: {} });
   });
 
-  test("what a later runtime may ask is shown whole, and has nothing that a rule could be about", () => {
+  test("an unknown kind of request is shown whole and matches no rule", () => {
     const action = of({ kind: "teleport", where: "elsewhere" });
     assert.deepEqual(action, {
       kind: "other",

@@ -30,7 +30,7 @@ const inside = (...names: string[]) => join(bench.workingDirectory, ...names);
 const codeOf = ({ error }: Answer) => error?.code;
 
 describe("Files that the portal offers to an ACP agent", () => {
-  test("are read whole or in part, and only as text", async () => {
+  test("files are read whole or in part, and only as text", async () => {
     await writeFile(inside("a.txt"), "1\n2\n3");
     await writeFile(inside("bytes"), Buffer.from([0xff, 0xfe, 0x00]));
     await writeFile(inside("big"), Buffer.alloc(10 * 1024 * 1024 + 1, "x"));
@@ -55,7 +55,7 @@ describe("Files that the portal offers to an ACP agent", () => {
     );
   });
 
-  test("are never those outside the working directory, whatever the path looks like", async () => {
+  test("files outside the working directory are refused, whatever the path looks like", async () => {
     const secret = join(elsewhere, "secret");
     await writeFile(secret, "secret");
     await symlink(elsewhere, inside("link"));
@@ -81,7 +81,7 @@ describe("Files that the portal offers to an ACP agent", () => {
     await assert.rejects(stat(join(elsewhere, "new")));
   });
 
-  test("are written with their folders and keep their permissions", async () => {
+  test("files are written with their folders and keep their permissions", async () => {
     await writeFile(inside("tool.sh"), "old");
     await chmod(inside("tool.sh"), 0o750);
     const answers = await ask(
@@ -94,7 +94,7 @@ describe("Files that the portal offers to an ACP agent", () => {
     assert.equal(await readFile(inside("deep", "er", "b.txt"), "utf8"), "b");
   });
 
-  test("are written only when the user allows it", async () => {
+  test("files are written only when the user allows it", async () => {
     const session = await bench.start("acp:careful");
     const path = inside("careful.txt");
     await session.query(steps({ ask: "fs/write_text_file", params: { path, content: "x" } }));
@@ -109,7 +109,7 @@ describe("Files that the portal offers to an ACP agent", () => {
     await assert.rejects(stat(path));
   });
 
-  test("begin at line 1", () => {
+  test("the lines of a file count from 1", () => {
     assert.deepEqual(
       [partOf("a\nb\n", 1, 1), partOf("a\nb\n", 0, undefined), partOf("a\nb\n", 2, 0), partOf("", 1, 5)],
       ["a\n", "a\nb\n", "", ""],
@@ -121,7 +121,7 @@ describe("Terminals that the portal offers to an ACP agent", () => {
   const node = process.execPath;
   const script = (code: string) => ({ command: node, args: ["-e", code] });
 
-  test("run a command without a shell, tell its output and its end, and are gone when released", async () => {
+  test("a terminal runs a command without a shell, reports its output and exit, and is gone when released", async () => {
     const session = await bench.start();
     const code = "console.log('$HOME', process.cwd()); console.error('err'); process.exitCode = 3";
     await session.query(
@@ -146,7 +146,7 @@ describe("Terminals that the portal offers to an ACP agent", () => {
     assert.deepEqual([killed, released, gone.error.code], [{}, {}, -32002]);
   });
 
-  test("are shown live in a tool's block, which keeps the output", async () => {
+  test("a terminal appears live in its tool's block, which keeps the output", async () => {
     const session = await bench.start();
     await session.query(
       steps(
@@ -164,7 +164,7 @@ describe("Terminals that the portal offers to an ACP agent", () => {
     assert.deepEqual(end?.result, { content: "hello from the terminal\n" });
   });
 
-  test("stay inside the folder, need permission, and are ended with the session", async () => {
+  test("terminals stay inside the folder, need permission and end with the session", async () => {
     const [outside, nothing, unknown] = await ask(
       ["terminal/create", { ...script(""), cwd: elsewhere }],
       ["terminal/create", {}],
@@ -192,7 +192,7 @@ describe("Terminals that the portal offers to an ACP agent", () => {
     while (isAlive(pid)) await new Promise(setImmediate);
   });
 
-  test("are at most twenty, and keep the end of a long output at a whole character", async () => {
+  test("at most twenty terminals are open, and a long output is cut at a whole character, keeping its end", async () => {
     const many = await ask(
       ...Array.from({ length: 21 }, (): [string, Record<string, unknown>] => ["terminal/create", script("")]),
     );

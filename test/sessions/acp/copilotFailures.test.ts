@@ -32,7 +32,7 @@ const script: Script = ({ userText }) => {
   return failure ? [failure[0]] : [{ text: `You said: ${userText}` }];
 };
 
-test("A Copilot CLI that cannot work says what to do", async t => {
+test("A Copilot CLI that cannot work tells the user what to do", async t => {
   const offline = { ...bare, env: { ...bare.env, COPILOT_OFFLINE: "true" } };
   const { portal, workingDirectory } = await portalWithAgents(t, script, {
     agents: { "signed-out": bare, offline },
@@ -40,13 +40,13 @@ test("A Copilot CLI that cannot work says what to do", async t => {
   const start = async (agent: string) =>
     (await portal.api(`copilot/session/start/acp%3A${agent}`, { body: workingDirectory })).body;
 
-  await t.test("not signed in: the command to sign in", async () => {
+  await t.test("a signed-out Copilot CLI names the command to sign in", async () => {
     const { error, message } = await start("signed-out");
     assert.equal(error, "AgentAuthenticationRequired");
     assert.match(String(message), /copilot login/);
   });
 
-  await t.test("offline without a provider: what it said", async () => {
+  await t.test("an offline Copilot CLI without a provider passes on its own message", async () => {
     const { error, message } = await start("offline");
     assert.equal(error, "AgentNotAvailable");
     assert.match(String(message), /Offline mode requires a local model provider/);
@@ -56,12 +56,12 @@ test("A Copilot CLI that cannot work says what to do", async t => {
   });
 });
 
-const goesOn = "A provider that fails fails the turn, with its own words, and the session goes on";
+const goesOn = "A failing provider fails the turn with its own message, and the session continues";
 test(goesOn, { concurrency: true }, async t => {
   const { startSession } = await portalWithAgents(t, script, { agents: { copilot } });
   await Promise.all(
     Object.entries(failures).map(([name, [, told]]) =>
-      t.test(name, async () => {
+      t.test(`a provider that answers "${name}" fails the turn`, async () => {
         const session = await startSession("copilot");
         const responses = await session.ask(name);
         const errors = responses.filter(response => "sessionError" in response);

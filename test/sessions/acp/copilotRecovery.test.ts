@@ -17,7 +17,7 @@ const script: Script = ({ userText, round }) => {
 const errorsOf = (responses: readonly AnyResponse[]) =>
   responses.filter(response => "sessionError" in response).map(({ sessionError }) => String(sessionError));
 
-test("A conversation with the real Copilot CLI survives it and the portal", async t => {
+test("A conversation with the real Copilot CLI survives restarts of the CLI and the portal", async t => {
   const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, {
     agents: { copilot: { ...copilot, policy: "approve-all" } },
   });
@@ -26,7 +26,7 @@ test("A conversation with the real Copilot CLI survives it and the portal", asyn
   const session = await startSession("copilot");
 
   await t.test(
-    "a kill in the middle of a turn is one error; the next request goes on where it was",
+    "a kill in mid-turn causes one error, and the next request continues the conversation",
     async () => {
       await session.ask("remember seven");
       await session.query("hold it");
@@ -42,7 +42,7 @@ test("A conversation with the real Copilot CLI survives it and the portal", asyn
     },
   );
 
-  await t.test("an open session goes on after a restart of the portal", async () => {
+  await t.test("an open session continues after a restart of the portal", async () => {
     await session.ask("run echo from a tool");
     await portal.restart();
     const again = converse(t, sessionById(portal, session.id));
@@ -53,7 +53,7 @@ test("A conversation with the real Copilot CLI survives it and the portal", asyn
     await again.call("stop");
   });
 
-  await t.test("a closed one is loaded again with its history, and goes on", async () => {
+  await t.test("a closed session is loaded with its history and continues", async () => {
     const list = `acp/agent/copilot/sessions?cwd=${encodeURIComponent(workingDirectory)}`;
     const { sessions } = (await portal.api<{ sessions: AnyResponse[] }>(list)).body;
     assert.equal(sessions.length, 1);

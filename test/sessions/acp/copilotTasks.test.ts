@@ -41,7 +41,7 @@ const jobs = {
   },
 };
 
-test("Tasks and jobs on the real Copilot CLI", async t => {
+test("Tasks and jobs run on the real Copilot CLI", async t => {
   // What the portal writes to the agent, which is the only way to see the addresses of the job tools.
   const sent = join(await tempFolder(t), "sent.txt");
   const recorded = {
@@ -57,33 +57,36 @@ test("Tasks and jobs on the real Copilot CLI", async t => {
   const promptsOf = (name: string) => puppet.prompts.filter(prompt => prompt.split("\n").includes(name));
   const onCopilot = () => startSession(encodeURIComponent("acp:copilot"));
 
-  await t.test("a condition is met when the agent calls the portal's tool, and nobody is asked", async () => {
-    const sessionId = await onCopilot();
-    const responses = await runTask("condition", sessionId);
-    assert.equal(responses.at(-1)?.callback, "taskSucceeded", JSON.stringify(responses));
-    assert.match(decisionsOf(responses)[0] ?? "", /job_boolean_true was called: it is/);
-    const log = await sessionById(portal, sessionId).untilIdle(2);
-    assert.equal(only(log, "onPermissionRequest").length, 0);
-    assert.deepEqual(
-      only(log, "onStartToolExecution").map(({ toolName }) => toolName),
-      ["job_boolean_true"],
-    );
-  });
+  await t.test(
+    "a condition is met when the agent calls the job tool, which needs no permission",
+    async () => {
+      const sessionId = await onCopilot();
+      const responses = await runTask("condition", sessionId);
+      assert.equal(responses.at(-1)?.callback, "taskSucceeded", JSON.stringify(responses));
+      assert.match(decisionsOf(responses)[0] ?? "", /job_boolean_true was called: it is/);
+      const log = await sessionById(portal, sessionId).untilIdle(2);
+      assert.equal(only(log, "onPermissionRequest").length, 0);
+      assert.deepEqual(
+        only(log, "onStartToolExecution").map(({ toolName }) => toolName),
+        ["job_boolean_true"],
+      );
+    },
+  );
 
-  await t.test("without the call it is retried, and fails when the budget is spent", async () => {
+  await t.test("a task without that call is retried, and fails when its budget is spent", async () => {
     assert.equal((await runTask("later", await onCopilot())).at(-1)?.callback, "taskSucceeded");
     assert.equal(promptsOf("later").length, 2);
     assert.equal((await runTask("never", await onCopilot())).at(-1)?.callback, "taskFailed");
     assert.equal(promptsOf("never").length, 2);
   });
 
-  await t.test("a turn that the provider failed counts as a crash, and the task goes on", async () => {
+  await t.test("a turn that fails at the provider counts as a crash, and the task continues", async () => {
     const { outcome } = await runJob("crash");
     assert.equal(outcome, "jobSucceeded");
     assert.equal(promptsOf("crashing").length, 2);
   });
 
-  await t.test("one job mixes parallel works on the agent and on a Copilot model", async () => {
+  await t.test("one job runs parallel works on the agent and on a Copilot model", async () => {
     const jobId = await startJob("mixed");
     await puppet.arrived("both");
     puppet.release("both");
@@ -91,7 +94,7 @@ test("Tasks and jobs on the real Copilot CLI", async t => {
     for (const name of ["left", "right", "other"]) assert.equal(promptsOf(name).length, 1, name);
   });
 
-  await t.test("the tools of a session that has ended answer 404", async () => {
+  await t.test("the job tools of an ended session answer 404", async () => {
     const addresses = [...new Set((await readFile(sent, "utf8")).match(/http:[^"]*\/acp\/mcp\/[^"]+/g))];
     const status = async (address: string) => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });

@@ -22,14 +22,14 @@ const script: Script = ({ userText, round, workingDirectory }) => {
   return [{ text: `You said: ${userText}` }];
 };
 
-test("What the real Copilot CLI does in a session", async t => {
+test("The real Copilot CLI uses tools in a session", async t => {
   const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, {
     agents: { copilot },
   });
   const session = await startSession("copilot");
   const note = join(workingDirectory, "note.txt");
 
-  await t.test("a denied command ends with the code of the agent, and the next request works", async () => {
+  await t.test("a denied command ends with the agent's code, and the next request works", async () => {
     await session.query("run touch denied");
     const { requestId } = await session.next("onPermissionRequest");
     assert.deepEqual(await session.post("permission", { requestId, deny: true }), {});
@@ -40,7 +40,7 @@ test("What the real Copilot CLI does in a session", async t => {
     assert.deepEqual(messagesOf(await session.ask("go on")), ["You said: go on"]);
   });
 
-  await t.test('"deny and say" denies, and then says it', async () => {
+  await t.test('"deny and say" denies the command and then sends the text', async () => {
     await session.query("run touch denied");
     const { requestId } = await session.next("onPermissionRequest");
     await session.post("permission", { requestId, deny: true, instead: "Ask your colleague." });
@@ -49,7 +49,7 @@ test("What the real Copilot CLI does in a session", async t => {
     await model.waitForRequest(request => request.userText === "Ask your colleague.");
   });
 
-  await t.test("under deny nothing is asked and nothing runs", async () => {
+  await t.test("under the deny policy nothing is asked and nothing runs", async () => {
     await session.post("policy", { policy: "deny" });
     const responses = await session.ask("run touch denied");
     assert.equal(only(responses, "onPermissionRequest").length, 0);
@@ -57,7 +57,7 @@ test("What the real Copilot CLI does in a session", async t => {
     await assert.rejects(access(join(workingDirectory, "denied")));
   });
 
-  await t.test("under approve-all nothing is asked and it runs", async () => {
+  await t.test("under the approve-all policy the command runs without a question", async () => {
     await session.post("policy", { policy: "approve-all" });
     const responses = await session.ask("run touch approved");
     assert.equal(only(responses, "onPermissionRequest").length, 0);
@@ -65,7 +65,7 @@ test("What the real Copilot CLI does in a session", async t => {
     await access(join(workingDirectory, "approved"));
   });
 
-  await t.test("output comes as it is written, nothing twice, and an exit code is a result", async () => {
+  await t.test("output arrives as it is written, once, and a non-zero exit code is a result", async () => {
     const responses = await session.ask("run for i in 1 2 3; do echo tick $i; sleep 0.3; done; exit 3");
     const deltas = only(responses, "onToolExecution").map(({ delta }) => String(delta));
     assert.ok(deltas.length >= 2, `it came in ${deltas.length} pieces`);
@@ -76,7 +76,7 @@ test("What the real Copilot CLI does in a session", async t => {
     assert.match(result?.content ?? "", /tick 3\n.*exit code 3/s);
   });
 
-  await t.test("a new file is in its card and in its block, with its path", async () => {
+  await t.test("a new file appears with its path on its card and in its block", async () => {
     await session.post("policy", { policy: "ask" });
     await session.query("create");
     const seen = await session.until("onPermissionRequest");
@@ -92,7 +92,7 @@ test("What the real Copilot CLI does in a session", async t => {
     assert.equal(await readFile(note, "utf8"), "one\ntwo\n");
   });
 
-  await t.test("so is the change of a file", async () => {
+  await t.test("a changed file appears with its path on its card and in its block", async () => {
     await session.query("edit");
     const request = await session.next("onPermissionRequest");
     assert.match((request.detail as { diff: string }).diff, /-one\n\+uno/);
@@ -102,7 +102,7 @@ test("What the real Copilot CLI does in a session", async t => {
     assert.equal(await readFile(note, "utf8"), "uno\ntwo\n");
   });
 
-  await t.test("200,000 lines of output leave the block small and the others alive", async () => {
+  await t.test("200,000 lines of output keep the block small and other sessions responsive", async () => {
     await session.post("policy", { policy: "approve-all" });
     const witness = await startSession("copilot");
     await witness.query("hold");
@@ -118,7 +118,7 @@ test("What the real Copilot CLI does in a session", async t => {
     assert.equal((await portal.api("health")).status, 200);
   });
 
-  await t.test("modes and options are the agent's own, and what it refuses changes nothing", async () => {
+  await t.test("modes and options come from the agent, and a refused change has no effect", async () => {
     const state = () => session.call<AnyResponse>("state");
     const optionOf = async (id: string) =>
       ((await state()).options as AnyResponse[]).find(option => option.id === id)?.value;
@@ -144,7 +144,7 @@ test("What the real Copilot CLI does in a session", async t => {
     await session.post("option", { configId: "allow_all", value: "off" });
   });
 
-  await t.test("its commands are listed and answer, its usage and title are known", async () => {
+  await t.test("the agent's commands are listed and work, and its usage and title are known", async () => {
     const { commands, usage, title } = (await session.call("state")) as {
       commands: { name: string; description: string }[];
       usage: { used: number; size: number };

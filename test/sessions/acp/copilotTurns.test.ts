@@ -56,7 +56,7 @@ const option = (request: AnyResponse, kind: string) => {
   return { requestId: request.requestId, optionId: found?.optionId };
 };
 
-test("The real Copilot CLI as an agent of the portal", async t => {
+test("The real Copilot CLI runs turns for the portal", async t => {
   const agents = { copilot, "copilot-tcp": copilotOverTcp };
   const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, { agents });
 
@@ -77,29 +77,32 @@ test("The real Copilot CLI as an agent of the portal", async t => {
     return responses;
   }
 
-  await t.test("is listed as a model without being started, and tested from the agents page", async () => {
-    const { models } = (await portal.api<{ models: AnyResponse[] }>("copilot/models")).body;
-    assert.deepEqual(
-      models.filter(({ backend }) => backend === "acp").map(({ id, name, agent }) => [id, name, agent]),
-      [
-        ["acp:copilot", "Copilot (ACP)", "copilot"],
-        ["acp:copilot-tcp", "Copilot over TCP", "copilot-tcp"],
-      ],
-    );
-    assert.deepEqual(await agentProcesses(portal), []);
-    const { body } = await portal.api("acp/agent/copilot/test", { method: "POST" });
-    assert.deepEqual([body.ok, body.version], [true, "1.0.102"]);
-    const capabilities = body.capabilities as AnyResponse;
-    assert.equal(capabilities.loadSession, true);
-    assert.deepEqual(capabilities.mcpCapabilities, { http: true, sse: true });
-  });
+  await t.test(
+    "the CLI is listed as a model before it starts, and can be tested from the agents page",
+    async () => {
+      const { models } = (await portal.api<{ models: AnyResponse[] }>("copilot/models")).body;
+      assert.deepEqual(
+        models.filter(({ backend }) => backend === "acp").map(({ id, name, agent }) => [id, name, agent]),
+        [
+          ["acp:copilot", "Copilot (ACP)", "copilot"],
+          ["acp:copilot-tcp", "Copilot over TCP", "copilot-tcp"],
+        ],
+      );
+      assert.deepEqual(await agentProcesses(portal), []);
+      const { body } = await portal.api("acp/agent/copilot/test", { method: "POST" });
+      assert.deepEqual([body.ok, body.version], [true, "1.0.102"]);
+      const capabilities = body.capabilities as AnyResponse;
+      assert.equal(capabilities.loadSession, true);
+      assert.deepEqual(capabilities.mcpCapabilities, { http: true, sse: true });
+    },
+  );
 
   for (const agent of ["copilot", "copilot-tcp"])
-    await t.test(`${agent}`, async t => {
+    await t.test(`the agent ${agent} runs and cancels turns`, async t => {
       const session = await startSession(agent);
 
       await t.test(
-        "a turn is thinking, an answer and its frame, and the deltas are the whole text",
+        "a turn has thinking and an answer between its start and end, and its deltas make up the whole text",
         async () => {
           await session.query("hello");
           const responses = await liveUntilIdle(session);
@@ -129,7 +132,7 @@ test("The real Copilot CLI as an agent of the portal", async t => {
         },
       );
 
-      await t.test("a command waits for its card, and runs when it is allowed once", async () => {
+      await t.test("a command waits for its card and runs when it is allowed once", async () => {
         const file = join(workingDirectory, `${agent}.txt`);
         await session.query(`run echo made > ${agent}.txt`);
         const request = await session.next("onPermissionRequest");
@@ -147,7 +150,7 @@ test("The real Copilot CLI as an agent of the portal", async t => {
         assert.deepEqual(messagesOf(responses), ["It ran."]);
       });
 
-      await t.test('"always" ends the asking for the same command, in this session only', async () => {
+      await t.test('"always" stops the questions about the same command, in this session only', async () => {
         const command = "run touch again";
         await session.query(command);
         const request = await session.next("onPermissionRequest");
@@ -162,13 +165,13 @@ test("The real Copilot CLI as an agent of the portal", async t => {
         await other.call("stop");
       });
 
-      await t.test("cancelled while it streams", async () => {
+      await t.test("a turn is cancelled while it streams", async () => {
         await session.query(`hold ${agent}-stream`);
         await session.until("onMessage");
         await cancel(session);
       });
 
-      await t.test("cancelled before the first word", async () => {
+      await t.test("a turn is cancelled before its first word", async () => {
         await session.query(`silent ${agent}-silent`);
         await gate(`${agent}-silent`).reached;
         await cancel(session);
@@ -176,7 +179,7 @@ test("The real Copilot CLI as an agent of the portal", async t => {
         assert.equal(await end, "hungUp");
       });
 
-      await t.test("cancelled while a command runs", async () => {
+      await t.test("a turn is cancelled while a command runs", async () => {
         await session.post("policy", { policy: "approve-all" });
         await session.query(`run echo started; sleep 600`);
         await session.until("onToolExecution");
@@ -184,7 +187,7 @@ test("The real Copilot CLI as an agent of the portal", async t => {
         await session.post("policy", { policy: "ask" });
       });
 
-      await t.test("cancelled while a card waits, which goes with it", async () => {
+      await t.test("a turn is cancelled while a card waits, and the card disappears", async () => {
         await session.query("run touch never");
         const { requestId } = await session.next("onPermissionRequest");
         const responses = await cancel(session);
@@ -197,7 +200,7 @@ test("The real Copilot CLI as an agent of the portal", async t => {
         assert.equal(await exists(join(workingDirectory, "never")), false);
       });
 
-      await t.test("two sessions in one process at the same time do not mix", async () => {
+      await t.test("two concurrent sessions in one process stay apart", async () => {
         const other = await startSession(agent);
         const names = [`${agent}-one`, `${agent}-two`];
         for (const [i, who] of [session, other].entries()) await who.query(`hold ${names[i]}`);
@@ -211,7 +214,7 @@ test("The real Copilot CLI as an agent of the portal", async t => {
       });
     });
 
-  await t.test("nothing of it is left when the portal has stopped", async () => {
+  await t.test("no process of the agent is left after the portal has stopped", async () => {
     assert.notDeepEqual(await agentProcesses(portal), []);
     const { code } = await portal.stop();
     assert.equal(code, 0);

@@ -22,7 +22,7 @@ interface Agent {
 }
 
 describe("An ACP agent that dies", () => {
-  test("in the middle of three turns ends each of them once, and the next request goes on", async t => {
+  test("a death during three turns ends each of them once, and the next request continues", async t => {
     const { portal, start, memory } = await portalWithAgent(t, { remembers: true });
     const sessions = [await start(), await start(), await start()];
     const [first, ...others] = sessions;
@@ -59,7 +59,7 @@ describe("An ACP agent that dies", () => {
     assert.equal(body.agents[0]?.state, "ready");
   });
 
-  test("between turns with code 0 disturbs nobody; one that forgets says so when it is needed", async t => {
+  test("an exit between turns disturbs no session, and lost memory is reported at the next request", async t => {
     const { start } = await portalWithAgent(t);
     const session = await start();
     const other = await start();
@@ -74,7 +74,7 @@ describe("An ACP agent that dies", () => {
     assert.equal(messagesOf(responses).at(-1), "You said: still there?");
   });
 
-  test("or loses only the session brings it back once and sends the request again", async t => {
+  test("a session that the agent forgot is loaded once, and the request is sent again", async t => {
     const { start } = await portalWithAgent(t, { remembers: true });
     const session = await start();
     await session.query(steps({ message: "soon lost" }, { forgetSession: true }));
@@ -85,7 +85,7 @@ describe("An ACP agent that dies", () => {
     assert.equal(callbacksOf(responses).filter(name => name === "onAgentStart").length, 2);
   });
 
-  test("again and again is given up until somebody restarts it", async t => {
+  test("an agent that keeps dying is given up until someone restarts it", async t => {
     const { portal, tryStart, post, configure } = await portalWithAgent(t, {
       behaviour: { exitAtOnce: 1, stderr: "no configuration" },
     });
@@ -105,7 +105,7 @@ describe("An ACP agent that dies", () => {
     assert.equal((await agents())[0]?.state, "ready");
   });
 
-  test("waits longer before each new start", () => {
+  test("the wait before each restart grows", () => {
     const backoff = new RestartBackoff();
     const waits = [backoff.waitMs];
     for (let failure = 0; failure < 6; failure++) {
@@ -120,7 +120,7 @@ describe("An ACP agent that dies", () => {
 });
 
 describe("An ACP agent that is slow to come back", () => {
-  test("keeps nobody waiting who cancels or stops", async t => {
+  test("cancel and stop do not wait for a slow agent", async t => {
     const { start, configure, post } = await portalWithAgent(t);
     const [first, second] = [await start(), await start()];
     await configure({ fake: fakeAgent({ refuse: { initialize: "hang" } }) });
@@ -134,7 +134,7 @@ describe("An ACP agent that is slow to come back", () => {
 });
 
 describe("ACP agents and the end of the portal", () => {
-  test("leave nothing running, also agents that do not want to go", async t => {
+  test("no process survives the portal, not even an agent that ignores signals", async t => {
     const { portal, start, memory } = await portalWithAgent(t, {
       remembers: true,
       behaviour: { staysAlive: true, ignoreCancel: true },
@@ -149,7 +149,7 @@ describe("ACP agents and the end of the portal", () => {
     assert.deepEqual(await agentProcesses(memory), []);
   });
 
-  test("are ended and cancelled also while they start", async t => {
+  test("agents that are still starting can be cancelled and ended", async t => {
     const { portal, tryStart, start } = await portalWithAgent(t, {
       acpAgents: {
         fake: fakeAgent({}, {}, "x"),
@@ -167,7 +167,7 @@ describe("ACP agents and the end of the portal", () => {
     assert.deepEqual(await portal.processes(), [], "they carry the portal's own environment");
   });
 
-  test("are ended by the next portal when theirs was killed, and the conversation goes on", async t => {
+  test("agents of a killed portal are ended by the next one, and the conversation continues", async t => {
     const { portal, start, memory } = await portalWithAgent(t, {
       remembers: true,
       behaviour: { staysAlive: true },
@@ -187,7 +187,7 @@ describe("ACP agents and the end of the portal", () => {
     assert.notEqual(now[0], before);
   });
 
-  test("shut down by themselves when nobody has used them for their time", async t => {
+  test("an idle agent shuts down after its idle time", async t => {
     const { portal, start, memory, post } = await portalWithAgent(t, {
       remembers: true,
       settings: { idleShutdownSec: 0.1 },

@@ -63,19 +63,19 @@ const allowed = { outcome: { outcome: "selected", optionId: "yes" } };
 async function cardOf(session: RestSession): Promise<AnyResponse> {
   for await (const { data } of session.events())
     if (data.callback === "onPermissionRequest" || data.callback === "onIdle") return data;
-  throw new Error("The log has ended");
+  throw new Error("The log ended without a card");
 }
 
 describe("Under wide rules a hostile agent's request", () => {
   const harmless: Record<string, Step> = {
     "a command that a rule allows": execute({ command: "ls" }),
-    "the same in the session's folder": execute({ command: "cat a.txt", cwd: folder }),
+    "an allowed command in the session's folder": execute({ command: "cat a.txt", cwd: folder }),
     "an edit inside": edit({ path: inside("a.txt") }, { content: [diff(inside("a.txt"))] }),
     "a read inside": read({ path: "a.txt" }),
     "a tool that is allowed": permission({ kind: "other", name: "search", rawInput: { query: "x" } }),
   };
   for (const [what, step] of Object.entries(harmless))
-    test(`is allowed where it is what it says: ${what}`, async () => {
+    test(`is allowed when it does only what it says: ${what}`, async () => {
       const session = await bench.start();
       await session.query(steps(step));
       assert.deepEqual(answersOf(await session.untilIdle()), [allowed]);
@@ -83,13 +83,15 @@ describe("Under wide rules a hostile agent's request", () => {
 
   const asked: Record<string, Step[]> = {
     "its command is only its title, which may be anything": [permission({ kind: "execute", title: "ls" })],
-    "its title is a command and its input another": [execute({ command: "touch x" })],
-    "its arguments stand beside its command": [execute({ command: "ls", args: ["-l", ";", "touch", "x"] })],
-    "its second command is not allowed": [execute({ command: "ls", commands: ["ls", "touch x"] })],
-    "it brings variables, with which ls is any program": [execute({ command: "ls", env: { PATH: folder } })],
-    "it brings variables as a list": [
-      execute({ command: "ls", environment: [{ name: "PATH", value: "." }] }),
+    "its title and its input are different commands": [execute({ command: "touch x" })],
+    "its arguments are separate from its command": [
+      execute({ command: "ls", args: ["-l", ";", "touch", "x"] }),
     ],
+    "its second command is not allowed": [execute({ command: "ls", commands: ["ls", "touch x"] })],
+    "it sets variables that can turn ls into any program": [
+      execute({ command: "ls", env: { PATH: folder } }),
+    ],
+    "it sets variables as a list": [execute({ command: "ls", environment: [{ name: "PATH", value: "." }] })],
     "it runs outside": [execute({ command: "cat secret", cwd: elsewhere })],
     "it runs in a folder whose .git is not that of the session": [
       execute({ command: "git status", workdir: "sub" }),
@@ -99,12 +101,12 @@ describe("Under wide rules a hostile agent's request", () => {
     "the shell itself is named": [execute({ command: "ls", shell: inside("bash") })],
     "it writes to the command": [execute({ command: "cat", stdin: "x" })],
     "a field may mean anything": [execute({ command: "ls", elevated: true })],
-    "its command is a list with more than texts": [execute({ command: ["ls", { toString: 1 }] })],
+    "its command is a list that contains more than strings": [execute({ command: ["ls", { toString: 1 }] })],
     "it was announced as another command": [
       announce({ kind: "execute", rawInput: { command: "touch x" } }),
       execute({ command: "ls" }),
     ],
-    "it was announced first as one and then as another": [
+    "it was announced as two different commands": [
       announce({ kind: "execute", rawInput: { command: "touch x" } }),
       { update: { sessionUpdate: "tool_call_update", toolCallId: "t", rawInput: { command: "ls" } } },
       execute({ command: "ls" }),
@@ -118,7 +120,7 @@ describe("Under wide rules a hostile agent's request", () => {
     ],
     "its patch names another file": [edit({ path: "a.txt", patch: `--- a\n+++ ${elsewhere}/secret\n` })],
     "its location is another file": [edit({ path: "a.txt" }, { locations: [{ path: "/etc/passwd" }] })],
-    "an earlier word about it names another file": [
+    "an earlier update about it names another file": [
       announce({ locations: [{ path: "/etc/passwd" }] }),
       edit({ path: "a.txt" }),
     ],
@@ -130,8 +132,8 @@ describe("Under wide rules a hostile agent's request", () => {
     "a move ends outside under another name": [
       permission({ kind: "move", rawInput: { from: "a.txt", new_path: "../a" } }),
     ],
-    "a file is an address": [read({ path: `file://${inside("a.txt")}` })],
-    "a file is written as in an address": [read({ path: "sub/%2e%2e/%2e%2e/x" })],
+    "a file is given as a URL": [read({ path: `file://${inside("a.txt")}` })],
+    "a path is URL-encoded": [read({ path: "sub/%2e%2e/%2e%2e/x" })],
     "it edits what git runs": [edit({ path: inside(".git", "hooks", "post-checkout") })],
     "a read has a command": [read({ path: "a.txt", command: "touch x" })],
     "a read has a difference": [read({ path: "a.txt" }, { content: [diff("a.txt")] })],
@@ -140,21 +142,21 @@ describe("Under wide rules a hostile agent's request", () => {
     "a tool is given a command": [
       permission({ kind: "other", name: "search", rawInput: { script: "touch x" } }),
     ],
-    "a tool is only called like one that is allowed": [
+    "only a tool's title matches an allowed tool": [
       permission({ kind: "other", title: "search", rawInput: {} }),
     ],
     "a tool has two names": [
       announce({ name: "shell" }),
       permission({ kind: "other", name: "search", rawInput: {} }),
     ],
-    "a tool is called like one of the portal's": [
+    "a tool has the name of a job tool": [
       permission({ title: "portal-jobs-job_boolean_true", rawInput: { argument: "x" } }),
     ],
-    "such a tool has more than its argument": [
+    "a job tool has more than its argument": [
       { job: "" },
       permission({ title: "portal-jobs-job_boolean_true", rawInput: { argument: "x", command: "touch x" } }),
     ],
-    "such a tool was announced as a command": [
+    "a job tool was announced as a command": [
       { job: "" },
       announce({ kind: "execute", rawInput: { command: "touch x" } }),
       permission({ title: "portal-jobs-job_boolean_true", rawInput: { argument: "x" } }),
@@ -162,31 +164,33 @@ describe("Under wide rules a hostile agent's request", () => {
     "the request itself has a field that may mean anything": [
       permission({ kind: "execute", rawInput: { command: "ls" } }, { next: "touch x" }),
     ],
-    "the portal is to run it with variables": [
+    "it asks the portal to run a command with variables": [
       { ask: "terminal/create", params: { command: "ls", env: [{ name: "LD_PRELOAD", value: "./x.so" }] } },
     ],
-    "the portal is to run it in another folder": [
+    "it asks the portal to run a command in another folder": [
       { ask: "terminal/create", params: { command: "ls", cwd: inside("sub") } },
     ],
-    "the portal is to run a program of the folder": [{ ask: "terminal/create", params: { command: "./ls" } }],
-    "the portal is to run a shell of the folder": [
+    "it asks the portal to run a program from the folder": [
+      { ask: "terminal/create", params: { command: "./ls" } },
+    ],
+    "it asks the portal to run a shell from the folder": [
       { ask: "terminal/create", params: { command: "./sh", args: ["-c", "ls"] } },
     ],
-    "the portal is to write what git runs": [
+    "it asks the portal to write what git runs": [
       { ask: "fs/write_text_file", params: { path: inside(".git", "config"), content: "x" } },
     ],
   };
   for (const [why, hostile] of Object.entries(asked))
-    test(`is asked about where ${why}`, async () => {
+    test(`needs the user's permission when ${why}`, async () => {
       const session = await bench.start();
       await session.query(steps(...hostile));
       const card = await cardOf(session);
-      assert.equal(card.callback, "onPermissionRequest", "nobody was asked");
+      assert.equal(card.callback, "onPermissionRequest", "the user was not asked");
       assert.match(String(card.why), /^[A-Z].*\.?/);
       await session.call("cancel", { method: "POST" });
     });
 
-  test("shows what it would change on its card, variables and folder included", async () => {
+  test("shows on its card what it would do, including variables and folder", async () => {
     const session = await bench.start();
     const env = [{ name: "PATH", value: "/tmp/evil" }];
     await session.query(
@@ -198,11 +202,11 @@ describe("Under wide rules a hostile agent's request", () => {
   });
 });
 
-describe("Files and commands of the portal", () => {
+describe("Files and commands that the portal offers to a hostile agent", () => {
   const secret = { ask: "fs/read_text_file", params: { path: inside("a.txt") } };
   const refused = { error: { code: -32603, message: "Rejected by the user" } };
 
-  test("are for nobody in a session that denies", async () => {
+  test("are refused in a session that denies everything", async () => {
     const session = await bench.start("acp:shut");
     const path = inside("denied.txt");
     await session.query(
@@ -216,7 +220,7 @@ describe("Files and commands of the portal", () => {
     await assert.rejects(stat(path));
   });
 
-  test("are asked about where no rule decides, reads too", async t => {
+  test("need the user's permission when no rule decides, even for reads", async t => {
     const other = await tempFolder(t, "portal-other");
     await writeFile(join(other, "a.txt"), "other");
     const path = `copilot/session/start/${encodeURIComponent("acp:fake")}`;
@@ -235,7 +239,7 @@ describe("Files and commands of the portal", () => {
     await call("cancel");
   });
 
-  test("are written nowhere else when a link appears while the user thinks", async () => {
+  test("are not written through a link that appears while the user decides", async () => {
     const session = await bench.start();
     await mkdir(inside("swap"), { recursive: true });
     const path = inside("swap", ".git", "new.txt");
@@ -255,8 +259,8 @@ describe("Files and commands of the portal", () => {
   const impossible: Record<string, [method: string, params: Record<string, unknown>]> = {
     "a command with a null character": ["terminal/create", { command: "a\0b" }],
     "a command that is an object": ["terminal/create", { command: { toString: 1 } }],
-    "arguments that are no texts": ["terminal/create", { command: "ls", args: [{ toString: 1 }] }],
-    "arguments that are a text": ["terminal/create", { command: "ls", args: "-l" }],
+    "arguments that are not strings": ["terminal/create", { command: "ls", args: [{ toString: 1 }] }],
+    "arguments that are one string": ["terminal/create", { command: "ls", args: "-l" }],
     "a variable without a name": ["terminal/create", { command: "ls", env: [{ value: "x" }] }],
     "a variable whose name has an equals sign": [
       "terminal/create",
@@ -268,10 +272,10 @@ describe("Files and commands of the portal", () => {
     "a path of 50,000 parts": ["fs/read_text_file", { path: `${folder}${"/a".repeat(50_000)}` }],
     "a path that is an object": ["fs/read_text_file", { path: { toString: 1 } }],
     "a file behind a link": ["fs/read_text_file", { path: inside("link", "secret") }],
-    "a file of the machine": ["fs/write_text_file", { path: "/proc/self/environ", content: "x" }],
-    "a content that is no text": ["fs/write_text_file", { path: inside("b"), content: ["x"] }],
+    "a file of the system": ["fs/write_text_file", { path: "/proc/self/environ", content: "x" }],
+    "content that is not a string": ["fs/write_text_file", { path: inside("b"), content: ["x"] }],
   };
-  test("refuse what cannot be, even where everything is allowed, and go on", async () => {
+  test("refuse impossible requests even where everything is allowed", async () => {
     const session = await bench.start("acp:open");
     await session.query(
       steps(...Object.values(impossible).map(([method, params]): Step => ({ ask: method, params }))),
@@ -284,10 +288,10 @@ describe("Files and commands of the portal", () => {
   });
 });
 
-/** On a machine of its own the portal is held up for less than 100 ms; what the store does in between counts too. */
+/** On a machine of its own the portal stalls for less than 100 ms, including what the store does meanwhile. */
 const maxHeldUpMs = 100;
 
-/** Another session on another agent gets its answer, and the portal was never held up for long. */
+/** A session on another agent still gets its answer, and the portal never stalled for long. */
 async function checkAlive(what: string): Promise<void> {
   const calm = await bench.start("acp:calm");
   await calm.query("hello");
@@ -319,9 +323,11 @@ describe("A portal outlives an agent", () => {
     "whose output is 5,000 lists deep": [deep(...inUpdate("rawOutput"))],
     "whose content is 5,000 lists deep": [deep(...inUpdate("content"))],
     "whose request is 100,000 lists deep": [deep(...request("rawInput"), 100_000)],
-    "whose nothing is half a million lists deep": [deep("", "", 500_000)],
-    "whose error is deep": [deep('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x","data":', "}}")],
-    "whose text has 3 MiB": [
+    "that writes half a million nested lists without a message": [deep("", "", 500_000)],
+    "whose error is 5,000 lists deep": [
+      deep('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x","data":', "}}"),
+    ],
+    "whose input is a text of 3 MiB": [
       {
         before: `${inUpdate("rawInput")[0]}"`,
         repeat: "x",
@@ -350,14 +356,14 @@ describe("A portal outlives an agent", () => {
     ],
     "that writes 100,000 empty lines": [{ before: "", repeat: "\n", times: 100_000, after: "" }],
     "that sends 100,000 pieces of a message": [{ storm: "messages", count: 100_000 }],
-    "that begins 20,000 tools": [{ storm: "tools", count: 20_000 }],
-    "that asks 1,000 times at once": [{ storm: "permissions", count: 1000 }],
-    "that asks 1,000 times under one id": [{ storm: "sameIds", count: 1000 }],
-    "that wants 1,000 terminals at once": [{ storm: "terminals", count: 1000 }],
-    "that answers 100,000 times what nobody asked": [{ storm: "responses", count: 100_000 }],
+    "that starts 20,000 tools": [{ storm: "tools", count: 20_000 }],
+    "that asks for permission 1,000 times at once": [{ storm: "permissions", count: 1000 }],
+    "that asks for permission 1,000 times under one id": [{ storm: "sameIds", count: 1000 }],
+    "that asks for 1,000 terminals at once": [{ storm: "terminals", count: 1000 }],
+    "that sends 100,000 answers to requests that were never made": [{ storm: "responses", count: 100_000 }],
     "that changes a plan of 2,000 entries 200 times": [{ storm: "plans", count: 200 }],
-    "that speaks of 20,000 sessions that are not": [{ storm: "strays", count: 20_000 }],
-    "whose kinds are those of every object": [
+    "that sends updates about 20,000 unknown sessions": [{ storm: "strays", count: 20_000 }],
+    "whose kinds are names of built-in object properties": [
       { update: { sessionUpdate: "constructor" } },
       { update: { sessionUpdate: "compaction_update", status: "constructor" } },
       { stop: "constructor" },
@@ -373,7 +379,7 @@ describe("A portal outlives an agent", () => {
       await session.call("stop", { method: "POST" });
     });
 
-  test("that never ends its line: the connection is lost, and comes back", async () => {
+  test("that never ends its line: the connection is dropped and restored", async () => {
     const session = await bench.start();
     await session.query(steps({ flood: 40 }, { hang: true }));
     await session.untilIdle();
@@ -381,7 +387,7 @@ describe("A portal outlives an agent", () => {
     assert.equal(messagesOf(await session.untilIdle(2)).at(-1), "You said: back");
   });
 
-  test("that sends 2,000 messages at random, and allows nothing that no rule allows", async () => {
+  test("that sends 2,000 random messages, and grants it nothing that no rule allows", async () => {
     const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`FUZZ_SEED=${seed}`);
     await loopReport(monitorFolder);

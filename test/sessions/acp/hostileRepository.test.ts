@@ -31,7 +31,7 @@ const plugin = (command: string) =>
 const mcp = (command: string) =>
   JSON.stringify({ mcp: { evil: { type: "local", command: ["sh", "-c", command], enabled: true } } });
 
-/** So that opencode does not try to install a package for plugins there. */
+/** Keeps opencode from installing a package for plugins there. */
 async function installed(repo: HostileRepository): Promise<void> {
   const packages = { "": { dependencies: { "@opencode-ai/plugin": "*" } } };
   await repo.write(".opencode/package-lock.json", JSON.stringify({ packages }));
@@ -108,9 +108,9 @@ async function turn(t: TestContext, portal: Portal, folder: string, policy: stri
   return converse(t, sessionById(portal, sessionId)).ask("hello");
 }
 
-describe("A file of a repository that an ACP agent runs by itself", () => {
+describe("A repository file that an ACP agent would run unasked", () => {
   for (const [name, { settings, rows }] of Object.entries(agents)) {
-    test(`${name} does not start beside it, unless a rule or the policy allows it`, async t => {
+    test(`keeps ${name} from starting unless a rule or the policy allows it`, async t => {
       const { portal } = await portalWithAgents(t, script, { agents: { agent: await settings(t) } });
       for (const { what, why, below, fill, file } of rows) {
         await t.test(`${what}: ${why}`, async t => {
@@ -125,25 +125,29 @@ describe("A file of a repository that an ACP agent runs by itself", () => {
 
           await allow(portal, repo.folder);
           await turn(t, portal, repo.folder, "deny");
-          assert.deepEqual(await repo.ran(), ["ran"], "it would not run anyway, so this row proves nothing");
+          assert.deepEqual(
+            await repo.ran(),
+            ["ran"],
+            "the agent never runs this file, so this row proves nothing",
+          );
 
           await forget(repo);
           await rewrite(repo, file);
           assert.equal((await start(portal, repo.folder, "ask")).error, "StartupNotAllowed");
           assert.deepEqual(await repo.ran(), []);
 
-          // A folder of its own, since some agents look at one only once.
+          // A second folder, since some agents read a folder only once.
           const other = await hostileRepository(t, below);
           await fill(other);
           const told = notices(await turn(t, portal, other.folder, "allow-all"));
-          assert.equal(told.length, 1, "everything is allowed, and that is told");
+          assert.equal(told.length, 1, "a notice says that everything is allowed");
           assert.deepEqual(await other.ran(), ["ran"]);
         });
       }
     });
   }
 
-  test("a file of another agent does not keep it from starting", async t => {
+  test("does not keep another agent from starting", async t => {
     const { portal } = await portalWithAgents(t, script, { agents: { agent: copilot } });
     const repo = await hostileRepository(t);
     await repo.write("opencode.json", mcp(repo.trace("ran")));

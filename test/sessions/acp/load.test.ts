@@ -5,7 +5,7 @@ import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
 import { callbacksOf, messagesOf, sessionById } from "../../support/restSession.js";
 
 describe("A conversation of an ACP agent", () => {
-  test("is loaded with its past, once at a time, and goes on", async t => {
+  test("a conversation is loaded with its history, once at a time, and continues", async t => {
     const { portal, start, post, workingDirectory: cwd } = await portalWithAgent(t, { remembers: true });
     const session = await start();
     await session.query("first");
@@ -52,7 +52,7 @@ describe("A conversation of an ACP agent", () => {
     assert.ok(!callbacksOf(again).includes("onNotice"), "a session that is opened again is remembered");
   });
 
-  test("is loaded again when the agent broke off a turn by itself, before the next one", async t => {
+  test("a conversation is reloaded before the next turn when the agent broke one off", async t => {
     const { portal, start } = await portalWithAgent(t, { remembers: true });
     const session = await start();
     await session.query(steps({ message: "half a" }, { stop: "cancelled" }));
@@ -69,7 +69,7 @@ describe("A conversation of an ACP agent", () => {
     );
   });
 
-  test("goes on after a restart of the portal, whatever the agent answers to a load", async t => {
+  test("a conversation continues after a restart of the portal, whatever the agent answers to the load", async t => {
     const { portal, start } = await portalWithAgent(t, {
       remembers: true,
       behaviour: { loadAnswersNull: true },
@@ -84,7 +84,7 @@ describe("A conversation of an ACP agent", () => {
     assert.ok(!callbacksOf(responses).includes("onNotice"));
   });
 
-  test("goes on without its past where the agent can only resume it, and is deleted with the session", async t => {
+  test("a conversation continues without its history if the agent can only resume it, and is deleted with the session", async t => {
     const { portal, start, memory } = await portalWithAgent(t, {
       remembers: true,
       behaviour: { capabilities: { sessionCapabilities: { resume: {}, delete: {} } } },
@@ -102,7 +102,7 @@ describe("A conversation of an ACP agent", () => {
     assert.deepEqual(await readdir(memory), []);
   });
 
-  test("a tool that is told after the turn is ended with the session", async t => {
+  test("a tool that starts after the turn ends with the session", async t => {
     const { start } = await portalWithAgent(t);
     const session = await start();
     await session.query(steps({ later: "late", toolCallId: "t" }));
@@ -112,7 +112,7 @@ describe("A conversation of an ACP agent", () => {
     assert.deepEqual([end.interrupted, (end.error as { code: string }).code], [true, "cancelled"]);
   });
 
-  test("cannot be loaded or listed where the agent does not say that it can", async t => {
+  test("conversations cannot be loaded or listed if the agent does not declare that it can", async t => {
     const {
       portal,
       post,
@@ -127,8 +127,8 @@ describe("A conversation of an ACP agent", () => {
   });
 });
 
-describe("What goes over the wire", () => {
-  test("is shown without secrets, and can be played back as a test", async t => {
+describe("Recorded traffic of a session", () => {
+  test("contains no secrets and can be replayed as a test", async t => {
     const { portal, start, configure, post, configFile } = await portalWithAgent(t);
     const session = await start();
     await session.query(steps({ thought: "hm" }, { message: "recorded" }));

@@ -18,13 +18,13 @@ const script: Script = ({ userText, round, tools }) => {
   return [{ reasoning: "Let me think." }, { text: `You said: ${userText}`, chunkSize: 5 }];
 };
 
-test("opencode, an agent of other makers, as an agent of the portal", async t => {
+test("opencode, an agent by another vendor, runs in the portal", async t => {
   const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, {
     agents: { opencode: await opencode(t) },
   });
   const session = await startSession("opencode");
 
-  await t.test("a turn is thinking, an answer and its frame", async () => {
+  await t.test("a turn has thinking and an answer between its start and end", async () => {
     const responses = await session.ask("hello");
     const names = callbacksOf(responses).filter(name =>
       /Agent|(Start|End)(Reasoning|Message)|Idle/.test(name),
@@ -41,7 +41,7 @@ test("opencode, an agent of other makers, as an agent of the portal", async t =>
     assert.deepEqual(messagesOf(responses), ["You said: hello"]);
   });
 
-  await t.test("a command waits for its card and runs", async () => {
+  await t.test("a command waits for its card and then runs", async () => {
     await session.query("run echo made > made.txt; echo out");
     const request = await session.next("onPermissionRequest");
     assert.equal((request.detail as AnyResponse).command, "echo made > made.txt; echo out");
@@ -61,7 +61,7 @@ test("opencode, an agent of other makers, as an agent of the portal", async t =>
     await access(join(workingDirectory, "made.txt"));
   });
 
-  await t.test("a denied command does not run, and the session goes on", async () => {
+  await t.test("a denied command does not run, and the session continues", async () => {
     await session.query("run touch denied.txt");
     const { requestId } = await session.next("onPermissionRequest");
     await session.post("permission", { requestId, deny: true });
@@ -83,14 +83,11 @@ test("opencode, an agent of other makers, as an agent of the portal", async t =>
     assert.deepEqual(messagesOf(await session.ask("still there?")), ["You said: still there?"]);
   });
 
-  await t.test(
-    "its model is an option of the session, and it is gone when the portal has stopped",
-    async () => {
-      const { options } = (await session.call("state")) as { options: AnyResponse[] };
-      const chosen = options.find(({ category }) => category === "model");
-      assert.deepEqual([chosen?.type, chosen?.value], ["select", "scripted/plain-model"]);
-      assert.equal((await portal.stop()).code, 0);
-      assert.deepEqual(await portal.processes(), []);
-    },
-  );
+  await t.test("its model is an option of the session, and its process ends with the portal", async () => {
+    const { options } = (await session.call("state")) as { options: AnyResponse[] };
+    const chosen = options.find(({ category }) => category === "model");
+    assert.deepEqual([chosen?.type, chosen?.value], ["select", "scripted/plain-model"]);
+    assert.equal((await portal.stop()).code, 0);
+    assert.deepEqual(await portal.processes(), []);
+  });
 });

@@ -56,7 +56,7 @@ interface State {
 const valuesOf = ({ options }: Pick<State, "options">) => options.map(({ id, value }) => [id, value]);
 
 describe("The options of an ACP agent", () => {
-  test("are there when the session is, with what the agent said before it answered", async () => {
+  test("options are known when the session starts, including updates the agent sent before its answer", async () => {
     const session = await bench.start();
     const state = await session.call<State>("state");
     assert.deepEqual(valuesOf(state), [
@@ -73,7 +73,7 @@ describe("The options of an ACP agent", () => {
     for (const callback of ["onCommands", "onOptions", "onMode"]) await session.waitFor(callback);
   });
 
-  test("are set where they exist and to what they can be, and show what the agent reports", async () => {
+  test("an option takes only valid values and shows what the agent reports; an unknown one is refused", async () => {
     const session = await bench.start();
     const set = (configId: string, value: unknown) =>
       bench.post<State & { error?: string }>(`copilot/session/${session.id}/option`, { configId, value });
@@ -97,7 +97,7 @@ describe("The options of an ACP agent", () => {
     assert.equal((await switched("plan")).error, "InvalidValue");
   });
 
-  test("that the agent takes and does not report are not confirmed", async () => {
+  test("an option that the agent accepts but does not report is not confirmed", async () => {
     const session = await bench.start("acp:deaf");
     const { options } = await bench.post<State>(`copilot/session/${session.id}/option`, {
       configId: "effort",
@@ -106,7 +106,7 @@ describe("The options of an ACP agent", () => {
     assert.deepEqual([options[0]?.value, options[0]?.confirmed], ["low", false]);
   });
 
-  test("have the models of older agents, until these say that they cannot change them", async () => {
+  test("the models of older agents appear as an option until the agent says that it cannot change them", async () => {
     const session = await bench.start("acp:older");
     const before = await session.call<State>("state");
     assert.deepEqual(
@@ -122,7 +122,7 @@ describe("The options of an ACP agent", () => {
     assert.deepEqual((await session.call<State>("state")).options, []);
   });
 
-  test("begin as the settings say, and a refused one does not keep the session from starting", async () => {
+  test("options start with the configured values, and a refused value does not keep the session from starting", async () => {
     const session = await bench.start("acp:set");
     const state = await session.call<State>("state");
     assert.deepEqual([state.currentModeId, valuesOf(state)[0]], [`${mode}plan`, ["effort", "high"]]);
@@ -130,7 +130,7 @@ describe("The options of an ACP agent", () => {
     assert.equal(notice.title, "The agent refused the configured option nothing.");
   });
 
-  test("are not there where the agent has none, or the session no ACP agent", async () => {
+  test("a session has no options if its agent has none or it runs on no ACP agent", async () => {
     const session = await bench.start("acp:plain");
     const state = await session.call<State>("state");
     assert.deepEqual([state.backend, state.options, state.modes], ["acp", [], []]);

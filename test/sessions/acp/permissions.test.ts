@@ -43,8 +43,8 @@ async function cards(session: RestSession, count: number): Promise<AnyResponse[]
 const answer = (session: RestSession, body: object) =>
   session.call("permission", { body: JSON.stringify(body) });
 
-describe("The permissions of an ACP agent", () => {
-  test("follow the policy by the kind of an option, never by its place", async () => {
+describe("Permission requests of an ACP agent", () => {
+  test("the policy picks an option by its kind, never by its position", async () => {
     for (const [agent, expected] of [
       ["open", [selected("yes"), selected("always"), cancelled]],
       ["shut", [selected("no"), cancelled, cancelled]],
@@ -60,7 +60,7 @@ describe("The permissions of an ACP agent", () => {
     }
   });
 
-  test("show a card with the agent's own choices, also for a tool that was never announced", async () => {
+  test("a card shows the agent's own choices, even for a tool that was never announced", async () => {
     const session = await bench.start();
     await session.query(steps(ask()));
     const [card] = await cards(session, 1);
@@ -88,7 +88,7 @@ describe("The permissions of an ACP agent", () => {
     assert.deepEqual(outcomes(await session.untilIdle()), [selected("odd")]);
   });
 
-  test("may wait at once and are answered in any order", async () => {
+  test("several requests can wait at once and be answered in any order", async () => {
     const session = await bench.start();
     const other = { ...command, toolCallId: "u", title: "second" };
     await session.query(
@@ -115,7 +115,7 @@ describe("The permissions of an ACP agent", () => {
     );
   });
 
-  test("that are denied with words are rejected, and the words are the next request", async () => {
+  test("a denial with a text rejects the request and sends the text as the next request", async () => {
     const session = await bench.start();
     await session.query(steps(ask()));
     const [card] = await cards(session, 1);
@@ -125,7 +125,7 @@ describe("The permissions of an ACP agent", () => {
     assert.equal(messagesOf(responses).at(-1), "You said: use the other one");
   });
 
-  test("end with the turn, with a withdrawal and with time", async () => {
+  test("a request ends with its turn, its withdrawal or its time limit", async () => {
     const session = await bench.start();
     await session.query(steps(ask()));
     await cards(session, 1);
@@ -145,20 +145,20 @@ describe("The permissions of an ACP agent", () => {
     assert.equal(late.find(({ callback }) => callback === "onPermissionResolved")?.by, "timeout");
   });
 
-  test("of an unknown session, or without any choice, get no answer of the user", async () => {
+  test("a request for an unknown session or without choices never reaches the user", async () => {
     const session = await bench.start();
     await session.query(steps(ask(command, { sessionId: "nobody" }), ask(command, { options: [] })));
     assert.deepEqual(outcomes(await session.untilIdle()), [cancelled, cancelled]);
   });
 
-  test("for job tools need nobody", async () => {
+  test("job tools need no permission", async () => {
     const session = await bench.start();
     const report = { toolCallId: "j", title: "portal-jobs-job_boolean_true", rawInput: { argument: "x" } };
     await session.query(steps({ job: "" }, ask(report), ask({ ...report, kind: "other" })));
     assert.deepEqual(outcomes(await session.untilIdle()), [selected("yes"), selected("yes")]);
   });
 
-  test("are asked about where an agent only says that it means a job tool", async () => {
+  test("the user is asked when an agent only claims to call a job tool", async () => {
     const session = await bench.start();
     const report = { toolCallId: "j", title: "portal-jobs-job_boolean_true", rawInput: { argument: "x" } };
     await session.query(steps(ask(report)));
@@ -171,7 +171,7 @@ describe("The permissions of an ACP agent", () => {
 describe("The choices that an ACP agent offers", () => {
   const named = (optionId: unknown, kind: unknown, name: unknown) => ({ optionId, kind, name });
 
-  test("keep their ids, kinds and names, as far as they are of use", () => {
+  test("valid choices keep their ids, kinds and names", () => {
     assert.deepEqual(
       optionsOf([
         named("a", "allow_once", "Reject"),
@@ -194,7 +194,7 @@ describe("The choices that an ACP agent offers", () => {
     assert.deepEqual(optionsOf({ length: 5 }), []);
   });
 
-  test("are none where one id stands for two answers", () => {
+  test("a choice whose id stands for two answers is dropped", () => {
     const two = [named("x", "reject_once", "No"), named("x", "allow_always", "Yes"), named("y", "odd", "Hm")];
     assert.deepEqual(
       optionsOf(two).map(({ optionId }) => optionId),
@@ -207,7 +207,7 @@ describe("A request for permission", () => {
   const call = (title: string, more: object = {}) => ({ title, rawInput: { argument: "x" }, ...more });
   const named = (title: string, more: object = {}) => isJobTool(call(title, more), [], true);
 
-  test("counts as one of a job tool only when everything fits", () => {
+  test("counts as a job tool call only when everything fits", () => {
     assert.ok(named("mcp__portal-jobs__job_boolean_true"));
     assert.ok(named("job_boolean_true (portal-jobs MCP Server)"));
     assert.ok(named("portal-jobs-job_boolean_true", { kind: "other", status: "pending" }));
@@ -216,12 +216,12 @@ describe("A request for permission", () => {
 
   const others: Record<string, boolean> = {
     "the agent has never found the tools": isJobTool(call("portal-jobs-job_boolean_true"), [], false),
-    "a bare name is that of anybody's tool": named("job_boolean_true"),
+    "a bare name could be any tool's": named("job_boolean_true"),
     "its program names another tool": named("portal-jobs-job_boolean_true", { name: "shell" }),
     "it is a command": named("portal-jobs-job_boolean_true", { kind: "execute" }),
     "it has a command": named("portal-jobs-job_boolean_true", { rawInput: { argument: "x", command: "ls" } }),
     "it has no argument": named("portal-jobs-job_boolean_true", { rawInput: {} }),
-    "its argument is no text": named("portal-jobs-job_boolean_true", {
+    "its argument is not a string": named("portal-jobs-job_boolean_true", {
       rawInput: { argument: { toString: 1 } },
     }),
     "it shows a difference": named("portal-jobs-job_boolean_true", {
@@ -233,9 +233,9 @@ describe("A request for permission", () => {
       [{ kind: "execute", rawInput: { command: "rm -rf ." } }],
       true,
     ),
-    "words stand before it": named("please allow portal-jobs-job_boolean_true"),
-    "words stand behind it": named("portal-jobs-job_boolean_true and more"),
+    "text precedes the name": named("please allow portal-jobs-job_boolean_true"),
+    "text follows the name": named("portal-jobs-job_boolean_true and more"),
   };
   for (const [why, isOne] of Object.entries(others))
-    test(`is none of a job tool where ${why}`, () => assert.equal(isOne, false));
+    test(`is not a job tool call when ${why}`, () => assert.equal(isOne, false));
 });

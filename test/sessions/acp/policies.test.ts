@@ -42,8 +42,8 @@ const config = {
   acpAgents: { fake: fakeAgent({}, both), loose: fakeAgent({}, { ...both, taskPolicy: "approve-all" }) },
 };
 
-describe("Without a policy of their own, tasks and jobs", () => {
-  test("may do nothing where the portal denies, whatever they run on", async t => {
+describe("Tasks and jobs without a policy of their own", () => {
+  test("may do nothing when the portal's policy denies, on any backend", async t => {
     const { runJob, workingDirectory, portal } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "deny"],
@@ -63,7 +63,7 @@ describe("Without a policy of their own, tasks and jobs", () => {
     assert.match(String(denied), /"optionId":"no".*Rejected by the user/, "both ways are closed");
   });
 
-  test("ask where the portal asks, whatever they run on", async t => {
+  test("ask when the portal's policy asks, on any backend", async t => {
     const { portal, startJob, jobLog, workingDirectory } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "ask"],
@@ -84,7 +84,7 @@ describe("Without a policy of their own, tasks and jobs", () => {
     }
   });
 
-  test("may do everything where the agent's own taskPolicy says so", async t => {
+  test("may do everything when the agent's taskPolicy says so", async t => {
     const { runJob, workingDirectory } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "deny"],
@@ -95,7 +95,7 @@ describe("Without a policy of their own, tasks and jobs", () => {
 });
 
 describe("An ACP agent's environment", () => {
-  test("has none of the portal's keys and tokens, but what its settings name", async t => {
+  test("has none of the portal's keys and tokens, only what its settings name", async t => {
     const { start } = await portalWithAgent(t, {
       acpAgents: {
         fake: fakeAgent(

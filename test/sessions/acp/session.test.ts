@@ -4,7 +4,7 @@ import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
 
 describe("a session on an ACP agent", () => {
-  test("streams thinking, answers and tools in the usual blocks, each turn in its frame", async t => {
+  test("streams thinking, answers and tools as the usual blocks, each turn with a start and an end", async t => {
     const { portal, start } = await portalWithAgent(t);
     const { body } = await portal.api<{ models: { id: string; backend: string; agent?: string }[] }>(
       "copilot/models",
@@ -69,7 +69,7 @@ describe("a session on an ACP agent", () => {
     assert.deepEqual(messagesOf(responses), ["Hello world", "Done"]);
   });
 
-  test("has the job tools at an address of its own, which leads nowhere when it has ended", async t => {
+  test("has its job tools at an address of its own, which stops working when the session ends", async t => {
     const own = { name: "own", command: "x", args: [], env: [] };
     const { start } = await portalWithAgent(t, {
       acpAgents: {

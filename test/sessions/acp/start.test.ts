@@ -37,7 +37,7 @@ const bench = await sharedAgent({
 });
 
 describe("Starting a session on an ACP agent", () => {
-  test("that is not there or not able says what is wrong and what to do", async () => {
+  test("a missing or unusable agent's error says what is wrong and what to do", async () => {
     const expected: [string, string, RegExp][] = [
       [
         "missing",
@@ -65,7 +65,7 @@ describe("Starting a session on an ACP agent", () => {
     }
   });
 
-  test("that is unknown, disabled or wrong in the configuration is no model", async () => {
+  test("an agent that is unknown, disabled or misconfigured is not a model", async () => {
     for (const id of [
       "acp:nobody",
       "acp:off",
@@ -92,7 +92,7 @@ describe("Starting a session on an ACP agent", () => {
     assert.equal((await bench.post("acp/agent/off/test")).error, "AgentNotAvailable");
   });
 
-  test("that somebody switched off is no model until it is switched on", async () => {
+  test("an agent that is switched off is not a model until it is switched on", async () => {
     const toggle = (enabled: boolean) => bench.post("acp/agent/fine/enabled", { enabled });
     assert.deepEqual(await toggle(false), {});
     assert.equal((await bench.tryStart("acp:fine")).error, "ModelIdNotFound");
@@ -101,7 +101,7 @@ describe("Starting a session on an ACP agent", () => {
     assert.equal((await bench.post("acp/agent/nobody/enabled", { enabled: true })).error, "AgentNotFound");
   });
 
-  test("in a folder that will not do starts nothing", async () => {
+  test("an unusable folder starts nothing", async () => {
     const file = join(bench.workingDirectory, "file");
     await writeFile(file, "");
     for (const [folder, error] of [
@@ -117,7 +117,7 @@ describe("Starting a session on an ACP agent", () => {
     assert.equal(agents.find(({ id }) => id === "models")?.state, "stopped");
   });
 
-  test("has one process for each model that it is started with", async () => {
+  test("an agent has one process for each model it is started with", async () => {
     const [one, two] = await Promise.all([bench.start("acp:models:a"), bench.start("acp:models:b:c")]);
     const ask = steps({ arguments: true });
     await one.query(ask);
@@ -126,7 +126,7 @@ describe("Starting a session on an ACP agent", () => {
     assert.match(String(messagesOf(await two.untilIdle())[0]), /--model b:c$/);
   });
 
-  test("never shows the values of its environment, and does not hand on the portal's token", async () => {
+  test("an agent's environment values are never shown, and it does not get the portal's token", async () => {
     const session = await bench.start("acp:fine");
     await session.query(steps({ environment: "PORTAL_TOKEN" }, { environment: "SECRET_KEY" }));
     assert.deepEqual(messagesOf(await session.untilIdle()), ["undefinedhunter2-hunter2"], "the agent has it");
@@ -146,7 +146,7 @@ describe("Starting a session on an ACP agent", () => {
     assert.deepEqual(agents.find(({ id }) => id === "fine")?.stderr, ["key is [redacted]"]);
   });
 
-  test("goes on in spite of wrong agents, which are shown with their problems", async () => {
+  test("misconfigured agents are shown with their problems, and the others still work", async () => {
     const { agents, problems } = (
       await bench.portal.api<{
         agents: { id: string; state: string; lastError?: string }[];

@@ -27,7 +27,7 @@ function foreignAgent(t: Scope, port: number): ChildProcess {
 }
 
 describe("An ACP agent over TCP", () => {
-  test("that the portal starts is reached on a free port, asked, cancelled, and ended with the portal", async t => {
+  test("an agent that the portal starts listens on a free port, answers, can be cancelled and ends with the portal", async t => {
     const { portal, start, memory } = await portalWithAgent(t, {
       remembers: true,
       settings: tcp({ args: [fakeAgentProgram, "--port", "{port}"], policy: "ask" }),
@@ -50,7 +50,7 @@ describe("An ACP agent over TCP", () => {
     assert.deepEqual(await processesWith("FAKE_AGENT_MEMORY", memory), []);
   });
 
-  test("that somebody else started is waited for, reached again when it was lost, and never ended", async t => {
+  test("an agent that someone else started is awaited, reconnected after a loss, and never ended", async t => {
     const port = await freePort();
     const { portal, start } = await portalWithAgent(t, {
       acpAgents: { fake: tcp({ port, startupTimeoutSec: 20 }) },
@@ -73,7 +73,7 @@ describe("An ACP agent over TCP", () => {
     assert.equal(second.exitCode ?? second.signalCode, null, "it is not ours to end");
   });
 
-  test("that a killed portal had started keeps running, and the next portal reports its address", async t => {
+  test("an agent of a killed portal keeps running, and the next portal reports its address", async t => {
     const port = await freePort();
     const { portal, start, tryStart, memory } = await portalWithAgent(t, {
       remembers: true,
@@ -89,7 +89,7 @@ describe("An ACP agent over TCP", () => {
     assert.deepEqual(await processesWith("FAKE_AGENT_MEMORY", memory), before, "nothing is killed");
   });
 
-  test("whose port is taken or silent is not available, with the address", async t => {
+  test("an agent whose port is taken or silent is unavailable, and the error names the address", async t => {
     const busy = await freePort();
     const silent = await freePort();
     foreignAgent(t, busy);

@@ -16,7 +16,7 @@ const bench = await sharedAgent({
 });
 
 describe("A turn of an ACP agent", () => {
-  test("ends as its stop reason says, and the session goes on", async () => {
+  test("a turn ends as its stop reason says, and the session continues", async () => {
     const session = await bench.start();
     const reasons = [
       "end_turn",
@@ -49,7 +49,7 @@ describe("A turn of an ACP agent", () => {
       assert.equal(find(responses, callback).length, reasons.length, callback);
   });
 
-  test("that fails says so with code and message, and the session stays usable", async () => {
+  test("a failed turn reports code and message, and the session stays usable", async () => {
     const session = await bench.start();
     const codes = [-32700, -32600, -32601, -32602, -32603, 4711];
     for (const code of codes) await session.query(steps({ error: { code, message: `broken ${code}` } }));
@@ -67,7 +67,7 @@ describe("A turn of an ACP agent", () => {
     assert.equal(errors.length, codes.length + 2, "a cancelled request is no failure");
   });
 
-  test("waits for the one before: of 100 quick requests none is lost and none overtakes", async () => {
+  test("turns run in order: of 100 quick requests none is lost and none overtakes another", async () => {
     const session = await bench.start();
     const texts = Array.from({ length: 100 }, (_, index) => `number ${index}`);
     for (const text of texts) await session.query(text);
@@ -79,7 +79,7 @@ describe("A turn of an ACP agent", () => {
     );
   });
 
-  test("ends under the id of its request, for each of two clients that send the same words at once", async () => {
+  test("a turn ends under its request's id, even when two clients send the same words at once", async () => {
     const session = await bench.start();
     const words = steps({ message: "hi" });
     const ids = await Promise.all([session.query(words), session.query(words)]);
@@ -100,7 +100,7 @@ describe("A turn of an ACP agent", () => {
     );
   });
 
-  test("is cancelled at any point, once, and what waits is dropped", async () => {
+  test("a turn can be cancelled once at any point, and the queued requests are dropped", async () => {
     const session = await bench.start();
     assert.deepEqual(await session.call("cancel"), { canceled: false }, "nothing runs");
     await session.query(
@@ -128,7 +128,7 @@ describe("A turn of an ACP agent", () => {
     assert.equal((await session.call("")).status, "Closed");
   });
 
-  test("shows text after its end as a block of its own, and ignores a late word about a tool", async () => {
+  test("text after the end of a turn becomes its own block, and late tool updates are ignored", async () => {
     const session = await bench.start();
     await session.query(
       steps(
@@ -152,7 +152,7 @@ describe("A turn of an ACP agent", () => {
     );
   });
 
-  test("runs beside that of another session in the same process without mixing", async () => {
+  test("turns of two sessions in one process stay apart", async () => {
     const [one, two] = await Promise.all([bench.start(), bench.start()]);
     await one.query(steps({ message: "one " }, { until: "two-has-spoken" }, { message: "again" }));
     await two.query(steps({ message: "two" }));
@@ -164,7 +164,7 @@ describe("A turn of an ACP agent", () => {
     assert.ok((body.agents[0]?.sessions ?? 0) >= 2);
   });
 
-  test("of megabytes leaves the portal responsive and the blocks bounded", async () => {
+  test("a turn of many megabytes leaves the portal responsive and the blocks bounded", async () => {
     const session = await bench.start();
     const big = (length: number) => [
       { type: "content", content: { type: "text", text: "x".repeat(length) } },
@@ -191,7 +191,7 @@ describe("A turn of an ACP agent", () => {
 });
 
 describe("An ACP agent that does not end its turn", () => {
-  test("is given up after the time limit of a prompt; the session goes on in another process", async t => {
+  test("is given up after the prompt's time limit, and the session continues in another process", async t => {
     const { portal, start } = await portalWithAgent(t, {
       behaviour: { ignoreCancel: true },
       settings: { promptTimeoutSec: 0.2 },

@@ -31,7 +31,7 @@ function peerForTest() {
 }
 
 describe("JSON-RPC with an ACP agent", () => {
-  test("answers requests under whatever id they have", async () => {
+  test("requests are answered under whatever id they have", async () => {
     const { peer, sent } = peerForTest();
     const ids = [0, "a", null, 7];
     for (const id of ids) peer.receive(JSON.stringify({ jsonrpc: "2.0", id, method: "nothing" }));
@@ -45,7 +45,7 @@ describe("JSON-RPC with an ACP agent", () => {
     assert.deepEqual(sent[5]?.error, { code: -32603, message: "Internal error" }, "no inner detail gets out");
   });
 
-  test("leaves alone what is no message, and goes on", async () => {
+  test("input that is not a message is ignored", async () => {
     const { peer, sent, notified } = peerForTest();
     for (const line of [
       "",
@@ -66,7 +66,7 @@ describe("JSON-RPC with an ACP agent", () => {
     assert.deepEqual([sent, notified], [[], ["note"]]);
   });
 
-  test("goes on after a line that is too deep, and after one that nobody was ready for", () => {
+  test("reading continues after a line that is too deep and after one whose handler throws", () => {
     const { peer, notified } = peerForTest();
     peer.receive(`{"method":"deep","params":${"[".repeat(5000)}${"]".repeat(5000)}}`);
     peer.receive('{"method":"broken"}');
@@ -74,7 +74,7 @@ describe("JSON-RPC with an ACP agent", () => {
     assert.deepEqual(notified, ["note"]);
   });
 
-  test("answers no more requests at once than it can, each id once, and only under ids that are some", async () => {
+  test("concurrent requests are limited, each id is answered once, and invalid ids are answered as null", async () => {
     const { peer, sent } = peerForTest();
     for (let i = 0; i < 300; i++) peer.receive(JSON.stringify({ id: i, method: "hang" }));
     assert.deepEqual([sent.length, sent[0]?.id, Object(sent[0]?.error).code], [100, 200, -32600]);
@@ -89,7 +89,7 @@ describe("JSON-RPC with an ACP agent", () => {
     );
   });
 
-  test("gives each answer to who asked, in order with what else arrives", async () => {
+  test("each answer reaches its caller, in order with the notifications around it", async () => {
     const { peer, sent, notified } = peerForTest();
     const order: string[] = [];
     peer.call("slow", {}, 0, (_, result) => order.push(`slow ${JSON.stringify(result)} ${notified.length}`));
@@ -111,7 +111,7 @@ describe("JSON-RPC with an ACP agent", () => {
     await assert.rejects(late, (error: NoAnswer) => error.kind === "timeout");
   });
 
-  test("rejects everything that waits when the agent is gone, and everything after", async () => {
+  test("pending and later requests are rejected when the agent is gone", async () => {
     const { peer } = peerForTest();
     const waiting = peer.request("a", {}, 0);
     peer.close("exited with code 1");
@@ -135,7 +135,7 @@ describe("Lines of an ACP agent", () => {
     return { lines, tooLong };
   };
 
-  test("are whole wherever the bytes were cut", () => {
+  test("lines are whole wherever the bytes were cut", () => {
     const bytes = Buffer.from("grüße 🎉\n日本\n");
     for (let cut = 0; cut <= bytes.length; cut++)
       assert.deepEqual(readAll([bytes.subarray(0, cut), bytes.subarray(cut)]).lines, ["grüße 🎉", "日本"]);
@@ -144,7 +144,7 @@ describe("Lines of an ACP agent", () => {
     assert.deepEqual(readAll([Buffer.from("half")]).lines, []);
   });
 
-  test("have a limit", () => {
+  test("lines have a length limit", () => {
     assert.equal(readAll([Buffer.alloc(101, "x")]).tooLong, 1);
     assert.equal(readAll([Buffer.alloc(60, "x"), Buffer.alloc(60, "x")]).tooLong, 1);
     assert.deepEqual(readAll([Buffer.from(`${"x".repeat(100)}\n`)]).lines, ["x".repeat(100)]);
@@ -152,7 +152,7 @@ describe("Lines of an ACP agent", () => {
 });
 
 describe("An ACP agent that misbehaves on the wire", () => {
-  test("keeps its session through banners, arrays, scalars, unknown ids and split characters", async () => {
+  test("keeps its session despite banners, arrays, scalars, unknown ids and split characters", async () => {
     const session = await bench.start();
     const line = JSON.stringify({
       jsonrpc: "2.0",
@@ -174,7 +174,7 @@ describe("An ACP agent that misbehaves on the wire", () => {
     assert.deepEqual(messagesOf(await session.untilIdle()), ["grüße 🎉"]);
   });
 
-  test("is answered with its own ids, and told which methods there are not", async () => {
+  test("gets answers with its own ids, and errors for unknown methods", async () => {
     const session = await bench.start();
     const ask = (id: unknown, method = "_vendor/ask") => ({ ask: method, id });
     await session.query(
@@ -184,7 +184,7 @@ describe("An ACP agent that misbehaves on the wire", () => {
     assert.deepEqual(answers, [-32601, -32601, -32601, -32601, -32601]);
   });
 
-  test("loses its connection over a line of more than 32 MiB, and comes back with the next request", async () => {
+  test("loses its connection after a line of more than 32 MiB, and is back with the next request", async () => {
     const session = await bench.start();
     await session.query(steps({ message: "before" }));
     await session.untilIdle();

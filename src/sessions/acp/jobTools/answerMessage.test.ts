@@ -12,19 +12,22 @@ const call = (params: unknown, more: object = {}) =>
 
 describe("A hostile caller of the job tools", () => {
   const hostile: Record<string, [ReturnType<typeof call>, status: number]> = {
-    "whose tool is an object without a text": [call({ name: { toString: 1 }, arguments: {} }), 200],
-    "whose tool is one of every object": [call({ name: "constructor", arguments: { argument: "x" } }), 200],
+    "whose tool name is an object": [call({ name: { toString: 1 }, arguments: {} }), 200],
+    "whose tool name is a built-in object property": [
+      call({ name: "constructor", arguments: { argument: "x" } }),
+      200,
+    ],
     "whose argument is an object": [
       call({ name: "job_boolean_true", arguments: { argument: { toString: 1 } } }),
       200,
     ],
-    "whose argument is a book": [
+    "whose argument has 300,000 characters": [
       call({ name: "job_boolean_true", arguments: { argument: "x".repeat(300_000) } }),
       200,
     ],
     "whose id is a list": [call({}, { id: [1] }), 400],
-    "whose id is a book": [call({}, { id: "x".repeat(1000) }), 400],
-    "whose message is too deep": [answerMessage("[".repeat(100_000), observer), 400],
+    "whose id has 1,000 characters": [call({}, { id: "x".repeat(1000) }), 400],
+    "whose message is nested too deep": [answerMessage("[".repeat(100_000), observer), 400],
     "whose message has a million values": [answerMessage(`[0${",0".repeat(1_000_000)}]`, observer), 400],
   };
   for (const [what, [{ status, body }, expected]] of Object.entries(hostile))

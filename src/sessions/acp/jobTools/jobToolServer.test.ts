@@ -60,12 +60,12 @@ async function connectBridge(t: TestContext, { stdioServer }: JobToolAccess) {
   return client;
 }
 
-describe("An ACP agent reports to the portal by MCP", () => {
+describe("An ACP agent calls job tools over MCP", () => {
   for (const [way, connect] of [
     ["over HTTP", connectHttp],
     ["over the bridge on stdin and stdout", connectBridge],
   ] as const) {
-    test(`${way}: it lists the job tools and calls them, and the portal sees each call`, async t => {
+    test(`${way}: the agent lists and calls the job tools, and the portal sees each call`, async t => {
       const { access, calls } = await startJobTools(t);
       const client = await connect(t, access);
       const { tools } = await client.listTools();
@@ -87,7 +87,7 @@ describe("An ACP agent reports to the portal by MCP", () => {
       );
     });
 
-    test(`${way}: arguments that are no argument are told to the agent, and nothing is recorded`, async t => {
+    test(`${way}: the agent gets an error for invalid arguments, and nothing is recorded`, async t => {
       const { access, calls } = await startJobTools(t);
       const client = await connect(t, access);
       for (const args of [undefined, {}, { argument: 1 }, { argument: null }, { other: "x" }]) {
@@ -100,7 +100,7 @@ describe("An ACP agent reports to the portal by MCP", () => {
       assert.deepEqual(calls, []);
     });
 
-    test(`${way}: after the session has stopped its tools are gone`, async t => {
+    test(`${way}: the job tools are gone after the session has stopped`, async t => {
       const { access, calls } = await startJobTools(t);
       const client = await connect(t, access);
       access.close();
@@ -114,7 +114,7 @@ describe("An ACP agent reports to the portal by MCP", () => {
 });
 
 describe("The endpoint of the job tools", () => {
-  test("answers each message at once, as the table of API.md says", async t => {
+  test("answers each message at once, as the table in API.md says", async t => {
     const { send, path } = await startJobTools(t);
     const rows: [string, string, number, RegExp][] = [
       ["POST", rpc("initialize", { protocolVersion: "2025-06-18" }), 200, /"protocolVersion":"2025-06-18"/],
@@ -152,7 +152,7 @@ describe("The endpoint of the job tools", () => {
     assert.equal(huge.status, 413);
   });
 
-  test("knows no other token than those of open sessions, and records nothing for others", async t => {
+  test("accepts only tokens of open sessions, and records nothing for others", async t => {
     const { send, path, calls, open, logLines } = await startJobTools(t);
     const other = open("another-session");
     assert.match(path, /^\/api\/acp\/mcp\/[\w-]{22}$/);
@@ -173,7 +173,7 @@ describe("The endpoint of the job tools", () => {
     assert.ok(!JSON.stringify(logLines).includes(path.slice(-22)));
   });
 
-  test("needs no token of the portal, but the right host name and no foreign page; nothing else is let in with it", async t => {
+  test("needs no portal token but the right host name and origin, and its token opens nothing else", async t => {
     const { send, path, port, calls } = await startJobTools(t);
     const body = call("job_boolean_true", { argument: "x" });
     for (const headers of [
@@ -195,7 +195,7 @@ describe("The endpoint of the job tools", () => {
       assert.equal((await send(guarded)).status, 401, guarded);
   });
 
-  test("answers this machine only", () => {
+  test("answers only this machine", () => {
     const here = [
       ["127.0.0.1", "127.0.0.1"],
       ["127.0.0.2", "127.0.0.1"],
@@ -225,7 +225,7 @@ describe("The endpoint of the job tools", () => {
   });
 });
 
-describe("The bridge", () => {
+describe("The stdio bridge to the job tools", () => {
   async function spawnBridge(t: TestContext, { stdioServer }: JobToolAccess, env = stdioServer.env) {
     const { command, args } = stdioServer;
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
@@ -243,7 +243,7 @@ describe("The bridge", () => {
     return { child, output, exited };
   }
 
-  test("answers what it was asked, skips what is no message, and ends with its client", async t => {
+  test("answers requests, skips what is not a message, and ends with its client", async t => {
     const { access, calls } = await startJobTools(t);
     const { child, output, exited } = await spawnBridge(t, access);
     assert.ok(!access.stdioServer.args.join(" ").includes(access.mcpServer.url.slice(-22)));
@@ -255,7 +255,7 @@ describe("The bridge", () => {
     assert.match(output.stderr, /^A line that is no JSON-RPC message was skipped\n$/);
   });
 
-  test("tells its client when the portal is not there, without its address", async t => {
+  test("tells its client when the portal is unreachable, without naming its address", async t => {
     const { access } = await startJobTools(t);
     const [variable] = access.stdioServer.env;
     const gone = [{ name: variable?.name ?? "", value: "http://127.0.0.1:9/api/acp/mcp/secret" }];
