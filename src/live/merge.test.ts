@@ -46,10 +46,10 @@ function naiveRead(
   return [...read.filter(item => !isDelta(item)), ...joined];
 }
 
-describe("Deltas that a reader has not read are joined for it", () => {
+describe("A reader's unread deltas are joined", () => {
   for (const keepsEnded of [true, false]) {
     for (const joinsOverOthers of [true, false]) {
-      test(`as the plain model does, in 300 random logs (ended kept: ${keepsEnded}, whole answer: ${joinsOverOthers})`, () => {
+      test(`in 300 random logs the result equals the plain model's (ended kept: ${keepsEnded}, whole answer: ${joinsOverOthers})`, () => {
         for (let seed = 1; seed <= 300; seed++) {
           const random = randomFrom(seed);
           const logged = randomLog(random, 1 + Math.floor(random() * 80));
@@ -79,7 +79,7 @@ describe("Deltas that a reader has not read are joined for it", () => {
     }
   }
 
-  test("so that a character cut in two by its deltas is whole again", () => {
+  test("a character split between two deltas is whole again", () => {
     const [high, low] = ["😀".slice(0, 1), "😀".slice(1)] as [string, string];
     const entries = entriesOf([
       { callback: "onStartMessage", messageId: "m" },
@@ -92,7 +92,7 @@ describe("Deltas that a reader has not read are joined for it", () => {
     assert.deepEqual(JSON.parse(joined?.json ?? ""), { delta: 'a😀"\\\n' });
   });
 
-  test("and carry the number of the last one that they hold", () => {
+  test("joined deltas carry the number of the last one", () => {
     const merger = new Merger({ deltaHead: () => '{"delta":', joinsOverOthers: false });
     merger.push(entriesOf([{ callback: "onStartMessage", messageId: "m" }, ...deltas("m", "a", "b", "c")]));
     assert.deepEqual(merger.flush(), [{ n: 4, json: '{"delta":"abc"}' }]);
@@ -102,8 +102,8 @@ describe("Deltas that a reader has not read are joined for it", () => {
 const deltas = (messageId: string, ...texts: string[]): LiveResponse[] =>
   texts.map(delta => ({ callback: "onMessage", messageId, delta }));
 
-describe("What belongs to a block is found by the number of its Start", () => {
-  test("also when blocks of the same id but another type are open", () => {
+describe("Parts of a block are found by the number of its Start", () => {
+  test("parts are told apart when open blocks of different types share an id", () => {
     const parts = entriesOf([
       { callback: "onStartReasoning", reasoningId: "1" },
       { callback: "onStartMessage", messageId: "1" },
@@ -115,7 +115,7 @@ describe("What belongs to a block is found by the number of its Start", () => {
     assert.deepEqual(parts, ["s1", "s2", "d1", "d2", "e1", "d2"]);
   });
 
-  test("and what fits no block is kept as it is", () => {
+  test("a response that fits no block is kept unchanged", () => {
     // Programs in JavaScript can push anything.
     const strange = [
       { callback: "onMessage", messageId: "never started", delta: "x" },
@@ -169,7 +169,7 @@ describe("A damaged line of the store", () => {
     "99999999999999999999 - 0 {",
   ];
   for (const line of damaged) {
-    test(`is left out and the others are read: ${JSON.stringify(line)}`, () => {
+    test(`is skipped, and the others are read: ${JSON.stringify(line)}`, () => {
       const seen: string[] = [];
       const lines = [good[0], line, good[1], line, good[2]]
         .map(item => (typeof item === "object" ? lineOf(item) : item))
@@ -182,7 +182,7 @@ describe("A damaged line of the store", () => {
     });
   }
 
-  test("does not bring back a number that was there", () => {
+  test("does not bring back an earlier number", () => {
     const lines = [...good, ...good].map(lineOf).join("\n");
     assert.deepEqual(
       parsed(lines, 1, () => {}),
@@ -200,7 +200,7 @@ describe("A chunk of the store", () => {
     return { found, damaged };
   }
 
-  test("gives back what was put in, plain when it is small and packed when it is large", () => {
+  test("returns what was put in, plain when small and compressed when large", () => {
     for (const count of [1, 10, entries.length]) {
       const some = entries.slice(0, count);
       const chunk = chunkOf(some);
@@ -214,7 +214,7 @@ describe("A chunk of the store", () => {
     assert.equal(chunkOf([]), undefined);
   });
 
-  test("that is packed and damaged is left out as a whole", () => {
+  test("that is compressed and damaged is skipped as a whole", () => {
     const lines = chunkOf(entries)?.lines ?? "";
     for (const bad of [lines.slice(0, -20), `z:A${lines.slice(3)}`, "z:", "z:rubbish"])
       assert.deepEqual(read(bad), { found: [], damaged: [bad] });
@@ -226,7 +226,7 @@ describe("The tail of a log", () => {
   const numbers = (tail: Tail, after: number, last: number, limit = 1e9) =>
     tail.between(after, last, limit).map(({ n }) => n);
 
-  test("drops what is too much, but never what is not in the store", () => {
+  test("drops old records, but never one that is not yet stored", () => {
     const tail = new Tail();
     for (let n = 1; n <= 5_000; n++) tail.push(entry(n));
     tail.trim(0);
@@ -242,7 +242,7 @@ describe("The tail of a log", () => {
     assert.equal(tail.get(4_999)?.n, 4_999);
   });
 
-  test("is bounded by size as well as by number", () => {
+  test("is limited in size as well as in number", () => {
     const tail = new Tail();
     for (let n = 11; n <= 20; n++) tail.push(entry(n, 50_000));
     tail.trim(20);

@@ -4,8 +4,8 @@ import type { LiveResponse } from "./callbacks.js";
 import { blockPartOf } from "./liveResponse.js";
 import { storedResponse, writtenForm } from "./storedResponse.js";
 
-describe("A response that is read", () => {
-  test("is a typed one when its callback is known and its arguments are there", () => {
+describe("A response read from the store", () => {
+  test("is typed when its callback is known and its arguments are present", () => {
     const known: LiveResponse[] = [
       { callback: "onUserRequest", requestId: "r", prompt: "p" },
       { callback: "onIdle" },
@@ -21,7 +21,7 @@ describe("A response that is read", () => {
     assert.equal(storedResponse(newer), newer);
   });
 
-  test("is passed on as it was written when this version does not know it", () => {
+  test("is passed on unchanged when this version does not know it", () => {
     const strange = [
       { callback: "somethingNew", value: 1 },
       { callback: "__proto__" },
@@ -51,7 +51,7 @@ describe("A response that is read", () => {
   });
 });
 
-test("A callback that nobody knows, or with a wrong argument, does not compile", () => {
+test("An unknown callback or a wrong argument does not compile", () => {
   const wrong: LiveResponse[] = [
     // @ts-expect-error a misspelt callback
     { callback: "onIddle" },

@@ -50,8 +50,8 @@ function noteSeen({ seen }: Said, key: string, json: string): void {
   seen.set(key, json);
 }
 
-describe(`After ${kills} times kill -9 at random moments`, () => {
-  test("nothing acknowledged is lost, no number was given twice, and every block has one end", async t => {
+describe(`After ${kills} kills (-9) at random moments`, () => {
+  test("no acknowledged response is lost, no number is used twice, and every block ends once", async t => {
     const dataDir = await tempFolder(t, "portal-crash");
     const said: Said = { seen: new Map(), stored: new Map() };
     const random = randomFrom(Date.now());

@@ -30,8 +30,8 @@ async function responsesOf(from: Live, id: string): Promise<StoredResponse[]> {
 
 const numbersOf = async (from: Live, id: string) => (await storedEntries(from.store, id)).map(({ n }) => n);
 
-describe("What readers see", () => {
-  test("a delta before it is stored, everything else only when it is, and all in order", async () => {
+describe("Readers of a log", () => {
+  test("readers see a delta before it is stored, everything else only after, and all in order", async () => {
     const log = await live.logs.create("session", newId());
     await append(log, message.start("m"));
     const letGo = await holdStore(live.store);
@@ -46,7 +46,7 @@ describe("What readers see", () => {
     assert.equal(log.visibleN, 5);
   });
 
-  test("no number that a crash could give again", async () => {
+  test("readers see no number that could be used again after a crash", async () => {
     const log = await live.logs.create("session", newId());
     await append(log, message.start("m"));
     const letGo = await holdStore(live.store);
@@ -66,7 +66,7 @@ describe("What readers see", () => {
     }
   });
 
-  test("a block as open until its End is stored", async () => {
+  test("readers see a block as open until its End is stored", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"), message.delta("m", "a"));
@@ -87,7 +87,7 @@ describe("What readers see", () => {
 });
 
 describe("200,000 deltas in one block", () => {
-  test("do not slow down the next one, and come as one to a late reader", async () => {
+  test("many deltas in a block do not slow down the next, and a late reader gets them as one", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"));
@@ -132,7 +132,7 @@ describe("200,000 deltas in one block", () => {
 });
 
 describe("A reader far behind", () => {
-  test("is served from the store, in order and without a gap, by all three ways", async () => {
+  test("a reader far behind is served from the store, in order and without gaps, by all three routes", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const expected = Array.from({ length: 20_000 }, (_, i) => notice(i));
@@ -149,7 +149,7 @@ describe("A reader far behind", () => {
       assert.deepEqual(await live.call(`session/${id}/live`), response);
   });
 
-  test("reads blocks of `live` from the store whole, also from the middle of one on", async () => {
+  test("a `live` reader far behind gets whole blocks from the store, even from the middle of one", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"));
@@ -163,8 +163,8 @@ describe("A reader far behind", () => {
   });
 });
 
-describe("After the portal was stopped and started", () => {
-  test("logs, cursors and numbers go on exactly", async t => {
+describe("After a restart of the portal", () => {
+  test("logs, cursors and numbers continue exactly", async t => {
     const dataDir = await tempFolder(t);
     const before = await startLive(t, { dataDir, answerTimeoutMs: 20 });
     const log = await before.logs.create("session", "a");
@@ -190,7 +190,7 @@ describe("After the portal was stopped and started", () => {
 });
 
 describe("Deleting a log", () => {
-  test("leaves nothing in the store and frees its id", async () => {
+  test("a deleted log leaves nothing in the store and frees its id", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, notice(1));
@@ -208,7 +208,7 @@ describe("Deleting a log", () => {
     assert.deepEqual(await live.call(`session/${id}/live`), notice("new"));
   });
 
-  test("that the store cannot delete changes nothing", async t => {
+  test("a delete that fails in the store changes nothing", async t => {
     const { local, trouble } = await startTroubled(t);
     const log = await local.logs.create("session", "a");
     await append(log, notice(1));
@@ -223,7 +223,7 @@ describe("Deleting a log", () => {
     assert.deepEqual(await local.call("session/a/live"), { error: "SessionNotFound" });
   });
 
-  test("that is not there does nothing, and creating one twice is refused", async () => {
+  test("deleting a missing log does nothing, and creating a log twice is refused", async () => {
     const id = newId();
     await live.logs.delete("session", id);
     const [one, two] = await Promise.allSettled([
@@ -236,7 +236,7 @@ describe("Deleting a log", () => {
 });
 
 describe("Cursors", () => {
-  test("of thousands of tokens are all kept, in memory or in the store", async () => {
+  test("the cursors of thousands of tokens are all kept, in memory or in the store", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, notice(1));
@@ -254,7 +254,7 @@ describe("Cursors", () => {
     ["with a slash", encodeURIComponent("../../live")],
     ["with quotes", encodeURIComponent(`'";--`)],
   ]) {
-    test(`take any string as a token: ${name}`, async () => {
+    test(`a cursor takes any string as a token: ${name}`, async () => {
       const id = newId();
       const log = await live.logs.create("session", id);
       await append(log, notice(1));
@@ -267,7 +267,7 @@ describe("Cursors", () => {
 });
 
 describe("A damaged line in the store", () => {
-  test("is left out and the rest of the log is read", async () => {
+  test("a damaged line is skipped, and the rest of the log is read", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     for (let i = 0; i < 4; i++) await append(log, notice(i));
@@ -327,7 +327,7 @@ async function startTroubled(
 
 describe("A store that fails for a while", () => {
   for (const kind of ["before", "after"] as const) {
-    test(`loses nothing and doubles nothing (it fails ${kind} the commit)`, async t => {
+    test(`loses nothing and duplicates nothing when it fails ${kind} the commit`, async t => {
       const { local, trouble } = await startTroubled(t, { answerTimeoutMs: 20 });
       const log = await local.logs.create("session", "a");
       await append(log, message.start("m"));
@@ -347,7 +347,7 @@ describe("A store that fails for a while", () => {
     });
   }
 
-  test("refuses responses before they fill the memory, and ends their block when it works again", async t => {
+  test("makes the log refuse responses before they fill the memory, and their block ends when the store recovers", async t => {
     const { local, trouble } = await startTroubled(t);
     const log = await local.logs.create("session", "a");
     const other = await local.logs.create("session", "b");
@@ -373,8 +373,8 @@ describe("A store that fails for a while", () => {
   });
 });
 
-describe("A log that rests", () => {
-  test("keeps nothing in memory and is whole when it is read again", async () => {
+describe("A resting log", () => {
+  test("a resting log holds no memory and reads back whole", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"), message.delta("m", "a"));

@@ -19,7 +19,7 @@ const dataOf = (all: SseEvent<unknown>[]) => all.map(({ data }) => data);
 const numbersOf = (all: SseEvent<unknown>[]) => all.flatMap(({ n }) => n ?? []);
 
 describe("The event stream of a log", () => {
-  test("numbers responses from 1 and ends with a closed event", async () => {
+  test("responses are numbered from 1, and the stream ends with a closed event", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, notice("a"), notice("b"));
@@ -31,7 +31,7 @@ describe("The event stream of a log", () => {
     ]);
   });
 
-  test("is never compressed or cached on its way", async () => {
+  test("the stream is never compressed or cached", async () => {
     const id = newId();
     await (await live.logs.create("session", id)).close();
     const response = await fetch(`${live.url}/session/${id}/events`);
@@ -40,7 +40,7 @@ describe("The event stream of a log", () => {
     await response.text();
   });
 
-  test("shows what comes while it is open, and a close at once", async () => {
+  test("an open stream shows new responses and the close at once", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const stream = events(id);
@@ -61,7 +61,7 @@ describe("The event stream of a log", () => {
     ]);
   });
 
-  test("brings a late reader ended blocks as Start and End, and an open one with one delta", async () => {
+  test("a late reader gets ended blocks as Start and End, and an open block with one delta", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("ended"), message.delta("ended", "a"), message.end("ended", "a"));
@@ -79,7 +79,7 @@ describe("The event stream of a log", () => {
     await log.close();
   });
 
-  test("resumes after ?after=N, and after Last-Event-ID, which counts more", async () => {
+  test("the stream resumes after ?after=N or Last-Event-ID, and Last-Event-ID takes precedence", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, ...Array.from({ length: 10 }, (_, i) => notice(i + 1)));
@@ -91,7 +91,7 @@ describe("The event stream of a log", () => {
     assert.deepEqual(numbersOf(await collect(events(id, "?after=999999"))), []);
   });
 
-  test("resumes in the middle of a block", async () => {
+  test("the stream resumes in the middle of a block", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"), ...[..."abcde"].map(text => message.delta("m", text)));
@@ -108,7 +108,7 @@ describe("The event stream of a log", () => {
     ["", "-1"],
     ["", "9".repeat(30)],
   ]) {
-    test(`refuses a place that is none: ${query} ${header ?? ""}`, async () => {
+    test(`an invalid position is refused: ${query} ${header ?? ""}`, async () => {
       const id = newId();
       await live.logs.create("session", id);
       const headers: Record<string, string> = header ? { "Last-Event-ID": header } : {};
@@ -118,14 +118,14 @@ describe("The event stream of a log", () => {
     });
   }
 
-  test("answers an id never used as JSON, which makes a browser stop asking", async () => {
+  test("an unknown id is answered with JSON, which makes a browser stop reconnecting", async () => {
     const response = await fetch(`${live.url}/session/never/events`);
     assert.equal(response.status, 200);
     assert.match(response.headers.get("content-type") ?? "", /^application\/json/);
     assert.deepEqual(await response.json(), { error: "SessionNotFound" });
   });
 
-  test("is the same for any number of viewers, tokens and `live` at the same time", async () => {
+  test("any number of streams, tokens and `live` readers get the same log at the same time", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const viewers = Array.from({ length: 5 }, () => collect(events(id)));
@@ -156,7 +156,7 @@ describe("The event stream of a log", () => {
 });
 
 describe("A reader that never reads", () => {
-  test("cannot make the server grow, and still gets everything when it reads at last", async () => {
+  test("does not make the server grow, and still gets everything when it reads at last", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const socket = connect(live.port, "127.0.0.1");

@@ -15,7 +15,7 @@ import {
 const live = await shareLive();
 
 describe("Reading a live log one response per call", () => {
-  test("delivers everything in order, word for word", async () => {
+  test("every response is delivered in order and unchanged", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const all: LiveResponse[] = [
@@ -33,7 +33,7 @@ describe("Reading a live log one response per call", () => {
     assert.deepEqual(read, [...JSON.parse(JSON.stringify(all)), { error: "SessionClosed" }]);
   });
 
-  test("waits when there is nothing and answers at once when something comes", async () => {
+  test("a call waits while there is nothing and answers at once when something arrives", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     for (const way of ["live", "live/token"]) {
@@ -44,7 +44,7 @@ describe("Reading a live log one response per call", () => {
     }
   });
 
-  test("wakes a waiting call with a delta before the delta is stored", async () => {
+  test("a delta wakes a waiting call before it is stored", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"));
@@ -56,7 +56,7 @@ describe("Reading a live log one response per call", () => {
     await letGo();
   });
 
-  test("answers HttpRequestTimeout when there is still nothing after five seconds", async t => {
+  test("a call answers HttpRequestTimeout when nothing has arrived after five seconds", async t => {
     const live = await startLive(t);
     const id = newId();
     await live.logs.create("session", id);
@@ -70,7 +70,7 @@ describe("Reading a live log one response per call", () => {
     assert.ok(tookMs >= 4_950 && tookMs < 7_000, `took ${tookMs} ms`);
   });
 
-  test("goes on after a time-out as if it had not been", async t => {
+  test("reading continues after a time-out as if there had been none", async t => {
     const live = await startLive(t, { answerTimeoutMs: 30 });
     const id = newId();
     const log = await live.logs.create("session", id);
@@ -83,7 +83,7 @@ describe("Reading a live log one response per call", () => {
 
 describe("A second call on the same cursor", () => {
   for (const way of ["live", "live/token"]) {
-    test(`is refused while one waits, and the first is undisturbed: ${way}`, async () => {
+    test(`is refused while the first waits, and the first is not disturbed: ${way}`, async () => {
       const id = newId();
       const path = `session/${id}/${way}`;
       const log = await live.logs.create("session", id);
@@ -104,7 +104,7 @@ describe("A second call on the same cursor", () => {
 
 describe("A client that hangs up", () => {
   for (const way of ["live", "live/token"]) {
-    test(`while it waits loses nothing and may call again at once: ${way}`, async () => {
+    test(`a client that hangs up while waiting loses nothing and may call again at once: ${way}`, async () => {
       const id = newId();
       const path = `session/${id}/${way}`;
       const log = await live.logs.create("session", id);
@@ -119,7 +119,7 @@ describe("A client that hangs up", () => {
     });
   }
 
-  test("in the middle of an answer gets the same again", async () => {
+  test("a client that hangs up in mid-answer gets the same answer again", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const texts = Array.from({ length: 16 }, (_, i) => `${i}`.padEnd(1024 * 1024, "."));
@@ -145,7 +145,7 @@ describe("Closing a log", () => {
     ["job", "JobsClosed", "JobNotFound"],
   ] as const;
   for (const [kind, closed, notFound] of kinds) {
-    test(`delivers what is buffered, then ${closed} once per cursor, then ${notFound}`, async () => {
+    test(`readers of a closed log get what is left, then ${closed} once per cursor, then ${notFound}`, async () => {
       const id = newId();
       const log = await live.logs.create(kind, id);
       await append(log, notice(1), notice(2));
@@ -162,7 +162,7 @@ describe("Closing a log", () => {
       assert.deepEqual(await live.call(`${kind}/${id}/live`), { error: notFound });
     });
 
-    test(`an id of a ${kind} never used is ${notFound}`, async () => {
+    test(`a ${kind} id that was never used answers ${notFound}`, async () => {
       for (const unknown of [
         "never",
         "__proto__",
@@ -181,7 +181,7 @@ describe("Closing a log", () => {
     });
   }
 
-  test("wakes the calls that wait, at once", async () => {
+  test("closing a log wakes waiting calls at once", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const calls = [await live.dial(`session/${id}/live`), await live.dial(`session/${id}/live/token`)];
@@ -189,7 +189,7 @@ describe("Closing a log", () => {
     for (const call of calls) assert.deepEqual(await call.answer, { error: "SessionClosed" });
   });
 
-  test("tells a client that hung up on the closing again", async () => {
+  test("a client that hung up during the close gets the close again", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await (await live.dial(`session/${id}/live`)).hangUp();
@@ -197,7 +197,7 @@ describe("Closing a log", () => {
     assert.deepEqual(await live.call(`session/${id}/live`), { error: "SessionClosed" });
   });
 
-  test("of one id does not touch another kind with the same id", async () => {
+  test("closing a log does not affect a log of another kind with the same id", async () => {
     const id = newId();
     const [session, task] = [await live.logs.create("session", id), await live.logs.create("task", id)];
     await session.close();
@@ -206,7 +206,7 @@ describe("Closing a log", () => {
     assert.deepEqual(await live.call(`session/${id}/live`), { error: "SessionClosed" });
   });
 
-  test("ends for good: nothing can be appended behind it until it is opened again", async () => {
+  test("nothing can be appended to a closed log until it is reopened", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, notice(1));
@@ -233,7 +233,7 @@ describe("Late readers", () => {
     return log;
   }
 
-  test("get the unread deltas of a block as one", async () => {
+  test("late readers get the unread deltas of a block as one", async () => {
     const id = newId();
     const log = await withBlocks(id);
     const path = `session/${id}/live/token`;
@@ -243,14 +243,14 @@ describe("Late readers", () => {
     assert.deepEqual(await live.call(path), { responses: [message.delta("open", "o!")] });
   });
 
-  test("with a token get a block that has ended as Start and End", async () => {
+  test("late readers with a token get an ended block as Start and End", async () => {
     const id = newId();
     await withBlocks(id);
     const { responses } = await live.call(`session/${id}/live/token`);
     assert.deepEqual(responses?.slice(0, 2), [message.start("ended"), message.end("ended", "one")]);
   });
 
-  test("with a token get one delta per block also when the blocks' deltas are mixed", async () => {
+  test("late readers with a token get one delta per block even when the blocks' deltas alternate", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("x"), message.start("y"));
@@ -268,7 +268,7 @@ describe("Late readers", () => {
     ]);
   });
 
-  test("of `live` get everything merged and nothing dropped", async () => {
+  test("late readers of `live` get everything merged and nothing dropped", async () => {
     const id = newId();
     const log = await withBlocks(id);
     await append(log, message.end("open", "two"));
@@ -284,7 +284,7 @@ describe("Late readers", () => {
     ]);
   });
 
-  test("who read a part of a block before it ended get the rest through its End", async () => {
+  test("readers who had part of a block before it ended get the rest with its End", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     await append(log, message.start("m"), message.delta("m", "a"));
