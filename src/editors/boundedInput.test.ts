@@ -15,8 +15,8 @@ async function through(...chunks: (string | Uint8Array)[]): Promise<string> {
   return text;
 }
 
-describe("What an editor writes", () => {
-  test("comes through line by line, whole wherever it was cut", async () => {
+describe("Input from an editor", () => {
+  test("arrives line by line, whole wherever it was cut", async () => {
     const bytes = Buffer.from('{"a":"日本"}\nno message\n');
     assert.equal(await through(bytes.subarray(0, 8), bytes.subarray(8)), '{"a":"日本"}\nno message\n');
   });
@@ -24,14 +24,14 @@ describe("What an editor writes", () => {
   const refused: Record<string, string> = {
     "too deep": `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}`,
     "too long": JSON.stringify("x".repeat(5 * 1024 * 1024)),
-    "of too many values": `[0${",{}".repeat(200_000)}]`,
+    "made of too many values": `[0${",{}".repeat(200_000)}]`,
   };
   for (const [what, line] of Object.entries(refused))
-    test(`is answered as no message where it is ${what}, and the next line is read`, async () => {
+    test(`is refused when a line is ${what}, and the next line is read`, async () => {
       assert.equal(await through(`${line}\n{"next":1}\n`), 'refused\n{"next":1}\n');
     });
 
-  test("ends with a line of more than 32 MiB", async () => {
+  test("ends at a line of more than 32 MiB", async () => {
     const megabyte = "x".repeat(1024 * 1024);
     assert.equal(await through("{}\n", ...Array.from({ length: 33 }, () => megabyte), "\n{}\n"), "{}\n");
   });

@@ -19,8 +19,8 @@ const chunk = (text: string, messageId: string): SessionUpdate => ({
 });
 const content = (text: string) => [{ type: "content", content: { type: "text", text } }];
 
-describe("A session's log becomes updates", () => {
-  test("what a block's end has beyond its deltas is told, and nothing twice", () => {
+describe("A session's log becomes updates for the editor", () => {
+  test("text at a block's end that was not streamed is sent, and nothing is sent twice", () => {
     const translator = new Translator({ notices: true });
     const message = (callback: string, rest: object) => storedResponse({ callback, messageId: "m", ...rest });
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe("A session's log becomes updates", () => {
     assert.deepEqual(translator.translate([cut]), [], "what was shown cannot be taken back");
   });
 
-  test("the output of a tool is told as a whole, and once for what came together", () => {
+  test("a tool's output is sent whole, once for deltas that arrive together", () => {
     const translator = new Translator({ notices: true });
     const delta = (text: string) =>
       storedResponse({ callback: "onToolExecution", toolCallId: "t", delta: text });
@@ -59,7 +59,7 @@ describe("A session's log becomes updates", () => {
     ]);
   });
 
-  test("a long output keeps its end", () => {
+  test("a long output is cut and keeps its end", () => {
     const [update] = new Translator({ notices: true }).translate([
       { callback: "onToolExecution", toolCallId: "t", delta: `${"x".repeat(300_000)}the end` },
     ]);
@@ -67,7 +67,7 @@ describe("A session's log becomes updates", () => {
     assert.ok(text.length < 101_000 && text.includes("the end"));
   });
 
-  test("what an agent behind the portal tells has its own updates", () => {
+  test("reports of an agent behind the portal have their own updates", () => {
     const translator = new Translator({ notices: true });
     const diff = { path: "/a", oldText: null, newText: "new" };
     const responses = [
@@ -114,7 +114,7 @@ describe("A session's log becomes updates", () => {
     assert.equal(replay?.sessionUpdate, "user_message_chunk");
   });
 
-  test("an editor that shows no notices gets them as thoughts; what is unknown is left out", () => {
+  test("an editor without notices gets them as thoughts, and unknown responses are skipped", () => {
     const translator = new Translator({ notices: false });
     const responses = [
       { callback: "onNotice", severity: "warning", title: "Trying again" },
@@ -129,13 +129,13 @@ describe("A session's log becomes updates", () => {
   });
 });
 
-describe("Which requests run", () => {
+describe("The running request", () => {
   const asked = (requestId: string) =>
     storedResponse({ callback: "onUserRequest", requestId, prompt: "the same words" });
   const idle = (requestId: string) => storedResponse({ callback: "onIdle", requestId });
   const generated = storedResponse({ callback: "onGeneratedUserPrompt", requestId: "task", prompt: "check" });
 
-  test("the oldest that is open runs, until the onIdle with its id", () => {
+  test("the oldest open request runs until the onIdle with its id", () => {
     const requests = new Requests();
     assert.equal(requests.running, undefined);
     for (const response of [asked("a"), generated, asked("b")]) requests.take(response);
@@ -147,7 +147,7 @@ describe("Which requests run", () => {
     assert.equal(requests.running, undefined);
   });
 
-  test("an onIdle of a request that nobody asked here does no harm", () => {
+  test("an onIdle for an unknown request does no harm", () => {
     const requests = new Requests();
     requests.take(asked("a"));
     requests.take(idle("earlier"));
@@ -156,8 +156,8 @@ describe("Which requests run", () => {
   });
 });
 
-describe("What the user types", () => {
-  test("commands of the portal are told from text", () => {
+describe("The user's input", () => {
+  test("portal commands are distinguished from text", () => {
     assert.deepEqual(parseCommand("/task a  b c\nd"), { kind: "task", name: "a", input: "b c\nd" });
     assert.deepEqual(parseCommand("/job x"), { kind: "job", name: "x", input: "" });
     assert.deepEqual(parseCommand("/task"), { kind: "task", name: "", input: "" });
@@ -166,7 +166,7 @@ describe("What the user types", () => {
       assert.equal(parseCommand(text), undefined, text);
   });
 
-  test("the portal's commands come first and hide an agent's of the same name", () => {
+  test("the portal's commands come first and hide an agent's commands of the same name", () => {
     const names = withPortalCommands([
       { name: "compact", description: "" },
       { name: "task", description: "the agent's" },
@@ -174,7 +174,7 @@ describe("What the user types", () => {
     assert.deepEqual(names, ["task", "job", "tasks", "jobs", "compact"]);
   });
 
-  test("blocks stand below each other; what is no text is named", () => {
+  test("the blocks of a prompt are joined in order, and content that is not text is named", () => {
     const uri = "file:///a";
     assert.equal(
       promptText([
@@ -191,7 +191,7 @@ describe("What the user types", () => {
   });
 });
 
-describe("Small rules", () => {
+describe("Small rules of the editor connection", () => {
   test("errors have the codes that editors act on", () => {
     const code = (error: unknown) => rpcError(error, "s").code;
     assert.equal(code(new PortalRefusal("SessionNotFound", undefined)), -32002);
@@ -204,7 +204,7 @@ describe("Small rules", () => {
     assert.equal(code(new RequestError(-1, "as it is")), -1);
   });
 
-  test("nesting ends at the second level, and the first uses no agents", () => {
+  test("nesting ends at the second level, and the first level uses no agents", () => {
     assert.equal(nestingDepth({}), 0);
     assert.equal(nestingDepth({ COPILOT_PORTAL_ACP_DEPTH: "nonsense" }), 0);
     const one = oneDeeper({});
@@ -226,7 +226,7 @@ describe("Small rules", () => {
     assert.deepEqual(toolLocations({}, [null, { path: "/a", line: "3" }]), [{ path: "/a" }]);
   });
 
-  test("an agent's options keep their names and never stand for the portal's", () => {
+  test("an agent's options keep their names and never shadow the portal's", () => {
     const response = storedResponse({
       callback: "onOptions",
       options: [
@@ -241,7 +241,7 @@ describe("Small rules", () => {
     assert.deepEqual([agentOptionId("agent/model"), agentOptionId("model")], ["model", undefined]);
   });
 
-  test("the address of the portal is checked, and its token never has to be typed", () => {
+  test("the portal's address is checked, and its token comes from the environment", () => {
     const parse = (...args: string[]) => parseAgentOptions(args, { PORTAL_TOKEN: "from the environment" });
     assert.equal(parse().server, "http://localhost:8888");
     assert.equal(parse("--server", "https://example.com/portal/").server, "https://example.com");

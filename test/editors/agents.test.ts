@@ -33,7 +33,7 @@ test("An editor uses an ACP agent through the portal", async t => {
   });
   const args = ["--server", portal.url, "--model", "acp:fake"];
 
-  await t.test("what only such agents tell has its own updates", async t => {
+  await t.test("what only ACP agents report has its own updates", async t => {
     const editor = await startAcp(t, { args, capabilities });
     const { sessionId } = await editor.newSession(workingDirectory);
     const update = (content: object) => ({ update: content as Record<string, unknown> });
@@ -88,7 +88,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.deepEqual(await editor.prompt(sessionId, steps({ stop: "refusal" })), { stopReason: "refusal" });
   });
 
-  await t.test("its options stand beside the model, and can be set at any time", async t => {
+  await t.test("the agent's options appear beside the model and can be set at any time", async t => {
     const editor = await startAcp(t, { args, capabilities });
     const { sessionId } = await editor.newSession(workingDirectory);
     const told = await editor.waitFor(({ sessionUpdate }) => sessionUpdate === "config_option_update");
@@ -110,7 +110,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.equal((await rpcErrorOf(set("extreme"))).code, -32602);
   });
 
-  await t.test("permission is asked with the agent's own options", async t => {
+  await t.test("permission cards show the agent's own options", async t => {
     const asked: string[][] = [];
     const editor = await startAcp(t, {
       args: [...args, "--permissions", "ask"],
@@ -132,7 +132,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /selected.*proceed/);
   });
 
-  await t.test("the editor's MCP servers are passed on, and shown to nobody", async t => {
+  await t.test("the editor's MCP servers are passed on and never shown", async t => {
     const editor = await startAcp(t, { args, capabilities });
     const env = [{ name: "KEY", value: "a-very-secret-value" }];
     const mcpServers: McpServer[] = [
@@ -153,14 +153,14 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.doesNotMatch(JSON.stringify(body) + portal.stderr + editor.stderr, /a-very-secret-value|impostor/);
   });
 
-  await t.test("who is not signed in to the agent is told how", async t => {
+  await t.test("a user who is not signed in to the agent learns how to sign in", async t => {
     const editor = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:locked"] });
     const { code, message } = await rpcErrorOf(editor.newSession(workingDirectory));
     assert.equal(code, -32000);
     assert.match(message, /fake login/);
   });
 
-  await t.test("an agent that dies in mid-turn is an error, and the session goes on", async t => {
+  await t.test("an agent that dies in mid-turn causes an error, and the session continues", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     const { code, message } = await rpcErrorOf(
@@ -172,7 +172,7 @@ test("An editor uses an ACP agent through the portal", async t => {
   });
 });
 
-test("A portal that is its own agent does not ask itself for ever", async t => {
+test("A portal that is its own agent does not call itself endlessly", async t => {
   const { portal, workingDirectory, configFile, post } = await portalWithAgent(t);
   const self = {
     command: process.execPath,

@@ -18,7 +18,7 @@ test("Cancel ends the turn and keeps the session", async t => {
   });
   const args = ["--server", portal.url];
 
-  await t.test("while the answer streams", async t => {
+  await t.test("cancel ends a turn while the answer streams", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "stream on");
@@ -30,7 +30,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /You said: .*go on/s);
   });
 
-  await t.test("before the first word", async t => {
+  await t.test("cancel ends a turn before the first word", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first");
@@ -41,7 +41,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("before the request has even been sent", async t => {
+  await t.test("cancel ends a turn before the request has been sent", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first, again");
@@ -50,7 +50,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("while a command runs, which is ended too", async t => {
+  await t.test("cancel ends a turn and its running command", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "run for long");
@@ -66,7 +66,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("by the protocol's own way to cancel a request", async t => {
+  await t.test("cancel also works through the protocol's own request cancellation", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     const cancel = new AbortController();
@@ -80,7 +80,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await running, cancelled);
   });
 
-  await t.test("and does nothing where no turn runs", async t => {
+  await t.test("cancel does nothing when no turn runs", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     await editor.cancel(sessionId);

@@ -41,41 +41,38 @@ test("An editor uses the models of a portal", async t => {
   const { portal, model, workingDirectory } = await portalWithModel(t, { script, models });
   const args = ["--server", portal.url];
 
-  await t.test(
-    "a prompt gives thoughts, tool calls and a message as they come, then the turn ends",
-    async t => {
-      const editor = await startAcp(t, { args });
-      const { sessionId } = await editor.newSession(workingDirectory);
-      assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
-      const updates = editor.updates(sessionId);
-      assert.equal(textOf(updates, "agent_thought_chunk"), "I should use the shell.");
-      assert.equal(textOf(updates, "agent_message_chunk"), "The shell said hello.");
-      const chunks = updates.filter(({ sessionUpdate }) => sessionUpdate === "agent_message_chunk");
-      assert.ok(chunks.every(chunk => "messageId" in chunk && chunk.messageId));
-      const [start, ...rest] = toolUpdates(updates);
-      assert.deepEqual(
-        [start?.title, start?.name, start?.kind, start?.status],
-        ["echo hello from the shell", "bash", "execute", "in_progress"],
-      );
-      assert.match(JSON.stringify(start?.rawInput), /"command":"echo hello from the shell"/);
-      assert.equal(rest.at(-1)?.status, "completed");
-      assert.match(JSON.stringify(rest.at(-1)?.content), /hello from the shell/);
-      const titles = updates.flatMap(update =>
-        update.sessionUpdate === "session_info_update" ? [update.title] : [],
-      );
-      assert.deepEqual(titles, ["say hello"]);
+  await t.test("a prompt streams thoughts, tool calls and a message, then the turn ends", async t => {
+    const editor = await startAcp(t, { args });
+    const { sessionId } = await editor.newSession(workingDirectory);
+    assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
+    const updates = editor.updates(sessionId);
+    assert.equal(textOf(updates, "agent_thought_chunk"), "I should use the shell.");
+    assert.equal(textOf(updates, "agent_message_chunk"), "The shell said hello.");
+    const chunks = updates.filter(({ sessionUpdate }) => sessionUpdate === "agent_message_chunk");
+    assert.ok(chunks.every(chunk => "messageId" in chunk && chunk.messageId));
+    const [start, ...rest] = toolUpdates(updates);
+    assert.deepEqual(
+      [start?.title, start?.name, start?.kind, start?.status],
+      ["echo hello from the shell", "bash", "execute", "in_progress"],
+    );
+    assert.match(JSON.stringify(start?.rawInput), /"command":"echo hello from the shell"/);
+    assert.equal(rest.at(-1)?.status, "completed");
+    assert.match(JSON.stringify(rest.at(-1)?.content), /hello from the shell/);
+    const titles = updates.flatMap(update =>
+      update.sessionUpdate === "session_info_update" ? [update.title] : [],
+    );
+    assert.deepEqual(titles, ["say hello"]);
 
-      const { body } = await portal.api(`copilot/session/${sessionId}`);
-      assert.deepEqual([body.title, body.workingDirectory], ["say hello", workingDirectory]);
-      const lines = linesOf(editor);
-      assert.ok(lines.every(({ jsonrpc }) => jsonrpc === "2.0"));
-      const answered = lines.findIndex(({ result }) => (result as AnyResponse)?.sessionId === sessionId);
-      const commands = lines.findIndex(line => JSON.stringify(line).includes("available_commands_update"));
-      assert.ok(answered >= 0 && commands > answered, "the commands follow the session that they belong to");
-    },
-  );
+    const { body } = await portal.api(`copilot/session/${sessionId}`);
+    assert.deepEqual([body.title, body.workingDirectory], ["say hello", workingDirectory]);
+    const lines = linesOf(editor);
+    assert.ok(lines.every(({ jsonrpc }) => jsonrpc === "2.0"));
+    const answered = lines.findIndex(({ result }) => (result as AnyResponse)?.sessionId === sessionId);
+    const commands = lines.findIndex(line => JSON.stringify(line).includes("available_commands_update"));
+    assert.ok(answered >= 0 && commands > answered, "the commands follow the session that they belong to");
+  });
 
-  await t.test("the handshake says what it can; before it nothing is answered", async t => {
+  await t.test("the handshake declares the capabilities, and nothing is answered before it", async t => {
     const { child, output } = await spawnAcp(t, { args });
     const ask = async (id: number, method: string, params: object) => {
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
@@ -106,7 +103,7 @@ test("An editor uses the models of a portal", async t => {
     assert.match(JSON.stringify(result), /"authMethods":\[\{"type":"terminal".*"args":\["--login"\]/);
   });
 
-  await t.test("what makes no sense is refused with its reason, and hurts nothing", async t => {
+  await t.test("invalid requests are refused with a reason and do no harm", async t => {
     const editor = await startAcp(t, { args });
     const file = join(workingDirectory, "a-file");
     await writeFile(file, "");
@@ -139,7 +136,7 @@ test("An editor uses the models of a portal", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "still there?"), { stopReason: "end_turn" });
   });
 
-  await t.test("links and embedded text reach the model, one below the other", async t => {
+  await t.test("links and embedded text reach the model in order", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     await editor.agent.request("session/prompt", {
@@ -156,7 +153,7 @@ test("An editor uses the models of a portal", async t => {
     assert.ok(request.userText.includes(said), request.userText);
   });
 
-  await t.test("MCP servers of the editor are not used, and the user is told so once", async t => {
+  await t.test("the editor's MCP servers are not used, and one notice tells the user", async t => {
     const editor = await startAcp(t, { args, capabilities: { session: { notices: {} } } });
     const mcpServers: McpServer[] = [{ name: "files", command: "files-server", args: [], env: [] }];
     const { sessionId } = await editor.agent.request("session/new", { cwd: workingDirectory, mcpServers });
@@ -167,34 +164,40 @@ test("An editor uses the models of a portal", async t => {
     assert.match(JSON.stringify(notices), /MCP servers of the editor are not used/);
   });
 
-  await t.test("a failed turn is an error with the provider's words, and the session goes on", async t => {
-    const editor = await startAcp(t, { args });
-    const { sessionId } = await editor.newSession(workingDirectory);
-    const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "fail please"));
-    assert.equal(code, -32603);
-    assert.match(message, /the scripted provider says no/);
-    assert.deepEqual(await editor.prompt(sessionId, "still there?"), { stopReason: "end_turn" });
-  });
+  await t.test(
+    "a failed turn is an error with the provider's message, and the session continues",
+    async t => {
+      const editor = await startAcp(t, { args });
+      const { sessionId } = await editor.newSession(workingDirectory);
+      const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "fail please"));
+      assert.equal(code, -32603);
+      assert.match(message, /the scripted provider says no/);
+      assert.deepEqual(await editor.prompt(sessionId, "still there?"), { stopReason: "end_turn" });
+    },
+  );
 
-  await t.test("one prompt at a time; what the website asks is shown too", async t => {
-    const editor = await startAcp(t, { args });
-    const { sessionId } = await editor.newSession(workingDirectory);
-    const running = editor.prompt(sessionId, "wait for me");
-    await gate.reached;
-    const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "and this?"));
-    assert.deepEqual([code, message], [-32602, "a prompt is already running"]);
-    await portal.api(`copilot/session/${sessionId}/query`, { body: "asked on the website" });
-    gate.release();
-    assert.deepEqual(await running, { stopReason: "end_turn" });
-    assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /^Half of it, and the rest\./);
-    await editor.waitFor(update => textOf([update], "user_message_chunk") === "asked on the website");
+  await t.test(
+    "an editor's prompts run one at a time, and requests from the website are shown too",
+    async t => {
+      const editor = await startAcp(t, { args });
+      const { sessionId } = await editor.newSession(workingDirectory);
+      const running = editor.prompt(sessionId, "wait for me");
+      await gate.reached;
+      const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "and this?"));
+      assert.deepEqual([code, message], [-32602, "a prompt is already running"]);
+      await portal.api(`copilot/session/${sessionId}/query`, { body: "asked on the website" });
+      gate.release();
+      assert.deepEqual(await running, { stopReason: "end_turn" });
+      assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /^Half of it, and the rest\./);
+      await editor.waitFor(update => textOf([update], "user_message_chunk") === "asked on the website");
 
-    await portal.api(`copilot/session/${sessionId}/query`, { body: "wait for the website" });
-    await websiteGate.reached;
-    assert.equal((await rpcErrorOf(editor.prompt(sessionId, "and this?"))).code, -32602);
-    websiteGate.release();
-    await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("it was"));
-  });
+      await portal.api(`copilot/session/${sessionId}/query`, { body: "wait for the website" });
+      await websiteGate.reached;
+      assert.equal((await rpcErrorOf(editor.prompt(sessionId, "and this?"))).code, -32602);
+      websiteGate.release();
+      await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("it was"));
+    },
+  );
 
   await t.test("the same words from the editor and the website are two requests", async t => {
     const editor = await startAcp(t, { args });
@@ -239,14 +242,14 @@ test("An editor uses the models of a portal", async t => {
     assert.match(late.message, /before the first prompt/);
   });
 
-  await t.test("a model that is not there is named together with those that are", async t => {
+  await t.test("an unknown model is named together with the available ones", async t => {
     const editor = await startAcp(t, { args: [...args, "--model", "acp:nobody"] });
     const { code, message } = await rpcErrorOf(editor.newSession(workingDirectory));
     assert.equal(code, -32602);
     assert.match(message, /"acp:nobody"; there are: .*plain-model/);
   });
 
-  await t.test("two editors have their own sessions, which are listed and closed", async t => {
+  await t.test("two editors have separate sessions, which can be listed and closed", async t => {
     const [one, two] = await Promise.all([startAcp(t, { args }), startAcp(t, { args })]);
     const first = await one.newSession(workingDirectory);
     const second = await two.newSession(workingDirectory);
@@ -270,7 +273,7 @@ test("An editor uses the models of a portal", async t => {
     assert.equal((await portal.api(`copilot/session/${second.sessionId}`)).body.status, "Idle");
   });
 
-  await t.test("a session that was stopped on the website is not known any more", async t => {
+  await t.test("a session stopped on the website is no longer known", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
     await portal.api(`copilot/session/${sessionId}/stop`);

@@ -8,7 +8,7 @@ import { startProxy } from "../support/proxy.js";
 import { portalWithModel, sessionById } from "../support/restSession.js";
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 
-test("A network that fails for a moment loses nothing and repeats nothing", async t => {
+test("A brief network failure loses nothing and repeats nothing", async t => {
   const first = barrier();
   const second = barrier();
   const { portal, workingDirectory } = await portalWithModel(t, {
@@ -48,10 +48,10 @@ test("A network that fails for a moment loses nothing and repeats nothing", asyn
   assert.match(JSON.stringify(tools.at(-1)?.content), /three/);
 });
 
-test("Without an account the editor is told how to sign in", async t => {
+test("A user without an account learns how to sign in", async t => {
   const portal = await startPortal(t);
   const cwd = await tempFolder(t, "acp-work");
-  await t.test("when it wants a model of GitHub Copilot", async t => {
+  await t.test("choosing a GitHub Copilot model without an account explains how to sign in", async t => {
     const args = ["--server", portal.url, "--model", "gpt-5.2"];
     const editor = await startAcp(t, { args });
     const { code, message, data } = await rpcErrorOf(editor.newSession(cwd));
@@ -60,7 +60,7 @@ test("Without an account the editor is told how to sign in", async t => {
     assert.deepEqual(data, { authMethods: [loginMethod] });
     assert.deepEqual(await editor.agent.request("authenticate", { methodId: loginMethod.id }), {});
   });
-  await t.test("and can use the demo model meanwhile", async t => {
+  await t.test("the demo model works without an account", async t => {
     const editor = await startAcp(t, { args: ["--server", portal.url] });
     const { sessionId } = await editor.newSession(cwd);
     assert.deepEqual(await editor.prompt(sessionId, "hello"), { stopReason: "end_turn" });

@@ -28,7 +28,7 @@ async function deadAddress(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-test("without a portal", async t => {
+test("An editor without a running portal", async t => {
   const model = await startScriptedModel(t, byPrompt({ "hang on": [[fault.hang]] }));
   const home = await tempFolder(t, "acp-shared");
   const env: NodeJS.ProcessEnv = {
@@ -51,38 +51,38 @@ test("without a portal", async t => {
     return textOf(editor.updates(sessionId), "agent_message_chunk");
   };
 
-  await t.test("one is started, and ends with the editor; stdout carries nothing but ACP", async t => {
-    const editor = await startAcp(t, { args: [...args, "--log-level", "debug"], env });
-    assert.match(await talk(editor, "hello"), /You said: .*hello/s);
-    const endedAtMs = performance.now();
-    editor.child.stdin?.end();
-    assert.equal(await editor.exited, 0);
-    assert.ok(performance.now() - endedAtMs < 5000);
-    await gone();
-    for (const line of editor.stdout.split("\n").filter(Boolean))
-      assert.equal(JSON.parse(line).jsonrpc, "2.0");
-    assert.match(editor.stderr, /starting one/);
-    assert.doesNotMatch(editor.stderr, new RegExp(model.apiKey));
-  });
-
   await t.test(
-    "two editors share the one that was started first, and the second goes on without it",
+    "a portal is started and ends with the editor, and stdout carries nothing but ACP",
     async t => {
-      const first = await startAcp(t, { args, env });
-      const { sessionId } = await first.newSession(cwd);
-      const second = await startAcp(t, { args, env });
-      const other = await second.newSession(cwd);
-      await second.prompt(other.sessionId, "remember the word heron");
-      first.child.stdin?.end();
-      assert.equal(await first.exited, 0);
-      assert.deepEqual(await second.prompt(other.sessionId, "go on"), { stopReason: "end_turn" });
-      const { request } = await model.waitForRequest(({ userText }) => userText.includes("go on"));
-      assert.match(JSON.stringify(request.body.messages), /heron/, "the conversation is still there");
-      assert.notEqual(sessionId, other.sessionId);
+      const editor = await startAcp(t, { args: [...args, "--log-level", "debug"], env });
+      assert.match(await talk(editor, "hello"), /You said: .*hello/s);
+      const endedAtMs = performance.now();
+      editor.child.stdin?.end();
+      assert.equal(await editor.exited, 0);
+      assert.ok(performance.now() - endedAtMs < 5000);
+      await gone();
+      for (const line of editor.stdout.split("\n").filter(Boolean))
+        assert.equal(JSON.parse(line).jsonrpc, "2.0");
+      assert.match(editor.stderr, /starting one/);
+      assert.doesNotMatch(editor.stderr, new RegExp(model.apiKey));
     },
   );
 
-  await t.test("it ends in the middle of a turn when the editor is killed", async t => {
+  await t.test("two editors share the first one's portal, and the second continues without it", async t => {
+    const first = await startAcp(t, { args, env });
+    const { sessionId } = await first.newSession(cwd);
+    const second = await startAcp(t, { args, env });
+    const other = await second.newSession(cwd);
+    await second.prompt(other.sessionId, "remember the word heron");
+    first.child.stdin?.end();
+    assert.equal(await first.exited, 0);
+    assert.deepEqual(await second.prompt(other.sessionId, "go on"), { stopReason: "end_turn" });
+    const { request } = await model.waitForRequest(({ userText }) => userText.includes("go on"));
+    assert.match(JSON.stringify(request.body.messages), /heron/, "the conversation is still there");
+    assert.notEqual(sessionId, other.sessionId);
+  });
+
+  await t.test("the started portal ends in mid-turn when the editor is killed", async t => {
     const editor = await startAcp(t, { args, env });
     const { sessionId } = await editor.newSession(cwd);
     editor.prompt(sessionId, "hang on").catch(() => undefined);
@@ -94,7 +94,7 @@ test("without a portal", async t => {
   });
 
   await t.test(
-    "a portal of our own that is killed fails the turn at once, and the next prompt starts another",
+    "a started portal that is killed fails the turn at once, and the next prompt starts another",
     async t => {
       const editor = await startAcp(t, { args, env });
       const { sessionId } = await editor.newSession(cwd);
@@ -108,14 +108,14 @@ test("without a portal", async t => {
     },
   );
 
-  await t.test("what keeps it from starting is told with the first session", async t => {
+  await t.test("the first session reports what keeps the portal from starting", async t => {
     const editor = await startAcp(t, { args, env: { ...env, XDG_STATE_HOME: "/dev/null" } });
     const { code, message } = await rpcErrorOf(editor.newSession(cwd));
     assert.equal(code, -32603);
     assert.match(message, /none can be started: .*cannot be used/);
   });
 
-  await t.test("another program at the address is not taken for one", async t => {
+  await t.test("another program at the address is not mistaken for a portal", async t => {
     const stranger = createServer((_req, res) => res.end("<h1>hello</h1>")).listen(0, "127.0.0.1");
     defer(t, () => stranger.close());
     await once(stranger, "listening");
@@ -125,7 +125,7 @@ test("without a portal", async t => {
   });
 });
 
-test("on another machine none is started", async t => {
+test("No portal is started for an address on another machine", async t => {
   const editor = await startAcp(t, { args: ["--server", "http://portal.invalid:8888"] });
   const { code, message } = await rpcErrorOf(editor.newSession("/tmp"));
   assert.equal(code, -32603);
@@ -141,7 +141,7 @@ test("A portal that is killed and started again", async t => {
   const editor = await startAcp(t, { args: ["--server", portal.url] });
   const { sessionId } = await editor.newSession(workingDirectory);
 
-  await t.test("fails the turn with its reason, and the same session goes on", async () => {
+  await t.test("a killed portal fails the turn with a reason, and the same session continues", async () => {
     const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me"));
     await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
     await portal.kill();
@@ -156,7 +156,7 @@ test("A portal that is killed and started again", async t => {
     assert.ok(model.requests.length > 1);
   });
 
-  await t.test("fails it too when it does not come back, and nothing hangs", async () => {
+  await t.test("a portal that does not come back fails the turn, and nothing hangs", async () => {
     const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me more"));
     await model.waitForRequest(({ userText }) => userText.includes("tell me more"));
     await portal.kill();
@@ -181,7 +181,7 @@ test("A portal with --auth", async t => {
       const { sessionId } = await editor.newSession(cwd);
       assert.deepEqual(await editor.prompt(sessionId, "hello"), { stopReason: "end_turn" });
     });
-  await t.test("is not gone around: without the token the editor is told what is missing", async t => {
+  await t.test("an editor without the token cannot bypass it and learns what is missing", async t => {
     const editor = await startAcp(t, { args: ["--server", server] });
     const { code, message } = await rpcErrorOf(editor.newSession(cwd));
     assert.equal(code, -32603);
@@ -189,7 +189,7 @@ test("A portal with --auth", async t => {
   });
 });
 
-test("The end of stdin stops the sessions of the connection, and no others", async t => {
+test("The end of stdin stops the sessions of this connection and no others", async t => {
   const { portal, model, workingDirectory, startSession } = await portalWithModel(
     t,
     byPrompt({ "hang on": [[fault.hang]] }),
@@ -208,7 +208,7 @@ test("The end of stdin stops the sessions of the connection, and no others", asy
   assert.deepEqual([await statusOf(sessionId), await statusOf(bystander.id)], ["Closed", "Idle"]);
 });
 
-test("A session that is just starting when the editor leaves does not stay", async t => {
+test("A session that is still starting when the editor leaves does not stay open", async t => {
   const { portal, workingDirectory } = await portalWithModel(t, byPrompt({}));
   const editor = await startAcp(t, { args: ["--server", portal.url] });
   await editor.newSession(workingDirectory);
@@ -221,8 +221,8 @@ test("A session that is just starting when the editor leaves does not stay", asy
   assert.deepEqual(open.body.sessions, []);
 });
 
-test("The command line", async t => {
-  await t.test("names what is wrong, and stdout stays empty", async t => {
+test("The command line of the ACP program", async t => {
+  await t.test("a wrong command line is explained, and stdout stays empty", async t => {
     for (const [args, words] of [
       [["--server", "nonsense"], /--server nonsense: must be the http or https address/],
       [["--colour"], /[Uu]nknown argument.*colour/],
@@ -242,7 +242,7 @@ test("The command line", async t => {
     assert.match(output.stderr, /goes no deeper/);
   });
 
-  await t.test("sign-in runs the Copilot CLI, or says how to get it", async t => {
+  await t.test("sign-in runs the Copilot CLI or says how to get it", async t => {
     const empty = await tempFolder(t);
     const { output, exited } = await spawnAcp(t, { args: ["--login"], env: { PATH: join(empty) } });
     assert.equal(await exited, 1);
