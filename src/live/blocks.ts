@@ -1,4 +1,3 @@
-import type { Entry } from "./entry.js";
 import {
   type BlockPart,
   type BlockType,
@@ -6,6 +5,7 @@ import {
   blockPartOf,
   type LiveResponse,
 } from "./liveResponse.js";
+import type { LogRecord } from "./record.js";
 import { storedResponse } from "./storedResponse.js";
 
 export interface Block {
@@ -33,20 +33,20 @@ function newBlock(n: number, { blockType, blockId }: BlockPart): Block {
 }
 
 /** The block that a stored Start began. */
-export function blockOfStart(entry: Entry): Block | undefined {
-  const part = blockPartOf(storedResponse(JSON.parse(entry.json)));
-  return part && newBlock(entry.n, part);
+export function blockOfStart(record: LogRecord): Block | undefined {
+  const part = blockPartOf(storedResponse(JSON.parse(record.json)));
+  return part && newBlock(record.n, part);
 }
 
-/** Which block an entry of the log belongs to. Who writes the blocks sees to it that each starts once and ends once. */
+/** Which block a record of the log belongs to. Who writes the blocks sees to it that each starts once and ends once. */
 export class OpenBlocks {
   readonly #byKey = new Map<string, Block>();
   /** Also those whose End is not committed yet: for readers they are still open. */
   readonly #byNumber = new Map<number, Block>();
   #ending: Block[] = [];
 
-  /** Serialises a response and finds its block. What does not fit into a block is an entry without one. */
-  entry(n: number, response: LiveResponse): Entry {
+  /** Serialises a response and finds its block. What does not fit into a block is a record without one. */
+  record(n: number, response: LiveResponse): LogRecord {
     const part = blockPartOf(response);
     const known = part && this.#byKey.get(keyOf(part.blockType, part.blockId));
     if (part?.part === "delta" && known) {
@@ -73,11 +73,11 @@ export class OpenBlocks {
   }
 
   /** Takes over what the store says, in order, from the first block without an End on. */
-  restore(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      const started = entry.part === "s" ? blockOfStart(entry) : undefined;
+  restore(records: readonly LogRecord[]): void {
+    for (const record of records) {
+      const started = record.part === "s" ? blockOfStart(record) : undefined;
       if (started) this.#begin(started);
-      const ended = entry.part === "e" ? this.#byNumber.get(entry.block) : undefined;
+      const ended = record.part === "e" ? this.#byNumber.get(record.block) : undefined;
       if (!ended) continue;
       this.#byNumber.delete(ended.n);
       this.#byKey.delete(keyOf(ended.type, ended.id));

@@ -1,6 +1,6 @@
 import { deflateSync, inflateSync } from "node:zlib";
 import type { Chunk } from "../store/eventLog.js";
-import { type Entry, lineOf, parseLines, parseTrustedLines } from "./entry.js";
+import { type LogRecord, lineOf, parseLines, parseTrustedLines } from "./record.js";
 
 /** Larger texts would be compressed by the store itself, which is ten times slower. */
 const maxPlainChars = 2_000;
@@ -13,28 +13,28 @@ function pack(lines: string): string {
 }
 
 /** What one flush writes of a log. */
-export function chunkOf(entries: readonly Entry[]): Chunk | undefined {
-  const last = entries.at(-1);
+export function chunkOf(records: readonly LogRecord[]): Chunk | undefined {
+  const last = records.at(-1);
   if (!last) return undefined;
-  const lines = entries.map(lineOf).join("\n");
+  const lines = records.map(lineOf).join("\n");
   return { lastN: last.n, chars: lines.length, lines: pack(lines) };
 }
 
-/** Adds the entries of a stored chunk with numbers above `after`; what is damaged is left out. */
+/** Adds the records of a stored chunk with numbers above `after`; what is damaged is left out. */
 export function readChunk(
   stored: string,
   after: number,
-  entries: Entry[],
+  records: LogRecord[],
   onDamaged: (line: string) => void,
 ): void {
   if (!stored.startsWith(packedMark)) {
-    parseLines(stored, after, entries, onDamaged);
+    parseLines(stored, after, records, onDamaged);
     return;
   }
   try {
     const lines = inflateSync(Buffer.from(stored.slice(packedMark.length), "base64")).toString();
     // Its checksum was right, so the lines are as they were written.
-    parseTrustedLines(lines, after, entries);
+    parseTrustedLines(lines, after, records);
   } catch {
     onDamaged(stored);
   }

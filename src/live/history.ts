@@ -2,15 +2,15 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../base/log.js";
 import { blockOfStart, type OpenBlocks } from "./blocks.js";
 import { readChunk } from "./chunk.js";
-import type { Entry } from "./entry.js";
 import type { LogTable } from "./logTable.js";
+import type { LogRecord } from "./record.js";
 
 /** Blocks whose Start was looked up and may be asked for again. */
 const maxKnownHeads = 100;
 
 /** How much is read in one go. What comes from the store is whole chunks, at least one. */
 export interface PageSize {
-  readonly maxEntries: number;
+  readonly maxRecords: number;
   readonly maxChars: number;
 }
 
@@ -23,7 +23,7 @@ export class History {
   /** The heads of deltas of blocks that have ended; undefined for a block whose Start is damaged. */
   readonly #heads = new Map<number, string | undefined>();
   /** The last page, for the reader that takes one response at a time. */
-  #kept: { after: number; entries: readonly Entry[] } | undefined;
+  #kept: { after: number; records: readonly LogRecord[] } | undefined;
 
   constructor(table: LogTable, rowId: number, blocks: OpenBlocks, log: Log) {
     this.#table = table;
@@ -32,27 +32,27 @@ export class History {
     this.#log = log;
   }
 
-  /** Entries above `after` and up to `last`, not more than a page; none only at the end. */
-  async page(after: number, last: number, { maxEntries, maxChars }: PageSize): Promise<readonly Entry[]> {
+  /** Records above `after` and up to `last`, not more than a page; none only at the end. */
+  async page(after: number, last: number, { maxRecords, maxChars }: PageSize): Promise<readonly LogRecord[]> {
     if (after >= last) return [];
     const kept = this.#kept;
-    const isKept = kept && kept.after <= after && after < (kept.entries.at(-1)?.n ?? 0);
-    const entries = isKept ? kept.entries : await this.#load(after, maxChars);
-    if (Number.isFinite(maxEntries)) this.#kept = isKept ? kept : { after, entries };
-    const from = indexAbove(entries, after);
-    return entries.slice(from, Math.min(from + maxEntries, indexAbove(entries, last)));
+    const isKept = kept && kept.after <= after && after < (kept.records.at(-1)?.n ?? 0);
+    const records = isKept ? kept.records : await this.#load(after, maxChars);
+    if (Number.isFinite(maxRecords)) this.#kept = isKept ? kept : { after, records };
+    const from = indexAbove(records, after);
+    return records.slice(from, Math.min(from + maxRecords, indexAbove(records, last)));
   }
 
-  async #load(after: number, maxChars: number): Promise<readonly Entry[]> {
+  async #load(after: number, maxChars: number): Promise<readonly LogRecord[]> {
     for (let at = after; ; ) {
       const chunks = await this.#table.page(this.#rowId, at, maxChars);
       // The engine answers without leaving the loop: a long log read in one go would stop everything else.
       await nextTurn();
-      const entries: Entry[] = [];
-      for (const { lines } of chunks) readChunk(lines, at, entries, line => this.#damaged(line));
+      const records: LogRecord[] = [];
+      for (const { lines } of chunks) readChunk(lines, at, records, line => this.#damaged(line));
       const end = chunks.at(-1);
       // A page of nothing but damaged lines is not the end of the log.
-      if (entries.length > 0 || !end) return entries;
+      if (records.length > 0 || !end) return records;
       at = end.lastN;
     }
   }
@@ -65,20 +65,20 @@ export class History {
     return this.#blocks.get(block)?.deltaHead ?? this.#heads.get(block);
   }
 
-  /** Makes sure that `deltaHead` knows the blocks of these entries, which may have started long before. */
-  learnHeads(entries: readonly Entry[]): Promise<void> | undefined {
+  /** Makes sure that `deltaHead` knows the blocks of these records, which may have started long before. */
+  learnHeads(records: readonly LogRecord[]): Promise<void> | undefined {
     const unknown = new Set<number>();
-    for (const { part, block } of entries) {
+    for (const { part, block } of records) {
       if (part === "d" && !this.#blocks.get(block) && !this.#heads.has(block)) unknown.add(block);
     }
-    return unknown.size === 0 ? undefined : this.#learn(entries, unknown);
+    return unknown.size === 0 ? undefined : this.#learn(records, unknown);
   }
 
-  async #learn(entries: readonly Entry[], unknown: ReadonlySet<number>): Promise<void> {
+  async #learn(records: readonly LogRecord[], unknown: ReadonlySet<number>): Promise<void> {
     for (const block of unknown) {
       const start =
-        entries[indexAbove(entries, block - 1)]?.n === block
-          ? entries[indexAbove(entries, block - 1)]
+        records[indexAbove(records, block - 1)]?.n === block
+          ? records[indexAbove(records, block - 1)]
           : (await this.#load(block - 1, 0))[0];
       const isStart = start?.n === block && start.part === "s";
       this.#heads.set(block, isStart ? blockOfStart(start)?.deltaHead : undefined);
@@ -95,12 +95,12 @@ export class History {
   }
 }
 
-/** The index of the first entry with a number above `n`. */
-function indexAbove(entries: readonly Entry[], n: number): number {
-  let [low, high] = [0, entries.length];
+/** The index of the first record with a number above `n`. */
+function indexAbove(records: readonly LogRecord[], n: number): number {
+  let [low, high] = [0, records.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((entries[middle]?.n ?? 0) > n) high = middle;
+    if ((records[middle]?.n ?? 0) > n) high = middle;
     else low = middle + 1;
   }
   return low;

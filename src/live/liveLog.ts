@@ -15,19 +15,19 @@ import { shortReason, storeUnavailable } from "../store/failure.js";
 import { OpenBlocks } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
-import type { Entry } from "./entry.js";
 import { History, type PageSize } from "./history.js";
 import type { LiveResponse, LogKind } from "./liveResponse.js";
 import type { LogRow, LogTable } from "./logTable.js";
 import { interruptedEnd, textsOf } from "./lostBlocks.js";
 import { readLog } from "./reading.js";
+import type { LogRecord } from "./record.js";
 import { type StoredResponse, storedResponse } from "./storedResponse.js";
 import { Tail } from "./tail.js";
 
 /** Numbers are reserved this far ahead, so that a delta can be shown before it is stored. */
 export const reservedAhead = 1_000;
 
-const defaultPage: PageSize = { maxEntries: Number.POSITIVE_INFINITY, maxChars: 256 * 1024 };
+const defaultPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 256 * 1024 };
 
 export interface LiveLogParts {
   kind: LogKind;
@@ -55,13 +55,13 @@ export class LiveLog implements LogSource {
   #lastN: number;
   #committedN: number;
   #visibleN: number;
-  #pending: Entry[] = [];
+  #pending: LogRecord[] = [];
   #pendingDone: Deferred | undefined;
   /** Of the row that the log belongs to, with what is pending. */
   #pendingChange: RowChange | undefined;
   /** The batch that is being written. */
   #writing: Promise<void> | undefined;
-  /** What the store knows about the log besides its entries. */
+  /** What the store knows about the log besides its records. */
   #state: { reserved: number; openFrom: number; closed: boolean };
   #wantsClosed: boolean;
   #isSettled = false;
@@ -116,19 +116,19 @@ export class LiveLog implements LogSource {
   }
 
   #append(response: LiveResponse, change?: RowChange): Promise<void> {
-    let entry: Entry;
+    let record: LogRecord;
     try {
-      entry = this.#blocks.entry(this.#lastN + 1, response);
+      record = this.#blocks.record(this.#lastN + 1, response);
     } catch (error) {
       return refused(error instanceof Error ? error : new Error(String(error)));
     }
     this.#addChange(change);
-    this.#lastN = entry.n;
-    this.#tail.push(entry);
-    this.#pending.push(entry);
+    this.#lastN = record.n;
+    this.#tail.push(record);
+    this.#pending.push(record);
     this.#pendingDone ??= deferred();
-    const delayMs = entry.part === "d" ? flushDelayMs : 0;
-    this.#eventLog.schedule(this, delayMs, entry.json.length);
+    const delayMs = record.part === "d" ? flushDelayMs : 0;
+    this.#eventLog.schedule(this, delayMs, record.json.length);
     this.#showMore();
     return this.#pendingDone.promise;
   }
@@ -173,12 +173,12 @@ export class LiveLog implements LogSource {
     }
   }
 
-  /** The number of the last entry that readers may see. */
+  /** The number of the last record that readers may see. */
   get visibleN(): number {
     return this.#visibleN;
   }
 
-  /** What stands before the text of a block's deltas; known for the entries of the last page. */
+  /** What stands before the text of a block's deltas; known for the records of the last page. */
   deltaHead(block: number): string | undefined {
     return this.#history.deltaHead(block);
   }
@@ -188,19 +188,19 @@ export class LiveLog implements LogSource {
     return this.#blocks.get(block)?.deltaHead;
   }
 
-  /** Some of the entries above `after` and up to `last`: from memory if they are there, else from the store. */
-  async page(after: number, last: number, size = defaultPage): Promise<readonly Entry[]> {
+  /** Some of the records above `after` and up to `last`: from memory if they are there, else from the store. */
+  async page(after: number, last: number, size = defaultPage): Promise<readonly LogRecord[]> {
     this.#wasUsed = true;
     const tailN = this.#tail.firstN ?? Number.POSITIVE_INFINITY;
-    if (after + 1 >= tailN) return this.#tail.between(after, last, size.maxEntries);
+    if (after + 1 >= tailN) return this.#tail.between(after, last, size.maxRecords);
     const stored = await this.#history.page(after, Math.min(last, tailN - 1, this.#committedN), size);
     // Numbers between the last stored one and the tail were reserved before a crash and never used.
-    return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, size.maxEntries);
+    return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, size.maxRecords);
   }
 
   /** Makes sure that `deltaHead` knows the blocks of these deltas. */
-  learnHeads(entries: readonly Entry[]): Promise<void> | undefined {
-    return this.#history.learnHeads(entries);
+  learnHeads(records: readonly LogRecord[]): Promise<void> | undefined {
+    return this.#history.learnHeads(records);
   }
 
   /** What there is now, as a reader gets it that comes late: of a block that has ended, Start and End. */
@@ -232,10 +232,10 @@ export class LiveLog implements LogSource {
   /** Takes over blocks that were open when the portal died. */
   async restore(openFrom: number): Promise<void> {
     for (let at = openFrom - 1; at < this.#committedN; ) {
-      const entries = await this.page(at, this.#committedN);
-      if (entries.length === 0) break;
-      this.#blocks.restore(entries);
-      at = entries.at(-1)?.n ?? this.#committedN;
+      const records = await this.page(at, this.#committedN);
+      if (records.length === 0) break;
+      this.#blocks.restore(records);
+      at = records.at(-1)?.n ?? this.#committedN;
     }
   }
 
@@ -288,12 +288,12 @@ export class LiveLog implements LogSource {
 
   takeBatch(): LogBatch | undefined {
     if (this.#isDeleted) return undefined;
-    const entries = this.#takeEntries();
+    const records = this.#takeRecords();
     const hasMore = this.#pending.length > 0;
     const done = hasMore ? undefined : this.#pendingDone;
     if (!hasMore) this.#pendingDone = undefined;
-    const chunk = chunkOf(entries);
-    const state = this.#changedState(hasMore ? entries[0] : undefined);
+    const chunk = chunkOf(records);
+    const state = this.#changedState(hasMore ? records[0] : undefined);
     const cursors = this.#cursors.rows(maxCursorsPerBatch);
     const change = hasMore ? undefined : this.#pendingChange;
     if (!hasMore) this.#pendingChange = undefined;
@@ -304,7 +304,7 @@ export class LiveLog implements LogSource {
     const written = deferred();
     this.#writing = written.promise;
     const committed = () => {
-      this.#eventLog.written(charsOf(entries));
+      this.#eventLog.written(charsOf(records));
       if (chunk) this.#committedN = chunk.lastN;
       if (state) this.#state = state;
       this.#cursors.committed(cursors);
@@ -321,7 +321,7 @@ export class LiveLog implements LogSource {
     return { logId: this.#rowId, chunk, state, cursors, change, hasMore, committed, lost };
   }
 
-  #takeEntries(): Entry[] {
+  #takeRecords(): LogRecord[] {
     let chars = 0;
     const tooMuch = this.#pending.findIndex(({ json }, i) => {
       chars += json.length;
@@ -331,13 +331,13 @@ export class LiveLog implements LogSource {
     return this.#pending.splice(0, count);
   }
 
-  /** What the store should know besides the entries; `first` is that of a batch that does not hold all of them. */
-  #changedState(first: Entry | undefined) {
+  /** What the store should know besides the records; `first` is that of a batch that does not hold all of them. */
+  #changedState(first: LogRecord | undefined) {
     const { reserved, openFrom, closed } = this.#state;
     const isLow = this.#lastN > reserved - reservedAhead / 2;
     const wanted = {
       reserved: this.#isSettled ? this.#lastN : isLow ? this.#lastN + reservedAhead : reserved,
-      // With a part of the entries only, blocks may be open that have ended in the others.
+      // With a part of the records only, blocks may be open that have ended in the others.
       openFrom: first ? openFrom || first.n : this.#blocks.openFrom,
       closed: this.#wantsClosed && !first,
     };
@@ -365,9 +365,9 @@ export class LiveLog implements LogSource {
   #showMore(): void {
     let n = this.#visibleN;
     for (;;) {
-      const entry = this.#tail.get(n + 1);
-      if (entry?.part !== "d" || entry.n > this.#state.reserved) break;
-      n = entry.n;
+      const record = this.#tail.get(n + 1);
+      if (record?.part !== "d" || record.n > this.#state.reserved) break;
+      n = record.n;
     }
     if (n === this.#visibleN) return;
     this.#visibleN = n;
@@ -397,4 +397,4 @@ export class LiveLog implements LogSource {
   }
 }
 
-const charsOf = (entries: readonly Entry[]) => entries.reduce((sum, { json }) => sum + json.length, 0);
+const charsOf = (records: readonly LogRecord[]) => records.reduce((sum, { json }) => sum + json.length, 0);

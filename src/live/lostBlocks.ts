@@ -1,23 +1,23 @@
 import type { Block } from "./blocks.js";
-import type { Entry } from "./entry.js";
 import type { LiveResponse } from "./liveResponse.js";
+import type { LogRecord } from "./record.js";
 
-/** What has arrived of these blocks, by the numbers of their Starts; `page` gives the entries above a number. */
+/** What has arrived of these blocks, by the numbers of their Starts; `page` gives the records above a number. */
 export async function textsOf(
   blocks: readonly Block[],
-  page: (after: number) => Promise<readonly Entry[]>,
+  page: (after: number) => Promise<readonly LogRecord[]>,
 ): Promise<Map<number, string>> {
   const texts = new Map(blocks.map(block => [block.n, ""]));
   const [first] = blocks;
   if (!first) return texts;
   for (let at = first.n - 1; ; ) {
-    const entries = await page(at);
-    for (const { n, part, block, json } of entries) {
+    const records = await page(at);
+    for (const { n, part, block, json } of records) {
       const text = texts.get(block);
       if (part === "d" && text !== undefined) texts.set(block, text + (JSON.parse(json) as string));
       at = n;
     }
-    if (entries.length === 0) return texts;
+    if (records.length === 0) return texts;
   }
 }
 

@@ -3,16 +3,16 @@ import { describe, test } from "node:test";
 import { randomFrom, randomLog } from "../../test/support/randomLog.js";
 import { OpenBlocks } from "./blocks.js";
 import { chunkOf, readChunk } from "./chunk.js";
-import { type Entry, lineOf, parseLines } from "./entry.js";
 import type { LiveResponse } from "./liveResponse.js";
 import { type MergeRules, Merger } from "./merge.js";
+import { type LogRecord, lineOf, parseLines } from "./record.js";
 import { Tail } from "./tail.js";
 
 type Item = { callback: string; delta?: string; messageId?: string };
 
-const entriesOf = (responses: readonly LiveResponse[]): Entry[] => {
+const recordsOf = (responses: readonly LiveResponse[]): LogRecord[] => {
   const blocks = new OpenBlocks();
-  return responses.map((response, i) => blocks.entry(i + 1, response));
+  return responses.map((response, i) => blocks.record(i + 1, response));
 };
 
 const isDelta = (item: Item | undefined) => item?.callback === "onMessage";
@@ -53,7 +53,7 @@ describe("A reader's unread deltas are joined", () => {
         for (let seed = 1; seed <= 300; seed++) {
           const random = randomFrom(seed);
           const logged = randomLog(random, 1 + Math.floor(random() * 80));
-          const entries = entriesOf(logged);
+          const records = recordsOf(logged);
           const all = logged as Item[];
           const after = Math.floor(random() * (all.length + 1));
           const heads = new Map(
@@ -67,9 +67,9 @@ describe("A reader's unread deltas are joined", () => {
           const merger = new Merger(rules);
           const read: Item[] = [];
           // Pages end anywhere; it must not show.
-          for (let at = after; at < entries.length; ) {
+          for (let at = after; at < records.length; ) {
             const end = at + 1 + Math.floor(random() * 7);
-            read.push(...merger.push(entries.slice(at, end)).map(({ json }) => JSON.parse(json)));
+            read.push(...merger.push(records.slice(at, end)).map(({ json }) => JSON.parse(json)));
             at = end;
           }
           read.push(...merger.flush().map(({ json }) => JSON.parse(json)));
@@ -81,20 +81,20 @@ describe("A reader's unread deltas are joined", () => {
 
   test("a character split between two deltas is whole again", () => {
     const [high, low] = ["😀".slice(0, 1), "😀".slice(1)] as [string, string];
-    const entries = entriesOf([
+    const records = recordsOf([
       { callback: "onStartMessage", messageId: "m" },
       { callback: "onMessage", messageId: "m", delta: `a${high}` },
       { callback: "onMessage", messageId: "m", delta: `${low}"\\\n` },
     ]);
     const merger = new Merger({ deltaHead: () => '{"delta":', joinsOverOthers: false });
-    merger.push(entries);
+    merger.push(records);
     const [joined] = merger.flush();
     assert.deepEqual(JSON.parse(joined?.json ?? ""), { delta: 'a😀"\\\n' });
   });
 
   test("joined deltas carry the number of the last one", () => {
     const merger = new Merger({ deltaHead: () => '{"delta":', joinsOverOthers: false });
-    merger.push(entriesOf([{ callback: "onStartMessage", messageId: "m" }, ...deltas("m", "a", "b", "c")]));
+    merger.push(recordsOf([{ callback: "onStartMessage", messageId: "m" }, ...deltas("m", "a", "b", "c")]));
     assert.deepEqual(merger.flush(), [{ n: 4, json: '{"delta":"abc"}' }]);
   });
 });
@@ -104,7 +104,7 @@ const deltas = (messageId: string, ...texts: string[]): LiveResponse[] =>
 
 describe("Parts of a block are found by the number of its Start", () => {
   test("parts are told apart when open blocks of different types share an id", () => {
-    const parts = entriesOf([
+    const parts = recordsOf([
       { callback: "onStartReasoning", reasoningId: "1" },
       { callback: "onStartMessage", messageId: "1" },
       { callback: "onReasoning", reasoningId: "1", delta: "r" },
@@ -127,26 +127,26 @@ describe("Parts of a block are found by the number of its Start", () => {
       { sessionError: "x" },
       { callback: "__proto__" },
     ];
-    const entries = entriesOf(strange as LiveResponse[]);
+    const records = recordsOf(strange as LiveResponse[]);
     assert.deepEqual(
-      entries.map(({ part }) => part),
+      records.map(({ part }) => part),
       ["-", "-", "s", "-", "-", "-", "-", "-"],
     );
     assert.deepEqual(
-      entries.map(({ json }) => JSON.parse(json)),
+      records.map(({ json }) => JSON.parse(json)),
       strange,
     );
   });
 });
 
-function parsed(lines: string, after: number, onDamaged: (line: string) => void): Entry[] {
-  const entries: Entry[] = [];
-  parseLines(lines, after, entries, onDamaged);
-  return entries;
+function parsed(lines: string, after: number, onDamaged: (line: string) => void): LogRecord[] {
+  const records: LogRecord[] = [];
+  parseLines(lines, after, records, onDamaged);
+  return records;
 }
 
 describe("A damaged line of the store", () => {
-  const good: Entry[] = [
+  const good: LogRecord[] = [
     { n: 1, part: "s", block: 1, json: '{"callback":"onStartMessage","messageId":"m"}' },
     { n: 2, part: "d", block: 1, json: '"text with \\n and  spaces"' },
     { n: 3, part: "-", block: 0, json: '{"callback":"onIdle"}' },
@@ -192,17 +192,17 @@ describe("A damaged line of the store", () => {
 });
 
 describe("A chunk of the store", () => {
-  const entries = entriesOf(randomLog(randomFrom(7), 500));
+  const records = recordsOf(randomLog(randomFrom(7), 500));
   function read(stored: string, after = 0) {
-    const found: Entry[] = [];
+    const found: LogRecord[] = [];
     const damaged: string[] = [];
     readChunk(stored, after, found, line => damaged.push(line));
     return { found, damaged };
   }
 
   test("returns what was put in, plain when small and compressed when large", () => {
-    for (const count of [1, 10, entries.length]) {
-      const some = entries.slice(0, count);
+    for (const count of [1, 10, records.length]) {
+      const some = records.slice(0, count);
       const chunk = chunkOf(some);
       assert.ok(chunk);
       assert.equal(chunk.lines.startsWith("z:"), chunk.chars > 2_000);
@@ -210,25 +210,25 @@ describe("A chunk of the store", () => {
       assert.deepEqual(read(chunk.lines), { found: some, damaged: [] });
       assert.deepEqual(read(chunk.lines, count - 1), { found: some.slice(-1), damaged: [] });
     }
-    assert.ok((chunkOf(entries)?.lines.length ?? 0) < (chunkOf(entries)?.chars ?? 0) / 2);
+    assert.ok((chunkOf(records)?.lines.length ?? 0) < (chunkOf(records)?.chars ?? 0) / 2);
     assert.equal(chunkOf([]), undefined);
   });
 
   test("that is compressed and damaged is skipped as a whole", () => {
-    const lines = chunkOf(entries)?.lines ?? "";
+    const lines = chunkOf(records)?.lines ?? "";
     for (const bad of [lines.slice(0, -20), `z:A${lines.slice(3)}`, "z:", "z:rubbish"])
       assert.deepEqual(read(bad), { found: [], damaged: [bad] });
   });
 });
 
 describe("The tail of a log", () => {
-  const entry = (n: number, chars = 10): Entry => ({ n, part: "-", block: 0, json: "x".repeat(chars) });
+  const record = (n: number, chars = 10): LogRecord => ({ n, part: "-", block: 0, json: "x".repeat(chars) });
   const numbers = (tail: Tail, after: number, last: number, limit = 1e9) =>
     tail.between(after, last, limit).map(({ n }) => n);
 
   test("drops old records, but never one that is not yet stored", () => {
     const tail = new Tail();
-    for (let n = 1; n <= 5_000; n++) tail.push(entry(n));
+    for (let n = 1; n <= 5_000; n++) tail.push(record(n));
     tail.trim(0);
     assert.equal(tail.firstN, 1);
     tail.trim(4_000);
@@ -244,7 +244,7 @@ describe("The tail of a log", () => {
 
   test("is limited in size as well as in number", () => {
     const tail = new Tail();
-    for (let n = 11; n <= 20; n++) tail.push(entry(n, 50_000));
+    for (let n = 11; n <= 20; n++) tail.push(record(n, 50_000));
     tail.trim(20);
     assert.deepEqual(numbers(tail, 0, 20), [19, 20]);
     tail.trim(20, true);

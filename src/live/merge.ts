@@ -1,4 +1,4 @@
-import type { Entry } from "./entry.js";
+import type { LogRecord } from "./record.js";
 
 /** What a reader gets: a response, and the last number of the log that it covers. */
 export interface ReadResponse {
@@ -9,7 +9,7 @@ export interface ReadResponse {
 export interface MergeRules {
   /** What stands before the text of a block's deltas in a response; undefined when they are left out. */
   deltaHead(block: number): string | undefined;
-  /** In an answer that is read as a whole, deltas of a block may be joined over other entries. */
+  /** In an answer that is read as a whole, deltas of a block may be joined over other records. */
   joinsOverOthers: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Run {
   text: string;
 }
 
-/** Joins the deltas of a block that a reader has not read yet. Each entry is looked at once. */
+/** Joins the deltas of a block that a reader has not read yet. Each record is looked at once. */
 export class Merger {
   readonly #rules: MergeRules;
   /** Deltas that may still grow, by block, in the order of their first one. */
@@ -33,13 +33,13 @@ export class Merger {
   }
 
   /** Gives the responses to which nothing can be joined any more. */
-  push(entries: readonly Entry[]): ReadResponse[] {
+  push(records: readonly LogRecord[]): ReadResponse[] {
     const responses: ReadResponse[] = [];
-    for (const entry of entries) {
-      if (entry.part === "d") this.#pushDelta(entry, responses);
+    for (const record of records) {
+      if (record.part === "d") this.#pushDelta(record, responses);
       else {
         if (!this.#rules.joinsOverOthers) this.#flushInto(responses);
-        responses.push(entry);
+        responses.push(record);
       }
     }
     return responses;
@@ -51,7 +51,7 @@ export class Merger {
     return responses;
   }
 
-  #pushDelta({ n, block, json }: Entry, responses: ReadResponse[]): void {
+  #pushDelta({ n, block, json }: LogRecord, responses: ReadResponse[]): void {
     const head = this.#rules.deltaHead(block);
     if (head === undefined) return;
     const text = json.slice(1, -1);

@@ -15,11 +15,11 @@ export interface ReadPage {
   readonly lastN: number;
 }
 
-/** The first entry decides most of the time; only a run of deltas needs more. */
-const firstPageEntries = 16;
+/** The first record decides most of the time; only a run of deltas needs more. */
+const firstPageRecords = 16;
 const onePageChars = 256 * 1024;
 /** A reader that takes all there is, is done sooner with larger pages. */
-const wholeAnswerPage: PageSize = { maxEntries: Number.POSITIVE_INFINITY, maxChars: 2 * 1024 * 1024 };
+const wholeAnswerPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 2 * 1024 * 1024 };
 
 function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
   return {
@@ -40,11 +40,11 @@ export async function* readLog(
   const size = options.wholeAnswerChars === undefined ? undefined : wholeAnswerPage;
   let [lastN, chars] = [after, 0];
   while (lastN < last && chars < maxChars) {
-    const entries = await log.page(lastN, last, size);
-    const end = entries.at(-1);
+    const records = await log.page(lastN, last, size);
+    const end = records.at(-1);
     if (!end) break;
-    if (options.keepsEnded) await log.learnHeads(entries);
-    const responses = merger.push(entries);
+    if (options.keepsEnded) await log.learnHeads(records);
+    const responses = merger.push(records);
     lastN = end.n;
     for (const { json } of responses) chars += json.length;
     yield { responses, lastN };
@@ -56,13 +56,13 @@ export async function* readLog(
 export async function readOne(log: LiveLog, after: number): Promise<ReadResponse | undefined> {
   const last = log.visibleN;
   const merger = new Merger(rulesOf(log, { keepsEnded: true }));
-  let maxEntries = firstPageEntries;
-  for (let at = after; at < last; maxEntries *= 2) {
-    const entries = await log.page(at, last, { maxEntries, maxChars: onePageChars });
-    const end = entries.at(-1);
+  let maxRecords = firstPageRecords;
+  for (let at = after; at < last; maxRecords *= 2) {
+    const records = await log.page(at, last, { maxRecords, maxChars: onePageChars });
+    const end = records.at(-1);
     if (!end) break;
-    await log.learnHeads(entries);
-    const [first] = merger.push(entries);
+    await log.learnHeads(records);
+    const [first] = merger.push(records);
     if (first) return first;
     at = end.n;
   }

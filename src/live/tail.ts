@@ -1,49 +1,49 @@
-import type { Entry } from "./entry.js";
+import type { LogRecord } from "./record.js";
 
 /** Enough for readers that keep up; all others are served from the store. */
-const maxEntries = 512;
+const maxRecords = 512;
 const maxChars = 128 * 1024;
 
-/** The newest entries of a log, numbered without a gap. Only what the store has is ever dropped. */
+/** The newest records of a log, numbered without a gap. Only what the store has is ever dropped. */
 export class Tail {
-  #entries: Entry[] = [];
+  #records: LogRecord[] = [];
   #start = 0;
   #chars = 0;
 
-  push(entry: Entry): void {
-    this.#entries.push(entry);
-    this.#chars += entry.json.length;
+  push(record: LogRecord): void {
+    this.#records.push(record);
+    this.#chars += record.json.length;
   }
 
-  /** The number of the first entry that is here. */
+  /** The number of the first record that is here. */
   get firstN(): number | undefined {
-    return this.#entries[this.#start]?.n;
+    return this.#records[this.#start]?.n;
   }
 
-  get(n: number): Entry | undefined {
+  get(n: number): LogRecord | undefined {
     const first = this.firstN;
-    return first === undefined || n < first ? undefined : this.#entries[this.#start + n - first];
+    return first === undefined || n < first ? undefined : this.#records[this.#start + n - first];
   }
 
-  /** At most `limit` entries with numbers above `after` and up to `last`; `after` must not lie before the tail. */
-  between(after: number, last: number, limit: number): Entry[] {
+  /** At most `limit` records with numbers above `after` and up to `last`; `after` must not lie before the tail. */
+  between(after: number, last: number, limit: number): LogRecord[] {
     const first = this.firstN;
     if (first === undefined) return [];
     const from = this.#start + Math.max(0, after - first + 1);
-    return this.#entries.slice(from, Math.min(this.#start + last - first + 1, from + limit));
+    return this.#records.slice(from, Math.min(this.#start + last - first + 1, from + limit));
   }
 
   /** Drops what is too much and committed; everything committed when the log rests. */
   trim(committedN: number, isResting = false): void {
-    const isTooMuch = () => this.#entries.length - this.#start > maxEntries || this.#chars > maxChars;
-    for (let entry = this.#entries[this.#start]; entry; entry = this.#entries[this.#start]) {
-      if (entry.n > committedN || !(isResting || isTooMuch())) break;
-      this.#chars -= entry.json.length;
+    const isTooMuch = () => this.#records.length - this.#start > maxRecords || this.#chars > maxChars;
+    for (let record = this.#records[this.#start]; record; record = this.#records[this.#start]) {
+      if (record.n > committedN || !(isResting || isTooMuch())) break;
+      this.#chars -= record.json.length;
       this.#start++;
     }
-    // Moving the rest only when it is the smaller part keeps the cost per entry constant.
-    if (this.#start * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#start);
+    // Moving the rest only when it is the smaller part keeps the cost per record constant.
+    if (this.#start * 2 > this.#records.length) {
+      this.#records = this.#records.slice(this.#start);
       this.#start = 0;
     }
   }

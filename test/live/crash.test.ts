@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openStore } from "../../src/store/store.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { silent, storedEntries } from "../support/live.js";
+import { silent, storedRecords } from "../support/live.js";
 import { randomFrom } from "../support/randomLog.js";
 
 const writer = fileURLToPath(new URL("../support/liveWriter.js", import.meta.url));
@@ -64,23 +64,23 @@ describe(`After ${kills} kills (-9) at random moments`, () => {
     let interrupted = 0;
     for (const id of said.stored.keys()) {
       await logs.open("session", id);
-      const entries = await storedEntries(store, id);
-      const numbers = entries.map(({ n }) => n);
+      const records = await storedRecords(store, id);
+      const numbers = records.map(({ n }) => n);
       assert.deepEqual(
         numbers,
         [...new Set(numbers)].sort((a, b) => a - b),
         "numbers only increase",
       );
-      const jsons = entries.map(({ json }) => json);
+      const jsons = records.map(({ json }) => json);
       let at = -1;
       for (const json of said.stored.get(id) ?? []) {
         at = jsons.indexOf(json, at + 1);
         assert.notEqual(at, -1, `${id} lost, or moved, ${json}`);
       }
-      for (const { n, json } of entries) noteSeen(said, `${id} ${n}`, json);
+      for (const { n, json } of records) noteSeen(said, `${id} ${n}`, json);
 
       const open = new Map<number, string>();
-      for (const { part, block, json } of entries) {
+      for (const { part, block, json } of records) {
         if (part === "s") open.set(block, "");
         else if (part !== "-") assert.ok(open.has(block), `${json} is outside of its block`);
         if (part === "d") open.set(block, `${open.get(block)}${JSON.parse(json)}`);

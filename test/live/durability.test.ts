@@ -15,7 +15,7 @@ import {
   readToEnd,
   shareLive,
   startLive,
-  storedEntries,
+  storedRecords,
 } from "../support/live.js";
 import { sseEvents } from "../support/sse.js";
 
@@ -28,7 +28,7 @@ async function responsesOf(from: Live, id: string): Promise<StoredResponse[]> {
   return all;
 }
 
-const numbersOf = async (from: Live, id: string) => (await storedEntries(from.store, id)).map(({ n }) => n);
+const numbersOf = async (from: Live, id: string) => (await storedRecords(from.store, id)).map(({ n }) => n);
 
 describe("Readers of a log", () => {
   test("readers see a delta before it is stored, everything else only after, and all in order", async () => {

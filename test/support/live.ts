@@ -7,8 +7,8 @@ import { pino } from "pino";
 import { answerErrors } from "../../src/api/errors.js";
 import { createApiRouter } from "../../src/api/router.js";
 import { readChunk } from "../../src/live/chunk.js";
-import type { Entry } from "../../src/live/entry.js";
 import type { LiveResponse, LogKind } from "../../src/live/liveResponse.js";
+import type { LogRecord } from "../../src/live/record.js";
 import { type LiveLog, LiveLogs, type LiveSettings, liveRoutes } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, tempFolder } from "./cleanup.js";
@@ -154,18 +154,18 @@ export async function readToEnd(live: Live, path: string): Promise<Answer[]> {
 }
 
 /** Every line of a log in the store, in the order of the chunks. */
-export async function storedEntries(store: Store, id: string): Promise<Entry[]> {
+export async function storedRecords(store: Store, id: string): Promise<LogRecord[]> {
   const rows = await store.query<{ lines: string }>(
     "select lines from log_chunks join logs on logs.id = log_id where key = $1 order by last_n",
     [id],
   );
-  const entries: Entry[] = [];
+  const records: LogRecord[] = [];
   for (const { lines } of rows) {
-    readChunk(lines, 0, entries, line => {
+    readChunk(lines, 0, records, line => {
       throw new Error(`Damaged: ${line}`);
     });
   }
-  return entries;
+  return records;
 }
 
 /** Keeps the store's only connection until the function that it gives is called. */

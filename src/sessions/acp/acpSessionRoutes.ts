@@ -128,7 +128,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
         if (record.backend !== "acp")
           throw PortalError.explained("NotSupported", "Only sessions on ACP agents have traffic.");
         const seen = host.traffic(params.id);
-        return { messages: seen?.entries(agents.secrets) ?? [], dropped: seen?.dropped ?? 0 };
+        return { messages: seen?.records(agents.secrets) ?? [], dropped: seen?.dropped ?? 0 };
       },
     }),
   ];

@@ -160,7 +160,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
             );
           const page = await connection.request("session/list", given({ cwd, cursor }));
           return {
-            sessions: listOf(page.sessions).slice(0, maxListed).flatMap(sessionEntry),
+            sessions: listOf(page.sessions).slice(0, maxListed).flatMap(listedSession),
             ...given({ nextCursor: textOf(page.nextCursor) }),
           };
         }),
@@ -179,8 +179,8 @@ function signInMethod(method: unknown): object {
   });
 }
 
-function sessionEntry(entry: unknown): object[] {
-  const { sessionId, cwd, title, updatedAt } = fieldsOf(entry);
+function listedSession(session: unknown): object[] {
+  const { sessionId, cwd, title, updatedAt } = fieldsOf(session);
   if (typeof sessionId !== "string" || sessionId.length > maxSessionIdChars) return [];
   return [
     {

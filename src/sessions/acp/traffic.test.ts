@@ -31,17 +31,17 @@ describe("Recorded traffic", () => {
   test("is bounded in number and size, and says how much is missing", () => {
     const traffic = new SessionTraffic();
     for (let i = 0; i < 600; i++) traffic.add({ atMs: 0, direction: "sent", line: line({ i }) });
-    assert.equal(traffic.entries([]).length, 500);
+    assert.equal(traffic.records([]).length, 500);
     assert.equal(traffic.dropped, 100);
     traffic.add({
       atMs: 0,
       direction: "received",
       line: line({ method: "m", params: { sessionId: "s", text: "x".repeat(100_000) } }),
     });
-    assert.deepEqual(Object(traffic.entries([]).at(-1)?.message).method, "m");
+    assert.deepEqual(Object(traffic.records([]).at(-1)?.message).method, "m");
     for (let i = 0; i < 100; i++)
       traffic.add({ atMs: 0, direction: "sent", line: line({ text: "y".repeat(30_000) }) });
-    assert.ok(JSON.stringify(traffic.entries([])).length < 1_200_000);
+    assert.ok(JSON.stringify(traffic.records([])).length < 1_200_000);
   });
 
   test("of a session begins with the handshake and the session's own start, whenever it is adopted", () => {
@@ -67,7 +67,7 @@ describe("Recorded traffic", () => {
     record("received", { id: 3, result: {} }, { method: "session/prompt", params: { sessionId: "s" } });
     all.forget("s");
     record("received", { method: "session/update", params: { sessionId: "s" } });
-    const seen = traffic.entries([]).map(({ message }) => Object(message).method ?? Object(message).id);
+    const seen = traffic.records([]).map(({ message }) => Object(message).method ?? Object(message).id);
     assert.deepEqual(seen, ["initialize", 1, "session/update", "session/new", 2, "session/prompt", 3]);
   });
 });

@@ -2,7 +2,7 @@ import { type Fields, fieldsOf, textOf } from "./fields.js";
 import type { About, Direction } from "./rpcPeer.js";
 
 /** One message as it went over the wire, apart from what is secret in it. */
-export interface TrafficEntry {
+export interface TrafficRecord {
   at: string;
   direction: Direction;
   message: unknown;
@@ -34,10 +34,10 @@ export class SessionTraffic {
     return this.#dropped;
   }
 
-  add(...entries: readonly Seen[]): void {
-    for (const entry of entries) {
-      this.#seen.push(entry);
-      this.#chars += entry.line.length;
+  add(...records: readonly Seen[]): void {
+    for (const record of records) {
+      this.#seen.push(record);
+      this.#chars += record.line.length;
     }
     while (this.#seen.length > maxMessages || this.#chars > maxTotalChars) {
       this.#chars -= this.#seen.shift()?.line.length ?? 0;
@@ -46,7 +46,7 @@ export class SessionTraffic {
   }
 
   /** Secrets are taken out when somebody looks, not while the agent works. */
-  entries(secrets: readonly string[]): TrafficEntry[] {
+  records(secrets: readonly string[]): TrafficRecord[] {
     return this.#seen.map(({ atMs, direction, line }) => ({
       at: new Date(atMs).toISOString(),
       direction,
@@ -111,11 +111,11 @@ export class ConnectionTraffic {
       return;
     }
     const question =
-      about?.method === "session/new" ? this.#general.find(entry => entry.id === id) : undefined;
-    const entries = question ? [question.seen, seen] : [seen];
+      about?.method === "session/new" ? this.#general.find(record => record.id === id) : undefined;
+    const records = question ? [question.seen, seen] : [seen];
     const known = this.#sessions.get(named);
-    if (known) known.add(...entries);
-    else this.#keepEarly(named, entries);
+    if (known) known.add(...records);
+    else this.#keepEarly(named, records);
   }
 
   adopt(agentSessionId: string, traffic: SessionTraffic): void {
@@ -128,9 +128,9 @@ export class ConnectionTraffic {
     this.#sessions.delete(agentSessionId);
   }
 
-  #keepEarly(agentSessionId: string, entries: Seen[]): void {
+  #keepEarly(agentSessionId: string, records: Seen[]): void {
     const early = this.#early.get(agentSessionId) ?? new SessionTraffic();
-    early.add(...entries);
+    early.add(...records);
     this.#early.set(agentSessionId, early);
     const [oldest] = this.#early.keys();
     if (this.#early.size > maxUnknownSessions && oldest !== undefined) this.#early.delete(oldest);

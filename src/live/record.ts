@@ -1,20 +1,21 @@
-/** The part an entry plays for its block: start, delta, end, or none. */
+/** The part a record plays for its block: start, delta, end, or none. */
 export type Part = "s" | "d" | "e" | "-";
 
 /**
  * One numbered item of a live log, serialised once when it was appended.
  * `json` is the whole response, or for a delta just its text as a JSON string; `block` is the number of the
- * block's Start, 0 for an entry without a block.
+ * block's Start, 0 for a record without a block.
  */
-export interface Entry {
+export interface LogRecord {
   readonly n: number;
   readonly part: Part;
   readonly block: number;
   readonly json: string;
 }
 
-/** How the store keeps an entry. JSON has no line breaks of its own. */
-export const lineOf = (entry: Entry): string => `${entry.n} ${entry.part} ${entry.block} ${entry.json}`;
+/** How the store keeps a record. JSON has no line breaks of its own. */
+export const lineOf = (record: LogRecord): string =>
+  `${record.n} ${record.part} ${record.block} ${record.json}`;
 
 const headPattern = /^([1-9]\d*) ([sde-]) (\d+) /;
 
@@ -28,7 +29,7 @@ function isWhole(part: Part, json: string): boolean {
   }
 }
 
-function parseLine(line: string): Entry | undefined {
+function parseLine(line: string): LogRecord | undefined {
   const head = headPattern.exec(line);
   if (!head) return undefined;
   const part = head[2] as Part;
@@ -36,20 +37,20 @@ function parseLine(line: string): Entry | undefined {
   return isWhole(part, json) ? { n: Number(head[1]), part, block: Number(head[3]), json } : undefined;
 }
 
-/** Adds the entries of stored lines with numbers above `after`. A damaged line is left out, never the log. */
+/** Adds the records of stored lines with numbers above `after`. A damaged line is left out, never the log. */
 export function parseLines(
   lines: string,
   after: number,
-  entries: Entry[],
+  records: LogRecord[],
   onDamaged: (line: string) => void,
 ): void {
   let last = after;
   for (const line of lines.split("\n")) {
-    const entry = parseLine(line);
-    if (!entry) onDamaged(line);
-    else if (entry.n > last) {
-      entries.push(entry);
-      last = entry.n;
+    const record = parseLine(line);
+    if (!record) onDamaged(line);
+    else if (record.n > last) {
+      records.push(record);
+      last = record.n;
     }
   }
 }
@@ -58,7 +59,7 @@ const space = 32;
 const zero = 48;
 
 /** The same for lines that are known to be whole, at the speed of one pass over them. */
-export function parseTrustedLines(lines: string, after: number, entries: Entry[]): void {
+export function parseTrustedLines(lines: string, after: number, records: LogRecord[]): void {
   let at = 0;
   function number(): number {
     let value = 0;
@@ -73,7 +74,7 @@ export function parseTrustedLines(lines: string, after: number, entries: Entry[]
     const part = lines[at] as Part;
     at += 2;
     const block = number();
-    if (n > after) entries.push({ n, part, block, json: lines.slice(at, end) });
+    if (n > after) records.push({ n, part, block, json: lines.slice(at, end) });
     at = end + 1;
   }
 }
