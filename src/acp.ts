@@ -12,7 +12,7 @@ import { boundedInput } from "./editors/boundedInput.js";
 import { Portal } from "./editors/portal.js";
 import { checkNesting, mayUseAgents } from "./sessions/acp/nesting.js";
 
-/** Together less than the five seconds after which an editor ends its agents. */
+/** Together less than the five seconds after which an editor kills its agents. */
 const closeTimeoutMs = 2000;
 const exitTimeoutMs = 4500;
 
@@ -25,7 +25,7 @@ async function serve(options: AgentOptions): Promise<void> {
   const portal = new Portal({ server, token, env: process.env, log, logLevel });
   const withAgents = mayUseAgents(process.env);
   const portalAgent = new PortalAgent({ portal, log, model, permissions, withAgents });
-  // A portal that must be started is ready when the editor wants its first session; what is wrong is told there.
+  // Starts early, so that a portal is ready for the editor's first session; errors are reported there.
   portal.ready().catch(error => log.warn({ error: String(error) }, "no portal yet"));
 
   const input = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
@@ -51,7 +51,7 @@ async function serve(options: AgentOptions): Promise<void> {
   await end("the editor is gone");
 }
 
-/** For the editor's "sign in": it starts this program once more, in a terminal. */
+/** For the editor's "sign in", which runs this program again in a terminal. */
 async function login(): Promise<void> {
   const child = spawn("copilot", ["login"], { stdio: "inherit", shell: process.platform === "win32" });
   try {

@@ -36,7 +36,7 @@ export async function helperSessionStop(session: ICopilotSession): Promise<void>
   await currentPortal().sessions.stop(portalSession(session));
 }
 
-/** One that sleeps since an earlier life of the server is there when `openSession` has woken it. */
+/** A session that sleeps since a restart must first be woken by `openSession`. */
 export function helperGetSession(sessionId: string): ICopilotSession | undefined {
   return currentPortal().sessions.get(sessionId);
 }
@@ -45,7 +45,7 @@ export function helperPushSessionResponse(session: ICopilotSession, response: Li
   void portalSession(session).push(response);
 }
 
-/** A session that sleeps since an earlier life of the server is not running. */
+/** A session that sleeps since a restart is not running. */
 export function hasRunningSessions(): boolean {
   return currentPortal().sessions.open.some(session => session.awake);
 }
@@ -55,7 +55,7 @@ function portalSession(session: ICopilotSession): PortalSession {
   throw new Error("This session was not started by helperSessionStart");
 }
 
-/** A session that can be talked to, by its id. */
+/** An open session, by its id. */
 export async function openSession(id: string): Promise<PortalSession> {
   await currentPortal().sessions.ready;
   const session = await currentPortal().sessions.wake(id);
@@ -63,7 +63,7 @@ export async function openSession(id: string): Promise<PortalSession> {
   return session;
 }
 
-/** A session that goes on with a conversation that the agent knows. */
+/** Starts a session that continues a conversation the agent knows. */
 export async function loadSession(
   modelId: string,
   workingDirectory: string,
@@ -74,7 +74,7 @@ export async function loadSession(
   return currentPortal().sessions.start({ modelId, workingDirectory, known });
 }
 
-/** A session with the MCP servers that an editor brings for it. */
+/** Starts a session with an editor's MCP servers. */
 export async function startWithServers(
   modelId: string,
   workingDirectory: string,
@@ -140,7 +140,7 @@ async function startFromBody(
   return { sessionId };
 }
 
-/** A user would rather know than wait. */
+/** A user would rather get an error than wait. */
 function refuseWhileFailing(): void {
   const { failure } = currentPortal().logs;
   if (failure) throw failure;
@@ -304,7 +304,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
   ];
 }
 
-/** The route shapes of the oldest document, for scripts that were written then. */
+/** The first version's routes, with the session id at the end, for existing scripts. */
 function oldestShapes(logs: LiveLogs): Route[] {
   const { live } = liveHandlers("session", logs);
   return [

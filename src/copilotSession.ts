@@ -29,9 +29,9 @@ import type { SessionRole } from "./sessions/sessionHost.js";
 export type { NoticeLevel, ToolEndDetails, ToolStartDetails, TurnUsage } from "./live/callbacks.js";
 export { SessionCrashedError } from "./sessions/sessionCrashedError.js";
 
-/** The session interface of the source document: everything above it is the same for every backend. */
+/** The session interface that callers rely on: everything above it is the same for every backend. */
 export interface ICopilotSession {
-  /** Undefined where there is no session of the Copilot SDK behind it. */
+  /** Undefined when the session does not run on the Copilot SDK. */
   get rawSection(): CopilotSession | undefined;
   /** Resolves when the session is idle again; rejects when the turn failed or the session crashed. */
   sendRequest(message: string, timeout?: number): Promise<void>;
@@ -58,7 +58,7 @@ export interface ICopilotSessionCallbacks {
   onIdle(): void;
 }
 
-/** What goes beyond the source document: which blocks were cut short, what a request cost, what is worth knowing. */
+/** Additional callbacks: which blocks were cut short, what a request cost, and notices. */
 export interface SessionCallbacks extends ICopilotSessionCallbacks {
   onStartToolExecution(
     toolCallId: string,
@@ -79,14 +79,14 @@ export interface SessionCallbacks extends ICopilotSessionCallbacks {
   /** Once per request, just before `onIdle`. */
   onUsage?(usage: TurnUsage): void;
   onNotice?(severity: NoticeLevel, title: string, text?: string): void;
-  /** What only some backends tell: it goes into the log as it is. */
+  /** Responses of particular backends, logged unchanged. */
   onOther?(response: LiveResponse): void;
 }
 
-/** Only an idle or busy session takes requests; the others are resumed by `startSession` with the same id. */
+/** Only an idle or busy session takes requests; others are resumed by `startSession` with the same id. */
 export type SessionState = "idle" | "busy" | "detached" | "stopped" | "crashed";
 
-/** One request at a time: a second one is refused while a turn runs. A session of the portal has the queue. */
+/** Runs one request at a time and refuses a second one during a turn; the portal's session has the queue. */
 export interface AgentSession extends ICopilotSession {
   readonly id: string;
   readonly state: SessionState;
@@ -94,51 +94,50 @@ export interface AgentSession extends ICopilotSession {
   idle(): Promise<void>;
   /** Resolves when the session takes no more requests: detached, stopped or crashed. Never rejects. */
   readonly ended: Promise<void>;
-  /** Ends the running turn and what it left in the background. Its request resolves. */
+  /** Ends the running turn and its background work. The request resolves. */
   cancel(): Promise<void>;
-  /** Leaves the runtime; the conversation stays on disk. Only an idle session can. */
+  /** Leaves the runtime; the conversation stays on disk. Only an idle session can be detached. */
   detach(): Promise<void>;
-  /** The runtime died: ends what is open and rejects every request. */
+  /** The runtime died: ends all open blocks and rejects every request. */
   crash(reason: string): void;
-  /** What the user can set while the session runs, where the agent has such things. */
+  /** What the user can set while the session runs, if the agent offers anything. */
   readonly controls?: SessionControls;
-  /** Cancelling ends the requests that wait, too. */
   readonly cancelDropsQueue?: boolean;
 }
 
 export interface StartSessionOptions {
   sessionId?: string;
-  /** Go on with the conversation that `sessionId` has on disk. */
+  /** Continue the conversation that `sessionId` has on disk. */
   resume?: boolean;
-  /** The model's name on the wire, where it differs from its id. Without either the account's usual one is taken. */
+  /** The model's name on the wire, if it differs from its id. Without either the account's default is used. */
   model?: string;
   provider?: ProviderConfig;
-  /** Signs the session in, where the runtime itself is not. */
+  /** Signs the session in if the runtime itself is not signed in. */
   gitHubToken?: string;
-  /** False saves work where nobody watches: text then comes in one piece. */
+  /** False saves work when no one watches: text then arrives in one piece. */
   streaming?: boolean;
-  /** Plays an agent of a repository, instead of working for people and tasks. */
+  /** The repository agent that the session plays, instead of working for people and tasks. */
   role?: SessionRole;
-  /** What of the repository may run; nothing of it without. */
+  /** What the repository may run; absent means nothing. */
   startup?: StartupSwitches;
-  /** Where the runtime writes the output of a tool that is too long for the conversation. */
+  /** Where the runtime writes tool output that is too long for the conversation. */
   toolOutputDirectory?: string;
   /** A turn without any event for this long is ended. */
   noProgressTimeoutMs?: number;
-  /** Decides what the agent may do; without it everything is allowed. */
+  /** Decides what the agent may do; if absent, everything is allowed. */
   onPermission?(action: Action): Promise<Decision>;
-  /** Answers the agent's questions; without it the agent cannot ask. */
+  /** Answers the agent's questions; if absent, the agent cannot ask. */
   onQuestion?(question: Question): Promise<string>;
-  /** Whether the turn waits for its user, so that silence is no sign of trouble. */
+  /** Whether the turn is waiting for the user, so that silence is normal. */
   waitsForUser?(): boolean;
-  /** What no error may quote, besides the keys of the provider. */
+  /** Secrets that no error may quote, besides the provider's keys. */
   secrets?: readonly string[];
   log?: Log;
 }
 
 /** More than the runtime's own 20 KB, so that the output of a build or a test run stays in the conversation. */
 const maxToolOutputBytes = 200_000;
-/** Longer than the runtime waits for a silent provider (700 s), because it then tries again by itself. */
+/** Longer than the runtime waits for a silent provider (700 s) before it retries by itself. */
 const defaultNoProgressTimeoutMs = 15 * 60_000;
 const startTimeoutMs = 60_000;
 
@@ -160,7 +159,7 @@ export async function startSession(
     ...(role ? roleConfig(role, startup.excludedTools) : { tools: jobTools() }),
     ...(model !== "" && { model }),
     streaming: options.streaming ?? true,
-    // The one place that decides what an agent may do.
+    // This handler alone decides what an agent may do.
     onPermissionRequest: onPermission ? permissionHandler(onPermission) : approveAll,
     ...(onQuestion && { onUserInputRequest: questionHandler(onQuestion) }),
     largeOutput: {
@@ -188,7 +187,7 @@ export async function startSession(
   const callbacks = safeCallbacks(callback, log);
   const adapter = createEventAdapter(callbacks, {
     secrets,
-    // Blocks of an earlier run of this conversation are in the same log.
+    // The same log already has blocks of earlier runs of this conversation.
     ...(options.resume && { idTag: `@${Date.now().toString(36)}` }),
   });
   return new CopilotAgentSession(raw, adapter, {

@@ -3,16 +3,16 @@ import type { PermissionPolicy } from "./permissions/approvals.js";
 import type { SessionRegistry } from "./sessions/sessionRegistry.js";
 import type { LiveLogs } from "./sharedApi.js";
 
-/** Outer rooms add what is theirs where they use it, so that this one need not know them. */
+/** Outer rooms extend this where they use it, so that this file need not know them. */
 export interface CurrentPortal {
   catalog: ModelCatalog;
   logs: LiveLogs;
   sessions: SessionRegistry;
-  /** The policy of sessions whose user chose none. */
+  /** The policy for sessions whose user chose none. */
   permissions: PermissionPolicy;
 }
 
-/** `helperSessionStart`, `startTask` and the other helpers are plain functions: all of them mean this one. */
+/** `helperSessionStart`, `startTask` and the other helpers are plain functions, so they all use this portal. */
 let current: CurrentPortal | undefined;
 
 export function setCurrentPortal(portal: CurrentPortal): void {

@@ -22,19 +22,19 @@ import { runStoreCommand } from "./server/storeCommands.js";
 import { agentSecrets, readAgentsFile } from "./sessions/acp/agentSettings.js";
 import { lockDataFolder } from "./store/lock/lock.js";
 
-/** One clear line for what the user can mend, everything for what is our mistake. */
+/** One clear line for what the user can fix, the whole error for our own mistakes. */
 function explain(error: unknown): void {
   const known = error instanceof StartError || error instanceof PortalError;
   process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : error}\n`);
 }
 
-/** In words to a person, as a line of the log to a program. */
+/** Plain text for a person, a log line for a program. */
 function announce(started: Started, log: Log): void {
   if (process.stderr.isTTY) process.stderr.write(`${startLines(started).join("\n")}\n`);
   else log.info(started, "the portal is open");
 }
 
-/** Who asks for a sandbox must not get less without being told. */
+/** A user who asks for a sandbox must not silently get less. */
 async function needSandbox(): Promise<void> {
   const { available, why } = availabilityOf(await probe());
   if (!available) throw new StartError(`--sandbox: ${why}`);
@@ -82,7 +82,7 @@ async function start(): Promise<void> {
   const url = urlOf(options.host, port);
   writeAddress(options.dataDir, url);
   const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
-  // One that was killed may have left it.
+  // A killed portal may have left it behind.
   redirect = redirectFile(options.dataDir);
   redirect.remove();
   const opened = token !== undefined && options.open ? redirect.write(entrance) : url;

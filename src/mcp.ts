@@ -30,7 +30,7 @@ API.md says what each of them takes.
 `;
 
 const usageExit = 2;
-/** Ending takes less; who is stuck is ended. */
+/** A clean end takes less; a stuck one is forced. */
 const stopTimeoutMs = 4500;
 
 async function serveHttp(module: OrchestratorModule, config: OrchestratorConfig, log: Log): Promise<void> {
@@ -41,7 +41,7 @@ async function serveHttp(module: OrchestratorModule, config: OrchestratorConfig,
   app.use((_req, res) => void res.status(404).json({ error: "NotFound", message: `MCP is at ${path}` }));
   // A request without Host gets our answer, not Node's.
   const server = createServer({ requireHostHeader: false, keepAliveTimeout: keepAliveTimeoutMs }, app);
-  // As in the portal: no header is left out before the guard has seen it.
+  // As in the portal, the guard sees every header.
   server.maxHeadersCount = 0;
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, host, resolve));
   const { port: open } = server.address() as AddressInfo;
@@ -62,7 +62,7 @@ async function serve(config: OrchestratorConfig, log: Log): Promise<void> {
   process.on("uncaughtException", error => log.error({ err: error }, "unexpected failure"));
   process.on("unhandledRejection", error => log.error({ err: error }, "unhandled rejection"));
   if (config.transport === "http") return serveHttp(module, config, log);
-  // The transport itself takes no notice when its client is gone.
+  // The transport does not notice by itself that its client is gone.
   for (const event of ["end", "close"]) process.stdin.once(event, () => end("stdin ended"));
   process.stdout.on("error", () => end("stdout is closed"));
   await module.serveStdio();

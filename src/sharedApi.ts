@@ -26,7 +26,7 @@ const errorsOf: Readonly<Record<LogKind, LiveErrors>> = {
   run: { closed: "RunClosed", notFound: "RunNotFound" },
 };
 
-/** Where an event stream goes on: what the browser says when it reconnects counts more than the address. */
+/** Where an event stream resumes: the browser's Last-Event-ID takes precedence over the address. */
 function afterOf(req: Request, after: number | undefined): number {
   const header = req.get("last-event-id");
   if (header === undefined || header === "") return after ?? 0;
@@ -41,7 +41,7 @@ export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettin
   const errors = errorsOf[kind];
   const { answerTimeoutMs = defaultAnswerTimeoutMs } = settings;
 
-  /** One response, or all with a token. */
+  /** One response, or all of them with a token. */
   async function live(res: Response, id: string, token?: string): Promise<void> {
     const log = await logs.open(kind, id);
     if (log) await longPoll(log, token, res, errors, answerTimeoutMs);
@@ -51,7 +51,7 @@ export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettin
   async function events(req: Request, res: Response, id: string, after?: number): Promise<void> {
     const from = afterOf(req, after);
     const log = await logs.open(kind, id);
-    // An answer that is not an event stream makes a browser stop asking.
+    // An answer that is not an event stream makes a browser stop reconnecting.
     if (!log) return void (await sendError(res, errors.notFound));
     const stream = new EventStream(res);
     await followLog(log, from, stream, ({ n, json }) => `id: ${n}\ndata: ${json}\n\n`);
@@ -63,7 +63,7 @@ export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettin
 const response: JsonSchema = {
   type: "object",
   description: "{callback, …arguments by name}, or {sessionError}, {taskError}, {jobError}",
-  // Examples, because a log may have responses of another version.
+  // Only examples, because a log may hold responses of another version.
   properties: { callback: { type: "string", examples: Object.keys(callbackShapes) } },
 };
 const noNegative = { type: "integer", minimum: 0 } as const;

@@ -1,6 +1,6 @@
 /**
- * Makes the ids of blocks unique within a session: a provider may use the id of a tool call again.
- * `tag` tells the ids of a resumed session from those that the same conversation had before.
+ * Makes block ids unique within a session, since a provider may reuse the id of a tool call.
+ * `tag` separates the ids of a resumed session from earlier ones in the same conversation.
  */
 export class BlockIds {
   readonly #tag: string;

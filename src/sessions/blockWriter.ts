@@ -5,12 +5,12 @@ import { BlockIds } from "./blockIds.js";
 
 export type TextKind = "reasoning" | "message";
 
-/** A reasoning or a message that is open. */
+/** An open reasoning or message block. */
 export interface TextBlock {
   /** The backend's name for it. */
   readonly key: string | undefined;
   readonly id: string;
-  /** What its reader has seen. */
+  /** The text that readers have seen. */
   readonly text: string;
 }
 
@@ -21,11 +21,11 @@ export interface ToolStart {
   details?: ToolStartDetails;
 }
 
-/** A tool that is open. */
+/** An open tool block. */
 export interface ToolBlock<Own> {
   readonly id: string;
   readonly text: string;
-  /** What the backend keeps of it while it is open. */
+  /** The backend's own state while the tool is open. */
   readonly own: Own;
 }
 
@@ -47,7 +47,7 @@ export class BlockWriter<Own = undefined> {
   readonly #texts: Partial<Record<TextKind, Writable<TextBlock>>> = {};
   readonly #tools = new Map<string, Writable<ToolBlock<Own>>>();
 
-  /** `idTag` tells the ids of these blocks from those that the same log had before. */
+  /** `idTag` separates the ids of these blocks from earlier ones in the same log. */
   constructor(callbacks: SessionCallbacks, idTag = "") {
     this.#callbacks = callbacks;
     this.#ids = new BlockIds(idTag);
@@ -72,7 +72,7 @@ export class BlockWriter<Own = undefined> {
     this.#start(kind, key, this.#ids.next(key));
   }
 
-  /** For a backend whose names do not tell blocks apart: `id` is the block's own. */
+  /** For a backend whose names do not distinguish blocks: `id` becomes the block's id. */
   startAs(kind: TextKind, key: string | undefined, id: string): void {
     this.#start(kind, key, id);
   }
@@ -86,8 +86,8 @@ export class BlockWriter<Own = undefined> {
   }
 
   /**
-   * Ends the open block with its text. `content` is the whole text where the backend gives it. What was shown cannot be
-   * taken back: where `content` is another text the block ends as interrupted, and the answer is false.
+   * Ends the open block with its text. `content` is the whole text if the backend gives it. Shown text cannot be
+   * taken back: if `content` differs, the block ends as interrupted and the result is false.
    */
   end(kind: TextKind, content?: string): boolean {
     const text = this.#texts[kind]?.text ?? "";
@@ -98,7 +98,7 @@ export class BlockWriter<Own = undefined> {
     return isTold;
   }
 
-  /** A block that comes all at once. */
+  /** A block that arrives all at once. */
   whole(kind: TextKind, key: string, text: string): void {
     if (text === "") return;
     this.start(kind, key);
@@ -106,12 +106,12 @@ export class BlockWriter<Own = undefined> {
     this.end(kind);
   }
 
-  /** Ends the open block as one that was cut short. */
+  /** Ends the open block as cut short. */
   interrupt(kind: TextKind): void {
     this.#end(kind, this.#texts[kind]?.text ?? "", true);
   }
 
-  /** Ends whatever text is open, with what has arrived. */
+  /** Ends any open text block with what has arrived. */
   endTexts(interrupted?: true): void {
     for (const kind of ["reasoning", "message"] as const)
       this.#end(kind, this.#texts[kind]?.text ?? "", interrupted);
@@ -125,7 +125,7 @@ export class BlockWriter<Own = undefined> {
     return block;
   }
 
-  /** `text` is what the tool has said by now, where that is not what it had said and the delta. */
+  /** `text` is the tool's whole output by now, if that is not simply the previous output plus the delta. */
   toolDelta(key: string, delta: string, text?: string): void {
     const block = this.#tools.get(key);
     if (!block) return;
@@ -140,7 +140,7 @@ export class BlockWriter<Own = undefined> {
     this.#callbacks.onEndToolExecution(block.id, result, error, undefined, details);
   }
 
-  /** Ends the tools for which `endOf` says why, as cut short, with what they had said. */
+  /** Cuts short the tools for which `endOf` gives a reason; they keep their output so far. */
   interruptTools(endOf: (tool: ToolBlock<Own>) => Omit<ToolEnd, "result"> | undefined): void {
     for (const [key, block] of this.#tools) {
       const end = endOf(block);

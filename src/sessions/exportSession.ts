@@ -12,7 +12,7 @@ export interface ExportedSession {
 const interruptedMark = ({ interrupted }: { interrupted?: true | undefined }) =>
   interrupted ? " (interrupted)" : "";
 
-/** One response as Markdown; deltas and the frame of turns say nothing that the ends of the blocks do not say. */
+/** One response as Markdown. Deltas and turn boundaries add nothing to the ends of the blocks. */
 export function responseAsMarkdown(response: StoredResponse, toolNames: Map<string, string>): string {
   if ("sessionError" in response) return `> **Error:** ${response.sessionError.replaceAll("\n", "\n> ")}\n`;
   switch (response.callback) {
@@ -40,7 +40,7 @@ export function responseAsMarkdown(response: StoredResponse, toolNames: Map<stri
   }
 }
 
-/** Written piece by piece, so that a conversation of any length costs no more memory than one response. */
+/** Written piece by piece, so that a long conversation needs no more memory than one response. */
 export async function* sessionAsMarkdown(
   session: ExportedSession,
   responses: AsyncIterable<StoredResponse>,

@@ -14,7 +14,7 @@ const descriptions = {
 export type JobToolName = keyof typeof descriptions;
 export const jobToolNames = Object.keys(descriptions) as readonly JobToolName[];
 
-/** Each session has them: with these an agent reports to the task that drives it. */
+/** Every session has these tools; an agent uses them to report to the task that drives it. */
 export function jobTools(): Tool[] {
   return jobToolNames.map(name => ({
     name,
@@ -25,7 +25,7 @@ export function jobTools(): Tool[] {
       required: ["argument"],
       additionalProperties: false,
     },
-    // The model must see them from the first request on, and nobody needs to allow a report.
+    // The model must see them from the first request on, and a report needs no permission.
     defer: "never",
     skipPermission: true,
     handler: giveBack,
@@ -34,7 +34,7 @@ export function jobTools(): Tool[] {
 
 export const badArgument = "The tool takes one property, `argument`, which is a string.";
 
-/** What was reported; undefined when the arguments are not those of a job tool. */
+/** The reported argument; undefined when the arguments do not fit a job tool. */
 export function jobToolArgument(args: unknown): string | undefined {
   const known = typeof args === "object" && args !== null && "argument" in args;
   return known && typeof args.argument === "string" ? args.argument : undefined;

@@ -1,7 +1,7 @@
 import type { SessionCallbacks } from "../copilotSession.js";
 import type { LiveResponse } from "../live/liveResponse.js";
 
-/** Turns what happens in a session into responses of a live log. `onIdle` is left to who knows that it is the last. */
+/** Writes a session's callbacks to its live log. The caller writes `onIdle`, because only it knows which response is last. */
 export function logCallbacks(push: (response: LiveResponse) => void): SessionCallbacks {
   const toolStartsMs = new Map<string, number>();
   return {

@@ -29,21 +29,21 @@ import { sumUsage } from "./turnUsage.js";
 export interface SessionParts {
   records: SessionRecords;
   catalog: ModelCatalog;
-  /** What runs the sessions of a backend. */
+  /** The host that runs a backend's sessions. */
   hostOf(backend: string): SessionHost;
   log: Log;
-  /** What waits for users, and their rules. */
+  /** Pending permission requests and the users' rules. */
   approvals: Approvals;
-  /** The policy of sessions whose user chose none. */
+  /** The policy for sessions whose user chose none. */
   permissions: PermissionPolicy;
-  /** What of a folder may run when an agent starts there. */
+  /** What a folder may run when an agent starts there. */
   startup: StartupGate;
-  /** Whether agents of sessions whose user chose nothing run in a sandbox. */
+  /** Whether agents run in a sandbox when the user chose nothing. */
   sandbox: boolean;
 }
 
 const titleLength = 80;
-/** In the other states an agent session takes no more requests, and a new one resumes its conversation. */
+/** In any other state an agent session takes no requests, and a new one resumes its conversation. */
 const usable: readonly SessionState[] = ["idle", "busy"];
 
 /** The first line of a request, short enough for a list. */
@@ -53,27 +53,27 @@ export function titleOf(prompt: string): string {
 }
 
 /**
- * A session that outlives its agent: the conversation is kept by the agent on disk, what happened in the live log,
- * the rest in the store. It has an agent session when there is something to say and may be without in between.
+ * A session that outlives its agent: the agent keeps the conversation on disk, the live log keeps what happened,
+ * and the store keeps the rest. It opens an agent session when there is a request and may have none in between.
  */
 export class PortalSession implements ICopilotSession {
   readonly record: SessionRecord;
   readonly log: LiveLog;
   readonly #parts: SessionParts;
-  /** Those of its user. They may hold secrets, so they are nowhere but here. */
+  /** The user's servers. They may hold secrets, so they are kept only in memory. */
   readonly #mcpServers: readonly object[];
   #agent: AgentSession | undefined;
-  /** Nothing is to be resumed of one in which nothing was said. */
+  /** A conversation without any request cannot be resumed. */
   #conversation: OpenSession["conversation"] = "new";
-  /** Under which the agent session was opened, where the portal decides what of the folder runs. */
+  /** The startup decision under which the agent session was opened, if the portal decides what the folder may run. */
   #permit: StartupPermit | undefined;
   #attaching: Promise<AgentSession> | undefined;
-  /** Requests run one after the other; each waits for the one before, whatever became of it. */
+  /** Requests run one at a time; each waits for the previous one, whatever its outcome. */
   #queue: Promise<unknown> = Promise.resolve();
-  /** Requests are numbered, so that those up to one can be dropped. */
+  /** Requests are numbered so that all up to a given one can be dropped. */
   #requests = 0;
   #dropUpTo = 0;
-  /** Makes a request that waits for its agent wait no longer. */
+  /** Releases a request that waits for its agent. */
   #leaveStart: (() => void) | undefined;
   #stopped = false;
   #stopReason: string | undefined;
@@ -93,7 +93,7 @@ export class PortalSession implements ICopilotSession {
     return this.record.pendingRequests.length > 0;
   }
 
-  /** In use in this life of the server: it has an agent, or is about to have one. */
+  /** In use since the server started: it has an agent or is about to have one. */
   get awake(): boolean {
     return this.busy || (this.#agent !== undefined && usable.includes(this.#agent.state));
   }
@@ -102,18 +102,18 @@ export class PortalSession implements ICopilotSession {
     return this.record.settings.permissions ?? this.#parts.permissions;
   }
 
-  /** From now on, and for what waits. */
+  /** Applies from now on, including to pending requests. */
   async setPermissions(permissions: PermissionPolicy): Promise<void> {
     await this.#saveSettings({ permissions });
     this.#parts.approvals.policyChanged(this);
   }
 
-  /** Undefined when it has no agent session now, or one without controls. */
+  /** Undefined without an agent session, or when that has no controls. */
   get controls(): SessionControls | undefined {
     return this.#agent?.controls;
   }
 
-  /** Requests that wait behind the running one. */
+  /** Requests queued behind the running one. */
   get queueLength(): number {
     return Math.max(0, this.record.pendingRequests.length - 1);
   }
@@ -126,16 +126,16 @@ export class PortalSession implements ICopilotSession {
     return this.log.append(response);
   }
 
-  /** Accepts a user's request and gives its id: durable when this resolves; it runs when those before it have ended. */
+  /** Accepts a user's request and returns its id. It is durable when this resolves and runs after the earlier ones. */
   async query(prompt: string): Promise<string> {
     const requestId = randomUUID();
     await this.log.unlessFailing(() => {
       const accepted = this.#accept(requestId, prompt, { callback: "onUserRequest", requestId, prompt });
-      // Also when its user was told meanwhile that the store fails: then it is stored, and runs, later.
+      // It runs even if the user has meanwhile heard that the store fails: then it is stored later.
       accepted
         .then(() => this.#enqueue(requestId, prompt, undefined))
         .catch(error => {
-          // Who stopped the session knows.
+          // The caller who stopped the session knows.
           const level = this.#stopped ? "debug" : "info";
           this.#parts.log[level]({ sessionId: this.id, error: String(error) }, "a request failed");
         });
@@ -144,7 +144,7 @@ export class PortalSession implements ICopilotSession {
     return requestId;
   }
 
-  /** `said` is how the log tells of the request, where it does. */
+  /** `said` is the response that logs the request, if any. */
   async sendRequest(
     message: string,
     timeout?: number,
@@ -155,9 +155,9 @@ export class PortalSession implements ICopilotSession {
     await this.#enqueue(requestId, message, timeout);
   }
 
-  /** Ends the running turn; the session and its waiting requests stay. False when no turn was running. */
+  /** Ends the running turn; the session and its queued requests stay. False when no turn was running. */
   async cancel(): Promise<boolean> {
-    // The agent is just starting: the request never reaches it.
+    // The agent is still starting, so the request never reaches it.
     if (this.#attaching && this.#leaveStart) {
       this.#leaveStart();
       return true;
@@ -168,7 +168,7 @@ export class PortalSession implements ICopilotSession {
     return true;
   }
 
-  /** Has an agent session now, so that a first request need not wait and a wrong set-up shows at once. */
+  /** Opens the agent session now, so that the first request need not wait and a wrong set-up shows at once. */
   async attach(
     conversation: OpenSession["conversation"],
     options: Pick<OpenSession, "load"> = {},
@@ -179,12 +179,12 @@ export class PortalSession implements ICopilotSession {
     return this.#attaching;
   }
 
-  /** Leaves the agent for good; what is running is ended first, and told why where the user did not ask for it. */
+  /** Leaves the agent for good. A running turn ends first, with a reason unless the user asked for this. */
   async stop(reason?: string): Promise<void> {
     this.#stopped = true;
     this.#stopReason = reason;
     this.#leaveStart?.();
-    // Nobody waits for an agent that is just starting, and nobody needs it.
+    // An agent that is still starting is no longer needed.
     void this.#attaching?.then(agent => agent.stop()).catch(() => undefined);
     await this.#agent?.stop();
     await this.#queue;
@@ -200,7 +200,7 @@ export class PortalSession implements ICopilotSession {
     return (await this.#leaveOutdated(agent)) ? this.#open(this.#conversation, {}) : agent;
   }
 
-  /** The folder, its rules or the policy have changed what may run there, and an agent session takes it only at its start. */
+  /** The folder, its rules or the policy changed what may run there, and an agent session reads that only at its start. */
   async #leaveOutdated(agent: AgentSession): Promise<boolean> {
     if (!this.#permit || agent.state !== "idle") return false;
     const { startup, records } = this.#parts;
@@ -232,7 +232,7 @@ export class PortalSession implements ICopilotSession {
     const starting = this.#starting((title, text) => callbacks.onNotice?.("warning", title, text));
     const { startup, records } = this.#parts;
     const { startupReader } = host;
-    // A turn waits for this: a store that is away for a while is no crash.
+    // The turn waits for this: a store that is away for a while is not a crash.
     const checkStartup = async () => {
       if (startupReader) await records.patiently(() => startup.openAcp(starting, startupReader(modelId)));
     };
@@ -265,7 +265,7 @@ export class PortalSession implements ICopilotSession {
     this.record.settings = settings;
   }
 
-  /** The request and that it is pending are in the store together, or neither is. */
+  /** The request and its pending mark are stored together or not at all. */
   async #accept(requestId: string, prompt: string, said: LiveResponse | undefined): Promise<void> {
     const { record } = this;
     record.pendingRequests.push(requestId);
@@ -321,13 +321,13 @@ export class PortalSession implements ICopilotSession {
       this.#leaveStart = undefined;
       this.#noLongerPending(requestId);
       this.record.updatedAt = new Date();
-      // In one go: a request whose end is told but not counted would be taken for an interrupted one.
+      // In one write: a request whose end is logged but not counted would look interrupted.
       await this.log.append({ callback: "onIdle", requestId }, recordChange(this.record, "usage"));
       failpoint("after-idle");
     }
   }
 
-  /** `onIdle` is written by the turn itself, behind a possible `sessionError`, so that it is always the last. */
+  /** The turn itself writes `onIdle`, after a possible `sessionError`, so that it always comes last. */
   #callbacks(): SessionCallbacks {
     const push = (response: LiveResponse) => void this.push(response);
     return {

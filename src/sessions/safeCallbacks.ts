@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.js";
 import type { SessionCallbacks } from "../copilotSession.js";
 
-/** The same callbacks, but one that throws is logged and does not disturb the stream. */
+/** Wraps callbacks: an error thrown by one is logged and does not disturb the stream. */
 export function safeCallbacks(callbacks: SessionCallbacks, log: Log | undefined): SessionCallbacks {
   return new Proxy(callbacks, {
     get(target, name) {

@@ -1,6 +1,6 @@
 import type { AgentCommand, ContextUsage, PlanEntry, SessionMode, SessionOption } from "../live/callbacks.js";
 
-/** What an agent has told about itself so far. */
+/** What an agent has reported about itself so far. */
 export interface SessionControlState {
   agent: string;
   agentVersion?: string;
@@ -16,7 +16,7 @@ export interface SessionControlState {
 
 export interface SessionControls {
   state(): SessionControlState;
-  /** Gives all options as they are then; throws `NotSupported` or `InvalidValue`. */
+  /** Returns all options after the change; throws `NotSupported` or `InvalidValue`. */
   setOption(configId: string, value: string | boolean): Promise<SessionOption[]>;
   setMode(modeId: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Why a request failed: the runtime died with all its sessions, this turn ended in an error (the session goes on),
- * it took too long, the session was stopped, or somebody cancelled the turn (which is no failure).
+ * Why a request failed: the runtime died with all its sessions, the turn ended in an error (the session continues),
+ * it took too long, the session was stopped, or the turn was cancelled (which is not a failure).
  */
 export type CrashKind = "runtime-died" | "turn-failed" | "timeout" | "stopped" | "cancelled";
 

@@ -5,14 +5,14 @@ import type { StartupSwitches } from "../permissions/startup/startup.js";
 import type { StartupReader } from "../permissions/startup/startupPlaces.js";
 import type { SessionRecord, SessionSettings } from "./sessionRecord.js";
 
-/** An agent of a repository, as its file describes it, for a session that plays it. */
+/** A repository agent, as its file describes it, for the session that plays it. */
 export interface SessionRole {
   readonly id: string;
   readonly name: string;
   readonly description: string;
   /** A system message; agents that take none get it before the first prompt. */
   readonly instructions: string;
-  /** All of them without. ACP agents have tools of their own: there only the requests for permission decide. */
+  /** Absent means all tools. ACP agents bring their own tools, which only permission requests can limit. */
   readonly tools?: readonly string[] | undefined;
   readonly excludedTools: readonly string[];
   readonly skills: readonly string[];
@@ -23,43 +23,43 @@ export interface SessionRole {
 /** What a host needs to open an agent session for a session of the portal. */
 export interface OpenSession {
   sessionId: string;
-  /** Empty with a `target` that is to choose. */
+  /** Empty when the `target` chooses the model. */
   modelId: string;
-  /** What the model is for the Copilot runtime, where the list of models does not say it. */
+  /** How the Copilot runtime reaches the model, if the list of models does not say it. */
   target?: Partial<SessionTarget>;
   workingDirectory: string;
-  /** `known`: go on with the conversation that the session already has. */
+  /** `known`: continue the conversation that the session already has. */
   conversation: "new" | "known";
-  /** The user wants exactly this known conversation, and whether its past is to be shown. */
+  /** The existing conversation that the user asked for, and whether to show its history. */
   load?: { replay: boolean };
   callbacks: SessionCallbacks;
-  /** As they are in the session's record. */
+  /** As in the session's record. */
   settings: SessionSettings;
   saveSettings(change: Partial<SessionSettings>): Promise<void>;
-  /** The task that the session belongs to: nobody is there to answer questions. */
+  /** The task that the session belongs to; such a session has no one to answer questions. */
   owner: string | null;
-  /** MCP servers that the user brings for the agent, where it can use them. */
+  /** The user's MCP servers for the agent, if it can use them. */
   mcpServers?: readonly object[];
-  /** Without the job tools and everything else that is for people and tasks. */
+  /** A session with a role has no job tools and nothing else that is meant for people and tasks. */
   role?: SessionRole;
   permissions: SessionPermissions;
-  /** Whether anything was said in it, so that something can be forgotten. */
+  /** Whether the conversation has content that could be lost. */
   wasUsed(): boolean;
-  /** What of the folder may run, where the host can say so. */
+  /** What the folder may run, if the host can tell. */
   startup?: StartupSwitches;
-  /** To be called before the agent looks at the folder again; throws `StartupNotAllowed`. */
+  /** Call this before the agent reads the folder again; throws `StartupNotAllowed`. */
   checkStartup(): Promise<void>;
-  /** Sends a request in the user's name, behind those that wait. */
+  /** Queues a request in the user's name. */
   say(text: string): void;
 }
 
-/** What can open agent sessions: the Copilot runtime, or the agents that speak ACP. */
+/** Opens agent sessions: on the Copilot runtime, or on ACP agents. */
 export interface SessionHost {
   open(request: OpenSession): Promise<AgentSession>;
-  /** Deletes what the agent keeps of a conversation. */
+  /** Deletes what the agent has stored of a conversation. */
   delete(record: Pick<SessionRecord, "id" | "settings" | "workingDirectory">): Promise<void>;
-  /** Present where agents read a folder's own settings by themselves: which agent it is, if that is known. */
+  /** Present when agents read a folder's settings by themselves; names the agent if it is known. */
   startupReader?(modelId: string): StartupReader | undefined;
-  /** What a new session on this model may do, where that is not for the portal to say. */
+  /** The policy of a new session on this model, if it overrides the portal's. */
   policyFor?(modelId: string, owned: boolean): PermissionPolicy | undefined;
 }

@@ -4,7 +4,7 @@ import type { PermissionPolicy } from "../permissions/approvals.js";
 import type { RowChange } from "../store/eventLog.js";
 import type { Store } from "../store/store.js";
 
-/** What the store knows of a session; the conversation itself is in its live log and with the agent runtime. */
+/** What the store knows about a session; the conversation is in its live log and with the agent runtime. */
 export interface SessionRecord {
   id: string;
   modelId: string;
@@ -20,19 +20,19 @@ export interface SessionRecord {
   closedAt: Date | null;
   usage: TurnUsage;
   /**
-   * The ids of requests that were accepted and have not come to their `onIdle`: after a crash these were interrupted.
-   * Those of an older portal are empty.
+   * The ids of accepted requests without an `onIdle` yet; after a crash these count as interrupted.
+   * Requests of an older portal have empty ids.
    */
   pendingRequests: string[];
   settings: SessionSettings;
 }
 
-/** What its user chose for a session; a session of an older portal has none of it. */
+/** The user's choices for a session; a session of an older portal has none. */
 export interface SessionSettings {
   permissions?: PermissionPolicy;
-  /** Whether its agent runs in a sandbox, now and whenever the session goes on. */
+  /** Whether its agent runs in a sandbox, now and whenever the session resumes. */
   sandbox?: boolean;
-  /** The conversation of an ACP agent, by the agent's own name for it. */
+  /** The ACP agent's own id for the conversation. */
   acp?: { agentSessionId: string; agent?: string };
 }
 
@@ -43,11 +43,11 @@ const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, 
 
 export interface HistoryQuery {
   limit: number;
-  /** The id of the last session of the page before. */
+  /** The id of the last session on the previous page. */
   before?: string;
   search?: string;
   status?: string;
-  /** With the sessions that tasks started. */
+  /** Includes the sessions that tasks started. */
   owned?: boolean;
 }
 
@@ -68,7 +68,7 @@ export function rowOf(record: SessionRecord): OwnerRow {
   };
 }
 
-/** What a session's log and its record have in common is stored in one go: a death may not come between. */
+/** A change that concerns both a session's log and its record is stored in one write, so that no crash splits it. */
 export function recordChange(
   { id, updatedAt, closedAt, pendingRequests, ...record }: SessionRecord,
   ...names: ("title" | "usage" | "status")[]
@@ -83,7 +83,7 @@ export function recordChange(
   return { table: "sessions", id, set };
 }
 
-/** The sessions table: every statement about it is here, except what is stored with the log. */
+/** Every statement on the sessions table, except what is stored with the log. */
 export class SessionRecords {
   readonly #store: Store;
 
@@ -98,14 +98,14 @@ export class SessionRecords {
     return rows[0];
   }
 
-  /** For what has to come about, however long the store takes. */
+  /** For changes that must happen, however long the store takes. */
   patiently<T>(work: () => Promise<T>): Promise<T> {
     return this.#store.patiently(work);
   }
 
-  /** Open sessions with requests that an earlier life of the server has not brought to their end. */
+  /** Open sessions with requests that did not end before the server stopped. */
   async interrupted(): Promise<string[]> {
-    // A store may open late.
+    // The store may open late.
     await this.#store.ready;
     const rows = await this.#store.query<{ id: string }>(
       "SELECT id FROM sessions WHERE status = 'open' AND pending_requests > 0",

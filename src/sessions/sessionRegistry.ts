@@ -8,14 +8,14 @@ import { PortalSession, type SessionParts } from "./portalSession.js";
 import { type HistoryQuery, recordChange, rowOf, type SessionRecord } from "./sessionRecord.js";
 import { noUsage } from "./turnUsage.js";
 
-/** A session that a task starts: its id is known before, so that it is found again after a crash. */
+/** A session that a task starts; its id is known beforehand, so that it can be found after a crash. */
 export interface OwnedSession {
   id: string;
   owner: string;
   title: string;
 }
 
-/** A conversation that the agent remembers, and whether its past is to be shown. */
+/** A conversation that the agent remembers, and whether to show its history. */
 export interface KnownConversation {
   agentSessionId: string;
   replay: boolean;
@@ -24,28 +24,28 @@ export interface KnownConversation {
 export interface SessionStart {
   modelId: string;
   workingDirectory: string;
-  /** What its user decided; absent means as the portal was started. */
+  /** The user's choices; absent means the portal's defaults. */
   permissions?: PermissionPolicy | undefined;
   sandbox?: boolean | undefined;
   owned?: OwnedSession;
   known?: KnownConversation;
-  /** MCP servers that its user brings for the agent. They may hold secrets, so they are never stored. */
+  /** The user's MCP servers for the agent. They may hold secrets, so they are never stored. */
   mcpServers?: readonly object[];
 }
 
 const interruption = "The portal stopped before this request was done. Send it again to go on.";
 
-/** All sessions that can be talked to, from this life of the server and from earlier ones. */
+/** All open sessions, including those from before a restart of the server. */
 export class SessionRegistry {
   readonly #parts: SessionParts;
   readonly #logs: LiveLogs;
-  /** Those that were asked for in this life of the server; the others sleep in the store. */
+  /** Sessions used since the server started; the others sleep in the store. */
   readonly #sessions = new Map<string, PortalSession>();
-  /** Resolves when the sessions of earlier lives are known, however long the store takes. */
+  /** Resolves when the sessions from before the restart are known, however long the store takes. */
   readonly recovered: Promise<void>;
   #isRecovered = false;
   readonly #waking = new Map<string, Promise<PortalSession | undefined>>();
-  /** Just starting or stopping here, so what the store says of them is not the last word. */
+  /** Sessions that are starting or stopping, whose state in the store is about to change. */
   readonly #changing = new Set<string>();
 
   constructor(parts: SessionParts, logs: LiveLogs) {
@@ -57,23 +57,23 @@ export class SessionRegistry {
     this.recovered.catch(() => undefined);
   }
 
-  /** The same for users, who would rather know than wait for a store that does not open. */
+  /** The same for users, who get an error rather than wait for a store that does not open. */
   get ready(): Promise<void> {
     const { failure } = this.#logs;
     return failure && !this.#isRecovered ? Promise.reject(failure) : this.recovered;
   }
 
-  /** Only of those that were asked for in this life of the server. */
+  /** Finds only sessions used since the server started. */
   get(id: string): PortalSession | undefined {
     return this.#sessions.get(id);
   }
 
-  /** Those that may be in use; others sleep. */
+  /** Sessions that may be in use; the others sleep. */
   get open(): PortalSession[] {
     return [...this.#sessions.values()];
   }
 
-  /** An open session. One of an earlier life is taken up when it is first asked for. */
+  /** An open session. One from before a restart wakes when it is first asked for. */
   async wake(id: string): Promise<PortalSession | undefined> {
     const known = this.#sessions.get(id) ?? this.#waking.get(id);
     if (known || this.#changing.has(id)) return known;
@@ -127,10 +127,10 @@ export class SessionRegistry {
     failpoint("session-inserted");
     const session = new PortalSession(record, log, this.#parts, mcpServers);
     try {
-      // After the record is there, since the agent session may have settings to save.
+      // After the record exists, since the agent session may have settings to save.
       await (known ? session.attach("known", { load: { replay: known.replay } }) : session.attach("new"));
     } catch (error) {
-      // Nobody has its id, so nobody would ever close it.
+      // The caller never gets its id, so it would never be closed.
       await this.#close(session);
       throw error;
     }
@@ -139,7 +139,7 @@ export class SessionRegistry {
     return session;
   }
 
-  /** Ends a session: what is in its log stays readable, and `reopen` takes up the conversation. */
+  /** Ends a session: its log stays readable, and `reopen` resumes the conversation. */
   async stop(session: PortalSession): Promise<void> {
     if (!this.#sessions.delete(session.id)) return;
     this.#changing.add(session.id);
@@ -153,7 +153,7 @@ export class SessionRegistry {
     failpoint("session-closed");
   }
 
-  /** The sessions of a task that are open, from this life of the server or an earlier one. */
+  /** A task's open sessions, including those from before a restart. */
   async openSessionsOf(taskId: string): Promise<string[]> {
     return this.#parts.records.ownedBy(taskId, "open");
   }
@@ -163,7 +163,7 @@ export class SessionRegistry {
     return this.#parts.records.ownedBy(owner);
   }
 
-  /** The record and the log at once, so that no reader waits for a session that is closed. */
+  /** Closes the record and the log together, so that no reader waits on a closed session. */
   async #close({ record, log }: PortalSession): Promise<void> {
     const now = new Date();
     Object.assign(record, { status: "closed", updatedAt: now, closedAt: now });
@@ -189,7 +189,7 @@ export class SessionRegistry {
     if (!record) throw sessionNotFound(id);
     const session = await this.wake(id);
     if (session) await this.stop(session);
-    // First what nobody would find again without the record.
+    // First what could not be found without the record.
     await this.#parts.hostOf(record.backend).delete(record);
     failpoint("agent-memory-deleted");
     await this.#logs.delete("session", id);
@@ -212,7 +212,7 @@ export class SessionRegistry {
     return records.map(record => this.#sessions.get(record.id)?.record ?? record);
   }
 
-  /** Leaves every agent; the sessions stay open in the store and can be talked to after the next start. */
+  /** Leaves every agent; the sessions stay open in the store and usable after the next start. */
   async suspend(): Promise<void> {
     await Promise.allSettled(this.open.map(session => session.stop(interruption)));
   }
@@ -223,7 +223,7 @@ export class SessionRegistry {
       try {
         await records.patiently(() => this.#recoverOne(id));
       } catch (error) {
-        // The others are not to blame.
+        // One failure must not affect the other sessions.
         log.error({ err: error, sessionId: id }, "a session cannot be taken up again");
       }
     }
@@ -237,7 +237,7 @@ export class SessionRegistry {
   async #wake(id: string): Promise<PortalSession | undefined> {
     const record = await this.#parts.records.find(id);
     if (record?.status !== "open") return undefined;
-    // A store of an earlier version may have a session that died before its log was there.
+    // An older portal may have crashed between storing a session and creating its log.
     const log = await this.#logs.openOrCreate("session", id);
     const known = this.#sessions.get(id);
     if (known || this.#changing.has(id)) return known;
@@ -246,7 +246,7 @@ export class SessionRegistry {
     return session;
   }
 
-  /** Its open blocks have been ended when the log was opened. */
+  /** Opening the log has already ended its open blocks. */
   async #reportInterruption({ log, record }: PortalSession): Promise<void> {
     const interrupted = record.pendingRequests;
     record.pendingRequests = [];

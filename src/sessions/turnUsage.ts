@@ -43,7 +43,7 @@ export function addUsage(sum: TurnUsage, call: ModelCallUsage): TurnUsage {
   };
 }
 
-/** What several requests cost together. */
+/** The total usage of several requests. */
 export function sumUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
   return {
     modelCalls: a.modelCalls + b.modelCalls,

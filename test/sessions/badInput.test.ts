@@ -38,7 +38,7 @@ describe("bad input to a session is refused with a named error, and the portal k
   });
 
   it("a folder that the portal may not read is refused", async t => {
-    // Root may read everything, so the portal runs as somebody else.
+    // Root may read everything, so the portal runs as another user.
     const folder = await tempFolder(t, "portal-locked");
     const locked = join(folder, "locked");
     await mkdir(locked);
@@ -69,7 +69,7 @@ describe("bad input to a session is refused with a named error, and the portal k
       assert.deepEqual((await portal.api(`copilot/session/${id}`)).body, { error: "SessionNotFound" });
     }
     assert.equal((await portal.api("copilot/session/%00/stop")).status, 400);
-    // fetch would tidy these up before they are sent.
+    // fetch would normalise these before sending them.
     for (const id of ["..", "%2e%2e"])
       assert.equal(
         await rawGet(portal.url, `/api/copilot/session/${id}/live`),

@@ -127,7 +127,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
   });
 });
 
-/** The first turn of a runtime is silent for a while, so another session has it. */
+/** A runtime's first turn is silent for a while, so another session runs it. */
 async function startWatched(bench: SessionBench) {
   const { session } = await bench.start();
   await session.sendRequest("warm up");

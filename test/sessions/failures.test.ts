@@ -18,7 +18,7 @@ async function failsEachTime(t: TestContext, steps: Step[], message: RegExp) {
   return { record, attempts: bench.model.requests.length - 1, model: bench.model };
 }
 
-/** Sends a request to a provider that fails once: the runtime tries again and the user sees one whole answer. */
+/** Sends a request to a provider that fails once: the runtime retries, and the user sees one whole answer. */
 async function failsOnce(t: TestContext, failure: Step[]) {
   const bench = await sessionBench(t, byPrompt({ go: failFirst(1, failure, recovered) }));
   const { session, record } = await bench.start();

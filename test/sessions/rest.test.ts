@@ -243,7 +243,7 @@ describe("a session over REST", () => {
     const session = await startSession();
     await session.query("run it");
     await session.untilIdle();
-    // Who comes late gets the blocks that have ended without their deltas, and so does an export.
+    // Late readers get ended blocks without their deltas, and so does an export.
     const responses = await session.untilIdle();
     const json = await session.call<{ session: { title: string }; responses: unknown[] }>(
       "export?format=json",

@@ -6,7 +6,7 @@ import { sessionBench } from "../support/session.js";
 const delegate = (prompt: string, mode: "sync" | "background" = "sync") =>
   callTool("task", { name: "helper", prompt, agent_type: "general-purpose", description: "Help", mode });
 
-/** The sub-agent is asked with the prompt it was given, so one script serves both. */
+/** The sub-agent's request carries its own prompt, so one script serves both agents. */
 function script(inner: Step[][], mode?: "sync" | "background"): Script {
   return byPrompt({
     delegate: [

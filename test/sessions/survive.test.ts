@@ -17,7 +17,7 @@ describe("a session survives crashes and restarts", () => {
     await session.query("story");
     await gate.reached;
     const seen = await collectUntil(session.events(), joinedText("Once upon a time"));
-    // Another session's request is durable when it is acknowledged, and so is what was written before it.
+    // When another session's request is acknowledged, everything written before it is durable.
     await (await startSession()).query("flush");
     await portal.kill("SIGKILL");
     await portal.restart();
@@ -34,7 +34,7 @@ describe("a session survives crashes and restarts", () => {
     );
     assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
 
-    // Who was reading goes on behind what it has, and gets no number twice.
+    // A reader continues after what it has and gets no number twice.
     const last = seen.at(-1)?.n ?? 0;
     const rest = await collectUntil(session.events(last), ({ data }) => data.callback === "onIdle");
     assert.ok(rest.every(({ n }) => (n ?? 0) > last));

@@ -11,17 +11,17 @@ import type { EventAdapter, RequestOutcome } from "./eventAdapter.js";
 export interface AgentSessionOptions {
   noProgressTimeoutMs: number;
   secrets: readonly string[];
-  /** Whether the turn waits for its user. */
+  /** Whether the turn is waiting for the user. */
   waitsForUser?(): boolean;
   notice(message: string): void;
   log: Log | undefined;
 }
 
-/** A runtime that lives answers in milliseconds. */
+/** A live runtime answers within milliseconds. */
 const callTimeoutMs = 3000;
-/** From being asked to end a turn until the session counts as lost. */
+/** How long a turn may take to end when asked, before the session counts as lost. */
 const endTurnTimeoutMs = 10_000;
-/** How long the runtime's own idle may take after its agent has stopped. */
+/** How long the runtime may take to report idle after its agent has stopped. */
 const idleAfterStopMs = 500;
 
 interface Request {
@@ -60,7 +60,7 @@ export class CopilotAgentSession implements AgentSession {
   #current: Request | undefined;
   #idleSignal = signal();
   #endState: "detached" | "stopped" | "crashed" | undefined;
-  /** Why a request that comes too late fails as well. */
+  /** The error for requests that arrive too late. */
   #crash: SessionCrashedError | undefined;
   #lastEventAtMs = 0;
 
@@ -185,7 +185,7 @@ export class CopilotAgentSession implements AgentSession {
     request.timers.push(setTimeout(check, checkAfterMs + 1));
   }
 
-  /** An agent that is done and has left a command running has answered; any other silent turn has failed. */
+  /** A turn whose agent is done but left a command running has succeeded; any other silent turn has failed. */
   #endQuietTurn(request: Request, quiet: string): void {
     if (this.#adapter.onlyBackground) {
       this.#options.notice(
@@ -203,7 +203,7 @@ export class CopilotAgentSession implements AgentSession {
     request.early = error ? { error } : {};
     const timeUp = delay(endTurnTimeoutMs, undefined, { ref: false });
     const done = request.done.given;
-    // An abort before the runtime has taken the request up would be ignored.
+    // The runtime ignores an abort before it has picked up the request.
     await Promise.race([request.started.given, done, timeUp]);
     if (this.#current === request && this.#adapter.started) {
       await this.#ask("abort", () => this.#raw.abort());
@@ -217,7 +217,7 @@ export class CopilotAgentSession implements AgentSession {
       this.crash(`The Copilot runtime did not stop the turn within ${endTurnTimeoutMs / 1000} s.`);
       return this.#ask("disconnect", () => this.#raw.disconnect());
     }
-    // The runtime sends no idle of the session when there was only background work to end.
+    // The runtime reports no idle when only background work was left to end.
     this.#adapter.endRequest("The tool was interrupted.");
     this.#settle(request, { aborted: true });
   }
@@ -252,7 +252,7 @@ export class CopilotAgentSession implements AgentSession {
     this.#idleSignal.give();
   }
 
-  /** Commands that the agent runs on the side would outlive the session; those it detached are meant to. */
+  /** Ends background commands, which would outlive the session; detached ones are meant to. */
   async #cancelBackground(): Promise<void> {
     await this.#ask("end background work", async () => {
       const { tasks } = await this.#raw.rpc.tasks.list();
@@ -264,7 +264,7 @@ export class CopilotAgentSession implements AgentSession {
     });
   }
 
-  /** The runtime may be dead or stuck: an answer is waited for, but not for long. */
+  /** The runtime may be dead or stuck, so the wait for an answer is short. */
   async #ask(what: string, call: () => Promise<unknown>): Promise<void> {
     try {
       await withTimeout(call(), callTimeoutMs, `no answer within ${callTimeoutMs} ms`);

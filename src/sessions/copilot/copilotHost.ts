@@ -9,26 +9,26 @@ import { startSession } from "../../copilotSession.js";
 import type { Sandboxes } from "../../sandbox/sandboxes.js";
 import type { OpenSession, SessionHost } from "../sessionHost.js";
 
-/** Where the Copilot runtimes come from, each in the sandbox of a folder or in none. */
+/** The source of Copilot runtimes, each in a folder's sandbox or in none. */
 export interface RuntimeSource {
   use(sandboxed?: string): Promise<Pick<Runtime, "client" | "attach">>;
-  /** Starts none. */
+  /** Starts no runtime. */
   running(sandboxed: string): Promise<Pick<Runtime, "client"> | undefined>;
 }
 
 export interface CopilotHostParts {
   catalog: Pick<ModelCatalog, "find">;
   runtimes: RuntimeSource;
-  /** Absent where no session is ever in one. */
+  /** Absent when no session ever runs in a sandbox. */
   sandboxes?: Pick<Sandboxes, "homeOf">;
-  /** What no error may quote. */
+  /** Secrets that no error may quote. */
   secrets: readonly string[];
   /** Where the runtime puts tool output that is too long for the conversation. */
   toolOutputDirectory?: string;
   log: Log;
 }
 
-/** Whoever has an agent play a role limits its time, more tightly than silence would. */
+/** The caller of a role limits its time more tightly than the silence limit would. */
 const roleQuietMs = 24 * 3_600_000;
 
 /** Sessions on the Copilot runtime, which keeps their conversations on disk. */
@@ -49,13 +49,13 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
         sessionId,
         resume,
         ...(startup && { startup }),
-        // In a sandbox the runtime's own choice, /tmp, is gone with it; the portal's folder is hidden there.
+        // The runtime's default, /tmp, disappears with the sandbox, and the portal's folder is hidden inside it.
         ...(!sandbox && toolOutputDirectory !== undefined && { toolOutputDirectory }),
         ...(role && { role, noProgressTimeoutMs: roleQuietMs }),
         log,
         secrets,
         onPermission: action => permissions.permission(action),
-        // A task's agent has nobody to ask: it would wait in vain.
+        // A task has no user to answer questions, so its agent would wait in vain.
         ...(owner === null && question && { onQuestion: question }),
         waitsForUser: () => permissions.waitsForUser(),
       });
@@ -66,7 +66,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
     try {
       return await start(true);
     } catch (error) {
-      // The runtime keeps a conversation from its first request on; before that, and when its files are gone, it has none.
+      // The runtime stores a conversation from its first request on; it has none before that, or when its files are gone.
       if (!/session not found|session file not found/i.test(String(error))) throw error;
       if (request.wasUsed())
         callbacks.onNotice?.(
@@ -81,9 +81,9 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
     open,
     async delete({ id: sessionId, settings, workingDirectory }) {
       const { sandbox = false } = settings;
-      // None is started in a sandbox, whose folder may be gone.
+      // No sandboxed runtime is started for this, since its folder may be gone.
       const runtime = await (sandbox ? runtimes.running(workingDirectory) : runtimes.use());
-      // The runtime has nothing of a session that was never asked anything.
+      // The runtime has stored nothing for a session without requests.
       await runtime?.client
         .deleteSession(sessionId)
         .catch(error => log.debug({ sessionId, err: error }, "nothing to delete"));
@@ -93,7 +93,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
   };
 }
 
-/** The agents write here, so a link may stand in the way. */
+/** Agents can write here, so they may have placed a link. */
 async function deleteKept(copilotHome: string, sessionId: string): Promise<void> {
   const kept = join(copilotHome, "session-state", sessionId);
   if (await isInside(copilotHome, kept)) await rm(kept, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 const maxChars = 2000;
-/** What is looked at: more than is shown, because addresses get shorter. */
+/** How much is examined: more than is shown, because addresses get shorter. */
 const inspectedChars = 4 * maxChars;
-/** A message that comes as JSON is read as such up to here. */
+/** Longer messages are not parsed as JSON. */
 const maxJsonChars = 1024 * 1024;
 const url = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;
 const keyHint = /\s{0,20}Check your [A-Z][A-Z0-9_]+(?:,? (?:or )?[A-Z][A-Z0-9_]+)*\./g;
@@ -10,8 +10,8 @@ const keyName = /_(?:KEY|TOKEN|SECRET|PASSWORD)(?:_|$)/;
 const credential = /\b(?:Bearer\s+\S+|(?:sk|gh[oprsu]|github_pat)[-_][\w-]{8,})/gi;
 
 /**
- * What a backend says about an error, fit to be shown: no credentials (in an address, a header or as `secrets`),
- * no names of environment variables that hold them, no page of HTML.
+ * A backend's error message, made safe to show: no credentials (in an address, a header or as `secrets`),
+ * no names of environment variables that hold them, no HTML page.
  */
 export function errorText(message: string, secrets: readonly string[] = []): string {
   const known = secrets.filter(secret => secret.length > 3);
@@ -26,7 +26,7 @@ export function errorText(message: string, secrets: readonly string[] = []): str
   return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }
 
-/** Before it is searched, because a provider may send megabytes; never inside a secret, which nobody would find then. */
+/** Cuts before the search, because a provider may send megabytes; never inside a secret, which the search would miss. */
 function cut(message: string, secrets: readonly string[]): string {
   const text = message.slice(0, 10 * inspectedChars).trimStart();
   let end = inspectedChars;
@@ -38,7 +38,7 @@ function cut(message: string, secrets: readonly string[]): string {
   return text.slice(0, end);
 }
 
-/** The runtime hands some messages on as the JSON in which they came. */
+/** The runtime passes some messages on as raw JSON. */
 function unwrap(message: string): string {
   if (message.length > maxJsonChars) return message;
   try {
@@ -46,7 +46,7 @@ function unwrap(message: string): string {
     if (typeof value === "string") return value;
     if (typeof value === "object" && value !== null && "message" in value) return String(value.message);
   } catch {
-    // It is plain text.
+    // It is not JSON but plain text.
   }
   return message;
 }

@@ -8,31 +8,31 @@ import { TextBlocks } from "./textBlocks.js";
 import { type CopilotTool, ToolBlocks } from "./toolBlocks.js";
 
 export interface EventAdapterOptions {
-  /** Added to each id; a session that is resumed needs one, because its log has ids from before. */
+  /** Added to each id; a resumed session needs one, because its log already has ids. */
   idTag?: string;
   /** Values that must not be shown, such as the provider's key. */
   secrets?: readonly string[];
 }
 
-/** How the backend says that a request ended. */
+/** How a request ended, as the backend reports it. */
 export interface RequestOutcome {
   aborted: boolean;
   error?: string;
 }
 
 /**
- * Turns the events of a Copilot session into the callback stream and keeps its promises whatever comes: a turn ends
+ * Turns the events of a Copilot session into callbacks and keeps their order whatever arrives: a turn ends
  * after its blocks, and a request ends last. It only listens.
  */
 export interface EventAdapter {
   beginRequest(): void;
-  /** The outcome when this event ended the request. */
+  /** Returns the outcome if this event ended the request. */
   handle(event: SessionEvent): RequestOutcome | undefined;
-  /** Ends everything that is open, and the request with it. */
+  /** Ends everything open, including the request. */
   endRequest(reason: string): void;
-  /** The backend has taken the request up; before that it cannot be aborted. */
+  /** The backend has picked up the request; before that it cannot be aborted. */
   readonly started: boolean;
-  /** The agent itself is done; only commands or agents in the background go on. */
+  /** The agent itself is done; only background commands or agents are still running. */
   readonly onlyBackground: boolean;
 }
 
@@ -44,7 +44,7 @@ export function createEventAdapter(
 }
 
 const deltaTypes: ReadonlySet<string> = new Set(["assistant.reasoning_delta", "assistant.message_delta"]);
-/** The rest comes often, is large, or says nothing that a callback could carry. */
+/** Other events are frequent, large or carry nothing for a callback. */
 const handledTypes: ReadonlySet<string> = new Set([
   ...deltaTypes,
   "user.message",
@@ -67,10 +67,10 @@ const handledTypes: ReadonlySet<string> = new Set([
 ]);
 
 const interrupted = "The tool was interrupted.";
-/** Seen: a delta that came again after 37,000 others. */
+/** A delta has been seen to repeat after 37,000 others. */
 const deltaMemory = 40_000;
 const eventMemory = 500;
-/** After these the runtime does not try again. */
+/** The runtime does not retry after these. */
 const finalStatuses: readonly (number | undefined)[] = [400, 403, 404];
 /** How often the runtime calls the model before it gives up. */
 const attemptsOf = (status: number | undefined) => (status === 401 ? 3 : 6);
@@ -151,7 +151,7 @@ class CopilotEvents implements EventAdapter {
         if (this.#request) this.#request.error = errorText(event.data.message, this.#secrets);
         break;
       default:
-        // What comes after an abort belongs to nobody.
+        // Events after an abort belong to no request.
         if (this.#request || this.#turnId !== undefined) this.#handleContent(event, undefined);
     }
   }
@@ -220,7 +220,7 @@ class CopilotEvents implements EventAdapter {
 
   #idle(aborted: boolean): RequestOutcome | undefined {
     const request = this.#request;
-    // Without a sign of this request it is the idle of what was there before.
+    // Before any sign of this request, an idle belongs to earlier work.
     if (request && !request.started && request.error === undefined) return undefined;
     this.endRequest(interrupted);
     if (!request) return undefined;
@@ -249,7 +249,7 @@ class CopilotEvents implements EventAdapter {
     this.#endTurn(reason);
   }
 
-  /** The retry comes with ids of its own, so what the failed attempt had said ends here. */
+  /** The retry has new ids, so the failed attempt's blocks end here. */
   #callFailed(statusCode: number | undefined, message: string, agentId: string | undefined): void {
     if (agentId === undefined) this.#texts.newCall();
     this.#failedCalls++;

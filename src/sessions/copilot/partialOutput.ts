@@ -1,9 +1,9 @@
-/** Stands at the end of a snapshot that holds only the beginning of the output, from about 10 KB on. */
+/** Marks a snapshot that holds only the beginning of the output, from about 10 KB on. */
 const droppedNotice = /<output too long - dropped \d+ lines from the end>\n?$/;
 
 /**
  * Turns the snapshots of a tool's output into deltas. A snapshot holds all the output so far, or its beginning.
- * Where it is something else there is no delta any more: what was given out stays a beginning of the whole
+ * After anything else there are no more deltas, so that what was streamed remains a beginning of the whole
  * output, which comes with the tool's result.
  */
 export class PartialOutput {

@@ -7,7 +7,7 @@ const everywhere = ["kind", "toolCallId", "intention", "managedApprovalRequired"
 const sandbox = ["requestSandboxBypass", "requestSandboxBypassReason", "requestSandboxPermissive"];
 const path = ["canOfferSessionApproval", "resolvedPath", ...sandbox];
 
-/** What is understood of each kind that rules are about. A field that is not here may change what the others mean. */
+/** The known fields of each kind that rules cover. An unknown field may change the meaning of the others. */
 const knownFields: Readonly<Record<string, readonly string[]>> = {
   shell: [
     ...["commands", "commandSegments", "fullCommandText", "hasWriteFileRedirection", "possiblePaths"],
@@ -20,7 +20,7 @@ const knownFields: Readonly<Record<string, readonly string[]>> = {
   "custom-tool": ["args", "skipPermission", "toolDescription", "toolName"],
 };
 
-/** Why no rule may decide about a request: it says more than what a rule is about. */
+/** Why no rule may decide about a request: it says more than a rule covers. */
 function unclearOf(request: PermissionRequest): string | undefined {
   const known = knownFields[request.kind];
   if (!known) return undefined;
@@ -34,7 +34,7 @@ function unclearOf(request: PermissionRequest): string | undefined {
   return request.kind === "shell" ? unclearShell(request) : undefined;
 }
 
-/** The runtime may write a part with other blanks and quotes. */
+/** The runtime may write a segment with different blanks and quotes. */
 const bare = (text: string) => text.replace(/[\s'"\\]+/g, "");
 
 function unclearShell(request: Shell): string | undefined {
@@ -51,7 +51,7 @@ function unclearShell(request: Shell): string | undefined {
   return other === undefined ? undefined : `It says more than its command: ${other.slice(0, 200)}`;
 }
 
-/** What the Copilot runtime asks for, as an action. */
+/** A permission request of the Copilot runtime as an action. */
 export function actionOf(request: PermissionRequest): Action {
   const unclear = unclearOf(request);
   const common = {
@@ -99,7 +99,7 @@ export function actionOf(request: PermissionRequest): Action {
         arguments: request.args,
       };
     default:
-      // Kinds of a later runtime are shown whole, and no rule is about them.
+      // Kinds of a later runtime are shown whole, and no rule covers them.
       return { ...common, kind: "other", title: request.kind, arguments: request };
   }
 }
@@ -108,7 +108,7 @@ function targetsOf({ resolvedPaths = {} }: Shell): string[] {
   return Object.values(resolvedPaths).filter(target => target !== undefined);
 }
 
-/** Where the runtime says that a path leads is checked too. */
+/** The paths that the runtime resolved are checked too. */
 function withTarget(path: string, target: string | undefined): string[] {
   return target === undefined || target === path ? [path] : [path, target];
 }

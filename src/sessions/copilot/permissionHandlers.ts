@@ -15,7 +15,7 @@ export function permissionHandler(decide: (action: Action) => Promise<Decision>)
 
 export function questionHandler(ask: (question: Question) => Promise<string>): UserInputHandler {
   return async ({ question, choices, allowFreeform = true }) => {
-    // A question without choices can be answered only freely.
+    // A question without choices can only be answered with free text.
     const free = allowFreeform || !choices?.length;
     const answer = await ask({ question, allowFreeform: free, ...(choices?.length && { choices }) });
     return { answer, wasFreeform: !choices?.includes(answer) };

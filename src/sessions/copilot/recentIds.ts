@@ -1,6 +1,6 @@
 /**
  * Remembers the latest ids in bounded memory: at least `capacity` of them, at most twice as many.
- * Needed because the runtime, in a burst, sends some events twice, the second time thousands of events later.
+ * In a burst the runtime sends some events twice, the second time thousands of events later.
  */
 export class RecentIds {
   readonly #capacity: number;
@@ -11,7 +11,7 @@ export class RecentIds {
     this.#capacity = capacity;
   }
 
-  /** True when the id was not there; it is from now on. */
+  /** Adds the id; true when it was new. */
   add(id: string): boolean {
     if (this.#newer.has(id) || this.#older.has(id)) return false;
     if (this.#newer.size >= this.#capacity) {

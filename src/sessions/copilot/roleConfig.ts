@@ -1,7 +1,7 @@
 import type { MCPServerConfig, SessionConfig } from "@github/copilot-sdk";
 import type { SessionRole } from "../sessionHost.js";
 
-/** A session that plays an agent of a repository: its instructions are the system message, its tools the only ones. */
+/** A session that plays a repository agent has the agent's instructions as its system message and only its tools. */
 export function roleConfig(role: SessionRole, excludedTools: readonly string[]) {
   const { id, name, description, instructions, tools, skills, mcpServers } = role;
   return {

@@ -1,6 +1,6 @@
 import type { BlockWriter } from "../blockWriter.js";
 
-/** What the main agent's model says, call by call. */
+/** The text of the main agent's model, call by call. */
 export class TextBlocks {
   readonly #blocks: BlockWriter<unknown>;
   #reasoningIdOfCall: string | undefined;
@@ -10,7 +10,7 @@ export class TextBlocks {
     this.#blocks = blocks;
   }
 
-  /** A model call begins, for the first time or again. */
+  /** A model call begins, as a first try or a retry. */
   newCall(): void {
     this.#blocks.endTexts(true);
     this.#reasoningIdOfCall = undefined;
@@ -20,7 +20,7 @@ export class TextBlocks {
   reasoningDelta(rawId: string, delta: string): void {
     if (delta === "") return;
     if (this.#reasoningIdOfCall !== rawId) {
-      // A model call has one id for its reasoning: that of an earlier call comes late, and for the second time.
+      // A model call has one reasoning id; reasoning with an earlier call's id is a late repeat.
       if (this.#blocks.knows(rawId)) return;
       this.#reasoningIdOfCall = rawId;
     }
@@ -49,7 +49,7 @@ export class TextBlocks {
     if (!isOpen) this.#blocks.interrupt("message");
     if (!this.#reasoningStreamed) this.#blocks.whole("reasoning", `${rawId}-reasoning`, reasoningText);
     this.#blocks.end("reasoning");
-    // What the model really said gets a block of its own where something else was streamed.
+    // If something else was streamed, the model's real text gets its own block.
     const isTold = isOpen && this.#blocks.end("message", content);
     if (!isTold) this.#blocks.whole("message", rawId, content);
   }

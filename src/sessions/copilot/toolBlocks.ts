@@ -4,21 +4,21 @@ import type { BlockWriter, ToolBlock } from "../blockWriter.js";
 import { PartialOutput } from "./partialOutput.js";
 
 export interface CopilotTool {
-  /** Whose tool it is; undefined is the main agent. */
+  /** The agent that called the tool; undefined is the main agent. */
   agentId: string | undefined;
   output: PartialOutput;
-  /** The message of a sub-agent that was shown last, and where in the tool's text it begins. */
+  /** The last shown message of a sub-agent, and where it begins in the tool's text. */
   innerMessageId?: string;
   innerStart: number;
 }
 
-/** Between the messages of a sub-agent, which are one block for the reader. */
+/** Separates the messages of a sub-agent, which readers see as one block. */
 const separator = "\n\n";
 
-/** The running tools of the main agent and of all sub-agents, by the ids that the backend gave them. */
+/** The running tools of the main agent and all sub-agents, by the backend's ids. */
 export class ToolBlocks {
   readonly #blocks: BlockWriter<CopilotTool>;
-  /** Also of tools that have ended: what a background agent does comes after its tool has ended. */
+  /** Includes ended tools, since a background agent continues after its tool has ended. */
   readonly #latestBlockIds = new Map<string, string>();
   readonly #parents = new Map<string, { rawId: string; blockId: string }>();
 
@@ -42,7 +42,7 @@ export class ToolBlocks {
     const parentId =
       (agentId === undefined ? undefined : this.#parents.get(agentId)?.blockId) ??
       (rawParentId === undefined ? undefined : this.#latestBlockIds.get(rawParentId));
-    // To a reader a tool without a parent is the main agent's, so it ends with the main agent's turn.
+    // Readers take a tool without a parent for the main agent's, so it ends with the main agent's turn.
     const ownerId = parentId === undefined ? undefined : agentId;
     const { id } = this.#blocks.startTool(
       rawId,
@@ -61,7 +61,7 @@ export class ToolBlocks {
     this.#blocks.toolDelta(rawId, `${message}\n`);
   }
 
-  /** Text of a sub-agent, shown as output of the tool that started it, while that tool runs. */
+  /** Shows a sub-agent's text as output of the tool that started it, as long as that tool runs. */
   innerDelta(agentId: string, messageId: string, delta: string): void {
     const { rawId, tool } = this.#parentOf(agentId) ?? {};
     if (rawId === undefined || !tool || delta === "") return;
@@ -94,7 +94,7 @@ export class ToolBlocks {
     this.#blocks.endTool(rawId, { result: shown, error: failure });
   }
 
-  /** Ends the running tools of one agent, or of everyone, with what has arrived. */
+  /** Ends the running tools of one agent, or of all, with what has arrived. */
   interrupt(reason: string, of: "everyone" | { agentId: string | undefined }): void {
     const error = interruptedBy(reason);
     this.#blocks.interruptTools(({ own }) =>
@@ -110,8 +110,8 @@ export class ToolBlocks {
 }
 
 /**
- * The result with which a tool ends. Its complete content, `detailedContent` or else `content`, begins with
- * everything that was streamed, so that a reader who comes late misses nothing.
+ * The final result of a tool. Its complete content, `detailedContent` or else `content`, begins with
+ * everything that was streamed, so that late readers miss nothing.
  */
 export function completeResult(
   streamed: string,
@@ -126,7 +126,7 @@ export function completeResult(
   return complete === content ? { content } : { content, detailedContent: complete };
 }
 
-/** A sub-agent's last message is its result, and may not have been streamed to its end. */
+/** A sub-agent's last message is its result, which may not have been streamed completely. */
 function continued(streamed: string, innerStart: number, result: string): string {
   const last = streamed.slice(innerStart);
   return result.startsWith(last) ? streamed.slice(0, innerStart) + result : streamed + separator + result;
