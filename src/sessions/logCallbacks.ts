@@ -1,7 +1,7 @@
 import type { SessionCallbacks } from "../copilotSession.js";
 import type { LiveResponse } from "../live/liveResponse.js";
 
-/** Writes a session's callbacks to its live log. The caller writes `onIdle`, because only it knows which response is last. */
+/** Writes a session's callbacks to its live log, except `onIdle`: only the caller knows which response is last. */
 export function logCallbacks(push: (response: LiveResponse) => void): SessionCallbacks {
   const toolStartsMs = new Map<string, number>();
   return {

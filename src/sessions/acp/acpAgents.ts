@@ -12,14 +12,14 @@ import { given } from "./fields.js";
 export interface AcpAgentsOptions {
   /** Reads the settings again. */
   read(): AgentsRead;
-  /** What agents inherit. */
+  /** The environment that agents inherit. */
   env: NodeJS.ProcessEnv;
   /** From `ownerMarker`. */
   marker: string;
-  /** What nothing may quote, besides the environments of the agents. */
+  /** Secrets that must never be quoted, besides the agents' environments. */
   secrets: readonly string[];
   sandboxes: Pick<Sandboxes, "wrap">;
-  /** Whether an agent that is asked something outside of sessions runs in a sandbox. */
+  /** Whether an agent runs in a sandbox when it is used outside a session. */
   sandbox: boolean;
   log: Log;
 }
@@ -32,10 +32,10 @@ export interface AcpModel {
 }
 
 const prefix = "acp:";
-/** Of all processes of an agent the one that says most about it. */
+/** When an agent has several processes, the one whose state says most about it. */
 const byInterest: readonly AgentProcessState[] = ["failed", "ready", "starting", "stopping", "stopped"];
 
-/** The agents of the configuration and the processes that run for them. */
+/** The configured agents and their running processes. */
 export class AcpAgents {
   readonly #options: AcpAgentsOptions;
   readonly #processes = new Map<string, AgentProcess>();
@@ -52,7 +52,7 @@ export class AcpAgents {
     return this.#read.problems;
   }
 
-  /** Nothing that is shown or logged may quote these. */
+  /** Secrets that must not be shown or logged. */
   get secrets(): string[] {
     return [...this.#options.secrets, ...agentSecrets(this.#read)];
   }
@@ -76,7 +76,7 @@ export class AcpAgents {
     return undefined;
   }
 
-  /** With a folder, the one in the sandbox of that folder. */
+  /** With a folder, the process in that folder's sandbox. */
   process({ agent: { id }, model }: AcpModel, sandboxed?: string): AgentProcess {
     const name = model === undefined ? id : `${id}:${model}`;
     const key = sandboxed === undefined ? name : `${name}\0${sandboxed}`;
@@ -106,7 +106,7 @@ export class AcpAgents {
     return process;
   }
 
-  /** Until the configuration is read again. What runs goes on. */
+  /** Lasts until the configuration is read again. Running processes continue. */
   setEnabled(id: string, enabled: boolean): void {
     if (!this.#read.agents.some(agent => agent.id === id)) throw agentNotFound(id);
     const agents = this.#read.agents.map(agent => (agent.id === id ? { ...agent, enabled } : agent));
@@ -119,7 +119,7 @@ export class AcpAgents {
       this.#read = this.#options.read();
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
-      // What was read before is better than nothing.
+      // The previous settings are better than none.
       this.#read = { ...this.#read, problems: [error.message] };
     }
     return { agents: this.#read.agents.length, problems: this.#read.problems };
@@ -159,7 +159,7 @@ export class AcpAgents {
     return [...known, ...broken];
   }
 
-  /** Does something with the agent that is started without a model. */
+  /** Runs `work` with the agent process that has no model. */
   with<T>(id: string, work: (connection: AgentConnection) => Promise<T>): Promise<T> {
     const agent = this.#settings(id);
     return this.process({ agent, model: undefined }, this.#options.sandbox ? agent.cwd : undefined).with(
@@ -167,7 +167,7 @@ export class AcpAgents {
     );
   }
 
-  /** Where an agent that runs can do it; none is started for that. */
+  /** Works only with a running agent; none is started for this. */
   async deleteSession(id: string, sessionId: string): Promise<void> {
     for (const { connection } of this.#processesOf(id))
       if (connection?.has("sessionCapabilities", "delete"))
@@ -183,7 +183,7 @@ export class AcpAgents {
     await Promise.all([...this.#processes.values()].map(process => process.close(times)));
   }
 
-  /** In sandboxes there are as many as folders; one that stopped has nothing to tell. */
+  /** Sandboxed agents have a process per folder; a stopped one can be dropped. */
   #forgetStopped(): void {
     for (const [key, { state, sessionCount }] of this.#processes)
       if (key.includes("\0") && state === "stopped" && sessionCount === 0) this.#processes.delete(key);

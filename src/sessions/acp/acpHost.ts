@@ -25,9 +25,9 @@ const maxTraffics = 50;
 /** Sessions on ACP agents, which keep their conversations themselves. */
 export class AcpHost implements SessionHost {
   readonly #options: AcpHostOptions;
-  /** Which portal session has an agent session open, by `agent/session`. */
+  /** The portal session that has an agent session open, by `agent/session`. */
   readonly #inUse = new Map<string, string>();
-  /** By portal session, the latest last. */
+  /** By portal session, most recent last. */
   readonly #traffics = new Map<string, SessionTraffic>();
 
   constructor(options: AcpHostOptions) {
@@ -44,7 +44,7 @@ export class AcpHost implements SessionHost {
     return agent && readerOf(agent.command, agent.args);
   };
 
-  /** What went over the wire for a session lately. */
+  /** A session's recent traffic. */
   traffic(sessionId: string): SessionTraffic | undefined {
     return this.#traffics.get(sessionId);
   }
@@ -69,7 +69,7 @@ export class AcpHost implements SessionHost {
     });
   }
 
-  /** What the agent keeps of the conversation is its own; it is deleted there where that is possible at once. */
+  /** The agent owns its copy of the conversation; it is deleted there if that is possible at once. */
   async delete({ id, settings: { acp } }: Parameters<SessionHost["delete"]>[0]): Promise<void> {
     this.#traffics.delete(id);
     if (acp?.agent) await this.#options.agents.deleteSession(acp.agent, acp.agentSessionId);
@@ -121,7 +121,7 @@ export class AcpHost implements SessionHost {
     await request.saveSettings({ acp: { agentSessionId, agent: connection.settings.id } });
   }
 
-  /** Goes on with a conversation, as far as the agent can. */
+  /** Continues a conversation as well as the agent can. */
   async #continue(session: AcpSession, connection: AgentConnection, request: OpenSession): Promise<void> {
     const agentSessionId = session.agentSessionId || request.settings.acp?.agentSessionId;
     const method = connection.has("loadSession")
@@ -149,7 +149,7 @@ export class AcpHost implements SessionHost {
   }
 
   async #startOver(session: AcpSession, connection: AgentConnection, request: OpenSession): Promise<void> {
-    // A conversation in which nothing was said cannot be forgotten.
+    // An empty conversation has nothing to lose.
     if (request.wasUsed()) request.callbacks.onNotice?.("warning", forgotten);
     await this.#begin(session, connection, request);
   }
@@ -182,7 +182,7 @@ function keyOf({ settings }: AgentConnection, agentSessionId: string): string {
   return `${settings.id}/${agentSessionId}`;
 }
 
-/** A session that the agent has still open is closed first, once. */
+/** A session that the agent still has open is closed first, once. */
 async function load(
   connection: AgentConnection,
   method: string,

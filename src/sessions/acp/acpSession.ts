@@ -32,22 +32,22 @@ export interface AcpSessionOptions {
   settings: AgentSettings;
   workingDirectory: string;
   owner: string | null;
-  /** Those that the user brings. */
+  /** The user's MCP servers. */
   mcpServers: readonly object[];
   callbacks: SessionCallbacks;
   permissions: SessionPermissions;
   role?: SessionRole | undefined;
   traffic: SessionTraffic;
   jobTools: JobToolAccess;
-  /** Gets the agent to know the session again; it may have another id then. */
+  /** Makes the agent know the session again, possibly under another id. */
   recover(session: AcpSession): Promise<void>;
-  /** A turn has ended well. */
+  /** A turn has succeeded. */
   succeeded(): void;
-  /** The agent does not end a turn: it takes no new sessions. */
+  /** The agent does not end a turn, so it gets no new sessions. */
   retire(connection: AgentConnection): void;
   /** Sends a request in the user's name. */
   say(text: string): void;
-  /** Nothing of it is in use any more. */
+  /** The session no longer uses anything. */
   left(session: AcpSession): void;
   log: Log;
 }
@@ -56,7 +56,7 @@ interface Turn {
   readonly id: string;
   /** Why the portal ends it. */
   early?: "cancelled" | "timeout" | "stopped";
-  /** Whether the agent knows of it. */
+  /** Whether the prompt was sent to the agent. */
   sent?: true;
   timers: NodeJS.Timeout[];
   readonly done: Promise<void>;
@@ -64,12 +64,12 @@ interface Turn {
 }
 
 const cancelTimeoutMs = 10_000;
-/** Less than the portal has for all its sessions when it stops. */
+/** Less than the time the portal has to stop all its sessions. */
 const stopTimeoutMs = 600;
 const toolsTimeoutMs = 5000;
 const prefixHint = "The tools whose names begin with job_ may appear with the prefix portal-jobs.";
 
-/** One session of an ACP agent, as the portal drives any session. */
+/** One ACP agent session behind the interface of every agent session. */
 export class AcpSession implements AgentSession, ConnectedSession {
   readonly rawSection = undefined;
   readonly cancelDropsQueue = true;
@@ -85,10 +85,10 @@ export class AcpSession implements AgentSession, ConnectedSession {
   #turn: Turn | undefined;
   #endState: "detached" | "stopped" | "crashed" | undefined;
   #resolveEnded = () => {};
-  /** Put before the first prompt. */
+  /** Prepended to the first prompt. */
   #preamble = "";
   #toolsListed = false;
-  /** Whether the agent is to load the conversation again first: Copilot never answers in one that it broke off. */
+  /** Whether the agent must reload the conversation first: Copilot never answers in one that it broke off. */
   #loadFirst = false;
 
   constructor(connection: AgentConnection, options: AcpSessionOptions) {
@@ -150,8 +150,8 @@ export class AcpSession implements AgentSession, ConnectedSession {
   }
 
   /**
-   * What is given to the agent with the session: the servers of the settings and of the user, and the job tools. An
-   * agent of a repository has its own and no others, so that none calls itself.
+   * The servers that the agent gets with the session: those of the settings and the user, and the job tools. A
+   * repository agent gets only its own, so that it cannot call itself.
    */
   get mcpServers(): object[] {
     const { settings, jobTools, mcpServers, role } = this.#options;
@@ -162,7 +162,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     return [...settings.mcpServers, ...brought, isHttp ? jobTools.mcpServer : jobTools.stdioServer];
   }
 
-  /** The agent knows it under this id from now on. */
+  /** The agent uses this id from now on. */
   join(connection: AgentConnection, agentSessionId: string): void {
     if (this.#agentSessionId !== agentSessionId) this.#connection.forget(this.#agentSessionId);
     this.#connection = connection;
@@ -170,7 +170,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     connection.register(agentSessionId, this, this.#options.traffic);
   }
 
-  /** A new agent session has been made: `result` is what the agent said of it. */
+  /** Adopts a new agent session; `result` is the agent's answer. */
   async begin(result: Fields): Promise<void> {
     this.opened(result);
     const { role, owner, settings } = this.#options;
@@ -192,7 +192,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     for (const response of this.#state.opened(result)) this.#options.callbacks.onOther?.(response);
   }
 
-  /** Takes in an earlier conversation; hidden where the portal has it already. */
+  /** Takes in an earlier conversation; hidden if the portal already has it. */
   async replaying(hidden: boolean, load: () => Promise<Fields>): Promise<void> {
     this.#mapper.beginReplay(hidden);
     try {
@@ -205,7 +205,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
   async sendRequest(message: string, timeout?: number): Promise<void> {
     if (this.#endState) throw new SessionCrashedError("stopped", `The session is ${this.#endState}.`);
     if (this.#turn) throw new Error("A turn is already running");
-    // Some agents would run a turn on nothing.
+    // Some agents would run a turn on an empty prompt.
     if (message.trim() === "") return;
     const turn = this.#begin(timeout || this.#options.settings.promptTimeoutMs);
     void this.#run(turn, message);
@@ -229,7 +229,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     if (this.#endState) return;
     const turn = this.#turn;
     if (turn) await this.#endEarly(turn, "stopped", stopTimeoutMs);
-    // A turn that did not end in time has taken the session with it.
+    // A turn that did not end in time has closed the session.
     if (!this.#endState) await this.#leave("stopped");
   }
 
@@ -243,7 +243,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     if (this.#endState) return;
     const idle = this.#turn === undefined;
     this.crash(message);
-    // An agent that leaves between turns and says that all is well disturbs nobody.
+    // A clean exit between turns is not an error.
     if (idle && !clean) this.#options.callbacks.onOther?.({ sessionError: message });
   }
 
@@ -289,7 +289,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     });
   }
 
-  /** The agent has lost the session: it is brought back once, and the prompt is sent again. */
+  /** The agent has lost the session: it is restored once, and the prompt is sent again. */
   async #recover(turn: Turn, text: string): Promise<void> {
     try {
       await this.#options.recover(this);
@@ -303,7 +303,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     }
   }
 
-  /** Everything that ends a turn comes here, in order with the updates, and only once. */
+  /** Every end of a turn passes here, in order with the updates, and only once. */
   #finish(turn: Turn, ending: Ending): void {
     if (this.#turn !== turn) return;
     this.#turn = undefined;
@@ -333,7 +333,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
       return new SessionCrashedError("timeout", `${title} took too long; the turn was cancelled.`);
     if (turn.early === "stopped") return new SessionCrashedError("stopped", "The session was stopped.");
     if (ending.died !== undefined) return new SessionCrashedError("runtime-died", ending.died);
-    // Nobody sees the notice of a task's session, or of a repository's agent: there it is a failure.
+    // No one sees a notice in the session of a task or a repository agent, so there it is a failure.
     if (ending.brokenOff && (owner !== null || role))
       return new SessionCrashedError("turn-failed", `${title} broke off the turn by itself.`);
     if (ending.unfinished === "cancelled")
@@ -351,7 +351,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
       return;
     }
     if (!again) {
-      // In this order: an answer that comes first could be read as a denial.
+      // In this order: the agent could take an earlier answer for a denial.
       this.#connection.notify("session/cancel", { sessionId: this.#agentSessionId });
       this.#options.permissions.turnEnded();
     }
@@ -359,7 +359,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
     await turn.done.catch(() => {});
   }
 
-  /** The agent does not end the turn: it is over for the portal, and the next request is for another process. */
+  /** The agent does not end the turn: the portal gives up on it, and the next request uses another process. */
   #giveUp(turn: Turn): void {
     if (this.#turn !== turn) return;
     this.#end(turn.early === "stopped" ? "stopped" : "crashed");
@@ -386,7 +386,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
 
   #end(state: "detached" | "stopped" | "crashed"): void {
     this.#endState = state;
-    // What was told outside of a turn has nothing else to end it.
+    // Nothing else ends blocks that started outside a turn.
     if (!this.#turn) this.#mapper.endTurn(state === "crashed" ? "agent_exited" : "cancelled");
     this.#options.jobTools.close();
     this.#methods.end();
@@ -395,7 +395,7 @@ export class AcpSession implements AgentSession, ConnectedSession {
   }
 }
 
-/** Those that the agent can use: it says which kinds besides commands it `takes`. None passes for the job tools. */
+/** The servers of the kinds that the agent `takes`, besides commands. None may pose as the job tools. */
 function usableServers(servers: readonly object[], takes: (kind: string) => boolean): object[] {
   return servers.filter(server => {
     const kind: unknown = Reflect.get(server, "type");

@@ -35,14 +35,14 @@ const traffic = object({
 
 const nothingKnown: Omit<SessionControlState, "agent"> = { options: [], modes: [], commands: [], plan: [] };
 
-/** A session that sleeps is woken, since only the agent can say what can be set. */
+/** Wakes a sleeping session, since only the agent knows its options. */
 async function controlsOf(session: PortalSession): Promise<SessionControls> {
   if (session.record.backend === "acp") await session.attach("known");
   if (session.controls) return session.controls;
   throw PortalError.explained("NotSupported", "Only sessions on ACP agents have options and modes.");
 }
 
-/** What only sessions on ACP agents have. */
+/** Routes for sessions on ACP agents only. */
 export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRouteParts): Route[] {
   return [
     defineRoute({

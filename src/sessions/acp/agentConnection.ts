@@ -20,7 +20,7 @@ export interface AgentInfo {
   authMethods: unknown[];
 }
 
-/** A session as its connection sees it: what the agent sends about it. */
+/** What a connection passes to a session: everything that the agent sends about it. */
 export interface ConnectedSession {
   readonly busy: boolean;
   update(update: Fields): void;
@@ -32,20 +32,20 @@ export interface ConnectedSession {
 
 export interface ConnectionOptions extends LinkOptions {
   log: Log;
-  /** Fires when nobody wants it any more before it is ready. */
+  /** Fires when the agent is no longer wanted before it is ready. */
   signal?: AbortSignal;
 }
 
 const protocolVersion = 1;
 const closeTotalMs = 2000;
-/** Longer than any agent's. */
+/** Longer than any agent's ids. */
 export const maxSessionIdChars = 500;
 const maxCapabilityChars = 20_000;
 const maxAuthMethods = 20;
-/** As the specification has it; a portal that stops has less time. */
+/** The specified time; a stopping portal has less. */
 export const patientStop: StopTimes = { exitMs: 3000, killMs: 2000 };
 
-/** One agent that has shaken hands, and the sessions on it. */
+/** One agent after its handshake, with its sessions. */
 export class AgentConnection {
   readonly settings: AgentSettings;
   /** Resolves when the agent is gone, with its reason. */
@@ -58,10 +58,10 @@ export class AgentConnection {
   readonly #traffic = new ConnectionTraffic();
   #info: AgentInfo = { name: undefined, version: undefined, capabilities: {}, authMethods: [] };
   #stopping = false;
-  /** Called when a session has come or gone. */
+  /** Called when a session is added or removed. */
   onSessions: () => void = () => {};
 
-  /** Starts or reaches the agent and shakes hands; what goes wrong is a `PortalError` of the specification. */
+  /** Starts or reaches the agent and shakes hands; every failure is a `PortalError`. */
   static async open(options: ConnectionOptions): Promise<AgentConnection> {
     const { settings } = options;
     const port = settings.transport === "tcp" ? await choosePort(settings) : 0;
@@ -105,12 +105,12 @@ export class AgentConnection {
     return this.#link.stderr;
   }
 
-  /** For what the portal runs for the agent: found and ended like the agent itself. */
+  /** For commands that the portal runs for the agent: they are found and ended like the agent itself. */
   get childEnv(): NodeJS.ProcessEnv {
     return { ...this.#options.env, [ownerVariable]: this.#options.owner };
   }
 
-  /** Puts a command into the agent's sandbox, where it has one. */
+  /** Puts a command into the agent's sandbox, if it has one. */
   get wrap(): LinkOptions["wrap"] {
     return this.#options.wrap;
   }
@@ -130,7 +130,7 @@ export class AgentConnection {
     return found !== undefined && found !== null && found !== false;
   }
 
-  /** A call within the time of the settings; its errors are as the portal answers them. */
+  /** A call within the configured time limit; it throws the portal's errors. */
   async request(method: string, params: object): Promise<Fields> {
     try {
       return await this.#peer.request(method, params, this.settings.requestTimeoutMs);
@@ -139,12 +139,12 @@ export class AgentConnection {
     }
   }
 
-  /** The same with the agent's own error, for who decides by it. */
+  /** The same with the agent's own error, for callers that depend on it. */
   requestRaw(method: string, params: object, timeoutMs = this.settings.requestTimeoutMs): Promise<Fields> {
     return this.#peer.request(method, params, timeoutMs);
   }
 
-  /** `done` is called in order with the updates; a prompt may take for ever. */
+  /** `done` is called in order with the updates; a prompt has no time limit. */
   prompt(params: object, done: (error: Error | undefined, result: unknown) => void): void {
     this.#peer.call("session/prompt", params, 0, done);
   }
@@ -153,7 +153,7 @@ export class AgentConnection {
     this.#peer.notify(method, params);
   }
 
-  /** From now on the session gets what the agent sends about it, first what came already. */
+  /** From now on the session gets the agent's updates, starting with those already held. */
   register(agentSessionId: string, session: ConnectedSession, traffic: SessionTraffic): void {
     this.#sessions.set(agentSessionId, session);
     this.#traffic.adopt(agentSessionId, traffic);
@@ -168,7 +168,7 @@ export class AgentConnection {
     this.onSessions();
   }
 
-  /** Closes the session on the agent's side, where it can; one that it does not know is closed. */
+  /** Closes the session on the agent's side, if it can; an unknown session counts as closed. */
   async closeSession(agentSessionId: string, timeoutMs = closeTotalMs): Promise<void> {
     if (!this.has("sessionCapabilities", "close")) return;
     await this.requestRaw("session/close", { sessionId: agentSessionId }, timeoutMs).catch(error =>
@@ -195,7 +195,7 @@ export class AgentConnection {
     const hello = this.#peer.request("initialize", this.#hello(), 0).catch(error => {
       throw callError(error, this.errorContext);
     });
-    // When it leaves instead of answering, the reason why it left comes first.
+    // When the agent leaves instead of answering, its reason for leaving takes precedence.
     const answer = await Promise.race([gone, hello]);
     if (answer.protocolVersion !== protocolVersion)
       throw PortalError.explained(
@@ -252,7 +252,7 @@ export class AgentConnection {
   }
 }
 
-/** They are shown whole; nobody has this many. */
+/** Capabilities are shown whole; no real agent has this many. */
 function capabilitiesOf(value: unknown): Fields {
   const capabilities = fieldsOf(value);
   return JSON.stringify(capabilities).length > maxCapabilityChars ? {} : capabilities;

@@ -5,7 +5,7 @@ import type { AgentSettings } from "./agentSettings.js";
 import { fieldsOf, listOf, textOf } from "./fields.js";
 import { errorCode, NoAnswer, RpcError } from "./rpcPeer.js";
 
-/** What an error is told with. */
+/** What an error message is made from. */
 export interface ErrorContext {
   settings: AgentSettings;
   /** As the agent gave them in its handshake. */
@@ -25,7 +25,7 @@ const installHints: Readonly<Record<string, string>> = {
 };
 const programOf = (command = "") => (command.split(/[\\/]/).at(-1) ?? "").replace(/\.\w+$/, "");
 
-/** How the user signs in: in the words of the settings, else as the agent advertises it. */
+/** How the user signs in: as the settings say, else as the agent advertises it. */
 function signInInstruction({ settings, authMethods }: ErrorContext): string {
   if (settings.loginHint !== undefined) return settings.loginHint;
   const methods = authMethods.map(fieldsOf);
@@ -62,7 +62,7 @@ export function isUnknownSession(error: unknown): boolean {
   return sessionId !== undefined && !/already/i.test(text);
 }
 
-/** A failed call, as the portal answers it. Decided by code; by text only whether a session is unknown. */
+/** The portal's error for a failed call. The code decides; the text only shows whether a session is unknown. */
 export function callError(error: unknown, context: ErrorContext): Error {
   const { settings, secrets } = context;
   if (error instanceof NoAnswer)
@@ -88,7 +88,7 @@ export function callError(error: unknown, context: ErrorContext): Error {
   return PortalError.explained("AgentError", `${settings.title}: ${said} (code ${error.code})${detail}`);
 }
 
-/** The agent is not there: it could not be started, or it left. */
+/** The agent is unavailable: it could not be started, or it left. */
 export function goneError(end: LinkEnd, stderr: readonly string[], settings: AgentSettings): PortalError {
   const { title, command } = settings;
   const hint = settings.installHint ?? installHints[programOf(command)];
@@ -98,7 +98,7 @@ export function goneError(end: LinkEnd, stderr: readonly string[], settings: Age
   return PortalError.explained("AgentNotAvailable", withDetails(summary, stderr));
 }
 
-/** A summary, then the last that the agent wrote to stderr. */
+/** A summary, then the agent's last output on stderr. */
 function withDetails(summary: string, stderr: readonly string[]): string {
   return [summary, ...stderr.filter(line => line.trim() !== "").slice(-5)].join("\n");
 }

@@ -17,9 +17,9 @@ import { resolveCommand } from "./windowsCommand.js";
 export interface LinkEnd {
   /** For people: "exited with code 1", "the connection was closed". */
   reason: string;
-  /** It went by itself and says that all is well. */
+  /** The agent left by itself without an error. */
   clean: boolean;
-  /** The program is not there or may not be run. */
+  /** The program does not exist or may not be run. */
   notFound?: boolean;
 }
 
@@ -27,22 +27,22 @@ export interface LinkOptions {
   settings: AgentSettings;
   /** The model that the process is started with. */
   model: string | undefined;
-  /** Of the portal, with what agents may see. */
+  /** The part of the portal's environment that agents may see. */
   env: NodeJS.ProcessEnv;
   /** Marks the process and its children as this portal's. */
   owner: string;
-  /** Puts a command into the sandbox of the agent, where it has one. */
+  /** Puts a command into the agent's sandbox, if it has one. */
   wrap?(command: CommandInFolder): Promise<Command>;
-  /** What stderr may not show. */
+  /** Secrets that stderr must not show. */
   secrets: readonly string[];
-  /** Takes the latest lines of stderr, for people who look for a reason; it outlives an agent that cannot start. */
+  /** Collects the latest lines of stderr, to show why an agent failed; it outlives an agent that cannot start. */
   stderr: string[];
 }
 
 export interface StopTimes {
-  /** For the agent to leave when nobody talks to it any more. */
+  /** How long the agent may take to leave after its input has closed. */
   exitMs: number;
-  /** Between being asked to end and being killed. */
+  /** The time between the request to end and the kill. */
   killMs: number;
 }
 
@@ -55,7 +55,7 @@ const retryMs = 250;
 /** The wire to one agent: its process with pipes, a socket, or a process with a socket. */
 export class AgentLink {
   readonly stderr: string[];
-  /** Resolves when nothing can be sent or will come any more. */
+  /** Resolves when nothing more can be sent or received. */
   readonly ended: Promise<LinkEnd>;
   readonly address: string | undefined;
   onLine: (line: string) => void = () => {};
@@ -66,7 +66,7 @@ export class AgentLink {
   #socket: Socket | undefined;
   #lines: PacedLines | undefined;
   #port: number;
-  /** Nothing is started any more. */
+  /** Once set, nothing is started. */
   #stopped = false;
 
   constructor(options: LinkOptions, port: number) {
@@ -80,7 +80,7 @@ export class AgentLink {
     });
   }
 
-  /** Resolves when messages can be sent; `ended` says why it never comes to that. */
+  /** Resolves when messages can be sent; otherwise `ended` says why. */
   async open(): Promise<void> {
     const { transport, command } = this.#options.settings;
     if (command === undefined && this.#options.wrap)
@@ -116,7 +116,7 @@ export class AgentLink {
     if (stream?.writable) stream.write(line);
   }
 
-  /** Leaves; what the portal started is ended with everything that it started itself. */
+  /** Leaves the agent; one that the portal started is ended with all its children. */
   async stop({ exitMs, killMs }: StopTimes): Promise<void> {
     this.#stopped = true;
     this.#socket?.destroy();
@@ -127,12 +127,12 @@ export class AgentLink {
       this.#signal("SIGTERM");
       await isLate(this.#exited, killMs);
     }
-    // The process may be gone and others of its group not: wrappers do not pass signals on.
+    // The process may be gone while others of its group live on: wrappers do not pass signals on.
     this.#signal("SIGKILL");
     await endOwnedProcesses(owner => owner === this.#options.owner);
   }
 
-  /** What is really started: the command of the settings with its port and model, in its sandbox where it has one. */
+  /** The actual command: that of the settings with port and model, inside the sandbox if there is one. */
   async #command(): Promise<ReturnType<typeof resolveCommand>> {
     const { settings, model, wrap } = this.#options;
     const { command = "", args, modelArgs } = settings;
@@ -147,7 +147,7 @@ export class AgentLink {
   #spawn(command: ReturnType<typeof resolveCommand>): { stdin: Writable; stdout: Readable } {
     const { settings, env, owner } = this.#options;
     const { cwd, inheritEnv, transport, port } = settings;
-    // One that is known by its port can be found again, and is not ours to end in a later life of the portal.
+    // An agent on a known port can be found again, and a later portal must not end it.
     const marked = transport === "stdio" || port === 0;
     const { program, args: resolved, windowsVerbatimArguments } = command;
     const child = spawn(program, resolved, {
@@ -156,7 +156,7 @@ export class AgentLink {
       env: {
         ...(inheritEnv ? env : {}),
         ...settings.env,
-        // Also where it inherits nothing: a portal must not be its own agent for ever.
+        // Even if it inherits nothing: a portal must not become its own agent endlessly.
         [depthVariable]: env[depthVariable],
         [ownerVariable]: marked ? owner : undefined,
       },
@@ -167,7 +167,7 @@ export class AgentLink {
     this.#child = child;
     this.#exited = new Promise(resolve => {
       child.once("error", error => resolve(notStarted(error)));
-      // Not "exit": what it wrote last is read before.
+      // Not "exit": its last output is read first.
       child.once("close", (code, signal) => resolve(exitOf(code, signal)));
       // Children that keep its pipes open must not hide its death.
       child.once("exit", (code, signal) => setTimeout(() => resolve(exitOf(code, signal)), 500).unref());
@@ -178,7 +178,7 @@ export class AgentLink {
     const stderr = new LineReader({
       maxBytes: maxStderrLineBytes,
       onLine: line => void written.push(line),
-      // Nobody reads a line like that.
+      // No one reads a line this long.
       onTooLong: () => {},
     });
     child.stderr
@@ -190,7 +190,7 @@ export class AgentLink {
     return child;
   }
 
-  /** A socket may be refused until the agent listens. `startupTimeoutMs` is watched by who waits for the handshake. */
+  /** A socket may be refused until the agent listens. The wait for the handshake enforces `startupTimeoutMs`. */
   async #connect(): Promise<void> {
     const until = performance.now() + this.#options.settings.startupTimeoutMs;
     let over = false;
@@ -245,20 +245,20 @@ export class AgentLink {
       },
     });
     this.#lines = lines;
-    // An agent that closes its end has nothing to say any more, whether it lives or not.
+    // An agent that closes its end has nothing more to say, alive or not.
     from.once("end", () => {
       setTimeout(() => void this.#endAfterLines({ reason: "closed its output", clean: false }), 500).unref();
     });
   }
 
-  /** What the agent wrote before it left is told first. */
+  /** Passes on first what the agent wrote before it left. */
   async #endAfterLines(end: LinkEnd): Promise<void> {
     await this.#lines?.idle();
     this.#end(end);
   }
 
   #keep(lines: readonly string[]): void {
-    // Cut before it is searched for secrets, with room for one at the cut.
+    // Cut before the search for secrets, with room for one at the cut.
     for (const line of lines.slice(-stderrLines)) {
       const text = errorText(line.slice(0, 2 * stderrLineChars), this.#options.secrets);
       this.stderr.push(text.slice(0, stderrLineChars));

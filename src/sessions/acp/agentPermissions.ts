@@ -16,10 +16,10 @@ export interface AgentPermissionsOptions {
   warn(text: string): void;
 }
 
-/** Nobody reads more cards. */
+/** More cards than anyone reads. */
 export const maxWaiting = 50;
 
-/** What an agent asks its user, answered by the job tools, by policy, by rules, or by the user. */
+/** An agent's permission requests, answered by the job tools, the policy, the rules or the user. */
 export class AgentPermissions {
   readonly #options: AgentPermissionsOptions;
   #waiting = 0;
@@ -33,7 +33,7 @@ export class AgentPermissions {
     this.#hasWarned = false;
   }
 
-  /** `hasTools` is whether the agent has found the job tools. */
+  /** `hasTools` says whether the agent has found the job tools. */
   async answer(params: Fields, hasTools: boolean, signal: AbortSignal): Promise<object> {
     if (this.#waiting >= maxWaiting) return this.#tooMany();
     this.#waiting++;
@@ -57,7 +57,7 @@ export class AgentPermissions {
       { ...action, ...(toolCallId !== undefined && { toolCallId }) },
       { options, timeoutMs: settings.permissionTimeoutMs, signal },
     );
-    // The protocol has no place for a reason: it is the next request.
+    // The protocol has no place for a reason, so it becomes the next request.
     if (decision.by === "user" && decision.reason !== undefined) say(decision.reason);
     return outcomeOf(decision.optionId);
   }

@@ -10,12 +10,12 @@ import { RestartBackoff } from "./restartBackoff.js";
 export type AgentProcessState = "stopped" | "starting" | "ready" | "stopping" | "failed";
 
 export interface AgentProcessOptions {
-  /** As they are when it is started: a reload changes nothing for one that runs. */
+  /** The settings at its start: a reload does not affect a running process. */
   connection(): Omit<ConnectionOptions, "stderr">;
   log: Log;
 }
 
-/** One agent with the model that it is started with: started on first need, shared by all sessions, replaced when it died. */
+/** One agent process with its model: started on first use, shared by all sessions, replaced when it dies. */
 export class AgentProcess {
   readonly #options: AgentProcessOptions;
   readonly #backoff = new RestartBackoff();
@@ -25,7 +25,7 @@ export class AgentProcess {
   #state: AgentProcessState = "stopped";
   #lastError: string | undefined;
   #stderr: string[] = [];
-  /** Sessions that are just being opened. */
+  /** Sessions that are being opened. */
   #opening = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -44,7 +44,7 @@ export class AgentProcess {
     return this.#lastError;
   }
 
-  /** Of the latest process, also of one that could not start. */
+  /** Stderr of the latest process, even one that could not start. */
   get stderr(): readonly string[] {
     return this.#stderr;
   }
@@ -57,7 +57,7 @@ export class AgentProcess {
     return [...this.#connections].reduce((sum, { sessionCount }) => sum + sessionCount, 0);
   }
 
-  /** Does something with an agent that is ready; it is not shut down meanwhile. */
+  /** Runs `work` with a ready agent, which is not shut down meanwhile. */
   async with<T>(work: (connection: AgentConnection) => Promise<T>): Promise<T> {
     if (this.#closed) throw PortalError.unavailable("PortalStopping", "The portal is stopping.");
     this.#opening++;
@@ -69,12 +69,12 @@ export class AgentProcess {
     }
   }
 
-  /** A turn has ended well: earlier failures are forgotten. */
+  /** A turn has succeeded, so earlier failures are forgotten. */
   succeeded(): void {
     this.#backoff.reset();
   }
 
-  /** Takes no new sessions: one of its sessions does not answer. It ends with the last of its others. */
+  /** One session does not answer, so the process gets no new ones and ends with the last of the others. */
   retire(connection: AgentConnection): void {
     if (this.#ready === connection) this.#leave("stopped");
     connection.onSessions = () => {
@@ -83,7 +83,7 @@ export class AgentProcess {
     connection.onSessions();
   }
 
-  /** Ends the process; the next session starts it again, also when it had been given up. */
+  /** Ends the process; the next session starts it again, even after it was given up. */
   async restart(): Promise<void> {
     this.#backoff.reset();
     await this.stop(patientStop);
@@ -150,7 +150,7 @@ export class AgentProcess {
 
   #ended(connection: AgentConnection, end: LinkEnd): void {
     this.#connections.delete(connection);
-    // It left by itself: whatever it started must not stay.
+    // The agent left by itself; its children must not stay.
     void connection.stop({ exitMs: 0, killMs: 0 });
     if (this.#ready !== connection) return;
     if (end.clean) this.#leave("stopped");

@@ -41,13 +41,13 @@ const agentErrors = [
   "AgentAuthenticationRequired",
   "AgentError",
 ];
-/** Of one page; the next begins at the agent's cursor. */
+/** Per page; the next page begins at the agent's cursor. */
 const maxListed = 1000;
 const maxShownChars = 4096;
 const enabledBody = object({ enabled: flag });
 const signInBody = object({ methodId: text });
 
-/** The agents themselves: what they are, whether they work, what they remember. */
+/** Routes about the agents themselves: what they are, whether they work, what they remember. */
 export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
   return [
     defineRoute({
@@ -168,7 +168,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
   ];
 }
 
-/** Without what agents add for other clients: some name commands to run there, and the portal runs none of theirs. */
+/** Leaves out what agents add for other clients, such as commands to run, which the portal never does. */
 function signInMethod(method: unknown): object {
   const { id, name, description, type } = fieldsOf(method);
   return given({

@@ -16,16 +16,16 @@ export interface AgentSettings {
   transport: "stdio" | "tcp";
   command: string | undefined;
   args: string[];
-  /** These are secrets: never shown, never logged. */
+  /** Secret values: never shown, never logged. */
   env: Record<string, string>;
   inheritEnv: boolean;
   cwd: string;
   host: string;
-  /** 0 is a free one, for an agent that the portal starts. */
+  /** 0 means a free port, for an agent that the portal starts. */
   port: number;
   models: string[];
   modelArgs: string[];
-  /** Without them it is as the portal was started. */
+  /** Absent means the portal's default. */
   policy: PermissionPolicy | undefined;
   taskPolicy: PermissionPolicy | undefined;
   initPrompt: string | undefined;
@@ -45,9 +45,9 @@ export interface AgentSettings {
 
 export interface AgentsRead {
   agents: AgentSettings[];
-  /** Agents that cannot be used as they are written. */
+  /** Agents whose settings are unusable. */
   broken: { id: string; message: string }[];
-  /** Everything that is wrong or not understood, one line each. */
+  /** Every error and unknown setting, one line each. */
   problems: string[];
 }
 
@@ -100,7 +100,7 @@ const agentSchema = {
 
 const idPattern = /^[a-z0-9][a-z0-9-]{0,39}$/;
 
-/** What is wrong with one agent beyond the types of its fields. */
+/** An agent's problems beyond the types of its fields. */
 function ruleProblems(id: string, agent: Fields, env: NodeJS.ProcessEnv): string[] {
   const problems: string[] = [];
   if (!idPattern.test(id))
@@ -163,12 +163,12 @@ function settingsOf(id: string, agent: Fields, folder: string, env: NodeJS.Proce
   };
 }
 
-/** The protocol's world says approve-all where the portal says allow-all. */
+/** ACP clients say approve-all where the portal says allow-all. */
 function policyOf(value: unknown): PermissionPolicy | undefined {
   return value === "approve-all" ? "allow-all" : (value as PermissionPolicy | undefined);
 }
 
-/** The agents of a config file; throws a StartError when it cannot be read at all. */
+/** Reads the agents of a config file; throws a StartError when the file is unreadable. */
 export function readAgentsFile(file: string | undefined, env: NodeJS.ProcessEnv): AgentsRead {
   if (file === undefined) return readAgents(undefined, "", env);
   const read = readAgents(fieldsOf(readSettingsFile(file)).acpAgents, file, env);
@@ -179,12 +179,12 @@ export function readAgentsFile(file: string | undefined, env: NodeJS.ProcessEnv)
   };
 }
 
-/** The values of all environments: nothing that is shown or logged may quote them. */
+/** The values of all environments, which must not be shown or logged. */
 export function agentSecrets({ agents }: AgentsRead): string[] {
   return agents.flatMap(({ env }) => Object.values(env));
 }
 
-/** Reads the `acpAgents` of a config: what is wrong with one agent says nothing about the others. */
+/** Reads the `acpAgents` of a config; one agent's problems do not affect the others. */
 export function readAgents(section: unknown, configFile: string, env: NodeJS.ProcessEnv): AgentsRead {
   const read: AgentsRead = { agents: [], broken: [], problems: [] };
   if (section === undefined) return read;

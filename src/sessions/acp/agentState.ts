@@ -2,12 +2,12 @@ import type { LiveResponse, SessionMode, SessionOption } from "../../live/callba
 import type { SessionControlState } from "../sessionControls.js";
 import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields.js";
 
-/** The Model drop-down of agents that know only the older `models` block. */
+/** The Model drop-down for agents with only the older `models` block. */
 export const olderModelOption = "portal:model";
 
 type Choices = NonNullable<SessionOption["choices"]>;
 
-/** Pages show them all, and each change tells them all again. */
+/** Pages show them all, and each change sends them all again. */
 const maxListed = 500;
 const maxChoices = 1000;
 const maxNameChars = 500;
@@ -15,7 +15,7 @@ const maxTextChars = 2000;
 
 const nameOf = (value: unknown) => textOf(value)?.slice(0, maxNameChars);
 const wordsOf = (value: unknown) => textOf(value)?.slice(0, maxTextChars);
-/** Values that are sent back are whole or not at all. */
+/** Values that go back to the agent are kept whole or dropped. */
 const sentBack = (value: unknown) =>
   typeof value === "string" && value.length <= maxTextChars ? value : undefined;
 
@@ -33,7 +33,7 @@ function choicesOf(options: unknown, group?: string): Choices {
     });
 }
 
-/** What the agent offers to set, in its order; kinds that nobody knows are left out. */
+/** The agent's options in its order; unknown kinds are skipped. */
 export function optionsOf(configOptions: unknown): SessionOption[] {
   return listOf(configOptions)
     .slice(0, maxListed)
@@ -84,7 +84,7 @@ function modesOf(availableModes: unknown): SessionMode[] {
 
 const planStatuses = ["pending", "in_progress", "completed"];
 
-/** The older form has `steps` with a description. */
+/** The older form of a plan has `steps` with a description. */
 export function planOf(update: Fields): SessionControlState["plan"] {
   const items = Array.isArray(update.entries) ? update.entries : listOf(update.steps);
   return items.slice(0, maxListed).flatMap(item => {
@@ -109,7 +109,7 @@ export function commandsOf(update: Fields): SessionControlState["commands"] {
     });
 }
 
-/** Everything about a session that the agent sets and replaces. Each change gives what goes into the log. */
+/** Everything about a session that the agent sets and replaces. Each change returns the response for the log. */
 export class AgentState {
   options: SessionOption[] = [];
   commands: SessionControlState["commands"] = [];
@@ -120,7 +120,7 @@ export class AgentState {
   #modes: SessionMode[] = [];
   #olderModels: SessionOption[] = [];
 
-  /** An option of that category is the better way to choose a mode. */
+  /** An option of the mode category takes precedence over the modes. */
   get modes(): SessionMode[] {
     return this.options.some(({ category }) => category === "mode") ? [] : this.#modes;
   }
@@ -154,7 +154,7 @@ export class AgentState {
     return { callback: "onOptions", options: this.options };
   }
 
-  /** The agent took the value and did not report it. */
+  /** The agent accepted the value but did not report it. */
   notConfirmed(configId: string): LiveResponse {
     this.options = this.options.map(option =>
       option.id === configId ? { ...option, confirmed: false } : option,

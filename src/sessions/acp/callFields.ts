@@ -2,25 +2,25 @@ import { diffsOf, maxDiffChars } from "./contentText.js";
 import { type Fields, fieldsOf, listOf } from "./fields.js";
 import { patchFiles } from "./patchFiles.js";
 
-/** Everything that a tool call says it would run or touch. */
+/** Everything that a tool call says it runs or touches. */
 export interface CallReading {
   readonly commands: readonly string[];
   readonly paths: readonly string[];
-  /** Where it would run, as the agent names it. */
+  /** The folder it would run in, as the agent names it. */
   readonly folders: readonly string[];
-  /** Why it cannot be known what it would do. */
+  /** Why its effect cannot be known. */
   readonly problem?: string | undefined;
 }
 
 type FileKind = "edit" | "delete" | "move" | "read" | "search";
 export type JudgedKind = "execute" | FileKind;
 
-/** Agents write one name in many ways: `file_path`, `filePath`, `-A`. */
+/** Agents spell one name in many ways: `file_path`, `filePath`, `-A`. */
 const plainName = (name: string) => name.toLowerCase().replace(/[_-]/g, "");
 const names = (list: string) => new Set(list.split(/\s+/));
 
 const callFields = names("toolcallid title name kind status content locations rawinput rawoutput meta");
-/** They change nothing of what runs. */
+/** Fields that do not change what runs. */
 const words = names("description intention explanation reason purpose");
 const settings = names(
   `timeout timeoutms timeoutsec timeoutseconds initialwait maxoutputlength runinbackground isbackground background`,
@@ -51,7 +51,7 @@ const maxPaths = 200;
 const isPlain = (value: unknown) =>
   typeof value !== "object" || (Array.isArray(value) && value.every(item => typeof item === "number"));
 
-/** A number, a switch, or a name that no program takes for an option. */
+/** A number, a boolean, or a name that no program takes for an option. */
 const isSetting = (value: unknown) =>
   typeof value === "string" ? /^(?:\w[\w.+-]*|-?\d+)$/.test(value) : isPlain(value);
 
@@ -60,11 +60,11 @@ function addAll(list: string[], items: readonly string[]): void {
   for (const item of items) list.push(item);
 }
 
-/** A pattern that names files could lead out as a path does. */
+/** A file pattern could lead out of the folder as a path can. */
 const leadsOut = (pattern: string) =>
   /^[/~\\]|^[a-z]:|(^|[\\/{,])\.\.([\\/},]|$)|^[a-z][a-z0-9+.-]+:\/\//i.test(pattern);
 
-/** Where a pattern for files begins: it goes through links that it names, below each place that is searched. */
+/** The fixed beginning of a file pattern, below each searched place: the pattern follows the links in it. */
 function startOf(pattern: string, places: readonly string[]): string[] {
   const names = pattern.split("/");
   const plain = names.findIndex(name => /[*?[{(!]/.test(name));
@@ -75,7 +75,7 @@ function startOf(pattern: string, places: readonly string[]): string[] {
 const notKnown = (name: string) =>
   `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`;
 
-/** Reads the fields of one call to the end; the first that cannot be understood is its problem. */
+/** Reads all fields of one call; the first that cannot be understood becomes its problem. */
 class Reader implements CallReading {
   readonly commands: string[] = [];
   readonly paths: string[] = [];
@@ -100,7 +100,7 @@ class Reader implements CallReading {
     this.#input(fieldsOf(rawInput));
     this.#content(content);
     this.#locations(locations);
-    // Behind `a/` and `b/` a whole path has lost its beginning.
+    // After `a/` and `b/` an absolute path lacks its leading slash.
     const named = new Set(this.paths.flatMap(path => [path, path.replace(/^\//, "")]));
     addAll(
       this.paths,
@@ -144,7 +144,7 @@ class Reader implements CallReading {
     if (this.#kind === "execute") return this.#isCommand(field, name, value);
     if (pathFields.has(field)) {
       const paths = this.#texts(name, value);
-      // Tools that take a list of files take patterns in it; a single name may well be `[id]`.
+      // Tools that take a list of files accept patterns in it; a single name may well be `[id]`.
       const pattern = Array.isArray(value) ? /[*?{[]/ : /[*?{]/;
       if (!this.#isEdit && paths.some(path => pattern.test(path)))
         this.#doubt("It names files by a pattern.");
@@ -163,7 +163,7 @@ class Reader implements CallReading {
     }
     if (field !== "commands") return false;
     const lines = this.#texts(name, value);
-    // Each of them is a line of its own; what is open at the end of one must not reach into the next.
+    // Each command is a line of its own; an open quote must not reach into the next.
     if (lines.length > 1 && lines.some(line => /['"\\\n\r]/.test(line)))
       this.#doubt("It has several commands, which are not plain.");
     addAll(this.commands, lines);
@@ -244,10 +244,10 @@ class Reader implements CallReading {
   }
 }
 
-/** `bash -c SCRIPT` is the script; anything else is quoted, so that it is read as it runs. */
+/** `bash -c SCRIPT` yields the script; other words are quoted, so that the line reads as it runs. */
 export function shellLine(argv: readonly string[]): string {
   const [program = "", flag = "", script, ...rest] = argv;
-  // A path such as ./bash is any program; and only a bare name is what a shell rule could mean.
+  // A path such as ./bash can be any program; only a bare name is surely the shell.
   const isShell = ["bash", "sh", "dash", "zsh"].includes(program) && ["-c", "-lc"].includes(flag);
   if (isShell && script !== undefined && rest.length === 0) return script;
   return argv
@@ -255,7 +255,7 @@ export function shellLine(argv: readonly string[]): string {
     .join(" ");
 }
 
-/** What a call of this kind would do, by everything that it says. */
+/** What a call of this kind would do, according to all its fields. */
 export function readCall(call: Fields, kind: JudgedKind): CallReading {
   const reader = new Reader(kind);
   reader.call(call);

@@ -5,7 +5,7 @@ import { diffText, isShownWhole } from "./contentText.js";
 import { type Fields, numberOf, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 
-/** Throws where the user, a rule or the policy rejects it. */
+/** Throws when the user, a rule or the policy rejects it. */
 type Allow = (action: Action) => Promise<void>;
 
 const maxFileBytes = 10 * 1024 * 1024;
@@ -19,7 +19,7 @@ function failure(error: unknown, shown: string): Error {
   return invalid(`${shown} cannot be used (${code ?? "unknown reason"})`);
 }
 
-/** The text of a file, or why an agent cannot have it. */
+/** The text of a file; throws the reason when the agent cannot have it. */
 async function textIn(file: string, shown: string): Promise<string> {
   const bytes = await readConfined(file, maxFileBytes).catch(error => {
     throw failure(error, shown);
@@ -43,7 +43,7 @@ function afterLines(text: string, start: number, count: number): number {
   return at;
 }
 
-/** `line` counts from 1; what is past the end is empty. */
+/** `line` counts from 1; lines past the end are empty. */
 export function partOf(text: string, line: number | undefined, limit: number | undefined): string {
   const from = afterLines(text, 0, Math.max(1, line ?? 1) - 1);
   return text.slice(from, limit === undefined ? undefined : afterLines(text, from, Math.max(0, limit)));
@@ -57,7 +57,7 @@ export async function readTextFile(
   await confined(folder, params.path);
   const path = textOf(params.path) ?? "";
   await allow({ kind: "read", title: path.slice(0, maxShownChars), paths: [path] });
-  // Much may have changed while somebody thought about it.
+  // The folder may have changed while the user decided.
   const text = await textIn(await confined(folder, params.path), path.slice(0, maxShownChars));
   return { content: partOf(text, numberOf(params.line), numberOf(params.limit)) };
 }
@@ -77,7 +77,7 @@ export async function writeTextFile(folder: string, params: Fields, allow: Allow
   await allow({
     kind: "edit",
     title: shown,
-    // Where a link leads is what is changed.
+    // Writing changes the target of a link.
     paths: [...new Set([path, target])],
     diff: diffText(diffs),
     ...(!isShownWhole(diffs) && { unclear: "Its difference is too long to be shown." }),

@@ -12,7 +12,7 @@ export interface ClientMethodsOptions {
   settings: AgentSettings;
   workingDirectory: string;
   env: NodeJS.ProcessEnv;
-  /** Puts a command into the agent's sandbox, where it has one. */
+  /** Puts a command into the agent's sandbox, if it has one. */
   wrap: LinkOptions["wrap"];
   permissions: SessionPermissions;
   /** Sends a request in the user's name. */
@@ -22,8 +22,8 @@ export interface ClientMethodsOptions {
 }
 
 /**
- * What the portal offers to an agent. It reads and writes files outside of every sandbox, where nothing is read-only or
- * hidden: an agent in one has only its own way to files, and terminals in the same sandbox.
+ * What the portal offers to an agent. The portal accesses files outside any sandbox, where nothing is read-only or
+ * hidden, so a sandboxed agent must use its own file access; its terminals run in the same sandbox.
  */
 export function offered(
   { clientFs, clientTerminal }: AgentSettings,
@@ -35,13 +35,13 @@ export function offered(
 /** A command may write a thousand times a second. */
 const terminalIntervalMs = 100;
 
-/** The files and terminals that the portal offers to an agent, where its settings say so. */
+/** The files and terminals that the portal offers to an agent, if its settings say so. */
 export class ClientMethods {
   readonly #options: ClientMethodsOptions;
   readonly #terminals: ClientTerminals;
-  /** Terminals whose output is about to be told. */
+  /** Terminals whose output is about to be reported. */
   readonly #wrote = new Set<string>();
-  /** Requests that have no answer yet. */
+  /** Requests without an answer yet. */
   #waiting = 0;
 
   constructor(options: ClientMethodsOptions) {
@@ -74,7 +74,7 @@ export class ClientMethods {
     this.#terminals.endAll();
   }
 
-  /** What the portal does itself for the agent needs the same permission. */
+  /** Actions that the portal performs for the agent need the same permission. */
   async #allow(action: Action): Promise<void> {
     const { permissions, say } = this.#options;
     if (this.#waiting >= maxWaiting)

@@ -12,7 +12,7 @@ export interface ClientTerminalsOptions {
   folder: string;
   env: NodeJS.ProcessEnv;
   wrap: LinkOptions["wrap"];
-  /** Throws where the user, a rule or the policy rejects it. */
+  /** Throws when the user, a rule or the policy rejects it. */
   allow(action: Action): Promise<void>;
   /** A terminal has written something. */
   onOutput(terminalId: string): void;
@@ -39,7 +39,7 @@ const killAfterMs = 2000;
 export class ClientTerminals {
   readonly #options: ClientTerminalsOptions;
   readonly #terminals = new Map<string, Terminal>();
-  /** What released terminals have written, as tool blocks show it; the latest last. */
+  /** The output of released terminals, for tool blocks; most recent last. */
   readonly #released = new Map<string, string>();
   #ended = false;
 
@@ -85,7 +85,7 @@ export class ClientTerminals {
     const named = asked.cwd ?? folder;
     const isSame = (await confined(folder, named)) === (await confined(folder, folder));
     await allow(terminalAction(asked, isSame));
-    // Much may have changed while somebody thought about it.
+    // The folder may have changed while the user decided.
     const cwd = await confined(folder, named);
     if (this.#ended) throw new RpcError(errorCode.notFound, "Session not found");
     if (this.#terminals.size >= maxTerminals)
@@ -123,7 +123,7 @@ export class ClientTerminals {
         resolve({ exitCode: 127, signal: null });
       });
       child.once("close", (exitCode, signal) => resolve({ exitCode, signal }));
-      // A command in the background may keep the pipes open.
+      // A background command may keep the pipes open.
       child.once("exit", (exitCode, signal) => setTimeout(() => resolve({ exitCode, signal }), 500).unref());
     });
     const terminal: Terminal = { child, output, exit: undefined, exited };

@@ -5,25 +5,25 @@ import { basename, dirname, join } from "node:path";
 import { errorCode, RpcError } from "./rpcPeer.js";
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants;
-// Windows has none of these, and no links that a user makes without rights.
+// Windows has none of these flags, and users there need special rights to make links.
 const noFollow = O_NOFOLLOW ?? 0;
 
 const changed = (path: string) => new RpcError(errorCode.invalidParams, `${path} has changed meanwhile`);
 
-/** Whether an open file or folder is the one that its path names, by a way without links. */
+/** Whether an open file or folder is the one that its path names without links. */
 async function isThere(handle: FileHandle, path: string): Promise<boolean> {
   if ((await realpath(path).catch(() => undefined)) !== path) return false;
   const [opened, named] = await Promise.all([handle.stat(), lstat(path).catch(() => undefined)]);
   return named !== undefined && opened.ino === named.ino && opened.dev === named.dev;
 }
 
-/** Does something with a file or folder that was opened by its real path, if no link has come in between. */
+/** Runs `action` on a file or folder opened by its real path, if no link has appeared on the way. */
 async function withOpened<T>(
   path: string,
   flags: number,
   work: (handle: FileHandle) => Promise<T>,
 ): Promise<T> {
-  // A pipe that nobody writes to would never open.
+  // A pipe without a writer would never open.
   const handle = await open(path, flags | noFollow | (O_NONBLOCK ?? 0));
   try {
     if (!(await isThere(handle, path))) throw changed(path);
@@ -33,14 +33,14 @@ async function withOpened<T>(
   }
 }
 
-/** The beginning of a file, at most so many bytes; undefined for what is no file. */
+/** The beginning of a file, up to `maxBytes`; undefined for anything but a file. */
 export function readConfined(path: string, maxBytes: number): Promise<Buffer | undefined> {
   return withOpened(path, O_RDONLY, async handle => {
     const { size, isFile } = await handle
       .stat()
       .then(found => ({ size: found.size, isFile: found.isFile() }));
     if (!isFile) return undefined;
-    // One byte more tells a file that is too long.
+    // One extra byte reveals a file that is too long.
     const buffer = Buffer.alloc(Math.min(size, maxBytes) + 1);
     let length = 0;
     while (length < buffer.length) {
@@ -52,12 +52,12 @@ export function readConfined(path: string, maxBytes: number): Promise<Buffer | u
   });
 }
 
-/** A name inside an open folder: where the system offers it, no change of the way there matters any more. */
+/** A name inside an open folder, which on some systems stays valid however the path to it changes. */
 function inside(folder: FileHandle, path: string): string {
   return process.platform === "linux" ? `/proc/self/fd/${folder.fd}/${basename(path)}` : path;
 }
 
-/** Makes the folders on the way to a file one by one, each in its parent as that was opened. */
+/** Makes the folders on the way to a file one by one, each inside its opened parent. */
 async function makeFolder(path: string): Promise<void> {
   if (await lstat(path).catch(() => undefined)) return;
   await makeFolder(dirname(path));
@@ -68,7 +68,7 @@ async function makeFolder(path: string): Promise<void> {
   );
 }
 
-/** Puts a text in the place of a file, whose permissions it keeps. `path` is a real path: it follows no link. */
+/** Replaces a file's text and keeps its permissions. `path` is a real path: no link is followed. */
 export async function writeConfined(path: string, content: string): Promise<void> {
   await makeFolder(dirname(path));
   await withOpened(dirname(path), O_RDONLY | (O_DIRECTORY ?? 0), async folder => {

@@ -1,13 +1,13 @@
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.js";
 
-/** A block or a result longer than this is cut: nobody reads it, and pages could not show it. */
+/** A longer block or result is cut: no one reads it, and pages could not show it. */
 export const maxTextChars = 1_000_000;
 const truncated = "\n… truncated";
-/** Of the differences of one tool call: the lines of more would take too long to compare. */
+/** For all differences of one tool call; comparing more lines would take too long. */
 export const maxDiffChars = 300_000;
-/** Longer overlaps of two outputs are not looked for. */
+/** Longer overlaps of two outputs are not searched for. */
 const maxOverlapChars = 100_000;
-/** Beyond this JSON is written on one line: indented it could be a hundred times as long. */
+/** Longer JSON is written on one line, since indented it could be a hundred times as long. */
 const maxIndentedChars = 20_000;
 
 export function cut(text: string): string {
@@ -87,7 +87,7 @@ function charsOf(diffs: readonly Diff[]): number {
   return diffs.reduce((sum, { oldText, newText }) => sum + (oldText?.length ?? 0) + newText.length, 0);
 }
 
-/** Differences as people read them; those that are too long are only named. */
+/** Readable differences; those that are too long are only named. */
 export function diffText(diffs: readonly Diff[]): string {
   let room = maxDiffChars;
   return diffs
@@ -128,7 +128,7 @@ function linesOf(text: string): string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
-/** What is new in a text that replaces another: its rest, what a sliding window adds, or all of it. */
+/** What is new in a text that replaces another: the rest, what a sliding window adds, or everything. */
 export function deltaOf(before: string, after: string): string {
   if (after === before) return "";
   if (after.startsWith(before)) return after.slice(before.length);

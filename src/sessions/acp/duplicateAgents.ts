@@ -1,6 +1,6 @@
 const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
-/** Ids that stand twice in `acpAgents`: a JSON reader takes the last without a word. */
+/** Duplicate ids in `acpAgents`, of which a JSON parser silently takes the last. */
 export function duplicateAgents(json: string): string[] {
   const path: string[] = [];
   const seen = new Set<string>();

@@ -10,7 +10,7 @@ const startBody = object({
   "permissions?": oneOfTexts(...permissionPolicies),
 });
 
-/** For the agent that editors start. */
+/** Routes for the ACP program that editors start. */
 export function editorRoutes(): Route[] {
   return [
     defineRoute({

@@ -1,6 +1,6 @@
 import { isRecord } from "../../base/json.js";
 
-/** What an agent sends is read field by field: nothing that is missing or of a wrong type costs the rest. */
+/** Agent input is read field by field, so that a missing or mistyped field does not cost the rest. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fieldsOf(value: unknown): Fields {
@@ -19,7 +19,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** The same object without what is undefined. */
+/** The same object without undefined fields. */
 export function given<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Key in keyof T]?: Exclude<T[Key], undefined> };

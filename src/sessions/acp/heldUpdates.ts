@@ -1,5 +1,5 @@
 const maxHeld = 500;
-/** Of all that are held, as their messages were long. */
+/** Limits the total length of all held messages. */
 const maxHeldChars = 8 * 1024 * 1024;
 const maxAgeMs = 60_000;
 
@@ -7,7 +7,7 @@ const maxAgeMs = 60_000;
 export class HeldUpdates<T> {
   #held: { sessionId: string; update: T; chars: number; atMs: number }[] = [];
   #chars = 0;
-  /** Sessions that are over: what still comes of them is of no use to whoever loads them again. */
+  /** Ended sessions; their late updates would only confuse a later load. */
   readonly #over = new Set<string>();
 
   hold(sessionId: string, update: T, chars: number): void {
@@ -21,7 +21,7 @@ export class HeldUpdates<T> {
     }
   }
 
-  /** Those of a session that is known now, in their order. */
+  /** Returns the held updates of a session that is known now, in order. */
   take(sessionId: string): T[] {
     const taken = this.#held.filter(held => held.sessionId === sessionId);
     this.#drop(sessionId);

@@ -1,6 +1,6 @@
 const newline = 0x0a;
 
-/** Cuts bytes into lines; a character that is split between two reads stays whole, because only lines are decoded. */
+/** Cuts bytes into lines. Only whole lines are decoded, so a character split between two reads stays whole. */
 export class LineReader {
   readonly #onLine: (line: string) => void;
   readonly #onTooLong: () => void;

@@ -7,10 +7,10 @@ export interface PacedLinesOptions {
   onTooLong(): void;
 }
 
-/** Others get their turn after this long. */
+/** Other work gets its turn after this long. */
 const sliceMs = 10;
 
-/** Hands on the lines of a stream a few at a time, so that an agent that floods holds up nobody; it waits meanwhile. */
+/** Passes on the lines of a stream a few at a time, so that a flooding agent waits instead of stalling the portal. */
 export class PacedLines {
   readonly #from: Readable;
   readonly #onLine: (line: string) => void;
@@ -29,7 +29,7 @@ export class PacedLines {
     });
   }
 
-  /** Resolves when everything that was read has been handed on. */
+  /** Resolves when everything read so far has been passed on. */
   async idle(): Promise<void> {
     await this.#idle;
   }

@@ -13,7 +13,7 @@ const naming = [
 ];
 /** Git names both sides; where they differ, other headers name them again. */
 const gitHeader = /^diff --git a\/([^"]+) b\/([^"]+)$/;
-/** Headers that name none. A mode that is not plain makes a link or a program of a file. */
+/** Headers that name no file. A mode other than a plain file's makes a link or a program. */
 const silent = [
   /^index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?$/,
   /^(?:new|create) file mode 100644$/,
@@ -25,12 +25,12 @@ const silent = [
 ];
 /** Lines of the text itself. */
 const body = /^(?:[ +-]|\\ |$)/;
-/** Programs that patch take a header further right for one, too. */
+/** Patch programs also accept indented headers. */
 const hiddenHeader = /^\s+(?:---|\+\+\+|\*\*\*|@@|diff |index:|rename |copy )/i;
 
 const doubt = (line: string) => `Its difference has a line that may name other files: ${line.slice(0, 100)}`;
 
-/** Reads every line; one that is not known may be the header of a form that names files in another way. */
+/** Reads every line; an unknown line may be the header of a format that names files differently. */
 export function patchFiles(patch: string): PatchFiles {
   const paths: string[] = [];
   let problem: string | undefined;
@@ -39,7 +39,7 @@ export function patchFiles(patch: string): PatchFiles {
     const both = named === undefined ? gitHeader.exec(line) : null;
     const found = both ? both.slice(1) : named === undefined ? [] : [named];
     for (const name of found) paths.push(...(both ? [name] : readings(name)));
-    // How many names a program takes away from the beginning is its own affair.
+    // Patch programs differ in how many leading names they strip.
     const isAmbiguous =
       (both !== null && line.split(" b/").length > 2) ||
       found.some(name => /[^/]\/\.\.(?:\/|$)/.test(name.replace(/^[ab]\//, "")));
@@ -52,14 +52,14 @@ export function patchFiles(patch: string): PatchFiles {
   return { paths: kept, ...(problem !== undefined && { problem }) };
 }
 
-/** Programs that patch may take away the first name of a path, whatever it is called. */
+/** Patch programs may strip the first name of a path, whatever it is. */
 function readings(name: string): string[] {
   if (/^[ab]\/./.test(name)) return [name.slice(2)];
   const slash = name.indexOf("/");
   return slash > 0 ? [name, name.slice(slash + 1)] : [name];
 }
 
-/** A header that could not be read as one is no text either. */
+/** An unreadable header is not text either. */
 function isText(line: string): boolean {
   return body.test(line) && !/^(?:---|\+\+\+) /.test(line) && !hiddenHeader.test(line);
 }

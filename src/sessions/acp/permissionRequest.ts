@@ -2,7 +2,7 @@ import type { PermissionOption } from "../../live/callbacks.js";
 import { jobToolNames } from "../jobTools.js";
 import { type Fields, fieldsOf, given, listOf, textOf } from "./fields.js";
 
-/** A card has room for a few; the protocol knows four kinds. */
+/** A card has room for a few choices; the protocol knows four kinds. */
 const maxOptions = 20;
 const maxOptionIdChars = 500;
 const maxOptionNameChars = 200;
@@ -15,12 +15,12 @@ export function outcomeOf(optionId: string | undefined): object {
   };
 }
 
-/** The call that an agent asks about. An older description of the protocol has the title beside the options. */
+/** The call that an agent asks about. Older versions of the protocol put the title beside the options. */
 export function toolCallOf(params: Fields): Fields {
   return { ...given({ title: params.title }), ...fieldsOf(params.toolCall) };
 }
 
-/** What the agent offers to choose from. An id that stands for two answers is no answer to either. */
+/** The agent's choices. An id used for two answers is dropped. */
 export function optionsOf(options: unknown): PermissionOption[] {
   const offered = listOf(options)
     .slice(0, maxOptions)
@@ -42,9 +42,9 @@ export function optionsOf(options: unknown): PermissionOption[] {
 const jobToolCallFields = ["toolCallId", "title", "name", "kind", "status", "rawInput", "_meta"];
 
 /**
- * Whether a request is one to report to the portal itself, which needs nobody's permission. Everything has to fit: the
+ * Whether a request is for a job tool, which needs no permission. Everything must fit: the
  * agent has listed the tools at their secret address (`hasListed`), the name is one of this server, and the input is
- * the one text that the tools take. A bare name may be that of anybody's tool.
+ * the one text that the tools take. A bare name could be any tool's.
  */
 export function isJobTool(toolCall: Fields, announced: readonly Fields[], hasListed: boolean): boolean {
   const shown = textOf(toolCall.name) ?? textOf(toolCall.title) ?? "";
@@ -53,7 +53,7 @@ export function isJobTool(toolCall: Fields, announced: readonly Fields[], hasLis
   return fitsJobTool(toolCall, 1) && announced.every(call => fitsJobTool(call, 0));
 }
 
-/** An announcement may come before the input is known. */
+/** An announcement may precede the input. */
 function fitsJobTool(call: Fields, minInputs: 0 | 1): boolean {
   const isKnown = Object.keys(call).every(field => jobToolCallFields.includes(field));
   const input = fieldsOf(call.rawInput);

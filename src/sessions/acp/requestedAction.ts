@@ -8,15 +8,15 @@ const actionKinds = ["execute", "edit", "delete", "move", "read", "search", "fet
 const maxTitleChars = 500;
 const maxShownChars = 100_000;
 
-/** What else an agent has said of the call that it asks about. */
+/** What else the agent has said about the call. */
 export interface Announcements {
   readonly calls: readonly Fields[];
-  /** It said more than is kept. */
+  /** The agent said more than is kept. */
   readonly isCut: boolean;
 }
 
 interface Question {
-  /** Of the request beside its call. */
+  /** The request's own fields. */
   readonly params: Fields;
   readonly toolCall: Fields;
   readonly kind: Action["kind"];
@@ -27,7 +27,7 @@ interface Question {
 
 const paramNames = ["sessionId", "toolCall", "options", "title", "description", "_meta"];
 
-/** What an agent asks for. A rule may decide only where all of it is understood; else `unclear` says why not. */
+/** What an agent asks for. A rule may decide only if all of it is understood; otherwise `unclear` says why not. */
 export function requestedAction(
   params: Fields,
   toolCall: Fields,
@@ -45,7 +45,7 @@ export function requestedAction(
   };
 }
 
-/** Commands and files: what rules are about besides tools. */
+/** Commands and files, which rules cover besides tools. */
 function judgedAction(question: Question, kind: JudgedKind): Action {
   const { toolCall, title, announced, folder } = question;
   const asked = readCall(toolCall, kind);
@@ -75,7 +75,7 @@ function judgedAction(question: Question, kind: JudgedKind): Action {
   };
 }
 
-/** `a/..` is the folder only where `a` is no link, so it is another one here. */
+/** `a/..` is the folder itself only if `a` is not a link, so it counts as another folder here. */
 const isSame = (folder: string, named: string) =>
   !named.includes("..") && resolve(folder, named) === resolve(folder);
 
@@ -93,7 +93,7 @@ function callProblem({ toolCall, announced }: Question, kind: JudgedKind, readin
   return isOther ? "The agent announced another command." : undefined;
 }
 
-/** Tools are known by the name that the agent's program gives them: a title may be the model's own words. */
+/** Tools are identified by the name from the agent's program, since the model may write the title. */
 function toolAction(question: Question): Action {
   const { toolCall, kind, title, announced } = question;
   const said = [toolCall, ...announced.calls];
@@ -134,7 +134,7 @@ const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 const commandNames = /^(command|commands|cmd|script|shell|env|environment|args|argv|cwd|workdir|stdin)$/i;
 const otherPlace = /^[/~\\]|^[a-z]:[\\/]|(^|[\\/])\.\.([\\/]|$)|^file:/i;
 
-/** Whether the arguments of a tool name commands or places, anywhere inside. */
+/** Whether a tool's arguments name commands or places at any depth. */
 function mayDoMore(value: unknown): boolean {
   if (typeof value === "string") return otherPlace.test(value);
   if (typeof value !== "object" || value === null) return false;
@@ -149,7 +149,7 @@ function paramProblem({ params }: Question): string | undefined {
     : `The request says ${JSON.stringify(unknown.slice(0, 100))}, and nobody here knows what that does.`;
 }
 
-/** Everything that the agent said of it, for the user to see. */
+/** Everything that the agent said about the call, for the user. */
 function shown({ toolCall, announced }: Question): unknown {
   const { toolCallId: _, title: __, status: ___, content: ____, ...call } = toolCall;
   const inputs = announced.calls.map(({ rawInput }) => rawInput).filter(input => input !== undefined);

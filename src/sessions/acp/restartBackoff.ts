@@ -2,7 +2,7 @@ const waitsMs = [0, 1000, 2000, 5000, 10_000];
 const maxFailures = 5;
 const withinMs = 2 * 60_000;
 
-/** When an agent that fails again and again may be started again, and when it is given up. */
+/** Decides when a failing agent may restart and when it is given up. */
 export class RestartBackoff {
   #failuresAtMs: number[] = [];
 
@@ -10,12 +10,12 @@ export class RestartBackoff {
     this.#failuresAtMs = [...this.#failuresAtMs, nowMs].slice(-maxFailures);
   }
 
-  /** A turn came to its end, or a person wants a new beginning. */
+  /** A turn succeeded, or the user restarts the agent. */
   reset(): void {
     this.#failuresAtMs = [];
   }
 
-  /** Before the next start. */
+  /** The wait before the next start. */
   get waitMs(): number {
     return waitsMs[Math.min(this.#failuresAtMs.length, waitsMs.length) - 1] ?? 0;
   }

@@ -12,7 +12,7 @@ function serverOf(name: string, server: unknown, takes: (kind: string) => boolea
     : [];
 }
 
-/** The MCP servers of an agent file in the protocol's form, as far as the ACP agent `takes` their kinds. */
+/** The MCP servers of an agent file in ACP form, limited to the kinds that the ACP agent `takes`. */
 export function roleServers(
   servers: Readonly<Record<string, unknown>> | undefined,
   takes: (kind: string) => boolean,

@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.js";
 import { parseMessage } from "../../base/messageBounds.js";
 import { type Fields, fieldsOf, numberOf, textOf } from "./fields.js";
 
-/** An error as JSON-RPC carries it: the agent's, or ours to the agent. */
+/** A JSON-RPC error: the agent's, or ours to the agent. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -16,7 +16,7 @@ export class RpcError extends Error {
   }
 }
 
-/** There is nobody at the other end any more, or it does not answer. */
+/** The other end is gone or does not answer. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   readonly kind: "timeout" | "closed";
@@ -52,18 +52,18 @@ export interface RpcPeerOptions {
   log: Log;
 }
 
-/** No agent needs more answers at once; each waits for files, commands or people. */
+/** No agent needs more concurrent requests; each waits for files, commands or people. */
 const maxAnswering = 200;
 const maxIdChars = 200;
 const maxErrorChars = 10_000;
-/** After so many lines about strange messages of one agent the log has enough of them. */
+/** The log takes at most this many lines about one agent's strange messages. */
 const maxStrangeLogged = 20;
 
 type Done = (error: Error | undefined, result: unknown) => void;
 
 /**
  * JSON-RPC over lines. Written here because the official SDK drops updates that its schema does not know and answers
- * banner lines with errors; going around both would take more than this.
+ * banner lines with errors; working around both would take more code than this.
  */
 export class RpcPeer {
   readonly #options: RpcPeerOptions;
@@ -77,7 +77,7 @@ export class RpcPeer {
     this.#options = options;
   }
 
-  /** Calls `done` in order with what else arrives: before anything that the other side sent after its response. */
+  /** Calls `done` in order of arrival: before anything that the other side sent after its response. */
   call(method: string, params: object, timeoutMs: number, done: Done): void {
     if (this.#closed) {
       done(this.#closed, undefined);
@@ -98,7 +98,7 @@ export class RpcPeer {
     this.#send({ id, method, params }, undefined);
   }
 
-  /** `timeoutMs` 0 waits for ever. */
+  /** `timeoutMs` 0 means no time limit. */
   request(method: string, params: object, timeoutMs: number): Promise<Fields> {
     return new Promise((resolve, reject) => {
       this.call(method, params, timeoutMs, (error, result) =>
@@ -111,7 +111,7 @@ export class RpcPeer {
     this.#send({ method, params }, undefined);
   }
 
-  /** One line of the other side. What is no message is left alone: agents print banners. Nothing in it is thrown on. */
+  /** Reads one line. Input that is not a message is ignored, since agents print banners. Never throws. */
   receive(line: string): void {
     try {
       this.#take(line, fieldsOf(parseMessage(line)));
@@ -125,7 +125,7 @@ export class RpcPeer {
     }
   }
 
-  /** Nothing comes any more: everyone who waits is told. */
+  /** The connection has ended: rejects all pending requests. */
   close(reason: string): void {
     if (this.#closed) return;
     this.#closed = new NoAnswer("closed", reason);
@@ -195,11 +195,11 @@ export class RpcPeer {
     }
   }
 
-  /** Why a request is not even looked at. */
+  /** Why a request is refused unread. */
   #refusalOf(id: unknown): { message: string; id?: unknown; answer: boolean } | undefined {
     const isId = id === null || typeof id === "number" || (typeof id === "string" && id.length <= maxIdChars);
     if (!isId) return { message: "An id is a short string or a number", id: null, answer: true };
-    // An answer would be taken for that of the first.
+    // The agent would take an answer for that of the first request.
     if (this.#answering.has(id)) return { message: "A request of this id is being answered", answer: false };
     if (this.#answering.size < maxAnswering) return undefined;
     return { message: `At most ${maxAnswering} requests are answered at once`, id, answer: true };

@@ -16,7 +16,7 @@ export interface ControlsOptions {
 const notSupported = (message: string) => PortalError.explained("NotSupported", message);
 const invalidValue = (message: string) => PortalError.explained("InvalidValue", message);
 
-/** What a user can set in a session. The shown value changes only when the agent says so. */
+/** What a user can set in a session. The shown value changes only when the agent reports it. */
 export function sessionControls(state: AgentState, options: ControlsOptions): SessionControls {
   const { connection, sessionId, emit } = options;
 

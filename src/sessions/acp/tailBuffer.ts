@@ -1,4 +1,4 @@
-/** The end of an output, at most so many bytes, cut at the boundary of a character. */
+/** The end of an output, up to a number of bytes, cut at a character boundary. */
 export class TailBuffer {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
@@ -16,7 +16,7 @@ export class TailBuffer {
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    // Joining only when there is twice too much keeps it linear.
+    // Joining only at twice the limit keeps the cost linear.
     if (this.#bytes > 2 * this.#maxBytes) this.#shorten();
   }
 

@@ -5,19 +5,19 @@ import { shellLine } from "./callFields.js";
 import { type Fields, fieldsOf, listOf, numberOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 
-/** A command that an agent wants the portal to run, as it runs. */
+/** A command that an agent asks the portal to run, exactly as it will run. */
 export interface TerminalRequest {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string | undefined;
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly outputBytes: number;
-  /** Fields that nobody here knows. */
+  /** Unknown fields. */
   readonly unknown: readonly string[];
 }
 
 const maxOutputBytes = 1024 * 1024;
-/** Less than the system takes. */
+/** Below the system's limit. */
 const maxCommandChars = 100_000;
 const maxVariables = 200;
 const maxTitleChars = 500;
@@ -47,7 +47,7 @@ function envOf(env: unknown): TerminalRequest["env"] {
   });
 }
 
-/** Throws what the agent is told where its request cannot be run as it is. */
+/** Throws the agent's error when its request cannot run as given. */
 export function terminalRequestOf(params: Fields): TerminalRequest {
   const { command, cwd, outputByteLimit } = params;
   if (!isText(command) || command === "") throw invalid("command must be a string");
@@ -68,7 +68,7 @@ export function terminalRequestOf(params: Fields): TerminalRequest {
   };
 }
 
-/** Programs are looked for, and files are found, by these; and many programs run what their variables name. */
+/** Variables decide which programs and files are found, and many programs run what a variable names. */
 const variablesChange = "It sets variables, which may change what runs.";
 
 export function terminalAction(
@@ -92,7 +92,7 @@ export function terminalAction(
   };
 }
 
-/** What cannot even be tried is an error of who asked. */
+/** A command that cannot even be tried is the caller's error. */
 export function start(
   command: string,
   args: readonly string[],

@@ -15,31 +15,31 @@ import { type Fields, fieldsOf, given, listOf, numberOf, textOf } from "./fields
 import type { Announcements } from "./requestedAction.js";
 import { toolKinds } from "./toolKinds.js";
 
-/** What the agent has said of a call that runs. */
+/** What the agent has said about a running call. */
 export interface AcpTool {
-  /** Besides its requests for permission, oldest first. */
+  /** Without its permission requests, oldest first. */
   announced: Fields[];
   content: unknown;
   rawInput: Fields;
   rawOutput: unknown;
   kind: string | undefined;
-  /** How many characters of its content have been told. */
+  /** How many characters of its content have been sent. */
   told: number;
 }
 
 type OpenTool = ToolBlock<AcpTool>;
 
-/** A call that runs, or ended a while ago. */
+/** A running or recently ended call. */
 interface KnownTool {
-  /** Its id in the portal; the agent may use its own id again. */
+  /** The call's id in the portal; the agent may reuse its own id. */
   readonly id: string;
-  /** Whether the agent has said more of it than is kept. */
+  /** Whether the agent has said more about it than is kept. */
   isAnnouncedCut: boolean;
   /** The sub-agent whose calls are inside this one. */
   subAgent?: string;
 }
 
-/** Why tools end that the agent said nothing more about. */
+/** Why the portal ends tools that the agent left open. */
 export type Unfinished = "cancelled" | "no_result" | "agent_exited";
 
 const unfinishedMessages: Readonly<Record<Unfinished, string>> = {
@@ -50,12 +50,12 @@ const unfinishedMessages: Readonly<Record<Unfinished, string>> = {
 
 const maxIdChars = 200;
 const maxNameChars = 1000;
-/** Pages show each; more than this at once is a flood. */
+/** Pages show each one; more than this at once is a flood. */
 const maxLocations = 1000;
 const maxRunning = 500;
-/** Tools that have ended are known by their ids for a while, so that what comes late about them is left out. */
+/** The ids of ended tools are kept for a while, so that late updates about them are ignored. */
 const maxKnown = 2000;
-/** Of one agent session: each id is remembered, so that none is used twice. */
+/** Per agent session, since each id is remembered so that none is used twice. */
 const maxStarted = 100_000;
 const maxAnnouncements = 20;
 
@@ -92,7 +92,7 @@ function argumentsOf(update: Fields): string {
   return jsonText({ title, kind, ...(paths.length > 0 && { locations: paths }) });
 }
 
-/** What a request for permission must not contradict; undefined when the update says nothing of that. */
+/** What a permission request must not contradict; undefined when the update says nothing about it. */
 function announcementOf({ name, kind, locations, content, rawInput }: Fields): Fields | undefined {
   const diffs = listOf(content).filter(item => fieldsOf(item).type === "diff");
   const said = given({ name, kind, locations, rawInput, content: diffs.length > 0 ? diffs : undefined });
@@ -104,7 +104,7 @@ function agentIdOf(toolCallId: unknown): string | undefined {
   return id?.slice(0, maxIdChars);
 }
 
-/** A link that an agent gives itself, as far as any is known to. */
+/** The parent call, in the forms that known agents use. */
 function explicitParent({ parentToolCallId, _meta }: Fields): string | undefined {
   const meta = fieldsOf(_meta);
   return (
@@ -120,7 +120,7 @@ function subAgentOf({ _meta }: Fields): string | undefined {
     .find(id => id !== undefined);
 }
 
-/** What becomes of the tool calls that an agent tells about. */
+/** Turns an agent's tool calls into blocks. */
 export class ToolStream {
   readonly #blocks: BlockWriter<AcpTool>;
   readonly #terminalText: (terminalId: string) => string;
@@ -133,7 +133,7 @@ export class ToolStream {
     this.#terminalText = terminalText;
   }
 
-  /** `tool_call`: a new call, unless one of this id runs. */
+  /** `tool_call`: a new call, unless one with this id is running. */
   announce(update: Fields): void {
     const agentId = agentIdOf(update.toolCallId);
     if (agentId === undefined) return;
@@ -142,14 +142,14 @@ export class ToolStream {
     this.#note(agentId, update);
   }
 
-  /** `tool_call_update`: of a call that nobody announced it is the announcement. */
+  /** `tool_call_update`: also announces a call that was not announced before. */
   update(update: Fields): void {
     const agentId = agentIdOf(update.toolCallId);
     if (agentId === undefined || this.#hasEnded(agentId)) return;
     this.announce(update);
   }
 
-  /** A request for permission: of a call that nobody announced it is the announcement, too. */
+  /** A permission request: also announces a call that was not announced before. */
   request(toolCall: Fields): string | undefined {
     const agentId = agentIdOf(toolCall.toolCallId);
     if (agentId === undefined) return undefined;
@@ -159,7 +159,7 @@ export class ToolStream {
     return this.#known.get(agentId)?.id;
   }
 
-  /** What the agent has said of a call that runs. */
+  /** What the agent has said about a running call. */
   announcements(toolCallId: unknown): Announcements {
     const agentId = agentIdOf(toolCallId) ?? "";
     const calls = this.#blocks.tools.get(agentId)?.own.announced ?? [];
@@ -167,7 +167,7 @@ export class ToolStream {
     return { calls, isCut };
   }
 
-  /** A terminal that tools show has written more. */
+  /** A terminal shown by tools has written more. */
   terminalChanged(terminalId: string): void {
     for (const [agentId, { own }] of this.#blocks.tools) {
       const shows = listOf(own.content).some(item => fieldsOf(item).terminalId === terminalId);
@@ -202,7 +202,7 @@ export class ToolStream {
     else known.isAnnouncedCut = true;
   }
 
-  /** The oldest that has ended makes room; there are always fewer running than known. */
+  /** The oldest ended call makes room; fewer calls run than are remembered. */
   #makeRoom(): void {
     if (this.#known.size < maxKnown) return;
     for (const agentId of this.#known.keys()) {
@@ -247,7 +247,7 @@ export class ToolStream {
     return found?.id;
   }
 
-  /** The oldest running call that starts a sub-agent, and is not known to be that of another one. */
+  /** The oldest running call that starts a sub-agent and is not yet assigned to one. */
   #callOfSubAgent(): KnownTool | undefined {
     for (const [agentId, known] of this.#known) {
       const tool = this.#blocks.tools.get(agentId)?.own;
@@ -276,7 +276,7 @@ export class ToolStream {
     const text = toolText(tool.own.content, this.#terminalText);
     const delta = tool.own.told > maxTextChars ? "" : deltaOf(tool.text, text);
     tool.own.told += delta.length;
-    // The content replaces what there was; a reader is told what is new in it.
+    // The content replaces the earlier content; readers get only what is new.
     this.#blocks.toolDelta(agentId, tool.own.told > maxTextChars ? cut(delta) : delta, text);
   }
 

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf, textOf } from "./fields.js";
 import type { About, Direction } from "./rpcPeer.js";
 
-/** One message as it went over the wire, apart from what is secret in it. */
+/** One message as it went over the wire, without its secrets. */
 export interface TrafficRecord {
   at: string;
   direction: Direction;
@@ -19,7 +19,7 @@ const maxMessageChars = 32 * 1024;
 const maxTotalChars = 1024 * 1024;
 const censor = "[redacted]";
 
-/** The latest messages of one session, of all the agent processes that it has had. */
+/** The latest messages of one session, across all its agent processes. */
 export class SessionTraffic {
   #seen: Seen[] = [];
   #chars = 0;
@@ -29,7 +29,7 @@ export class SessionTraffic {
     return this.#seen;
   }
 
-  /** How many older ones there were. */
+  /** How many older messages were dropped. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -45,7 +45,7 @@ export class SessionTraffic {
     }
   }
 
-  /** Secrets are taken out when somebody looks, not while the agent works. */
+  /** Secrets are removed when the traffic is read, not while the agent works. */
   records(secrets: readonly string[]): TrafficRecord[] {
     return this.#seen.map(({ atMs, direction, line }) => ({
       at: new Date(atMs).toISOString(),
@@ -55,7 +55,7 @@ export class SessionTraffic {
   }
 }
 
-/** What stands in the place of a long message. */
+/** The placeholder for a long message. */
 function stub({ method, id, params }: Fields, chars: number): string {
   const sessionId = shortOf(fieldsOf(params).sessionId);
   const tooLong = `${chars} characters are not kept`;
@@ -66,7 +66,7 @@ function shortOf(value: unknown): string | number | undefined {
   return typeof value === "number" ? value : textOf(value)?.slice(0, 200);
 }
 
-/** Environments and headers whole, addresses of job tools, and every value that is known to be secret. */
+/** Removes environments, headers, job tool addresses and every known secret. */
 export function redacted(line: string, secrets: readonly string[]): unknown {
   const hidden = secrets.filter(secret => secret.length > 3);
   return JSON.parse(line, (key, value: unknown) => {
@@ -87,13 +87,13 @@ const maxHandshake = 10;
 const maxGeneral = 50;
 const maxUnknownSessions = 20;
 
-/** Sorts the messages of a connection by session. What belongs to none is the beginning of each. */
+/** Sorts a connection's messages by session. Those without a session come first in each. */
 export class ConnectionTraffic {
   readonly #handshake: Seen[] = [];
-  /** Calls that name no session: the answer to `session/new` does. */
+  /** Calls that name no session yet: the answer to `session/new` does. */
   #general: { id: unknown; seen: Seen }[] = [];
   readonly #sessions = new Map<string, SessionTraffic>();
-  /** Sessions that nobody has adopted yet. */
+  /** Sessions that are not adopted yet. */
   readonly #early = new Map<string, SessionTraffic>();
 
   record(direction: Direction, line: string, message: Fields, about: About): void {

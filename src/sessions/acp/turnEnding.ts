@@ -2,16 +2,16 @@ import { type Fields, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 import type { Unfinished } from "./toolStream.js";
 
-/** How a turn ended, and what the user is told about it. */
+/** How a turn ended, and what the user hears about it. */
 export interface Ending {
-  /** What becomes of tools that the agent said nothing more about. */
+  /** How tools end that the agent left open. */
   unfinished: Unfinished;
   stopReason?: string;
   notice?: string;
   error?: Error;
   /** The agent itself is gone. */
   died?: string;
-  /** The agent says that the turn was cancelled, and nobody did: it lost the thread. */
+  /** The agent reports a cancelled turn that no one cancelled: it lost the thread. */
   brokenOff?: true;
 }
 
@@ -31,7 +31,7 @@ const notices = new Map(
 );
 const maxReasonChars = 100;
 
-/** What the agent's answer to a prompt means. When the portal has cancelled, every answer means that. */
+/** What the agent's answer to a prompt means. After a cancel by the portal, every answer means cancelled. */
 export function endingOf(error: Error | undefined, result: Fields, cancelled: boolean): Ending {
   const isCancelledError = error instanceof RpcError && error.code === errorCode.cancelled;
   if (cancelled) return cancelledEnding;

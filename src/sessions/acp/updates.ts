@@ -9,17 +9,17 @@ import type { Announcements } from "./requestedAction.js";
 import { type AcpTool, ToolStream, type Unfinished } from "./toolStream.js";
 
 export interface UpdateOptions {
-  /** Tells tool calls of this agent session from earlier ones in the same log. */
+  /** Separates the tool calls of this agent session from earlier ones in the same log. */
   idTag: string;
   /** Whether this agent reports failures as ordinary text. */
   errorTextIsFailure: boolean;
   /** The output of a terminal that the portal runs for the agent. */
   terminalText(terminalId: string): string;
-  /** An update of a type that nobody knows; called once for each type. */
+  /** An update of unknown type; called once for each type. */
   unknown(type: string): void;
 }
 
-/** Where the updates of a session belong: to a turn, to its replayed past, or to nothing. */
+/** What a session's updates belong to: a turn, its replayed history, or nothing. */
 type Phase = "outside" | "turn" | "replay" | "hidden";
 
 const levels: readonly NoticeLevel[] = ["info", "warning", "error"];
@@ -33,7 +33,7 @@ const compactionStates = new Map(
 );
 const maxNoticeChars = 2000;
 
-/** Turns what an agent sends about a session into callbacks. It calls nobody else, and nothing it gets can stop it. */
+/** Turns an agent's updates about a session into callbacks. It has no other effect, and no input can break it. */
 export class UpdateMapper {
   readonly #callbacks: SessionCallbacks;
   readonly #options: UpdateOptions;
@@ -68,13 +68,13 @@ export class UpdateMapper {
     this.#errorText = undefined;
   }
 
-  /** Ends everything that is open. Whatever comes later is outside. */
+  /** Ends everything open. Later updates are outside the turn. */
   endTurn(unfinished: Unfinished): void {
     this.#end(unfinished);
     this.#phase = "outside";
   }
 
-  /** An earlier conversation follows: `hidden` keeps only what is about the session as a whole. */
+  /** An earlier conversation follows; `hidden` keeps only updates about the session as a whole. */
   beginReplay(hidden: boolean): void {
     this.#phase = hidden ? "hidden" : "replay";
     if (!hidden) this.#emit({ callback: "onReplay", active: true });
@@ -87,12 +87,12 @@ export class UpdateMapper {
     if (shown) this.#emit({ callback: "onReplay", active: false });
   }
 
-  /** The portal's id of a tool that asks for permission; a tool that nobody announced is announced by that. */
+  /** The portal's id of a tool that asks for permission; this announces the tool if nothing else did. */
   toolFor(toolCall: Fields): string | undefined {
     return this.#phase === "hidden" ? undefined : this.#tools.request(toolCall);
   }
 
-  /** What the agent has said of a call before it asks about it. */
+  /** What the agent said about a call before asking for permission. */
   announcements(toolCallId: unknown): Announcements {
     return this.#tools.announcements(toolCallId);
   }
@@ -135,7 +135,7 @@ export class UpdateMapper {
     }
   }
 
-  /** What is about the session as a whole; it holds in every phase. */
+  /** Updates about the session as a whole, which count in every phase. */
   #handleState(type: string | undefined, update: Fields): boolean {
     const state = this.#state;
     switch (type) {
@@ -150,7 +150,7 @@ export class UpdateMapper {
       case "usage_update":
         return this.#emit(state.setUsage(update));
       case "plan":
-        // A plan of the past is no plan.
+        // A plan from the history is no longer a plan.
         return this.#phase === "hidden" || this.#emit(state.setPlan(update));
       default:
         return false;
@@ -167,15 +167,15 @@ export class UpdateMapper {
     else this.#say(kind, text, textOf(messageId));
   }
 
-  /** The agent's text goes on: at most one block of either kind is open. */
+  /** Continues the agent's text; at most one block of either kind is open. */
   #say(kind: TextKind, text: string, messageId: string | undefined): void {
     const open = this.#blocks.open(kind);
-    // A block is bounded; a text that is longer goes on in the next.
+    // A longer text continues in the next block.
     if (!open || open.key !== messageId || open.text.length > maxTextChars) this.#begin(kind, messageId);
     this.#blocks.delta(kind, messageId, text);
   }
 
-  /** A block of its own, complete at once. */
+  /** A separate block, complete at once. */
   #whole(kind: TextKind, text: string): void {
     this.#begin(kind, undefined);
     this.#blocks.delta(kind, undefined, text);
@@ -195,7 +195,7 @@ export class UpdateMapper {
     if (line !== "") this.#callbacks.onNotice?.(level, line, more === line ? undefined : more);
   }
 
-  /** Told once when it begins and once when it has ended; the summary itself is the agent's own. */
+  /** Logged once at the start and once at the end; the agent keeps the summary itself. */
   #compaction(type: string, { status }: Fields): void {
     if (type === "compaction_summary_chunk") return;
     const state = compactionStates.get(textOf(status) ?? "") ?? "is being";

@@ -8,7 +8,7 @@ export interface ResolvedCommand {
   windowsVerbatimArguments: boolean;
 }
 
-/** What a shell would run on Windows for a bare name: the first of PATH with one of the usual extensions. */
+/** What a Windows shell would run for a bare name: the first match in PATH with a usual extension. */
 function findOnWindows(command: string, env: NodeJS.ProcessEnv): string {
   const extensions = (env.PATHEXT ?? ".COM;.EXE;.BAT;.CMD").split(";");
   const names = extname(command) === "" ? extensions.map(extension => command + extension) : [command];
@@ -17,14 +17,14 @@ function findOnWindows(command: string, env: NodeJS.ProcessEnv): string {
   return candidates.find(candidate => existsSync(candidate)) ?? command;
 }
 
-/** An argument as cmd.exe hands it on unchanged to the program that a script wrapper starts. */
+/** Quotes an argument so that cmd.exe passes it unchanged to the program behind a script wrapper. */
 export function quoteForCmd(arg: string): string {
   const quoted = `"${arg.replaceAll(/(?<!\\)(\\*)"/g, '$1$1\\"').replace(/(?<!\\)(\\*)$/, "$1$1")}"`;
   // Twice: cmd.exe reads the line, and the wrapper's own line is read again.
   return quoted.replaceAll(/[()%!^"<>&|;, ]/g, "^$&").replaceAll(/[()%!^"<>&|;, ]/g, "^$&");
 }
 
-/** A program and its arguments as `spawn` takes them without a shell; only Windows needs help to find scripts. */
+/** A program and its arguments for `spawn` without a shell; only Windows needs help to find scripts. */
 export function resolveCommand(
   command: string,
   args: readonly string[],

@@ -66,7 +66,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
     try {
       return await start(true);
     } catch (error) {
-      // The runtime stores a conversation from its first request on; it has none before that, or when its files are gone.
+      // The runtime has no conversation before the first request, or when its files are gone.
       if (!/session not found|session file not found/i.test(String(error))) throw error;
       if (request.wasUsed())
         callbacks.onNotice?.(

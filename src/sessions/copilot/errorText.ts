@@ -26,7 +26,7 @@ export function errorText(message: string, secrets: readonly string[] = []): str
   return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }
 
-/** Cuts before the search, because a provider may send megabytes; never inside a secret, which the search would miss. */
+/** Cuts before the search, because a provider may send megabytes; a secret cut in two would not be found. */
 function cut(message: string, secrets: readonly string[]): string {
   const text = message.slice(0, 10 * inspectedChars).trimStart();
   let end = inspectedChars;

@@ -20,7 +20,7 @@ const elsewhere = await tempFolder({ after }, "portal-elsewhere");
 
 type Answer = Record<string, unknown> & { error?: { code: number; message: string } };
 
-/** What the portal answers to requests of the agent, one after the other. */
+/** The portal's answers to the agent's requests, in order. */
 async function ask(...asked: [method: string, params: Record<string, unknown>][]): Promise<Answer[]> {
   const session = await bench.start();
   await session.query(steps(...asked.map(([method, params]): Step => ({ ask: method, params }))));

@@ -6,7 +6,7 @@ import { fault, type Script, type Step } from "../../support/scriptedModel.js";
 import type { AnyResponse } from "../../support/sse.js";
 import { copilotCache } from "../../support/testAgents.js";
 
-/** Nothing of the portal's environment but what it takes to run: no provider, no sign-in. */
+/** Only what the CLI needs to run: no provider, no sign-in. */
 const bare = {
   ...copilot,
   inheritEnv: false,
@@ -18,7 +18,7 @@ const bare = {
   },
 };
 
-/** What the provider does, and what the user is told of it. The CLI itself tries five times, at its own pace. */
+/** What the provider does, and what the user sees. The CLI itself tries five times, at its own pace. */
 const failures: Record<string, [step: Step, told: RegExp]> = {
   refused: [fault.http(401), /Authentication failed with provider/],
   broken: [fault.http(500, {}, "the disk is full"), /500 the disk is full/],

@@ -42,7 +42,7 @@ const jobs = {
 };
 
 test("Tasks and jobs run on the real Copilot CLI", async t => {
-  // What the portal writes to the agent, which is the only way to see the addresses of the job tools.
+  // The portal's messages to the agent are the only place to see the job tool addresses.
   const sent = join(await tempFolder(t), "sent.txt");
   const recorded = {
     ...copilot,
@@ -102,7 +102,7 @@ test("Tasks and jobs run on the real Copilot CLI", async t => {
       return (await fetch(address, { method: "POST", headers, body })).status;
     };
     const statuses = await Promise.all(addresses.map(status));
-    // Three sessions are still open; those of the jobs have ended.
+    // Three sessions are still open; the jobs' sessions have ended.
     assert.deepEqual(statuses.slice(0, 3), [200, 200, 200]);
     assert.ok(statuses.length >= 6, `${statuses.length} sessions`);
     assert.ok(

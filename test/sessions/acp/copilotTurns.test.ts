@@ -38,7 +38,7 @@ const joined = (responses: readonly AnyResponse[], callback: string) =>
     .map(({ delta }) => delta)
     .join("");
 
-/** One response a call, so that no delta is left out because its block has ended. */
+/** Reads one response per call, so that no delta is skipped because its block has ended. */
 async function liveUntilIdle(session: Conversation): Promise<AnyResponse[]> {
   const responses: AnyResponse[] = [];
   while (responses.at(-1)?.callback !== "onIdle") responses.push(await session.call("live"));
@@ -60,7 +60,7 @@ test("The real Copilot CLI runs turns for the portal", async t => {
   const agents = { copilot, "copilot-tcp": copilotOverTcp };
   const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, { agents });
 
-  /** Cancels, and checks that the turn ends as cancelled within a second and the session goes on. */
+  /** Cancels, and checks that the turn ends as cancelled within a second and the session continues. */
   async function cancel(session: Conversation): Promise<AnyResponse[]> {
     const cancelledAt = performance.now();
     assert.deepEqual(await session.call("cancel", { method: "POST" }), { canceled: true });

@@ -15,7 +15,7 @@ const elsewhere = await tempFolder({ after }, "portal-elsewhere");
 const bench = await sharedAgent({
   acpAgents: {
     fake: fakeAgent({}, { ...both, policy: "ask" }),
-    // A process of its own: what the other one suffers from is its own matter.
+    // A separate process, which does not suffer from the hostile agent's load.
     calm: fakeAgent({}, { policy: "ask" }),
     open: fakeAgent({}, { ...both, policy: "approve-all" }),
     shut: fakeAgent({}, { ...both, policy: "deny" }),
@@ -55,7 +55,7 @@ const announce = (call: object): Step => ({
   update: { sessionUpdate: "tool_call", toolCallId: "t", title: "x", ...call },
 });
 
-/** What the agent got as answers, each as JSON. */
+/** The answers that the agent got, each as JSON. */
 const answersOf = (responses: readonly AnyResponse[]) =>
   messagesOf(responses).map(text => JSON.parse(String(text)));
 const allowed = { outcome: { outcome: "selected", optionId: "yes" } };

@@ -64,7 +64,7 @@ describe("A conversation of an ACP agent", () => {
     const methods = body.messages.map(({ message }) => message.method);
     assert.deepEqual(
       methods.filter(method => /^session\/(prompt|load|close)$/.test(method ?? "")),
-      // It has it open still, and says so.
+      // The agent still has the session open and says so.
       ["session/prompt", "session/load", "session/close", "session/load", "session/prompt"],
     );
   });

@@ -11,7 +11,7 @@ import type { AnyResponse } from "../../support/sse.js";
 
 const held = barrier();
 const script: Script = ({ userText, round, tools }) => {
-  // Besides the conversation it asks for a title.
+  // opencode also asks the model for a title.
   if (tools.length === 0) return [{ text: "A short title" }];
   if (userText.startsWith("run ")) return round === 0 ? [runShell(userText.slice(4))] : [{ text: "It ran." }];
   if (userText === "hold") return [{ text: "I begin. " }, held.step, { text: "I end." }];

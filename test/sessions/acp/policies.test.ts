@@ -14,7 +14,7 @@ const options = [
   { optionId: "yes", kind: "allow_once", name: "Yes" },
   { optionId: "no", kind: "reject_once", name: "No" },
 ];
-/** The agent says what it was answered; the portal itself would run the second. */
+/** The agent reports the answers that it got; the portal itself would run the second step. */
 const work: Step[] = [
   { job: "" },
   {

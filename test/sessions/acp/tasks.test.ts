@@ -17,7 +17,7 @@ const report = { job: "job_prepare_document", argument: "/tmp/a.md" };
 
 const tasks: Record<string, TaskOfTest> = {
   reports: { prompt: does(report), model, criteria: needs("job_prepare_document") },
-  // What a tool block says counts for nothing: only a call that reached the portal does.
+  // A tool block counts for nothing; only a call that reaches the portal does.
   pretends: {
     prompt: does(
       { job: "" },
@@ -117,7 +117,7 @@ describe("Tasks on ACP agents", () => {
   });
 });
 
-/** The session of a task that has ended has no job tools any more. */
+/** The session of an ended task no longer has job tools. */
 async function checkToken(
   url: string,
   log: AnyResponse[],

@@ -19,7 +19,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** An agent that somebody else has started. */
+/** An agent that someone else has started. */
 function foreignAgent(t: Scope, port: number): ChildProcess {
   const child = spawn(process.execPath, [fakeAgentProgram, "--port", String(port)], { stdio: "ignore" });
   defer(t, () => child.kill("SIGKILL"));
@@ -100,7 +100,7 @@ describe("An ACP agent over TCP", () => {
         listening: tcp({ port: busy }),
       },
     });
-    // The agent of somebody else is there as soon as it answers.
+    // Someone else's agent is ready as soon as it answers.
     while ((await tryStart("acp:listening")).error) await new Promise(setImmediate);
     assert.deepEqual(await tryStart("acp:busy"), {
       error: "AgentNotAvailable",

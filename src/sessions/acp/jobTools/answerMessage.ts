@@ -15,13 +15,13 @@ export interface JobToolCall {
   readonly argument: string;
 }
 
-/** Who wants to know what an agent does with the tools. */
+/** Hears what an agent does with the tools. */
 export interface JobToolObserver {
   listed(): void;
   called(call: JobToolCall): void;
 }
 
-/** What goes back over HTTP; without a body there is nothing to say. */
+/** The HTTP answer; it may have no body. */
 export interface MessageAnswer {
   readonly status: 200 | 202 | 400;
   readonly body?: object;
@@ -29,13 +29,13 @@ export interface MessageAnswer {
 
 type Outcome = { result: object } | { error: { code: number; message: string } };
 
-/** What an agent reports is a reason or the path of a document. */
+/** A report is a reason or the path of a document. */
 const maxArgumentChars = 200_000;
 const maxIdChars = 200;
 
 const accepted: MessageAnswer = { status: 202 };
 
-/** Read-only, so that an agent asks nobody before it reports. */
+/** Read-only, so that an agent needs no permission to report. */
 const tools = jobTools().map(({ name, description, parameters }) => ({
   name,
   description,
@@ -99,7 +99,7 @@ function outcomeOf(method: string, params: Fields, observer: JobToolObserver): O
   }
 }
 
-/** One JSON-RPC message of an MCP client and the answer to it: no session, no stream, nothing that could hang. */
+/** Answers one JSON-RPC message of an MCP client, without a session or a stream that could hang. */
 export function answerMessage(text: string, observer: JobToolObserver): MessageAnswer {
   const read = parsed(text);
   if (!read) return refuse(ErrorCode.ParseError, "Parse error: the body is not JSON");

@@ -2,10 +2,10 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { ErrorCode, type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { bridgeUrlVariable } from "./bridgeUrl.js";
 
-/** The portal answers at once; who waits longer is better told. */
+/** The portal answers at once; a longer wait means an error. */
 const timeoutMs = 10_000;
 
-/** What the portal answers; a text instead says why there is no answer, without the address, which is a secret. */
+/** The portal's answer, or a text that says why there is none, without the secret address. */
 async function post(url: string, message: JSONRPCMessage): Promise<JSONRPCMessage | string | undefined> {
   const headers = { "content-type": "application/json", accept: "application/json" };
   const signal = AbortSignal.timeout(timeoutMs);

@@ -16,7 +16,7 @@ import { isThisMachine } from "./thisMachine.js";
 
 const portalToken = "a-token-for-tests-only-0123456789";
 
-/** The portal's app with the endpoint, and what one session's agent did with its tools. */
+/** The portal's app with the endpoint, and the tool calls of one session's agent. */
 async function startJobTools(t: TestContext) {
   let port = 0;
   const server = new JobToolServer({

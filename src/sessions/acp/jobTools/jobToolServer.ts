@@ -13,7 +13,7 @@ export interface JobToolServerOptions {
   log: Log;
 }
 
-/** What one session of an ACP agent is given to reach the job tools; its address is a secret. */
+/** How one session of an ACP agent reaches the job tools; its address is a secret. */
 export interface JobToolAccess {
   /** For an agent that takes MCP servers over HTTP. */
   readonly mcpServer: { type: "http"; name: string; url: string; headers: never[] };
@@ -26,9 +26,9 @@ export interface JobToolAccess {
   };
   /** Resolves when the agent has listed the tools. */
   readonly listed: Promise<void>;
-  /** Calls `listener` for each call with good arguments, before the agent has its answer. */
+  /** Calls `listener` for each call with valid arguments, before the agent gets its answer. */
   onCall(listener: (call: JobToolCall) => void): void;
-  /** From now on the address leads nowhere. */
+  /** The address stops working. */
   close(): void;
 }
 
@@ -36,12 +36,12 @@ const tokenBytes = 16;
 const bridgeProgram = fileURLToPath(new URL("./bridge.js", import.meta.url));
 const methods = ["GET", "POST", "DELETE"] as const;
 
-/** Tokens are looked up by their digest: how long that takes says nothing about a token. */
+/** Tokens are looked up by their digest, so that the time of a lookup reveals nothing about a token. */
 function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("base64");
 }
 
-/** The job tools for agents that know MCP and nothing of the portal: one address for each session. */
+/** The job tools for agents that know MCP but not the portal: one address per session. */
 export class JobToolServer {
   readonly #options: JobToolServerOptions;
   readonly #observers = new Map<string, JobToolObserver>();

@@ -1,6 +1,6 @@
 import { isLoopbackAddress } from "../../../base/loopback.js";
 
-/** Whether both ends of a connection are on this machine: who calls its own address comes from there. */
+/** Whether both ends of a connection are on this machine: a local caller comes from the address that it calls. */
 export function isThisMachine({ remoteAddress, localAddress }: Ends): boolean {
   if (remoteAddress === undefined) return false;
   return remoteAddress === localAddress || isLoopbackAddress(remoteAddress);
