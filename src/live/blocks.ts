@@ -13,15 +13,15 @@ export interface Block {
   readonly n: number;
   readonly type: BlockType;
   readonly id: string;
-  /** What stands before a delta's text in its response. */
+  /** The JSON before a delta's text in its response. */
   readonly deltaHead: string;
-  /** The number of its End, as soon as there is one. */
+  /** The number of its End, once it has one. */
   endN?: number;
 }
 
 const keyOf = (type: BlockType, id: string) => `${type}/${id}`;
 
-/** A delta has nothing but its text, so that deltas can be joined and the rest be rebuilt from the Start. */
+/** A delta holds only its text, so that deltas can be joined and the rest rebuilt from the Start. */
 function deltaText(response: LiveResponse): string | undefined {
   const isPlain = "delta" in response && typeof response.delta === "string";
   return isPlain && Object.keys(response).length === 3 ? response.delta : undefined;
@@ -38,14 +38,14 @@ export function blockOfStart(record: LogRecord): Block | undefined {
   return part && newBlock(record.n, part);
 }
 
-/** Which block a record of the log belongs to. Who writes the blocks sees to it that each starts once and ends once. */
+/** Finds the block that a record belongs to. The writer ensures that each block starts once and ends once. */
 export class OpenBlocks {
   readonly #byKey = new Map<string, Block>();
-  /** Also those whose End is not committed yet: for readers they are still open. */
+  /** Includes blocks whose End is not committed yet, since readers still see them as open. */
   readonly #byNumber = new Map<number, Block>();
   #ending: Block[] = [];
 
-  /** Serialises a response and finds its block. What does not fit into a block is a record without one. */
+  /** Serialises a response and finds its block. A response that fits no block becomes a record without one. */
   record(n: number, response: LiveResponse): LogRecord {
     const part = blockPartOf(response);
     const known = part && this.#byKey.get(keyOf(part.blockType, part.blockId));
@@ -72,7 +72,7 @@ export class OpenBlocks {
     this.#byNumber.set(block.n, block);
   }
 
-  /** Takes over what the store says, in order, from the first block without an End on. */
+  /** Restores the state from stored records, in order, starting at the first block without an End. */
   restore(records: readonly LogRecord[]): void {
     for (const record of records) {
       const started = record.part === "s" ? blockOfStart(record) : undefined;

@@ -12,7 +12,7 @@ export interface TurnUsage {
   reasoningTokens: number;
   /** As the backend counts it: on GitHub the sum of the models' multipliers. */
   cost: number;
-  /** GitHub charges what the user asked for, not what the agent asks on its own. */
+  /** GitHub charges for the user's requests, not for the agent's own calls. */
   premiumRequests: number;
   durationMs: number;
 }
@@ -34,7 +34,7 @@ export interface ToolError {
   code?: string;
 }
 
-/** What some agents tell of a tool when it starts: for the page, nothing depends on it. */
+/** What some agents report when a tool starts. It is only shown. */
 export interface ToolStartDetails {
   kind?: string;
   locations?: { path: string; line?: number }[];
@@ -51,7 +51,7 @@ export interface PlanEntry {
   status: string;
 }
 
-/** What can be sent as `/name`. */
+/** A command that can be sent as `/name`. */
 export interface AgentCommand {
   name: string;
   description: string;
@@ -67,7 +67,7 @@ export interface SessionOption {
   type: "select" | "boolean";
   value: string | boolean;
   choices?: { value: string; name: string; description?: string; group?: string }[];
-  /** The agent took a new value and did not say that it holds. */
+  /** The agent accepted a new value but did not confirm it. */
   confirmed?: false;
 }
 
@@ -77,15 +77,15 @@ export interface SessionMode {
   description?: string;
 }
 
-/** The kinds of actions, in the words of the Agent Client Protocol. */
+/** The kinds of actions in the Agent Client Protocol. */
 export type ActionKind = "execute" | "edit" | "delete" | "move" | "read" | "search" | "fetch" | "other";
 
 /** What an agent asks to do, besides its kind and its title. */
 export interface ActionDetail {
-  /** Why, in the agent's own words: nothing to rely on. */
+  /** The agent's own explanation, which cannot be relied on. */
   readonly intention?: string;
   readonly command?: string;
-  /** Where the command runs, if the agent says so. Rules are about the session's folder. */
+  /** Where the command runs, if the agent says so. Rules cover only the session's folder. */
   readonly directory?: string;
   /** The files it touches, as the agent names them. */
   readonly paths?: readonly string[];
@@ -94,7 +94,7 @@ export interface ActionDetail {
   /** `server/tool` for a tool of an MCP server. */
   readonly tool?: string;
   readonly arguments?: unknown;
-  /** Why no rule may decide, in one sentence: the request says more, or less, than what a rule is about. */
+  /** Why no rule may decide, in one sentence: the request says more or less than a rule covers. */
   readonly unclear?: string;
   /** The agent itself says that it leaves the folder: no rule decides. */
   readonly outside?: true;
@@ -109,22 +109,22 @@ export interface PermissionOption {
   rules?: readonly string[];
 }
 
-/** The same for an answer that allows and for one that rejects. */
+/** The same for an allowing and for a rejecting answer. */
 export interface PerEffect {
   readonly allow: readonly string[];
   readonly reject: readonly string[];
 }
 
-/** Who or what settled a request; `restart`: the portal that asked has stopped. */
+/** Who or what settled a request; `restart` means that the portal stopped meanwhile. */
 export type SettledBy = "user" | "rule" | "policy" | "timeout" | "turn" | "withdrawn" | "restart";
 
-/** What one agent of a run left behind where it failed. */
+/** What a failed agent of a run left behind. */
 export interface RunError {
   code: string;
   message: string;
 }
 
-/** What the portal thinks of a run's prompt. */
+/** The portal's assessment of a run's prompt. */
 export interface PromptEvaluation {
   isClear: boolean;
   confidence: number;
@@ -139,7 +139,7 @@ type Interruptible = { interrupted?: true | undefined };
 export interface SessionArguments {
   /** A user's request was accepted. */
   onUserRequest: { requestId: string; prompt: string };
-  /** A task sent this prompt; `round` tells it from the prompts of other tasks. */
+  /** A task sent this prompt; `round` separates it from other tasks' prompts. */
   onGeneratedUserPrompt: { requestId?: string; prompt: string; round?: string };
   onAgentStart: { turnId: string };
   onAgentEnd: { turnId: string };
@@ -170,7 +170,7 @@ export interface SessionArguments {
     kind: ActionKind;
     detail: ActionDetail;
     options: readonly PermissionOption[];
-    /** Why it is asked, the rules that an answer could make, and what each would cover. Older portals did not say. */
+    /** Why the user is asked, and the rules that an answer could make, with their scope. Absent in older logs. */
     why?: string;
     remember?: PerEffect;
     covers?: PerEffect;
@@ -196,11 +196,11 @@ export interface SessionArguments {
   onQuestionResolved: { requestId: string; by: SettledBy; answer?: string | undefined };
   onNotice: { severity: NoticeLevel; title: string; text?: string };
   onUsage: TurnUsage | ContextUsage;
-  /** A request is over; one of an older portal has no id. */
+  /** A request has ended; older portals gave no id. */
   onIdle: { requestId?: string };
 }
 
-/** What only ACP agents tell. */
+/** What only ACP agents report. */
 export interface AcpArguments {
   onPlan: { entries: readonly PlanEntry[] };
   onCommands: { commands: readonly AgentCommand[] };
@@ -233,7 +233,7 @@ export interface JobArguments {
   jobCanceled: NoArguments;
 }
 
-/** What tells of a run of the repository's agents, besides what happens in their sessions. */
+/** Events of a run of repository agents, besides those of their sessions. */
 export interface RunArguments {
   runPlanned: {
     selectedAgents: readonly string[];
@@ -264,7 +264,7 @@ export interface CallbackArguments
 
 export type CallbackName = keyof CallbackArguments;
 
-/** When it happened, in milliseconds, where the writer says so. */
+/** When it happened, in milliseconds, if the writer says so. */
 type Timed = { time?: number };
 
 /** The responses of these callbacks. */
@@ -282,9 +282,9 @@ export type ErrorResponse = { callback?: undefined } & (
 
 /**
  * One item of a live log: a callback with its arguments by name, or an error.
- * It is what `live`, `live/{token}` and `events` answer, word for word.
+ * `live`, `live/{token}` and `events` answer it unchanged.
  */
 export type LiveResponse = Callback | ErrorResponse;
 
-/** A response of a job or of what is below it, as `events?all=1` tags it. */
+/** A response of a job or of a log below it, as `events?all=1` tags it. */
 export type JobEvent = LiveResponse & { source: "job" | "task" | "session"; id: string; n: number };

@@ -2,7 +2,7 @@ import { deflateSync, inflateSync } from "node:zlib";
 import type { Chunk } from "../store/eventLog.js";
 import { type LogRecord, lineOf, parseLines, parseTrustedLines } from "./record.js";
 
-/** Larger texts would be compressed by the store itself, which is ten times slower. */
+/** The store would compress larger texts itself, which is ten times slower. */
 const maxPlainChars = 2_000;
 /** No line begins like this. */
 const packedMark = "z:";
@@ -12,7 +12,7 @@ function pack(lines: string): string {
   return packedMark + deflateSync(lines, { level: 1 }).toString("base64");
 }
 
-/** What one flush writes of a log. */
+/** What one flush writes for a log. */
 export function chunkOf(records: readonly LogRecord[]): Chunk | undefined {
   const last = records.at(-1);
   if (!last) return undefined;
@@ -20,7 +20,7 @@ export function chunkOf(records: readonly LogRecord[]): Chunk | undefined {
   return { lastN: last.n, chars: lines.length, lines: pack(lines) };
 }
 
-/** Adds the records of a stored chunk with numbers above `after`; what is damaged is left out. */
+/** Adds the records of a stored chunk with numbers above `after`, without damaged ones. */
 export function readChunk(
   stored: string,
   after: number,
@@ -33,7 +33,7 @@ export function readChunk(
   }
   try {
     const lines = inflateSync(Buffer.from(stored.slice(packedMark.length), "base64")).toString();
-    // Its checksum was right, so the lines are as they were written.
+    // The checksum was right, so the lines are unchanged.
     parseTrustedLines(lines, after, records);
   } catch {
     onDamaged(stored);

@@ -6,15 +6,15 @@ export interface Cursor {
   readonly reader: string;
   /** Everything up to this number has been read. */
   n: number;
-  /** The reader has been told that the log is closed; from then on the log does not exist for it. */
+  /** The reader has heard that the log is closed; from then on the log does not exist for it. */
   told: boolean;
   /** A call is using it. */
   isBusy: boolean;
 }
 
-/** A log that thousands of tokens read keeps only the latest in memory; the others come back from the store. */
+/** A log with thousands of tokens keeps only the most recent in memory; the store has the others. */
 const maxCursors = 1_000;
-/** Longer ones would not fit into an index of the store. */
+/** Longer tokens would not fit into the store's index. */
 const maxReaderLength = 200;
 
 /** The shared cursor of `live`. */
@@ -28,7 +28,7 @@ export function readerOfToken(token: string): string {
 /** The cursors of one log; the least recently used come first. */
 export class Cursors {
   readonly #cursors = new Map<string, Cursor>();
-  /** Moved since the store was told. */
+  /** Moved since they were last stored. */
   readonly #moved = new Set<Cursor>();
 
   get(reader: string): Cursor | undefined {
@@ -61,7 +61,7 @@ export class Cursors {
     return this.hasMoved || [...this.#cursors.values()].some(cursor => cursor.isBusy);
   }
 
-  /** At most `limit` rows to write; they count as moved until they are committed. */
+  /** Returns at most `limit` rows to write; they count as moved until they are committed. */
   rows(limit: number): CursorRow[] {
     const rows: CursorRow[] = [];
     for (const { reader, n, told } of this.#moved) {
@@ -78,12 +78,12 @@ export class Cursors {
     }
   }
 
-  /** After a log was opened again its readers go on where they were. */
+  /** After a log is reopened, its readers continue where they were. */
   forgetTold(): void {
     for (const cursor of this.#cursors.values()) cursor.told = false;
   }
 
-  /** Frees what the store has. */
+  /** Frees the cursors that are stored. */
   rest(): void {
     for (const [reader, cursor] of this.#cursors) {
       if (this.#isFree(cursor)) this.#cursors.delete(reader);

@@ -1,9 +1,9 @@
 import type { Response } from "express";
 
-/** Proxies and browsers give up a connection on which nothing happens. */
+/** Proxies and browsers drop a silent connection. */
 const heartbeatMs = 15_000;
 
-/** Server-Sent Events to one client, at the pace at which it reads. */
+/** Sends Server-Sent Events to one client, at the pace at which it reads. */
 export class EventStream {
   readonly #res: Response;
   readonly #heartbeat: NodeJS.Timeout;
@@ -16,7 +16,7 @@ export class EventStream {
     this.#res = res;
     res.status(200).set({
       "Content-Type": "text/event-stream; charset=utf-8",
-      // Compressing would hold events back.
+      // Compression would delay events.
       "Cache-Control": "no-store, no-transform",
       "X-Accel-Buffering": "no",
     });
@@ -36,13 +36,13 @@ export class EventStream {
     return this.#isGone;
   }
 
-  /** Calls back when the client has gone or the stream has ended. Gives the function that takes this back. */
+  /** Calls back when the client has gone or the stream has ended. Returns a function that cancels this. */
   onGone(callback: () => void): () => void {
     this.#onGone.add(callback);
     return () => this.#onGone.delete(callback);
   }
 
-  /** Sends text of whole events; resolves when the client can take more, or has gone. */
+  /** Sends the text of whole events; resolves when the client can take more or has gone. */
   send(events: string): Promise<void> | undefined {
     if (this.#isGone || events === "") return undefined;
     this.#write(events);

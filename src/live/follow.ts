@@ -3,7 +3,7 @@ import type { LiveLog } from "./liveLog.js";
 import type { ReadResponse } from "./merge.js";
 import { readLog } from "./reading.js";
 
-/** Events are put together up to this size before they are written. */
+/** Events are batched up to this size before they are written. */
 const maxWriteChars = 64 * 1024;
 
 /** Resolves when the log has changed or the client has gone. */
@@ -21,8 +21,8 @@ function change(log: LiveLog, after: number, stream: EventStream): Promise<void>
 }
 
 /**
- * Sends a log from a number on until it is closed or the client has gone; several logs may share a stream.
- * A client that does not read is waited for: nothing is read from the log that it cannot take.
+ * Sends a log from a given number until it is closed or the client has gone; several logs may share a stream.
+ * Waits for a slow client: nothing is read from the log that the client cannot take.
  */
 export async function followLog(
   log: LiveLog,

@@ -5,10 +5,10 @@ import { readChunk } from "./chunk.js";
 import type { LogTable } from "./logTable.js";
 import type { LogRecord } from "./record.js";
 
-/** Blocks whose Start was looked up and may be asked for again. */
+/** How many looked-up Starts are kept, since they may be needed again. */
 const maxKnownHeads = 100;
 
-/** How much is read in one go. What comes from the store is whole chunks, at least one. */
+/** How much is read at once. The store returns whole chunks, at least one. */
 export interface PageSize {
   readonly maxRecords: number;
   readonly maxChars: number;
@@ -20,9 +20,9 @@ export class History {
   readonly #rowId: number;
   readonly #blocks: OpenBlocks;
   readonly #log: Log;
-  /** The heads of deltas of blocks that have ended; undefined for a block whose Start is damaged. */
+  /** The delta heads of ended blocks; undefined for a block whose Start is damaged. */
   readonly #heads = new Map<number, string | undefined>();
-  /** The last page, for the reader that takes one response at a time. */
+  /** The last page, for a reader that takes one response at a time. */
   #kept: { after: number; records: readonly LogRecord[] } | undefined;
 
   constructor(table: LogTable, rowId: number, blocks: OpenBlocks, log: Log) {
@@ -32,7 +32,7 @@ export class History {
     this.#log = log;
   }
 
-  /** Records above `after` and up to `last`, not more than a page; none only at the end. */
+  /** Up to a page of records above `after` and up to `last`; empty only at the end. */
   async page(after: number, last: number, { maxRecords, maxChars }: PageSize): Promise<readonly LogRecord[]> {
     if (after >= last) return [];
     const kept = this.#kept;
@@ -46,12 +46,12 @@ export class History {
   async #load(after: number, maxChars: number): Promise<readonly LogRecord[]> {
     for (let at = after; ; ) {
       const chunks = await this.#table.page(this.#rowId, at, maxChars);
-      // The engine answers without leaving the loop: a long log read in one go would stop everything else.
+      // The engine never yields to the event loop, so reading a long log at once would block everything else.
       await nextTurn();
       const records: LogRecord[] = [];
       for (const { lines } of chunks) readChunk(lines, at, records, line => this.#damaged(line));
       const end = chunks.at(-1);
-      // A page of nothing but damaged lines is not the end of the log.
+      // A page with only damaged lines is not the end of the log.
       if (records.length > 0 || !end) return records;
       at = end.lastN;
     }
@@ -65,7 +65,7 @@ export class History {
     return this.#blocks.get(block)?.deltaHead ?? this.#heads.get(block);
   }
 
-  /** Makes sure that `deltaHead` knows the blocks of these records, which may have started long before. */
+  /** Ensures that `deltaHead` knows the blocks of these records, which may have started long before. */
   learnHeads(records: readonly LogRecord[]): Promise<void> | undefined {
     const unknown = new Set<number>();
     for (const { part, block } of records) {

@@ -51,15 +51,15 @@ export class LiveLog implements LogSource {
   readonly #history: History;
   readonly #cursors = new Cursors();
   readonly #watchers = new Set<() => void>();
-  /** The last number that was handed out, that is in the store, that readers may see. */
+  /** The last numbers: handed out, committed to the store, visible to readers. */
   #lastN: number;
   #committedN: number;
   #visibleN: number;
   #pending: LogRecord[] = [];
   #pendingDone: Deferred | undefined;
-  /** Of the row that the log belongs to, with what is pending. */
+  /** Changes of the log's row, to be written with the pending records. */
   #pendingChange: RowChange | undefined;
-  /** The batch that is being written. */
+  /** The batch being written. */
   #writing: Promise<void> | undefined;
   /** What the store knows about the log besides its records. */
   #state: { reserved: number; openFrom: number; closed: boolean };
@@ -80,32 +80,32 @@ export class LiveLog implements LogSource {
     this.#eventLog = eventLog;
     this.#log = log.child({ [kind]: id });
     this.#history = new History(table, row.id, this.#blocks, this.#log);
-    // A log that ended in a crash may have shown numbers that were not stored, but none above the reserved one.
+    // Before a crash readers may have seen numbers that were not stored, but none above the reserved one.
     this.#lastN = row.lastN === 0 ? 0 : row.reserved;
     this.#committedN = this.#visibleN = row.lastN;
     this.#state = { reserved: row.reserved, openFrom: row.openFrom, closed: row.closed };
     this.#wantsClosed = row.closed;
   }
 
-  /** Numbers the response at once; resolves when it is in the store, and with it the change of the log's row. */
+  /** Numbers the response at once; resolves when it and the change of the log's row are stored. */
   append(response: LiveResponse, change?: RowChange): Promise<void> {
     if (this.#wantsClosed || this.#isDeleted) {
       return refused(PortalError.malformed("LogClosed", `The log of ${this.kind} ${this.id} is closed`));
     }
     if (this.#hasRefused || this.#eventLog.isFull) {
-      // Taking a later response after one was refused would leave a gap.
+      // Accepting a response after a refused one would leave a gap.
       this.#hasRefused = true;
       return refused(storeUnavailable("too much is waiting to be written"));
     }
     return this.#append(response, change);
   }
 
-  /** For users, who would rather know than wait: `write` is not done while the store fails, or told to have failed. */
+  /** For users, who would rather get an error than wait: rejects if the store fails before or during `write`. */
   unlessFailing<T>(write: () => Promise<T>): Promise<T> {
     return this.#eventLog.unlessFailing(write);
   }
 
-  /** A change of the row alone; in order with what is appended. */
+  /** Changes only the row, in order with appended responses. */
   change(change: RowChange): Promise<void> {
     this.#addChange(change);
     return this.#save();
@@ -133,12 +133,12 @@ export class LiveLog implements LogSource {
     return this.#pendingDone.promise;
   }
 
-  /** True when readers may be told so. */
+  /** True when readers may hear about the close. */
   get closed(): boolean {
     return this.#state.closed || this.#isDeleted;
   }
 
-  /** Resolves when the store knows; readers get what is there, then that the log is closed. */
+  /** Resolves when the close is stored; readers get the remaining responses, then the close. */
   async close(change?: RowChange): Promise<void> {
     if (this.#isDeleted) return;
     await this.endOpenBlocks();
@@ -147,7 +147,7 @@ export class LiveLog implements LogSource {
     await this.#save();
   }
 
-  /** Goes on with a closed log: readers that were told of the end go on where they were. */
+  /** Reopens a closed log: readers that saw its end continue where they were. */
   async reopen(change?: RowChange): Promise<void> {
     if (this.#isDeleted || this.#isForgotten) throw new Error("Open the log again before it is reopened");
     this.#wasUsed = true;
@@ -159,7 +159,7 @@ export class LiveLog implements LogSource {
     await this.#save();
   }
 
-  /** Ends blocks that nobody will go on with, with the text that arrived. */
+  /** Ends abandoned blocks with the text that has arrived. */
   async endOpenBlocks(): Promise<void> {
     await this.#appendEnds();
     await this.saved();
@@ -178,17 +178,17 @@ export class LiveLog implements LogSource {
     return this.#visibleN;
   }
 
-  /** What stands before the text of a block's deltas; known for the records of the last page. */
+  /** The JSON before the text of a block's deltas; known for the records of the last page. */
   deltaHead(block: number): string | undefined {
     return this.#history.deltaHead(block);
   }
 
-  /** The same for a block that is open; one that has ended need not be read delta by delta. */
+  /** The same for open blocks only; an ended block need not be read delta by delta. */
   openDeltaHead(block: number): string | undefined {
     return this.#blocks.get(block)?.deltaHead;
   }
 
-  /** Some of the records above `after` and up to `last`: from memory if they are there, else from the store. */
+  /** Some of the records above `after` and up to `last`, from memory or else from the store. */
   async page(after: number, last: number, size = defaultPage): Promise<readonly LogRecord[]> {
     this.#wasUsed = true;
     const tailN = this.#tail.firstN ?? Number.POSITIVE_INFINITY;
@@ -198,19 +198,19 @@ export class LiveLog implements LogSource {
     return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, size.maxRecords);
   }
 
-  /** Makes sure that `deltaHead` knows the blocks of these deltas. */
+  /** Ensures that `deltaHead` knows the blocks of these deltas. */
   learnHeads(records: readonly LogRecord[]): Promise<void> | undefined {
     return this.#history.learnHeads(records);
   }
 
-  /** What there is now, as a reader gets it that comes late: of a block that has ended, Start and End. */
+  /** The current content as late readers get it: an ended block is only Start and End. */
   async *responses(after = 0): AsyncGenerator<StoredResponse, void, void> {
     for await (const { responses } of readLog(this, after)) {
       for (const { json } of responses) yield storedResponse(JSON.parse(json));
     }
   }
 
-  /** Calls back, soon, when there is more to read or the log has been closed. Gives the function that ends it. */
+  /** Calls back soon after there is more to read or the log is closed. Returns a function that cancels this. */
   watch(callback: () => void): () => void {
     this.#watchers.add(callback);
     return () => this.#watchers.delete(callback);
@@ -229,7 +229,7 @@ export class LiveLog implements LogSource {
     this.#eventLog.schedule(this, flushDelayMs);
   }
 
-  /** Takes over blocks that were open when the portal died. */
+  /** Restores blocks that were open when the portal died. */
   async restore(openFrom: number): Promise<void> {
     for (let at = openFrom - 1; at < this.#committedN; ) {
       const records = await this.page(at, this.#committedN);
@@ -252,13 +252,13 @@ export class LiveLog implements LogSource {
     await Promise.all([this.#writing, this.#pendingDone?.promise]);
   }
 
-  /** From here on the reserved number is the last one used, so that the next start goes on without a hole. */
+  /** Sets the reserved number to the last one used, so that numbering continues without a gap after the next start. */
   settle(): Promise<void> {
     this.#isSettled = true;
     return this.#save();
   }
 
-  /** Frees what the store has, when nothing happened since the last call. True when the log may be forgotten. */
+  /** Frees stored records if nothing happened since the last call. True when the log may leave memory. */
   rest(): boolean {
     const isResting = !this.#wasUsed && this.#pending.length === 0;
     this.#wasUsed = this.#watchers.size > 0;
@@ -270,7 +270,7 @@ export class LiveLog implements LogSource {
     return this.#isForgotten;
   }
 
-  /** Nothing more is written, and readers are told that the log is closed. A store that fails changes nothing. */
+  /** Stops all writing and tells readers that the log is closed. A failing store changes nothing. */
   async delete(): Promise<void> {
     this.#isDeleted = true;
     try {
@@ -308,7 +308,7 @@ export class LiveLog implements LogSource {
       if (chunk) this.#committedN = chunk.lastN;
       if (state) this.#state = state;
       this.#cursors.committed(cursors);
-      // Those that found no place in this batch have waited long enough.
+      // Cursors that did not fit into this batch have waited long enough.
       if (cursors.length === maxCursorsPerBatch && this.#cursors.hasMoved) this.#eventLog.schedule(this, 0);
       if (chunk || state) this.#showCommitted();
       written.resolve();
@@ -331,13 +331,13 @@ export class LiveLog implements LogSource {
     return this.#pending.splice(0, count);
   }
 
-  /** What the store should know besides the records; `first` is that of a batch that does not hold all of them. */
+  /** What to store besides the records; `first` is the first record of a batch that does not hold them all. */
   #changedState(first: LogRecord | undefined) {
     const { reserved, openFrom, closed } = this.#state;
     const isLow = this.#lastN > reserved - reservedAhead / 2;
     const wanted = {
       reserved: this.#isSettled ? this.#lastN : isLow ? this.#lastN + reservedAhead : reserved,
-      // With a part of the records only, blocks may be open that have ended in the others.
+      // In a partial batch, blocks that end in the remaining records are still open.
       openFrom: first ? openFrom || first.n : this.#blocks.openFrom,
       closed: this.#wantsClosed && !first,
     };
@@ -361,7 +361,7 @@ export class LiveLog implements LogSource {
     if (this.#hasRefused && this.#pending.length === 0) this.#recovery ??= this.#recover();
   }
 
-  /** Shows the deltas behind what is shown. A number above the reserved one could be given again after a crash. */
+  /** Shows the next deltas. A number above the reserved one could be reused after a crash. */
   #showMore(): void {
     let n = this.#visibleN;
     for (;;) {
@@ -374,7 +374,7 @@ export class LiveLog implements LogSource {
     this.#wake();
   }
 
-  /** Once for all that happens in one go. */
+  /** Notifies once for all changes of the same tick. */
   #wake(): void {
     this.#wasUsed = true;
     if (this.#isWaking || this.#watchers.size === 0) return;
@@ -385,7 +385,7 @@ export class LiveLog implements LogSource {
     });
   }
 
-  /** The store works again: what was open when a response had to be refused will not be gone on with. */
+  /** The store works again: ends the blocks that were open when a response was refused. */
   async #recover(): Promise<void> {
     try {
       await this.#appendEnds();

@@ -8,7 +8,7 @@ import { LiveLog, reservedAhead } from "./liveLog.js";
 import type { LogKind } from "./liveResponse.js";
 import { type LogRow, LogTable, type OwnerRow } from "./logTable.js";
 
-/** A log that nobody used for this long, and up to twice as long, keeps nothing in memory that the store has. */
+/** A log unused for this long, or up to twice as long, keeps nothing in memory that is stored. */
 const restIntervalMs = 30_000;
 
 const keyOf = (kind: LogKind, id: string) => `${kind}/${id}`;
@@ -31,12 +31,12 @@ export class LiveLogs {
     store.beforeClose(() => this.#close());
   }
 
-  /** Why nothing can be written now, for whoever would rather know than wait. */
+  /** Why nothing can be written now, for callers that would rather get an error than wait. */
   get failure(): PortalError | undefined {
     return this.#eventLog.failure;
   }
 
-  /** A new log; it is in the store when this resolves. */
+  /** Creates a log; it is stored when this resolves. */
   async create(kind: LogKind, id: string): Promise<LiveLog> {
     const earlier = this.#logs.get(keyOf(kind, id));
     const created = await this.#register(kind, id, this.#insert(kind, id, earlier));
@@ -44,14 +44,14 @@ export class LiveLogs {
     return created;
   }
 
-  /** Undefined when there is no such log. Blocks that were open when the portal died have been ended. */
+  /** Undefined when there is no such log. Blocks that were open when the portal died are ended first. */
   open(kind: LogKind, id: string): Promise<LiveLog | undefined> {
     return this.#logs.get(keyOf(kind, id)) ?? this.#register(kind, id, this.#load(kind, id));
   }
 
   /**
-   * For a log whose id follows from something else: new the first time, the same one after a restart. A new one comes
-   * with the row that it belongs to, where that is given: neither is ever without the other.
+   * For a log with a derived id: created the first time, found again after a restart. A new log is stored together
+   * with the row that it belongs to, if given, so that neither exists without the other.
    */
   async openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<LiveLog> {
     const known = await this.#logs.get(keyOf(kind, id));
@@ -67,7 +67,7 @@ export class LiveLogs {
     const log = await this.open(kind, id);
     if (!log) return;
     const deleted = log.delete();
-    // Whoever asks meanwhile waits for how it ends.
+    // Concurrent callers wait for the outcome.
     const left: Promise<LiveLog | undefined> = deleted.then(
       () => {
         this.#opened.delete(keyOf(kind, id));
@@ -79,12 +79,12 @@ export class LiveLogs {
     await deleted;
   }
 
-  /** The ids of logs of this kind that begin like this. */
+  /** The ids of logs of this kind that start with the prefix. */
   idsBelow(kind: LogKind, prefix: string): Promise<string[]> {
     return this.#table.keysBelow(kind, prefix);
   }
 
-  /** Deletes many logs by their rows, without opening those that nobody uses. */
+  /** Deletes many logs by their rows, without opening unused ones. */
   async deleteAll(rows: readonly { id: number; kind: LogKind; key: string }[]): Promise<void> {
     const inUse = rows.filter(({ kind, key }) => this.#logs.has(keyOf(kind, key)));
     const others = rows.filter(row => !inUse.includes(row));
@@ -102,12 +102,12 @@ export class LiveLogs {
     await Promise.all([...this.#opened.values()].map(log => log.saved()));
   }
 
-  /** Frees what is not used; called from time to time. */
+  /** Frees unused memory; called from time to time. */
   rest(): void {
     for (const [key, log] of this.#opened) if (log.rest()) this.#forget(key);
   }
 
-  /** Whoever asks for the log meanwhile gets the same answer; one that is not a log is not kept. */
+  /** Concurrent callers share one answer; a missing log is not kept. */
   async #register(kind: LogKind, id: string, answer: Promise<LiveLog | undefined>) {
     const key = keyOf(kind, id);
     const forget = () => {
@@ -144,7 +144,7 @@ export class LiveLogs {
     const log = this.#liveLog(kind, id, row);
     if (row.openFrom > 0) {
       await log.restore(row.openFrom);
-      // Nobody in this process can be writing these blocks.
+      // No writer in this process can own these blocks.
       await log.endOpenBlocks();
       failpoint("open-blocks-ended");
     }

@@ -3,7 +3,7 @@ import type { StoredResponse } from "./storedResponse.js";
 
 export type { LiveResponse } from "./callbacks.js";
 
-/** Who writes a live log. */
+/** What a live log belongs to. */
 export type LogKind = "session" | "task" | "job" | "run";
 
 /** The part that a response plays for its block, if it belongs to one. */
@@ -22,7 +22,7 @@ const start = (blockType: BlockType, blockId: string): BlockPart => ({ part: "st
 const delta = (blockType: BlockType, blockId: string): BlockPart => ({ part: "delta", blockType, blockId });
 const end = (blockType: BlockType, blockId: string): BlockPart => ({ part: "end", blockType, blockId });
 
-/** A request to the user is a block: one that nobody waits for any more is ended like all others. */
+/** A request to the user is a block too, so an abandoned one is ended like any other. */
 export function blockPartOf(response: LiveResponse | StoredResponse): BlockPart | undefined {
   switch (response.callback) {
     case "onStartReasoning":

@@ -5,19 +5,19 @@ export interface LogRow {
   id: number;
   /** Numbers up to this one may have been handed out. */
   reserved: number;
-  /** Blocks without an End have started at this number or above; 0 when there is none. */
+  /** The number of the oldest Start without an End, or a lower one; 0 when there is none. */
   openFrom: number;
   closed: boolean;
   /** The last number that is stored, 0 when there is none. */
   lastN: number;
 }
 
-/** The columns of the row that a log belongs to. */
+/** Columns of the row that a log belongs to. */
 export type OwnerRow = Readonly<Record<string, unknown>>;
 
 const maxChunksPerPage = 1_000;
 
-/** Whose row a log belongs to; the tasks of a job have none. */
+/** The table with the row that a log belongs to; a job's tasks have none. */
 const ownerTables: Readonly<Record<LogKind, string>> = {
   session: "sessions",
   task: "tasks",
@@ -25,7 +25,7 @@ const ownerTables: Readonly<Record<LogKind, string>> = {
   run: "runs",
 };
 
-/** What live logs ask of the store, besides the writing of batches. */
+/** The statements of live logs, except for writing batches. */
 export class LogTable {
   readonly #store: Store;
 
@@ -33,7 +33,7 @@ export class LogTable {
     this.#store = store;
   }
 
-  /** Undefined when there is such a log already. The row that it belongs to comes with it. */
+  /** Stores a log with the row that it belongs to. Undefined when the log exists already. */
   async insert(kind: LogKind, key: string, reserved: number, owner?: OwnerRow): Promise<LogRow | undefined> {
     const values: unknown[] = [kind, key, reserved];
     const columns = Object.keys(owner ?? {});
@@ -59,7 +59,7 @@ export class LogTable {
     return row;
   }
 
-  /** The log and the row that it belongs to: neither is left without the other. */
+  /** Deletes a log together with the row that it belongs to. */
   async delete(id: number, kind: LogKind, key: string): Promise<void> {
     await this.#store.query(
       `with a as (delete from log_chunks where log_id = $1), b as (delete from log_cursors where log_id = $1),
@@ -98,7 +98,7 @@ export class LogTable {
     await this.#store.query("update log_cursors set told = false where log_id = $1 and told", [id]);
   }
 
-  /** The chunks that come next after a number: as many as fit in this size, at least one. */
+  /** The next chunks after a number: as many as fit into this size, at least one. */
   page(id: number, after: number, maxChars: number): Promise<{ lastN: number; lines: string }[]> {
     return this.#store.query<{ lastN: number; lines: string }>(
       `select last_n as "lastN", lines from (

@@ -4,18 +4,18 @@ import { type Cursor, liveReader, readerOfToken } from "./cursors.js";
 import type { LiveLog } from "./liveLog.js";
 import { readLog, readOne } from "./reading.js";
 
-/** What a call of `live` or `live/{token}` may answer besides responses. */
+/** The errors that `live` and `live/{token}` may answer. */
 export interface LiveErrors {
   readonly closed: string;
   readonly notFound: string;
 }
 
-/** A client that parses an answer as a whole must be able to; what is left comes with its next call. */
+/** An answer must be small enough to parse at once; the rest comes with the next call. */
 const maxAnswerChars = 64 * 1024 * 1024;
 
 const isGone = (res: Response) => res.closed || res.destroyed;
 
-/** Ends the answer; true when it has gone out, false when the client hung up. */
+/** Ends the answer; true when it was delivered, false when the client hung up. */
 function end(res: Response, text: string): Promise<boolean> {
   return new Promise(resolve => {
     if (isGone(res)) return resolve(false);
@@ -40,7 +40,7 @@ async function write(res: Response, text: string): Promise<void> {
   });
 }
 
-/** Tries to answer with what is there: "nothing", or how far the answer went and whether it went out. */
+/** Tries to answer from what is there: "nothing", or how far the answer reaches and whether it was delivered. */
 type Sender = (
   log: LiveLog,
   after: number,
@@ -69,7 +69,7 @@ const sendAll: Sender = async (log, after, res) => {
   return text === "" ? "nothing" : { n, isSent: await end(res, `${text}]}`) };
 };
 
-/** Resolves when there is more than `seenN`, the log is closed, the client has gone, or it is too late. */
+/** Resolves when there is more than `seenN`, the log is closed, the client has gone, or the time is up. */
 function change(log: LiveLog, seenN: number, res: Response, deadlineMs: number): Promise<void> {
   return new Promise(resolve => {
     if (log.visibleN > seenN || log.closed || isGone(res)) return resolve();
@@ -96,7 +96,7 @@ async function answer(
     const seenN = log.visibleN;
     const sent = await send(log, cursor.n, res);
     if (sent !== "nothing") {
-      // A client that hung up reads the same again.
+      // A client that hung up gets the same answer again.
       if (sent.isSent) log.moveCursor(cursor, { n: sent.n, told: false });
       return;
     }
@@ -119,7 +119,7 @@ export async function longPoll(
 ): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   const cursor = await log.cursor(token === undefined ? liveReader : readerOfToken(token));
-  // A client that hung up and calls again may be here before its hanging up is.
+  // A client's next call may arrive before its previous hang-up is noticed.
   for (let turn = 0; turn < 2 && cursor.isBusy; turn++) await nextTurn();
   if (cursor.isBusy) return void (await sendError(res, "ParallelCallNotSupported"));
   if (cursor.told) return void (await sendError(res, errors.notFound));

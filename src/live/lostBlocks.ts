@@ -2,7 +2,7 @@ import type { Block } from "./blocks.js";
 import type { LiveResponse } from "./liveResponse.js";
 import type { LogRecord } from "./record.js";
 
-/** What has arrived of these blocks, by the numbers of their Starts; `page` gives the records above a number. */
+/** The text so far of these blocks, by the numbers of their Starts; `page` returns the records above a number. */
 export async function textsOf(
   blocks: readonly Block[],
   page: (after: number) => Promise<readonly LogRecord[]>,
@@ -21,7 +21,7 @@ export async function textsOf(
   }
 }
 
-/** How a block ends whose writer is gone: with the text that had arrived. */
+/** The End of a block whose writer is gone: it keeps the text that had arrived. */
 export function interruptedEnd({ type, id }: Block, text: string): LiveResponse {
   const ended = { completeContent: text, interrupted: true } as const;
   switch (type) {

@@ -21,7 +21,7 @@ function isEnded(responses: readonly Item[], id: string | undefined): boolean {
   return responses.some(item => item.callback === "onEndMessage" && item.messageId === id);
 }
 
-/** The rules of the specification, said as slowly and plainly as possible. */
+/** The specified rules, written as plainly as possible and without regard for speed. */
 function naiveRead(
   all: readonly Item[],
   after: number,
@@ -66,7 +66,7 @@ describe("A reader's unread deltas are joined", () => {
           };
           const merger = new Merger(rules);
           const read: Item[] = [];
-          // Pages end anywhere; it must not show.
+          // Pages may end anywhere, which must not affect the result.
           for (let at = after; at < records.length; ) {
             const end = at + 1 + Math.floor(random() * 7);
             read.push(...merger.push(records.slice(at, end)).map(({ json }) => JSON.parse(json)));
@@ -116,7 +116,7 @@ describe("Parts of a block are found by the number of its Start", () => {
   });
 
   test("a response that fits no block is kept unchanged", () => {
-    // Programs in JavaScript can push anything.
+    // JavaScript programs can push anything.
     const strange = [
       { callback: "onMessage", messageId: "never started", delta: "x" },
       { callback: "onEndMessage", messageId: "never started", completeContent: "x" },

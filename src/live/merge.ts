@@ -1,19 +1,19 @@
 import type { LogRecord } from "./record.js";
 
-/** What a reader gets: a response, and the last number of the log that it covers. */
+/** A response for a reader, and the last number of the log that it covers. */
 export interface ReadResponse {
   readonly n: number;
   readonly json: string;
 }
 
 export interface MergeRules {
-  /** What stands before the text of a block's deltas in a response; undefined when they are left out. */
+  /** The JSON before the text of a block's deltas in a response; undefined when the deltas are skipped. */
   deltaHead(block: number): string | undefined;
-  /** In an answer that is read as a whole, deltas of a block may be joined over other records. */
+  /** In an answer that is read as a whole, a block's deltas may be joined across other records. */
   joinsOverOthers: boolean;
 }
 
-/** A joined delta is sent when it has reached this size, so that no reader makes the server hold a whole log. */
+/** A joined delta is sent at this size, so that no reader makes the server hold a whole log. */
 const maxJoinedChars = 4 * 1024 * 1024;
 
 interface Run {
@@ -22,7 +22,7 @@ interface Run {
   text: string;
 }
 
-/** Joins the deltas of a block that a reader has not read yet. Each record is looked at once. */
+/** Joins a block's deltas that a reader has not read yet. Each record is visited once. */
 export class Merger {
   readonly #rules: MergeRules;
   /** Deltas that may still grow, by block, in the order of their first one. */
@@ -32,7 +32,7 @@ export class Merger {
     this.#rules = rules;
   }
 
-  /** Gives the responses to which nothing can be joined any more. */
+  /** Returns the responses to which nothing more can be joined. */
   push(records: readonly LogRecord[]): ReadResponse[] {
     const responses: ReadResponse[] = [];
     for (const record of records) {

@@ -3,9 +3,9 @@ import type { LiveLog } from "./liveLog.js";
 import { type MergeRules, Merger, type ReadResponse } from "./merge.js";
 
 export interface ReadOptions {
-  /** Deltas of blocks that have ended are read too. */
+  /** Also reads the deltas of ended blocks. */
   keepsEnded?: boolean;
-  /** The answer is read as a whole, up to this size; the rest is for the next call. */
+  /** The answer is read as a whole up to this size; the rest is left for the next call. */
   wholeAnswerChars?: number;
 }
 
@@ -15,10 +15,10 @@ export interface ReadPage {
   readonly lastN: number;
 }
 
-/** The first record decides most of the time; only a run of deltas needs more. */
+/** The first record is usually enough; only a run of deltas needs more. */
 const firstPageRecords = 16;
 const onePageChars = 256 * 1024;
-/** A reader that takes all there is, is done sooner with larger pages. */
+/** Larger pages are faster for a reader that takes everything. */
 const wholeAnswerPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 2 * 1024 * 1024 };
 
 function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
@@ -28,7 +28,7 @@ function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
   };
 }
 
-/** The responses above a number that are there at this moment, page by page. */
+/** The current responses above a number, page by page. */
 export async function* readLog(
   log: LiveLog,
   after: number,
@@ -52,7 +52,7 @@ export async function* readLog(
   yield { responses: merger.flush(), lastN };
 }
 
-/** The first response above a number; undefined when there is none at this moment. */
+/** The first response above a number; undefined when there is none yet. */
 export async function readOne(log: LiveLog, after: number): Promise<ReadResponse | undefined> {
   const last = log.visibleN;
   const merger = new Merger(rulesOf(log, { keepsEnded: true }));

@@ -2,7 +2,7 @@
 export type Part = "s" | "d" | "e" | "-";
 
 /**
- * One numbered item of a live log, serialised once when it was appended.
+ * One numbered line of a live log, serialised once when it is appended.
  * `json` is the whole response, or for a delta just its text as a JSON string; `block` is the number of the
  * block's Start, 0 for a record without a block.
  */
@@ -19,7 +19,7 @@ export const lineOf = (record: LogRecord): string =>
 
 const headPattern = /^([1-9]\d*) ([sde-]) (\d+) /;
 
-/** Cut JSON would break the answer it stands in. */
+/** Truncated JSON would break the answer that contains it. */
 function isWhole(part: Part, json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);
@@ -37,7 +37,7 @@ function parseLine(line: string): LogRecord | undefined {
   return isWhole(part, json) ? { n: Number(head[1]), part, block: Number(head[3]), json } : undefined;
 }
 
-/** Adds the records of stored lines with numbers above `after`. A damaged line is left out, never the log. */
+/** Adds the records of stored lines with numbers above `after`. A damaged line is skipped, never the whole log. */
 export function parseLines(
   lines: string,
   after: number,
@@ -58,7 +58,7 @@ export function parseLines(
 const space = 32;
 const zero = 48;
 
-/** The same for lines that are known to be whole, at the speed of one pass over them. */
+/** The same for lines that are known to be whole, in one fast pass. */
 export function parseTrustedLines(lines: string, after: number, records: LogRecord[]): void {
   let at = 0;
   function number(): number {

@@ -64,7 +64,7 @@ test("An unknown callback or a wrong argument does not compile", () => {
     // @ts-expect-error a misspelt error
     { sesionError: "broken" },
   ];
-  // The compiler is the judge; at run time all but the one with too many arguments are foreign.
+  // The compiler rejects them; at run time all but the one with an extra argument are foreign.
   const known = wrong.filter(response => !("foreign" in storedResponse(response)));
   assert.equal(known.length, 1);
 });

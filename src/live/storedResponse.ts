@@ -1,12 +1,12 @@
 import type { CallbackArguments, CallbackName, LiveResponse } from "./callbacks.js";
 
-/** What an older or newer portal wrote and this one does not know: it is passed on as it is. */
+/** A response of another portal version that this one does not know; it is passed on unchanged. */
 export interface ForeignResponse {
   callback?: undefined;
   foreign: Readonly<Record<string, unknown>>;
 }
 
-/** A response as it is read: from the store, or from a portal that may be of another version. */
+/** A response from the store or from a portal of possibly another version. */
 export type StoredResponse = LiveResponse | ForeignResponse;
 
 type KindOf<Value> = Value extends string
@@ -26,11 +26,11 @@ type ShapeOf<Arguments> = { readonly [Name in RequiredIn<Arguments>]: KindOf<Arg
 type CallbackShapes = {
   readonly [Name in Exclude<CallbackName, "onUsage">]: ShapeOf<CallbackArguments[Name]>;
 } & {
-  /** It has two forms with nothing in common. */
+  /** This callback has two forms with nothing in common. */
   readonly onUsage: Record<never, never>;
 };
 
-/** The arguments that every response of a callback has, and of which type they are. */
+/** The required arguments of each callback, with their types. */
 export const callbackShapes: CallbackShapes = {
   onUserRequest: { requestId: "string", prompt: "string" },
   onGeneratedUserPrompt: { prompt: "string" },
@@ -111,12 +111,12 @@ function isKnown(response: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-/** The one place where a response of an unknown writer becomes a typed one. What does not fit is foreign. */
+/** Turns a response of an unknown writer into a typed one; only this function does so. What does not fit is foreign. */
 export function storedResponse(value: unknown): StoredResponse {
   const response = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
   return isKnown(response) ? (response as LiveResponse) : { foreign: response };
 }
 
-/** As it was written. */
+/** The response as it was written. */
 export const writtenForm = (response: StoredResponse): object =>
   "foreign" in response ? response.foreign : response;

@@ -4,7 +4,7 @@ import type { LogRecord } from "./record.js";
 const maxRecords = 512;
 const maxChars = 128 * 1024;
 
-/** The newest records of a log, numbered without a gap. Only what the store has is ever dropped. */
+/** The newest records of a log, numbered without a gap. Only stored records are ever dropped. */
 export class Tail {
   #records: LogRecord[] = [];
   #start = 0;
@@ -15,7 +15,7 @@ export class Tail {
     this.#chars += record.json.length;
   }
 
-  /** The number of the first record that is here. */
+  /** The number of the first record in the tail. */
   get firstN(): number | undefined {
     return this.#records[this.#start]?.n;
   }
@@ -25,7 +25,7 @@ export class Tail {
     return first === undefined || n < first ? undefined : this.#records[this.#start + n - first];
   }
 
-  /** At most `limit` records with numbers above `after` and up to `last`; `after` must not lie before the tail. */
+  /** At most `limit` records with numbers above `after` and up to `last`; `after` must not be before the tail. */
   between(after: number, last: number, limit: number): LogRecord[] {
     const first = this.firstN;
     if (first === undefined) return [];
@@ -33,7 +33,7 @@ export class Tail {
     return this.#records.slice(from, Math.min(this.#start + last - first + 1, from + limit));
   }
 
-  /** Drops what is too much and committed; everything committed when the log rests. */
+  /** Drops committed records beyond the limit, or all of them when the log rests. */
   trim(committedN: number, isResting = false): void {
     const isTooMuch = () => this.#records.length - this.#start > maxRecords || this.#chars > maxChars;
     for (let record = this.#records[this.#start]; record; record = this.#records[this.#start]) {

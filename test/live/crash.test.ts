@@ -20,7 +20,7 @@ interface Said {
   stored: Map<string, string[]>;
 }
 
-/** Lets the writer run until it has said so many lines, then kills it. */
+/** Kills the writer after it has written a number of lines. */
 async function runAndKill(
   t: TestContext,
   dataDir: string,

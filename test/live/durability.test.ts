@@ -291,12 +291,12 @@ describe("A damaged line in the store", () => {
 
 interface Trouble {
   kind: "none" | "before" | "after";
-  /** What the statements contain that fail. */
+  /** Statements that contain this text fail. */
   statement: string;
   count: number;
 }
 
-/** A store that can be made to fail: before a statement is done, or with its answer lost. */
+/** A store that can be made to fail: before a statement runs, or by losing its answer. */
 async function startTroubled(
   t: TestContext,
   options: LiveOptions = {},

@@ -11,14 +11,14 @@ import { randomFrom } from "../support/randomLog.js";
 const program = fileURLToPath(new URL("../support/liveServer.js", import.meta.url));
 const kills = 4;
 const responses = 2_000;
-/** Enough for an old cursor to be stored, few enough for all of them to be read in time. */
+/** Enough that an old cursor is stored, few enough that all are read in time. */
 const maxAnswersPerLife = 300;
 /** As API.md promises. */
 const promisedMs = 50;
-/** What is being written when the time is up, and the writing itself, come on top of it. */
+/** Allows for a write that is under way when the time is up. */
 const limitMs = promisedMs + 50;
 
-/** When an answer was given, by the clocks of the server: one that other programs keep from running stands still. */
+/** When an answer was given, by the server's clock, which stops while other programs keep it from running. */
 interface Moment {
   wallMs: number;
   cpuMs: number;
@@ -58,7 +58,7 @@ class Server {
   }
 }
 
-/** What was read in one life of the server. */
+/** What was read in one run of the server. */
 interface Life {
   /** By the number of the response, and by that of the token. */
   one: Map<number, Moment>;
@@ -83,7 +83,7 @@ describe(`A reader of a server that is killed ${kills} times`, () => {
 
     for (let life = 0; life <= kills; life++) {
       const server = await Server.start(t, dataDir);
-      // Whoever read everything is told that the log is closed; who has to read again gets it all.
+      // A reader that has everything gets the close; one that must read again gets it all.
       for (const [earlier, given] of before?.tokens ?? []) {
         const { answer } = await server.read(`short/live/token-${earlier}`);
         if (answer.responses) checkRepeated(`What token ${earlier} got`, given);

@@ -17,7 +17,7 @@ async function isThere(handle: FileHandle, path: string): Promise<boolean> {
   return named !== undefined && opened.ino === named.ino && opened.dev === named.dev;
 }
 
-/** Runs `action` on a file or folder opened by its real path, if no link has appeared on the way. */
+/** Runs `work` on a file or folder opened by its real path, if no link has appeared on the way. */
 async function withOpened<T>(
   path: string,
   flags: number,
