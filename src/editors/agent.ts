@@ -20,14 +20,14 @@ import { startPortalSession } from "./startPortalSession.js";
 export interface PortalAgentOptions {
   portal: Portal;
   log: Log;
-  /** The model of sessions whose user chose none. */
+  /** The model for sessions whose user chose none. */
   model: string | undefined;
   permissions: string | undefined;
   /** Whether models may be other agents behind the portal. */
   withAgents: boolean;
 }
 
-/** The portal as an ACP agent, for one connection: what the editor may ask, and the sessions that it has opened. */
+/** The portal as an ACP agent for one connection: its methods and the sessions that the editor has opened. */
 export class PortalAgent {
   readonly #options: PortalAgentOptions;
   readonly #sessions = new Map<string, EditorSession>();
@@ -42,7 +42,7 @@ export class PortalAgent {
     return this.#app().connect(stream);
   }
 
-  /** Ends every session of this connection, also those that are just starting. */
+  /** Ends every session of this connection, including those still starting. */
   async closeAll(): Promise<void> {
     const closeOpen = async () => {
       const sessions = [...this.#sessions.values()];
@@ -114,7 +114,7 @@ export class PortalAgent {
       const editor = { context, capabilities: this.#capabilities };
       const session = new EditorSession(id, options, { portal, editor, log });
       this.#sessions.set(id, session);
-      // The editor knows the session when it has this answer.
+      // The editor knows the session only after this answer.
       setImmediate(() => void session.sendCommands());
       return { sessionId: id, configOptions: session.configOptions };
     } catch (error) {
@@ -128,7 +128,7 @@ interface NewSession {
   mcpServers: McpServer[];
 }
 
-/** Some editors leave out the MCP servers where there are none. */
+/** Some editors omit an empty list of MCP servers. */
 function parseNewSession(params: unknown): NewSession {
   const { cwd, mcpServers = [] } = (params ?? {}) as Partial<NewSession>;
   if (typeof cwd !== "string") throw invalid("cwd must be an absolute path");

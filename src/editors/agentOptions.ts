@@ -20,7 +20,7 @@ function checkServer(server: string): string {
   throw new StartError(`--server ${server}: must be the http or https address of a portal`);
 }
 
-/** What the command line asks for, each value checked; throws a StartError that names the value. */
+/** Reads and checks the command line; throws a StartError that names the wrong value. */
 export function parseAgentOptions(args: readonly string[], env: NodeJS.ProcessEnv): AgentOptions {
   const parsed = yargs([...args])
     .scriptName("copilot-portal-acp")

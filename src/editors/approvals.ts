@@ -39,7 +39,7 @@ function requestOf(sessionId: string, response: Callback<"onPermissionRequest">)
   };
 }
 
-/** A question with choices, in the only form in which every editor can ask one. */
+/** A question with choices, in the only form that every editor supports. */
 function questionOf(sessionId: string, response: Callback<"onQuestion">): RequestPermissionRequest {
   const { requestId, question, choices = [] } = response;
   return {
@@ -55,7 +55,7 @@ function isResolution(
   return response.callback === "onPermissionResolved" || response.callback === "onQuestionResolved";
 }
 
-/** Asks the editor what the portal asks its user. On the website it can be answered too: who is first, decides. */
+/** Passes the portal's requests to the editor. The website can answer them too: the first answer wins. */
 export class Approvals {
   readonly #sessionId: string;
   readonly #portal: Portal;
@@ -70,7 +70,7 @@ export class Approvals {
     this.#log = log;
   }
 
-  /** Of the session itself, or of one that a job has started. */
+  /** A request of the session itself, or of one that a job has started. */
   receive(responses: readonly StoredResponse[]): void {
     const settled = new Set(responses.filter(isResolution).map(({ requestId }) => requestId));
     for (const response of responses) {
@@ -95,7 +95,7 @@ export class Approvals {
     const { requestId } = response;
     const isQuestion = response.callback === "onQuestion";
     const request = isQuestion ? questionOf(this.#sessionId, response) : requestOf(this.#sessionId, response);
-    // A question without choices is shown as text; it is answered on the website.
+    // A question without choices appears as text and is answered on the website.
     if (isQuestion && request.options.length === 0) return;
     const withdrawn = new AbortController();
     this.#asked.set(requestId, withdrawn);
@@ -109,7 +109,7 @@ export class Approvals {
     }
   }
 
-  /** "gone": nobody is asked any more. */
+  /** "gone": the request is no longer pending. */
   async #outcome(
     request: RequestPermissionRequest,
     signal: AbortSignal,

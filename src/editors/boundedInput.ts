@@ -3,10 +3,10 @@ import { MessageRefused, parseMessage } from "../base/messageBounds.js";
 import { LineReader } from "../sessions/acp/lines.js";
 
 const maxLineBytes = 32 * 1024 * 1024;
-/** Whoever reads the lines behind this answers it as one that is no message. */
+/** The reader downstream answers this as an invalid message. */
 const refusedLine = "refused";
 
-/** The lines of an editor; one that is too long or too deep to be read is replaced before anything is made of it. */
+/** An editor's lines; one that is too long or too deep is replaced before it is parsed. */
 export function boundedInput(): TransformStream<Uint8Array, Uint8Array> {
   const encoder = new TextEncoder();
   let lines: LineReader | undefined;

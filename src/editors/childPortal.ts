@@ -1,6 +1,6 @@
-// The portal of an ACP agent: it ends with the one that started it, however that one ends.
+// The portal of an ACP program: it ends with the program that started it, however that ends.
 process.stdin.resume();
 for (const event of ["end", "error"]) process.stdin.once(event, () => void process.emit("SIGTERM"));
-// Whoever reads the log may end first.
+// The reader of the log may end first.
 process.stderr.on("error", () => undefined);
 await import("../index.js");

@@ -1,12 +1,12 @@
 import type { AvailableCommand } from "@agentclientprotocol/sdk";
 
-/** To list what there is, or to run one of them. */
+/** A command that lists tasks or jobs, or runs one. */
 export type Command =
   | { kind: "tasks" }
   | { kind: "jobs" }
   | { kind: "task" | "job"; name: string; input: string };
 
-/** What the portal itself understands at the start of a prompt. */
+/** The commands that the portal itself understands at the start of a prompt. */
 export const portalCommands: readonly AvailableCommand[] = [
   { name: "task", description: "Run a task of the portal in this session", input: { hint: "NAME input" } },
   { name: "job", description: "Run a job of the portal in this folder", input: { hint: "NAME input" } },
@@ -20,7 +20,7 @@ export function parseCommand(text: string): Command | undefined {
   return (kind === "tasks" || kind === "jobs") && name === "" ? { kind } : undefined;
 }
 
-/** The portal's own first; one of the agent with the same name could not be reached. */
+/** The portal's commands first; an agent's command with the same name could not be reached. */
 export function withPortalCommands(commands: readonly AvailableCommand[]): AvailableCommand[] {
   const own = new Set(portalCommands.map(({ name }) => name));
   return [...portalCommands, ...commands.filter(({ name }) => !own.has(name))];

@@ -1,12 +1,12 @@
 import type { AgentContext, ClientCapabilities, SessionUpdate } from "@agentclientprotocol/sdk";
 
-/** The other end of the connection, as far as a session needs it. */
+/** The part of the connection that a session needs. */
 export interface Editor {
   readonly context: AgentContext;
   readonly capabilities: ClientCapabilities;
 }
 
-/** Resolves when it is written out; an editor that is gone needs no updates. */
+/** Resolves when it is written; an editor that is gone needs no updates. */
 export async function sendUpdates(
   { context }: Editor,
   sessionId: string,

@@ -36,17 +36,17 @@ export interface EditorSessionOptions {
   models: readonly Model[];
   model: Model;
   permissions: string | undefined;
-  /** Of the editor. */
+  /** The editor's MCP servers. */
   mcpServers: readonly McpServer[];
 }
 
 const serversNotUsed =
   "The MCP servers of the editor are not used: only ACP agents behind the portal take them, and this model is none.";
 const stopReasons: readonly StopReason[] = ["max_tokens", "max_turn_requests", "refusal"];
-/** The last updates of a task's session may come a little behind its result. */
+/** The last updates of a task's session may arrive shortly after its result. */
 const quietTimeoutMs = 2000;
 
-/** A session of the portal as an editor sees it: it follows the session's log and tells the editor of it. */
+/** A portal session as an editor sees it: it follows the session's log and sends the editor updates. */
 export class EditorSession {
   readonly id: string;
   readonly #options: EditorSessionOptions;
@@ -59,7 +59,7 @@ export class EditorSession {
   #turn: Turn | undefined;
   #prompted = false;
   #title = "";
-  /** The agent gave it: the portal's own, made of the first prompt, is not as good. */
+  /** Whether the agent gave the title, which is better than the portal's, taken from the first prompt. */
   #hasOwnTitle = false;
   #updatedAt = new Date().toISOString();
   #commands: AvailableCommand[] = [];
@@ -70,7 +70,7 @@ export class EditorSession {
   #stopFollowing = new AbortController();
   #after = "";
   #onQuiet: () => void = () => undefined;
-  /** A request whose id is not known yet: the log may tell of it before the portal answers. */
+  /** A request whose id is not known yet: the log may show it before the portal answers. */
   #sending: Promise<unknown> = Promise.resolve();
 
   constructor(portalId: string, options: EditorSessionOptions, parts: EditorSessionParts) {
@@ -112,7 +112,7 @@ export class EditorSession {
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       const running = this.#run(turn, text);
-      // Who has cancelled does not wait for what cannot be ended.
+      // After a cancel the editor does not wait for what cannot be ended.
       await Promise.race([running, turn.over.then(() => (turn.isCancelled ? undefined : running))]);
       return { stopReason: turn.isCancelled ? "cancelled" : turn.stopReason };
     } catch (error) {
@@ -144,7 +144,7 @@ export class EditorSession {
     return this.configOptions;
   }
 
-  /** Ends the session on the portal too; what runs is cancelled. */
+  /** Ends the session on the portal too; a running turn is cancelled. */
   async close(): Promise<void> {
     this.cancel();
     this.#approvals.withdrawAll();
@@ -218,7 +218,7 @@ export class EditorSession {
     await this.#tellTitle();
   }
 
-  /** Someone may have asked something on the website. The log may lack an end where a portal died: it is asked. */
+  /** A website request may be running. A portal that died may have left no end in the log, so the portal is asked. */
   async #checkIdle(): Promise<void> {
     if (this.#requests.running === undefined) return;
     const { status } = await this.#parts.portal.call<{ status: string }>(this.#path);
@@ -235,7 +235,7 @@ export class EditorSession {
     await turn.over;
   }
 
-  /** Resolves when no request runs in the session any more, as far as its log has told. */
+  /** Resolves when the log shows that no request is running. */
   async #quiet(): Promise<void> {
     if (this.#requests.running === undefined) return;
     await new Promise<void>(resolve => {
@@ -255,7 +255,7 @@ export class EditorSession {
     await this.#tell([{ sessionUpdate: "session_info_update", title: known.title }]);
   }
 
-  /** Follows the log unless that is done already. */
+  /** Follows the log, once. */
   #follow(): void {
     if (this.#following) return;
     this.#stopFollowing = new AbortController();
@@ -281,7 +281,7 @@ export class EditorSession {
   }
 
   async #receive(events: readonly FeedEvent[]): Promise<void> {
-    // Told in one go up to the end of our turn, which must be told before it is answered.
+    // One batch up to the end of our turn, which must be sent before the prompt is answered.
     let batch: StoredResponse[] = [];
     const tell = async () => {
       const told = batch;
@@ -308,7 +308,7 @@ export class EditorSession {
     return requestId !== undefined && requestId === this.#turn?.requestId;
   }
 
-  /** What a response means for the session itself, besides what the translator makes of it. */
+  /** Applies a response to the session itself, besides the translator's updates. */
   #own(response: StoredResponse): SessionUpdate[] {
     if ("sessionError" in response) {
       if (!this.#turn || !this.#isOurs(response))

@@ -5,28 +5,28 @@ import type { Portal } from "./portal.js";
 import { PortalGone, PortalRefusal } from "./rpcErrors.js";
 
 export interface FeedEvent {
-  /** Where to go on behind it. */
+  /** The position to resume after it. */
   id: string;
   data: StoredResponse;
-  /** Which log it comes from, where everything below a log is read. */
+  /** The log it comes from, when everything below a log is read. */
   logId: string;
 }
 
 export interface FeedOptions {
-  /** The `id` of the last event that is known. */
+  /** The `id` of the last known event. */
   after: string;
   signal: AbortSignal;
-  /** Everything below the log too. */
+  /** Includes everything below the log. */
   all?: boolean;
 }
 
-/** A portal that is started again is back by then; its sessions and jobs go on. */
+/** A restarted portal is back by then, and its sessions and jobs continue. */
 const patienceMs = 30_000;
 const retryMs = 200;
 
 /**
- * The events of a log, as many at a time as there are. A connection that is lost is taken up where it was, so nothing
- * is missing and nothing comes twice. Ends when the log is closed; throws when it is not known or the portal is gone.
+ * The events of a log, as many at a time as there are. A lost connection resumes where it was, so nothing
+ * is missed and nothing comes twice. Ends when the log is closed; throws when it is unknown or the portal is gone.
  */
 export async function* follow(
   portal: Portal,

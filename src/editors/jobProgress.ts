@@ -2,7 +2,7 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { FeedEvent } from "./feed.js";
 import { textContent, thought } from "./translator.js";
 
-/** The end of what a work has said is enough to see how it goes. */
+/** The end of a work's output is enough to follow its progress. */
 const maxChars = 20_000;
 
 interface RunningWork {
@@ -10,11 +10,11 @@ interface RunningWork {
   said: string;
 }
 
-/** What an editor is told of a job: each work is a tool call with the messages of its agents, decisions are thoughts. */
+/** A job as an editor sees it: each work is a tool call with its agents' messages, and decisions are thoughts. */
 export class JobProgress {
   readonly #names: ReadonlyMap<number, string>;
   readonly #works = new Map<string, RunningWork>();
-  /** Which work a session belongs to. */
+  /** The work that each session belongs to. */
   readonly #sessions = new Map<string, string>();
   #end = "ended.";
   #why = "";
@@ -32,7 +32,7 @@ export class JobProgress {
     return events.flatMap(event => this.#one(event));
   }
 
-  /** What was cut off has not succeeded. */
+  /** A work that was cut off has not succeeded. */
   finish(): SessionUpdate[] {
     return [...this.#works.keys()].flatMap(taskId => this.#stop(taskId, false));
   }

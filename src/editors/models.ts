@@ -10,7 +10,7 @@ export interface Model {
 }
 
 export const modelOptionId = "model";
-/** An agent's own options are told from the portal's by this. */
+/** Separates an agent's own options from the portal's. */
 const agentPrefix = "agent/";
 
 interface Catalog {
@@ -18,7 +18,7 @@ interface Catalog {
   notices: { message: string }[];
 }
 
-/** The models that a session can be started on; agents only where this cannot lead back here. */
+/** The models that a session can start on; agents only if that cannot lead back here. */
 export async function usableModels(portal: Portal, withAgents: boolean): Promise<Catalog> {
   const { models, notices = [] } = await portal.call<Pick<Catalog, "models"> & Partial<Catalog>>(
     "copilot/models",
@@ -26,12 +26,12 @@ export async function usableModels(portal: Portal, withAgents: boolean): Promise
   return { models: models.filter(({ backend }) => withAgents || backend !== "acp"), notices };
 }
 
-/** The one that the user named, else the first. */
+/** The model that the user named, else the first. */
 export function chosenModel({ models, notices }: Catalog, wanted: string | undefined): Model {
   const model = wanted === undefined ? models[0] : models.find(({ id }) => id === wanted);
   if (model) return model;
   const signIn = notices.find(({ message }) => isSignInProblem("", message));
-  // With models of another kind the user has just mistyped the name.
+  // If there are models of another kind, the user has only mistyped the name.
   if (signIn && !wanted?.startsWith("acp:") && models.every(({ backend }) => backend === "demo"))
     throw new PortalRefusal("AgentAuthenticationRequired", signIn.message);
   const known = models.map(({ id }) => id).join(", ") || "none";
@@ -50,7 +50,7 @@ export function modelOption(models: readonly Model[], currentValue: string): Ses
   };
 }
 
-/** The options of an agent behind the portal, as `onOptions` tells them. */
+/** The options of an agent behind the portal, from `onOptions`. */
 export function agentOptions(options: readonly SessionOption[]): SessionConfigOption[] {
   return options.flatMap((option): SessionConfigOption[] => {
     const { id, name, description, category, type, value, choices = [] } = option;
@@ -67,7 +67,7 @@ export function agentOptions(options: readonly SessionOption[]): SessionConfigOp
   });
 }
 
-/** The agent's own name of an option, undefined for one that is not an agent's. */
+/** The agent's own name for an option; undefined for a portal option. */
 export function agentOptionId(configId: string): string | undefined {
   return configId.startsWith(agentPrefix) ? configId.slice(agentPrefix.length) : undefined;
 }

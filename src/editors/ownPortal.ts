@@ -28,12 +28,12 @@ const program = fileURLToPath(new URL("./childPortal.js", import.meta.url));
 /** A first start unpacks the store. */
 const startTimeoutMs = 30_000;
 const stopTimeoutMs = 3000;
-/** Another agent's portal may be just starting on the same folder, or just ending. */
+/** Another program's portal may be starting or ending on the same folder. */
 const sharingTimeoutMs = 15_000;
 const retryMs = 300;
 const maxLinesOfError = 5;
 
-/** Starts a portal on a free port, or finds the one that has the data folder already. */
+/** Starts a portal on a free port, or finds the one that already has the data folder. */
 export async function startOwnPortal(options: OwnPortalOptions): Promise<{ url: string; own?: OwnPortal }> {
   const dataDir = stateFolder(process.platform, options.env, homedir());
   const deadlineMs = performance.now() + sharingTimeoutMs;
@@ -56,7 +56,7 @@ async function launch({ env, log, logLevel }: OwnPortalOptions): Promise<OwnPort
     env: { ...env, ...oneDeeper(env) },
     stdio: ["pipe", "pipe", "pipe"],
   });
-  // Writing to one that has ended is no reason to end too.
+  // A failed write to an ended portal must not end this program.
   child.stdin.on("error", () => undefined);
   const exited = once(child, "close").catch(error => log.warn({ err: error }, "the portal"));
   const isAlive = () => child.exitCode === null && child.signalCode === null && child.pid !== undefined;

@@ -13,13 +13,13 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** A portal that is just starting on a busy machine is silent for a while; where there is none, that shows at once. */
+/** A portal that starts on a busy machine is silent for a while; a missing one shows at once. */
 const probeTimeoutMs = 15_000;
 const callTimeoutMs = 30_000;
-/** A portal says something every 15 s. */
+/** A portal sends something every 15 s. */
 const silenceMs = 45_000;
 
-/** The portal that this program speaks for: one that runs, or else one of its own. */
+/** The portal that this program represents: a running one, or else one that it starts. */
 export class Portal {
   readonly #options: PortalOptions;
   #url: string;
@@ -35,12 +35,12 @@ export class Portal {
     return this.#url;
   }
 
-  /** True when it is known that nobody answers: the portal was our own and has ended. */
+  /** True when our own portal has ended, so no one can answer. */
   get isDead(): boolean {
     return this.#own?.url === this.#url && !this.#own.isAlive;
   }
 
-  /** Resolves when there is a portal that answers; starts one where there is none. */
+  /** Resolves when a portal answers; starts one if there is none. */
   ready(): Promise<void> {
     this.#preparing ??= this.#prepare().finally(() => {
       this.#preparing = undefined;
@@ -64,7 +64,7 @@ export class Portal {
     log.info({ url: started.url }, "the portal is ready");
   }
 
-  /** Throws when it is one that does not let us in. */
+  /** Throws when the portal does not let us in. */
   async #isPortal(url: string): Promise<boolean> {
     let answer: Response;
     try {
@@ -79,7 +79,7 @@ export class Portal {
     return answer.ok && "store" in body;
   }
 
-  /** Calls `/api/PATH`; with a body, also an empty one, it is a POST. */
+  /** Calls `/api/PATH`; with a body, even an empty one, it is a POST. */
   async call<T>(path: string, { body, timeoutMs = callTimeoutMs }: CallOptions = {}): Promise<T> {
     const answer = await this.#fetch(path, {
       ...(body !== undefined && { method: "POST", body }),
@@ -88,7 +88,7 @@ export class Portal {
     return this.#json(answer);
   }
 
-  /** Server-Sent Events as they come; throws when the connection breaks or nothing comes for too long. */
+  /** Server-Sent Events as they arrive; throws when the connection breaks or stays silent for too long. */
   async *stream(path: string, signal: AbortSignal): AsyncGenerator<EventSourceMessage[]> {
     const hangUp = new AbortController();
     const answer = await this.#fetch(path, { signal: AbortSignal.any([signal, hangUp.signal]) });

@@ -16,10 +16,10 @@ function blockText(block: ContentBlock): string {
   }
 }
 
-/** What the agent is told: the blocks of a prompt one below the other; empty when there is nothing to say. */
+/** The text for the agent: the blocks of a prompt in order; empty when there are none. */
 export function promptText(blocks: readonly ContentBlock[]): string {
   const isSaid = blocks.some(({ type }) => type !== "image" && type !== "audio");
   const text = isSaid ? blocks.map(blockText).join("\n").trim() : "";
-  // Half of a surrogate pair cannot be sent as UTF-8, and a null character not be stored.
+  // Half a surrogate pair cannot be sent as UTF-8, and a null character cannot be stored.
   return Buffer.from(text, "utf8").toString("utf8").replaceAll("\0", "\ufffd");
 }

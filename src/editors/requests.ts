@@ -1,10 +1,10 @@
 import type { StoredResponse } from "../live/storedResponse.js";
 
-/** The requests of a session that have not ended. They run one after the other, in the order in which they came. */
+/** A session's open requests, which run one at a time in order of arrival. */
 export class Requests {
   readonly #open = new Set<string>();
 
-  /** The id of the one that runs; undefined when the session is idle. */
+  /** The id of the running request; undefined when the session is idle. */
   get running(): string | undefined {
     return this.#open.values().next().value;
   }

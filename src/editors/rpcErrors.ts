@@ -1,7 +1,7 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { messageOf } from "../base/messageOf.js";
 
-/** The portal gives only the name of an error that scripts expect. */
+/** For errors that scripts expect, the portal gives only a name. */
 const sentences: Readonly<Record<string, string>> = {
   WorkingDirectoryNotAbsolutePath: "cwd must be an absolute path",
   WorkingDirectoryNotExists: "cwd must be a folder that exists",
@@ -11,10 +11,10 @@ const sentences: Readonly<Record<string, string>> = {
   UserInputRequired: "It needs an input.",
 };
 
-/** The portal answered that it cannot or will not. */
+/** The portal refused the call. */
 export class PortalRefusal extends Error {
   readonly code: string;
-  /** The portal is just starting or stopping. */
+  /** The portal is starting or stopping. */
   readonly isTemporary: boolean;
 
   constructor(code: string, message: string | undefined, status = 200) {
@@ -24,13 +24,13 @@ export class PortalRefusal extends Error {
   }
 }
 
-/** Nobody answers, or not as a portal does. */
+/** No one answers, or not as a portal would. */
 export class PortalGone extends Error {}
 
-/** The agent said why a turn failed. */
+/** A failed turn, with the agent's reason. */
 export class TurnFailed extends Error {}
 
-/** What the editor offers when nobody is signed in: it starts this program with `--login` in a terminal. */
+/** What the editor offers when the user is not signed in: it runs this program with `--login` in a terminal. */
 export const loginMethod = {
   type: "terminal" as const,
   id: "copilot-login",
@@ -43,7 +43,7 @@ const internalError = -32603;
 const invalidParams = -32602;
 const authRequired = -32000;
 
-/** Errors of the portal that are about what the editor sent. */
+/** Portal errors caused by the editor's input. */
 const badArguments = new Set([
   "ModelIdNotFound",
   "WorkingDirectoryNotAbsolutePath",
@@ -62,12 +62,12 @@ export function isSignInProblem(code: string, message: string): boolean {
   return code === "AgentAuthenticationRequired" || signIn.test(message);
 }
 
-/** An error of the caller, in one sentence. */
+/** An error of the caller, as one sentence. */
 export function invalid(message: string): RequestError {
   return new RequestError(invalidParams, message);
 }
 
-/** What the editor is told of an error, whatever it was. */
+/** The JSON-RPC error for any error. */
 export function rpcError(error: unknown, sessionId?: string): RequestError {
   if (error instanceof RequestError) return error;
   const message = messageOf(error);

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import type { ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
 import { toolKinds } from "../sessions/acp/toolKinds.js";
 
-/** The tools of the Copilot runtime, which does not say what kind they are of. */
+/** The kinds of the Copilot runtime's tools, which it does not report. */
 const kindsByName: Readonly<Record<string, ToolKind>> = {
   bash: "execute",
   powershell: "execute",
@@ -27,7 +27,7 @@ export function toolKind(name: string, given: unknown): ToolKind {
   return Object.hasOwn(kindsByName, name) ? (kindsByName[name] ?? "other") : "other";
 }
 
-/** The arguments as the object that they are the text of. */
+/** Parses the arguments into an object. */
 export function rawInput(toolArguments: string): unknown {
   try {
     return JSON.parse(toolArguments);
@@ -43,7 +43,7 @@ const field = (input: unknown, name: string): string => {
 
 const maxTitleChars = 200;
 
-/** One line that tells one call of a tool from another. */
+/** One line that distinguishes a call from other calls of the same tool. */
 export function toolTitle(name: string, input: unknown): string {
   const about = field(input, "path") || field(input, "pattern") || field(input, "url");
   const words = field(input, "command") || (about === "" ? name : `${name} ${about}`);
@@ -51,7 +51,7 @@ export function toolTitle(name: string, input: unknown): string {
   return line.length > maxTitleChars ? `${line.slice(0, maxTitleChars - 1)}…` : line;
 }
 
-/** The files that a call is about, so that the editor can follow along. */
+/** The files that a call touches, so that the editor can follow along. */
 export function toolLocations(input: unknown, given: unknown): ToolCallLocation[] {
   const known = Array.isArray(given) ? given : [{ path: field(input, "path") }];
   return known.flatMap((location: unknown) => {

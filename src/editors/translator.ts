@@ -3,7 +3,7 @@ import type { Callback, ContextUsage, PlanEntry, ToolEndDetails, TurnUsage } fro
 import type { StoredResponse } from "../live/storedResponse.js";
 import { rawInput, toolKind, toolLocations, toolTitle } from "./toolLook.js";
 
-/** An editor shows the end of a long output, and gets all of it again with each piece. */
+/** An editor shows the end of a long output and receives it all again with each piece. */
 const maxToolChars = 100_000;
 const priorities = ["high", "medium", "low"] as const;
 const statuses = ["pending", "in_progress", "completed"] as const;
@@ -44,7 +44,7 @@ function planOf(entries: readonly PlanEntry[]): Plan {
 }
 
 function usageOf(usage: ContextUsage | TurnUsage): SessionUpdate[] {
-  // The other form counts what the turn cost, which says nothing of how full the context is.
+  // The other form counts the turn's cost, which does not say how full the context is.
   if (!("used" in usage)) return [];
   const { used, size, cost: { amount, currency } = {} } = usage;
   const isCost = amount !== undefined && currency !== undefined;
@@ -55,9 +55,9 @@ function diffsOf({ diffs = [] }: ToolEndDetails): ToolCallContent[] {
   return diffs.map(({ path, oldText, newText }) => ({ type: "diff", path, oldText, newText }));
 }
 
-/** Turns the responses of a session's log into updates for an editor. It remembers what has been said of each block. */
+/** Turns a session's responses into updates for an editor. It remembers what was sent for each block. */
 export class Translator {
-  /** Whether the editor shows notices; else they are thoughts. */
+  /** Whether the editor shows notices; otherwise they become thoughts. */
   readonly #notices: boolean;
   readonly #said = new Map<string, string>();
 
@@ -65,7 +65,7 @@ export class Translator {
     this.#notices = options.notices;
   }
 
-  /** Responses that came together: of the output of a tool only the newest state is told. */
+  /** Translates responses that arrived together: only the newest state of a tool's output is sent. */
   translate(responses: readonly StoredResponse[]): SessionUpdate[] {
     const updates: SessionUpdate[] = [];
     const changed = new Set<string>();
@@ -119,7 +119,7 @@ export class Translator {
       case "onUsage":
         return usageOf(response);
       case "onSessionInfo":
-        // Without a title it tells only when something happened.
+        // Without a title the update only says when something happened.
         if (response.title === undefined) return [];
         return [{ sessionUpdate: "session_info_update", title: response.title }];
       case "onNotice":
@@ -139,7 +139,7 @@ export class Translator {
     return [{ sessionUpdate, messageId: id, content: { type: "text", text: delta } }];
   }
 
-  /** Deltas of a block that ended while nobody read are not told any more: its end has them. */
+  /** The End of a block also holds deltas that were never sent. */
   #rest(
     sessionUpdate: "agent_thought_chunk" | "agent_message_chunk",
     id: string,

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { StopReason } from "@agentclientprotocol/sdk";
 
-/** Longer than the portal needs to end a turn; then the editor need not wait for it. */
+/** Longer than the portal needs to end a turn; after that the editor stops waiting. */
 const cancelTimeoutMs = 10_000;
 const cancelAgainMs = 200;
 
 /** One prompt of the editor, from its arrival to its answer. */
 export class Turn {
   stopReason: StopReason = "end_turn";
-  /** Of the request that the prompt became. */
+  /** The id of the prompt's request. */
   requestId: string | undefined;
-  /** Why it will have failed when it ends. */
+  /** The error that the turn will end with. */
   failure: Error | undefined;
-  /** Ends what the prompt has started; may be called several times. */
+  /** Ends what the prompt started; may be called several times. */
   halt: (() => Promise<unknown>) | undefined;
   #isCancelled = false;
   #isOver = false;
   #end: (error?: unknown) => void = () => undefined;
-  /** Resolves when what the prompt has started is over, and rejects when it failed. */
+  /** Resolves when what the prompt started is over; rejects when it failed. */
   readonly over = new Promise<void>((resolve, reject) => {
     this.#end = error => {
       this.#isOver = true;
@@ -27,7 +27,7 @@ export class Turn {
   });
 
   constructor() {
-    // Whoever waits is told; nobody may wait yet.
+    // Waiting callers see the error, but there may be none yet.
     this.over.catch(() => undefined);
   }
 
@@ -39,7 +39,7 @@ export class Turn {
     this.#end(error);
   }
 
-  /** What is to be ended may just be starting, or start again: it is ended until nothing is left. */
+  /** The work may still be starting, or start again, so it is ended repeatedly until nothing is left. */
   async cancel(): Promise<void> {
     if (this.#isCancelled) return;
     this.#isCancelled = true;

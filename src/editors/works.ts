@@ -10,7 +10,7 @@ import { PortalRefusal } from "./rpcErrors.js";
 import { message, thought } from "./translator.js";
 import type { Turn } from "./turn.js";
 
-/** Where a task or a job is to run. */
+/** Where a task or a job runs. */
 export interface WorkPlace {
   sessionId: string;
   portalId: string;
@@ -29,7 +29,7 @@ interface Work extends WorkParts {
   input: string;
   place: WorkPlace;
   turn: Turn;
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when the result is no longer wanted. */
   signal: AbortSignal;
   tell(...updates: SessionUpdate[]): Promise<void>;
 }
@@ -56,10 +56,10 @@ async function jobsOf(portal: Portal): Promise<Named[]> {
   return Object.entries(jobs).map(([name, { requireUserInput }]) => ({ name, requireUserInput }));
 }
 
-/** Errors that the user mends with another command. */
+/** Errors that the user can fix with another command. */
 const ofTheUser = new Set(["TaskNotFound", "JobNotFound", "UserInputRequired", "EndpointNotFound"]);
 
-/** Does what a command says. What the user got wrong is an answer, not an error. */
+/** Runs a command. A user's mistake gets an answer, not an error. */
 export async function runCommand(
   command: Command,
   place: WorkPlace,
@@ -91,7 +91,7 @@ async function runTask({ name, input, place, turn, signal, portal, tell }: Work)
   const session = `copilot/session/${place.portalId}`;
   const path = `copilot/task/start/${encodeURIComponent(name)}/session/${place.portalId}`;
   const { taskId } = await portal.call<{ taskId: string }>(path, { body: input });
-  // A task in a session cannot be stopped by itself: each of its requests is, until it gives up.
+  // A task in a session cannot be stopped directly, so each of its requests is cancelled until it gives up.
   turn.halt = () => portal.call(`${session}/cancel`, { body: "" });
   await tell({
     sessionUpdate: "tool_call",

@@ -30,7 +30,7 @@ const modelOf = (options: readonly SessionConfigOption[] | null | undefined) => 
   return option;
 };
 
-/** stdout as an editor that is no friend of the SDK sees it. */
+/** stdout as an editor without the SDK sees it. */
 const linesOf = (editor: Pick<AcpClient, "stdout">) =>
   editor.stdout
     .split("\n")

@@ -26,13 +26,13 @@ test("A brief network failure loses nothing and repeats nothing", async t => {
   const running = editor.prompt(sessionId, "tell me");
   await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
 
-  // The message ends, a tool runs and the next message begins while nobody listens.
+  // The message ends, a tool runs and the next message begins while the connection is down.
   proxy.down();
   first.release();
   await second.reached;
   proxy.up();
   await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("four"));
-  // The turn ends while nobody listens.
+  // The turn ends while the connection is down.
   proxy.down();
   second.release();
   await sessionById(portal, sessionId).untilIdle();

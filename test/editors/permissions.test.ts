@@ -14,7 +14,7 @@ const select = (optionId: string): RequestPermissionResponse => ({
   outcome: { outcome: "selected", optionId },
 });
 
-/** A user who has not decided yet: what was asked, and whether it was withdrawn. */
+/** A user who has not decided yet, with the request and whether it was withdrawn. */
 function thinkingUser() {
   let asked: (request: RequestPermissionRequest) => void = () => undefined;
   let withdrawn: () => void = () => undefined;

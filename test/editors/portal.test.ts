@@ -18,7 +18,7 @@ import { processesWith } from "../support/processes.js";
 import { portalWithModel } from "../support/restSession.js";
 import { barrier, byPrompt, fault, startScriptedModel } from "../support/scriptedModel.js";
 
-/** An address at which nobody answers. */
+/** An address where no one answers. */
 async function deadAddress(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -42,7 +42,7 @@ test("An editor without a running portal", async t => {
   const args = ["--server", server];
   const running = () => processesWith("COPILOT_HOME", env.COPILOT_HOME ?? "");
   const gone = async () => {
-    // The last of them is reaped by the system a moment after the program has ended.
+    // The system reaps the last of them shortly after the program has ended.
     while ((await running()).length > 0) await new Promise(resolve => setImmediate(resolve));
   };
   const talk = async (editor: AcpClient, text: string) => {
@@ -213,7 +213,7 @@ test("A session that is still starting when the editor leaves does not stay open
   const editor = await startAcp(t, { args: ["--server", portal.url] });
   await editor.newSession(workingDirectory);
   editor.newSession(workingDirectory).catch(() => undefined);
-  // Answered behind the request for the session, which is therefore under way.
+  // This is answered after the session request, which is therefore under way.
   await editor.agent.request("session/list", {});
   editor.child.stdin?.end();
   assert.equal(await editor.exited, 0);
