@@ -33,7 +33,7 @@ export function parseAgentOptions(args: readonly string[], env: NodeJS.ProcessEn
       type: "string",
       requiresArg: true,
       default: "http://localhost:8888",
-      describe: "The portal to use; where none answers on this machine one is started",
+      describe: "The portal to use; one is started if none answers on this machine",
     })
     .option("model", { type: "string", requiresArg: true, describe: "The model of new sessions" })
     .option("token", {
@@ -43,9 +43,9 @@ export function parseAgentOptions(args: readonly string[], env: NodeJS.ProcessEn
     })
     .option("permissions", {
       choices: permissionPolicies,
-      describe: "What agents may do without asking [default: as the portal says]",
+      describe: "What agents may do without asking [default: the portal's setting]",
     })
-    .option("log-level", { choices: logLevels, default: "warn", describe: "Of the log on stderr" })
+    .option("log-level", { choices: logLevels, default: "warn", describe: "The level of the log on stderr" })
     .option("login", {
       type: "boolean",
       default: false,

@@ -192,7 +192,7 @@ export class EditorSession {
     this.#follow();
     await portal
       .call(`${unused}/delete`, { body: "" })
-      .catch(error => log.warn({ error: String(error) }, "an unused session stays"));
+      .catch(error => log.warn({ error: String(error) }, "an unused session stays open"));
   }
 
   async #run(turn: Turn, text: string): Promise<void> {

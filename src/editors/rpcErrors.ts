@@ -5,7 +5,7 @@ import { messageOf } from "../base/messageOf.js";
 const sentences: Readonly<Record<string, string>> = {
   WorkingDirectoryNotAbsolutePath: "cwd must be an absolute path",
   WorkingDirectoryNotExists: "cwd must be a folder that exists",
-  ModelIdNotFound: "There is no such model any more",
+  ModelIdNotFound: "This model no longer exists",
   TaskNotFound: "There is no such task.",
   JobNotFound: "There is no such job.",
   UserInputRequired: "It needs an input.",
@@ -35,7 +35,7 @@ export const loginMethod = {
   type: "terminal" as const,
   id: "copilot-login",
   name: "Sign in to GitHub Copilot",
-  description: "Runs `copilot login` in a terminal. `gh auth login` or GH_TOKEN do as well.",
+  description: "Runs `copilot login` in a terminal. `gh auth login` or GH_TOKEN work as well.",
   args: ["--login"],
 };
 

@@ -62,7 +62,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await running, cancelled);
     const { toolCallId } = output as { toolCallId: string };
     const last = toolUpdates(editor.updates(sessionId)).findLast(update => update.toolCallId === toolCallId);
-    assert.equal(last?.status, "failed", "the editor does not show it as running for ever");
+    assert.equal(last?.status, "failed", "the editor does not show it as running forever");
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 

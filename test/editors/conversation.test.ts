@@ -69,7 +69,7 @@ test("An editor uses the models of a portal", async t => {
     assert.ok(lines.every(({ jsonrpc }) => jsonrpc === "2.0"));
     const answered = lines.findIndex(({ result }) => (result as AnyResponse)?.sessionId === sessionId);
     const commands = lines.findIndex(line => JSON.stringify(line).includes("available_commands_update"));
-    assert.ok(answered >= 0 && commands > answered, "the commands follow the session that they belong to");
+    assert.ok(answered >= 0 && commands > answered, "the commands follow their session");
   });
 
   await t.test("the handshake declares the capabilities, and nothing is answered before it", async t => {
@@ -213,7 +213,7 @@ test("An editor uses the models of a portal", async t => {
     const answers = () => textOf(editor.updates(sessionId), "agent_message_chunk").match(/the answer/g);
     await editor.waitFor(() => answers()?.length === 3);
     const shown = editor.updates(sessionId).filter(update => textOf([update], "user_message_chunk") !== "");
-    assert.equal(shown.length, 2, "the editor is told of the others' requests, not of its own");
+    assert.equal(shown.length, 2, "the editor sees the requests of others, not its own");
   });
 
   await t.test("the model can be chosen until the first prompt", async t => {

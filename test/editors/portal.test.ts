@@ -152,7 +152,7 @@ test("A portal that is killed and started again", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "and now?"), { stopReason: "end_turn" });
     const said = textOf(editor.updates(sessionId), "agent_message_chunk");
     assert.match(said, /^It begins.*You said: .*and now\?/s);
-    assert.equal(said.split("It begins").length, 2, "nothing is told twice");
+    assert.equal(said.split("It begins").length, 2, "nothing is sent twice");
     assert.ok(model.requests.length > 1);
   });
 

@@ -55,7 +55,7 @@ test("Tasks and jobs run from an editor", async t => {
     assert.equal(ends.at(-1)?.status, "completed");
     assert.ok(
       tools.some(({ name }) => name === "job_boolean_true"),
-      "what the agent did is shown",
+      "the agent's work is shown",
     );
     assert.match(said(), /Task checked succeeded\.$/);
     assert.match(thoughts(), /\[CRITERIA\]|\[TASK/);
