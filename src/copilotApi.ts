@@ -171,12 +171,11 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         permissions: {
           type: "string",
           enum: [...permissionPolicies],
-          description:
-            "Whether the agent may do everything or asks first; absent means as --permissions says.",
+          description: "Whether the agent may do everything or asks first; defaults to --permissions.",
         },
         sandbox: {
           type: "boolean",
-          description: "Whether the agent runs in a sandbox; absent means as --sandbox says.",
+          description: "Whether the agent runs in a sandbox; defaults to --sandbox.",
         },
       },
       answers: { json: startAnswer },
@@ -192,7 +191,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       path: "copilot/session/{id}/query",
       summary: "Send a request to a session",
       description:
-        "It waits its turn behind requests that were sent before. What comes of it is in the live log: `onUserRequest`, `onIdle` and a `sessionError` of this request carry its `requestId`.",
+        "It waits behind earlier requests. The live log shows its course: `onUserRequest`, `onIdle` and a `sessionError` of this request carry its `requestId`.",
       body: "text",
       bodyDescription: "The request.",
       answers: { json: either(object({ requestId: text }), notFound) },
@@ -211,7 +210,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       path: "copilot/session/{id}",
       reads: true,
       methods: ["GET"],
-      summary: "What is known of a session, open or closed",
+      summary: "The details of a session, open or closed",
       answers: { json: either(summary, notFound) },
       handler: async ({ params }) => summaryOf(await knownSession(params.id)),
     }),
@@ -219,13 +218,13 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       path: "copilot/session/history",
       reads: true,
       methods: ["GET"],
-      summary: "Sessions of this and earlier days, newest first",
+      summary: "All sessions, newest first",
       query: {
         limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
-        before: { type: "string", description: "The sessionId of the last session of the page before." },
+        before: { type: "string", description: "The sessionId of the last session on the previous page." },
         search: { type: "string", description: "Part of a title, a model or a working directory." },
         status: { type: "string", enum: ["open", "closed"] },
-        owned: { type: "boolean", description: "With the sessions that tasks started." },
+        owned: { type: "boolean", description: "Includes the sessions that tasks started." },
       },
       answers: { json: object({ sessions: list(summary), "next?": text }) },
       handler: async ({ query }) => {
@@ -258,7 +257,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
     defineRoute({
       path: "copilot/session/{id}/reopen",
       methods: ["POST"],
-      summary: "Take up the conversation of a closed session again",
+      summary: "Resume the conversation of a closed session",
       answers: { json: either(object({ sessionId: text }), notFound) },
       handler: async ({ params }) => {
         refuseWhileFailing();
@@ -311,14 +310,14 @@ function oldestShapes(logs: LiveLogs): Route[] {
     defineRoute({
       path: "copilot/session/stop/{id}",
       deprecated: true,
-      summary: "The oldest shape of copilot/session/{id}/stop",
+      summary: "The original form of copilot/session/{id}/stop",
       answers: { json: either(closed, notFound) },
       handler: ({ params }) => stopById(params.id),
     }),
     defineRoute({
       path: "copilot/session/query/{id}",
       deprecated: true,
-      summary: "The oldest shape of copilot/session/{id}/query",
+      summary: "The original form of copilot/session/{id}/query",
       body: "text",
       answers: { json: either(object({ requestId: text }), notFound) },
       handler: ({ params, body }) => queryById(params.id, body),
@@ -326,7 +325,7 @@ function oldestShapes(logs: LiveLogs): Route[] {
     defineRoute({
       path: "copilot/session/live/{id}",
       deprecated: true,
-      summary: "The oldest shape of copilot/session/{id}/live",
+      summary: "The original form of copilot/session/{id}/live",
       answers: { json: either({ type: "object" }, notFound) },
       handler: ({ params, res }) => live(res, params.id),
     }),

@@ -78,14 +78,14 @@ export function liveRoutes(kind: LogKind, logs: LiveLogs, settings?: LiveSetting
     defineRoute({
       path,
       summary: `The next response of a ${kind}; waits up to 5 seconds for it`,
-      description: "All callers share one cursor. What is not read yet of a block's deltas comes as one.",
+      description: "All callers share one cursor. The unread deltas of a block arrive as one.",
       answers: { json: either(response, failed) },
       handler: ({ params, res }) => handlers.live(res, params.id),
     }),
     defineRoute({
       path: `${path}/{token}`,
       summary: `All responses of a ${kind} that this token has not read; waits up to 5 seconds for one`,
-      description: "Each token has a cursor of its own, from the beginning. Any text will do as a token.",
+      description: "Each token has its own cursor, which starts at the beginning. Any text can be a token.",
       answers: { json: either(object({ responses: list(response) }), failed) },
       handler: ({ params, res }) => handlers.live(res, params.id, params.token),
     }),

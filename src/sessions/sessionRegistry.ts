@@ -224,7 +224,7 @@ export class SessionRegistry {
         await records.patiently(() => this.#recoverOne(id));
       } catch (error) {
         // One failure must not affect the other sessions.
-        log.error({ err: error, sessionId: id }, "a session cannot be taken up again");
+        log.error({ err: error, sessionId: id }, "cannot resume a session");
       }
     }
   }

@@ -32,7 +32,7 @@ test("a snapshot of only the beginning of the output adds what is new in it", ()
   const cut = (head: string, lines: number) =>
     `${head}<output too long - dropped ${lines} lines from the end>\n`;
   assert.deepEqual(deltas("a\n", cut("a\nb\n", 7), cut("a\nb\n", 99)), ["a\n", "b\n", ""]);
-  assert.deepEqual(deltas("a\nb", cut("a\n", 2)), ["a\nb", ""], "also when that is less than before");
+  assert.deepEqual(deltas("a\nb", cut("a\n", 2)), ["a\nb", ""], "even when that is less than before");
 });
 
 test("no deltas follow a snapshot that does not continue the output, since they would not begin the result", () => {

@@ -35,7 +35,7 @@ describe("a request to a failing provider", { concurrency: 6 }, () => {
   test("a refusal (400) fails the request at once", async t => {
     const { record, attempts } = await failsEachTime(t, [fault.http(400)], /scripted 400/);
     assert.equal(attempts, 1);
-    assert.deepEqual(record.notices, [], "nothing is tried again");
+    assert.deepEqual(record.notices, [], "nothing is retried");
   });
 
   test("a refused key (401) fails the request without naming keys or addresses", async t => {

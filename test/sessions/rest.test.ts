@@ -94,11 +94,11 @@ describe("a session over REST", () => {
     const all = await session.untilIdle(2);
     const asked = requestsIn(all, "onUserRequest");
     assert.deepEqual(asked.toSorted(), ids.toSorted());
-    assert.deepEqual(requestsIn(all, "onIdle"), asked, "they end in the order in which they were accepted");
+    assert.deepEqual(requestsIn(all, "onIdle"), asked, "they end in the order of their acceptance");
     assert.deepEqual(
       ids.map((_, client) => messagesOf(seen[client]?.map(({ data }) => data) ?? []).length),
       ids.map(id => asked.indexOf(id) + 1),
-      "each end comes behind what was said to its request",
+      "each end follows the answer to its request",
     );
   });
 
@@ -214,7 +214,7 @@ describe("a session over REST", () => {
     await session.waitFor("onMessage");
     assert.deepEqual(await session.call("stop"), { result: "Closed" });
     assert.equal(await model.requests[0]?.end, "hungUp");
-    assert.equal(model.requests.length, 1, "what waited never reaches the agent");
+    assert.equal(model.requests.length, 1, "queued requests never reach the agent");
     const events: AnyResponse[] = [];
     for await (const { data } of session.events()) events.push(data);
     assert.deepEqual(events.at(-1), { error: "SessionClosed" });

@@ -30,12 +30,12 @@ describe("a sub-agent", { concurrency: 3 }, () => {
     record.check(1);
     const [task, shell] = record.tools;
     assert.equal(task?.name, "task");
-    assert.match(task?.streamed ?? "", /^I look around\./, "its last words may come with the result");
+    assert.match(task?.streamed ?? "", /^I look around\./, "its last text may come with the result");
     assert.equal(task?.result?.content, "It is there.");
     assert.equal(
       task?.result?.detailedContent,
       "I look around.\n\nIt is there.",
-      "also for a reader who comes late",
+      "the same holds for a late reader",
     );
     assert.deepEqual([shell?.name, shell?.parent], ["bash", task?.id]);
     assert.match(shell?.result?.content ?? "", /^found/);

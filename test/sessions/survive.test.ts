@@ -100,7 +100,7 @@ describe("a session survives crashes and restarts", () => {
       checkLog(all.map(({ data }) => data));
       assert.ok(
         all.every(({ n }, index) => index === 0 || (n ?? 0) > (all[index - 1]?.n ?? 0)),
-        "numbers go upwards",
+        "numbers only increase",
       );
     }
     await session.query("still there?");
@@ -118,7 +118,7 @@ describe("a session survives crashes and restarts", () => {
     await gate.reached;
     await session.waitFor("onMessage");
     const runtimes = (await portal.processes()).filter(pid => pid !== portal.pid);
-    assert.ok(runtimes.length > 0, "the runtime is a process of its own");
+    assert.ok(runtimes.length > 0, "the runtime is a separate process");
     for (const pid of runtimes) process.kill(pid, "SIGKILL");
     const all = await session.untilIdle(2);
     assert.deepEqual(requestsIn(all, "onIdle"), [story, behind]);

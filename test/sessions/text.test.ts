@@ -35,7 +35,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(record.calls.filter(({ name }) => name === "onMessage").length, 4);
     const [reported] = record.usages;
     assert.deepEqual([reported?.modelCalls, reported?.inputTokens, reported?.outputTokens], [1, 7, 5]);
-    assert.equal(reported?.premiumRequests, 0, "an own provider costs no premium request");
+    assert.equal(reported?.premiumRequests, 0, "a custom provider costs no premium request");
   });
 
   test("reasoning appears before the text it leads to", async t => {

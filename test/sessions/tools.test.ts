@@ -25,7 +25,7 @@ describe("a tool", { concurrency: 3 }, () => {
       record.messages.map(({ content }) => content),
       ["done"],
     );
-    assert.equal(record.usages[0]?.modelCalls, 2, "usage is that of the whole request");
+    assert.equal(record.usages[0]?.modelCalls, 2, "usage covers the whole request");
   });
 
   test("tools run in parallel, each with its own result", async t => {
@@ -78,7 +78,7 @@ describe("a tool", { concurrency: 3 }, () => {
     const [tool] = record.tools;
     assert.match(tool?.streamed ?? "", /^one\n/);
     assert.match(tool?.result?.content ?? "", /^one\ntwo\n.*exit code 1/);
-    assert.equal(tool?.error, undefined, "a command that fails is a result");
+    assert.equal(tool?.error, undefined, "a failing command is a result");
     assert.equal(tool?.result?.detailedContent, undefined, "nothing is sent twice");
   });
 

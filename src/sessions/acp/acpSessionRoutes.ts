@@ -97,7 +97,7 @@ export function acpSessionRoutes({ agents, host, approvals }: AcpSessionRoutePar
       path: "copilot/session/{id}/state",
       reads: true,
       methods: ["GET"],
-      summary: "What the session's agent has told about itself: options, modes, commands, plan, usage",
+      summary: "What the session's agent has reported: options, modes, commands, plan, usage",
       answers: {
         json: either(object({ backend: oneOfTexts("acp", "sdk") }), domainError("SessionNotFound")),
       },

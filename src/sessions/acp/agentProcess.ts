@@ -114,7 +114,7 @@ export class AgentProcess {
       return Promise.reject(
         PortalError.explained(
           "AgentNotAvailable",
-          `It failed too often and is not started again before somebody restarts it. ${this.#lastError ?? ""}`,
+          `It failed too often and does not start again until someone restarts it. ${this.#lastError ?? ""}`,
         ),
       );
     this.#current ??= this.#start();

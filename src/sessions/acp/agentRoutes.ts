@@ -54,7 +54,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       path: "acp/agents",
       reads: true,
       methods: ["GET"],
-      summary: "The ACP agents of the configuration and how they are",
+      summary: "The configured ACP agents and their state",
       answers: { json: object({ agents: list(agent), problems: list(text) }) },
       handler: () => ({ agents: agents.list(), problems: agents.problems }),
     }),
@@ -62,7 +62,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       path: "acp/reload",
       methods: ["POST"],
       summary: "Read the agents of portal.config.json again",
-      description: "Processes that run keep their settings until they stop.",
+      description: "Running processes keep their settings until they stop.",
       answers: { json: object({ agents: number, problems: list(text) }) },
       handler: () => {
         const read = agents.reload();
@@ -103,8 +103,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
     defineRoute({
       path: "acp/agent/{id}/restart",
       methods: ["POST"],
-      summary:
-        "End the processes of an agent; the next session starts it again, also when it had been given up",
+      summary: "End the processes of an agent; the next session starts it again, even after it was given up",
       answers: { json: either(object({}), domainError("AgentNotFound", "AgentNotAvailable")) },
       handler: async ({ params }) => {
         await agents.restart(params.id);
@@ -126,7 +125,7 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
     defineRoute({
       path: "acp/agent/{id}/authenticate",
       methods: ["POST"],
-      summary: "Sign in with one of the agent's own methods, where it needs no terminal for that",
+      summary: "Sign in with one of the agent's own methods that needs no terminal",
       bodySchema: signInBody,
       answers: { json: either(object({}), domainError(...agentErrors)) },
       handler: async ({ params, json: { methodId } }) => {
@@ -139,8 +138,8 @@ export function agentRoutes({ agents, catalog }: AgentRouteParts): Route[] {
       methods: ["GET"],
       summary: "The conversations that an agent remembers",
       query: {
-        cwd: { type: "string", description: "Only those of this folder." },
-        cursor: { type: "string", description: "The nextCursor of the page before." },
+        cwd: { type: "string", description: "Only conversations of this folder." },
+        cursor: { type: "string", description: "The nextCursor of the previous page." },
       },
       answers: {
         json: either(

@@ -73,7 +73,7 @@ function startOf(pattern: string, places: readonly string[]): string[] {
 }
 
 const notKnown = (name: string) =>
-  `It says ${JSON.stringify(name.slice(0, 100))}, and nobody here knows what that does.`;
+  `It says ${JSON.stringify(name.slice(0, 100))}, which the portal does not understand.`;
 
 /** Reads all fields of one call; the first that cannot be understood becomes its problem. */
 class Reader implements CallReading {
@@ -205,7 +205,7 @@ class Reader implements CallReading {
       this.#doubt("Its content is not a list.");
     const types = listOf(content).map(item => fieldsOf(item).type);
     if (types.some(type => !contentTypes.some(known => known === type)))
-      this.#doubt("Its content is of a kind that nobody here knows.");
+      this.#doubt("Its content is of an unknown kind.");
     for (const item of listOf(content).map(fieldsOf)) {
       const strange = item.type === "diff" ? unknownIn(item, diffContentFields) : undefined;
       if (strange !== undefined) this.#doubt(notKnown(strange));
@@ -213,7 +213,7 @@ class Reader implements CallReading {
         this.#doubt("Its content names a file or an address.");
     }
     const diffs = diffsOf(content);
-    if (diffs.length > 0 && !this.#isEdit) this.#doubt("It changes files, and does not say so.");
+    if (diffs.length > 0 && !this.#isEdit) this.#doubt("It changes files without saying so.");
     addAll(
       this.paths,
       diffs.map(({ path }) => path),
@@ -237,7 +237,7 @@ class Reader implements CallReading {
     this.paths.splice(maxPaths);
     for (const path of this.paths) {
       if (path === "") this.#doubt("It names a file without a name.");
-      if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in the form of an address.");
+      if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in URL form.");
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
       if (/[\u0000-\u001f\u007f]/.test(path)) this.#doubt("It names a file with control characters.");
     }

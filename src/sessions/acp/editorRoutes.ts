@@ -17,7 +17,7 @@ export function editorRoutes(): Route[] {
       path: "acp/session/start/{modelId}",
       lastTakesSlashes: true,
       methods: ["POST"],
-      summary: "Start a session on an ACP agent with MCP servers of one's own",
+      summary: "Start a session on an ACP agent with additional MCP servers",
       bodySchema: startBody,
       answers: { json: startAnswer },
       handler: async ({ params, json: { cwd, permissions, mcpServers } }) => {

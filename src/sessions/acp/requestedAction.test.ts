@@ -63,9 +63,9 @@ describe("A request that fully says what it does", () => {
     assert.deepEqual(action(call).paths, ["a", "/five", "six", "one", "../two", "/three", "four"]);
     assert.deepEqual(action(read({ path: "a" }), [{ rawInput: { path: "/etc/b" } }]).paths, ["a", "/etc/b"]);
     const bare = edit({ path: "a", patch: "--- q/up/one\n+++ q/up/one\n" });
-    assert.deepEqual(action(bare).paths, ["a", "q/up/one", "up/one"], "patch -p1 takes the first name away");
+    assert.deepEqual(action(bare).paths, ["a", "q/up/one", "up/one"], "patch -p1 strips the first name");
     const copilots = edit({ fileName: "/tmp/a", diff: "--- a/dev/null\n+++ b/tmp/a\n+++ b/tmp/b\n" });
-    assert.deepEqual(action(copilots).paths, ["/tmp/a", "tmp/b"], "Copilot leaves out the first slash");
+    assert.deepEqual(action(copilots).paths, ["/tmp/a", "tmp/b"], "Copilot omits the first slash");
     assert.deepEqual(action(edit({ edits: [{ path: "/x", old_string: "a", new_string: "b" }] })).paths, [
       "/x",
     ]);

@@ -146,7 +146,7 @@ function paramProblem({ params }: Question): string | undefined {
   const unknown = Object.keys(params).find(name => !paramNames.includes(name));
   return unknown === undefined
     ? undefined
-    : `The request says ${JSON.stringify(unknown.slice(0, 100))}, and nobody here knows what that does.`;
+    : `The request says ${JSON.stringify(unknown.slice(0, 100))}, which the portal does not understand.`;
 }
 
 /** Everything that the agent said about the call, for the user. */

@@ -159,7 +159,7 @@ export class RpcPeer {
     const pending = this.#pending.get(message.id);
     this.#options.tap?.("received", line, message, pending?.about);
     if (!pending) {
-      this.#strange({ line: line.slice(0, 200) }, "a response that nobody waits for");
+      this.#strange({ line: line.slice(0, 200) }, "a response to no request");
       return;
     }
     if (message.error === undefined || message.error === null) {

@@ -81,7 +81,7 @@ export function terminalAction(
       ? variablesChange
       : isSame
         ? unknown[0] &&
-          `It says ${JSON.stringify(unknown[0].slice(0, 100))}, and nobody here knows what that does.`
+          `It says ${JSON.stringify(unknown[0].slice(0, 100))}, which the portal does not understand.`
         : `It runs in another folder than the session's: ${cwd}`;
   const more = { ...(cwd !== undefined && { cwd }), ...(env.length > 0 && { env }) };
   return {

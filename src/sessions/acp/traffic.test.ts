@@ -81,7 +81,7 @@ describe("Updates for a session that is not known yet", () => {
     assert.deepEqual(held.take("odd"), []);
     held.forget("even");
     held.hold("even", 601, 100);
-    assert.deepEqual(held.take("even"), [], "what comes of a session that is over is dropped");
+    assert.deepEqual(held.take("even"), [], "updates of an ended session are dropped");
     held.hold("even", 602, 100);
     assert.deepEqual(held.take("even"), [602], "until it is known again");
   });
@@ -91,6 +91,6 @@ describe("Updates for a session that is not known yet", () => {
     for (let i = 0; i < 10; i++) held.hold("s", i, 3 * 1024 * 1024);
     assert.deepEqual(held.take("s"), [8, 9]);
     held.hold("s", 10, 1);
-    assert.deepEqual(held.take("s"), [10], "what was taken counts no more");
+    assert.deepEqual(held.take("s"), [10], "taken updates no longer count");
   });
 });

@@ -201,6 +201,6 @@ describe("What an ACP agent reports about a session", () => {
     assert.deepEqual(names(hidden.seen), ["onSessionInfo"]);
     hidden.mapper.beginTurn();
     hidden.send({ sessionUpdate: "user_message_chunk", content: { type: "text", text: "echo" } });
-    assert.deepEqual(names(hidden.seen), ["onSessionInfo"], "the page shows the query already");
+    assert.deepEqual(names(hidden.seen), ["onSessionInfo"], "the page already shows the query");
   });
 });

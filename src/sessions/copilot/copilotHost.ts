@@ -71,7 +71,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
       if (request.wasUsed())
         callbacks.onNotice?.(
           "warning",
-          "The agent's memory of this conversation is gone. It goes on without it.",
+          "The agent's memory of this conversation is gone. It continues without it.",
         );
       return start(false);
     }

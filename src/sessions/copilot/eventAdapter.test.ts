@@ -260,7 +260,7 @@ test("only the main agent's error decides the outcome of the request", () => {
   assert.deepEqual(
     play([error(), idle()]).outcomes,
     [{ aborted: false, error: "broken" }],
-    "before it was taken up",
+    "before it was picked up",
   );
 });
 

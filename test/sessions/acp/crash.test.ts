@@ -54,7 +54,7 @@ describe("An ACP agent that dies", () => {
     await first.query("and now");
     const after = await first.untilIdle(3);
     assert.equal(messagesOf(after).at(-1), "You said: and now");
-    assert.deepEqual(noticesOf(after), [], "it was loaded again, and its past stays hidden");
+    assert.deepEqual(noticesOf(after), [], "it was loaded again, and its history stays hidden");
     const { body } = await portal.api<{ agents: Agent[] }>("acp/agents");
     assert.equal(body.agents[0]?.state, "ready");
   });
@@ -145,7 +145,7 @@ describe("ACP agents and the end of the portal", () => {
     assert.equal((await agentProcesses(memory)).length, 1);
     const begun = performance.now();
     assert.equal((await portal.stop()).code, 0);
-    assert.ok(performance.now() - begun < 8000, "the portal stops in its time");
+    assert.ok(performance.now() - begun < 8000, "the portal stops in time");
     assert.deepEqual(await agentProcesses(memory), []);
   });
 

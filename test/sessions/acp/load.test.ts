@@ -37,7 +37,7 @@ describe("A conversation of an ACP agent", () => {
         "onReplay",
       ],
     );
-    assert.ok(!names.slice(0, to).includes("onAgentStart"), "the past has no turns");
+    assert.ok(!names.slice(0, to).includes("onAgentStart"), "the history has no turns");
     assert.deepEqual(messagesOf(responses), ["You said: first", "You said: second"]);
 
     await loaded.call("stop");
@@ -49,7 +49,7 @@ describe("A conversation of an ACP agent", () => {
     await hidden.query("fourth");
     const again = await hidden.untilIdle(2);
     assert.deepEqual(messagesOf(again), ["You said: third", "You said: fourth"]);
-    assert.ok(!callbacksOf(again).includes("onNotice"), "a session that is opened again is remembered");
+    assert.ok(!callbacksOf(again).includes("onNotice"), "a reopened session is remembered");
   });
 
   test("a conversation is reloaded before the next turn when the agent broke one off", async t => {

@@ -56,7 +56,10 @@ describe("Permission requests of an ACP agent", () => {
       );
       const responses = await session.untilIdle();
       assert.deepEqual(outcomes(responses), expected, agent);
-      assert.ok(!responses.some(({ callback }) => callback === "onPermissionRequest"), "nobody was asked");
+      assert.ok(
+        !responses.some(({ callback }) => callback === "onPermissionRequest"),
+        "the user was not asked",
+      );
     }
   });
 
@@ -71,11 +74,7 @@ describe("Permission requests of an ACP agent", () => {
     const start = await session.waitFor("onStartToolExecution");
     assert.equal(card?.toolCallId, start.toolCallId);
     const state = await session.call("state");
-    assert.equal(
-      Object(state.permissions)[0].requestId,
-      card?.requestId,
-      "a page that is opened late has it",
-    );
+    assert.equal(Object(state.permissions)[0].requestId, card?.requestId, "a page that opens late has it");
     assert.equal(
       (await answer(session, { requestId: card?.requestId, optionId: "maybe" })).error,
       "OptionNotFound",

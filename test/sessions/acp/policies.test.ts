@@ -134,7 +134,7 @@ describe("An ACP agent's environment", () => {
     assert.doesNotMatch(
       messages.at(-1) ?? "",
       /provider-key|provider-token|password/,
-      "nor have its commands",
+      "its commands have none either",
     );
     assert.match(messages.at(-1) ?? "", /OWN_LOGIN=login/);
   });

@@ -162,7 +162,7 @@ describe("Starting a session on an ACP agent", () => {
     await writeFile(bench.configFile, "{ not json");
     const { problems: reloaded } = await bench.post<{ problems: string[] }>("acp/reload");
     assert.match(reloaded.join(), /is not valid JSON/);
-    assert.equal((await bench.post("acp/agent/fine/test")).ok, true, "what was read before still holds");
+    assert.equal((await bench.post("acp/agent/fine/test")).ok, true, "the previous settings still hold");
     await bench.configure({ fine: fakeAgent({}, { title: "New" }), more: fakeAgent() });
     assert.deepEqual(await bench.post("acp/reload"), { agents: 2, problems: [] });
     const { body } = await bench.portal.api<{ models: { name: string }[] }>("copilot/models");

@@ -109,7 +109,7 @@ describe("Tasks on ACP agents", () => {
 
     const signsIn = await run("signsIn");
     assert.deepEqual(signsIn.tasks, ["signsIn!"]);
-    assert.match(signsIn.decisions, /crashed \(5 of 5\): .*Log in\./, "asking again would be of no use");
+    assert.match(signsIn.decisions, /crashed \(5 of 5\): .*Log in\./, "asking again would be useless");
 
     assert.deepEqual((await run("checked")).tasks, ["checked"]);
     assert.deepEqual((await run("asks")).tasks, ["asks"], "a task's agent may do everything");

@@ -64,7 +64,7 @@ describe("A turn of an ACP agent", () => {
     );
     assert.match(String(errors[codes.length]), /^fake is not signed in\. Sign in with the agent's own/);
     assert.equal(errors[codes.length + 1], "Error: 429 too many requests");
-    assert.equal(errors.length, codes.length + 2, "a cancelled request is no failure");
+    assert.equal(errors.length, codes.length + 2, "a cancelled request is not a failure");
   });
 
   test("turns run in order: of 100 quick requests none is lost and none overtakes another", async () => {
@@ -72,7 +72,11 @@ describe("A turn of an ACP agent", () => {
     const texts = Array.from({ length: 100 }, (_, index) => `number ${index}`);
     for (const text of texts) await session.query(text);
     const said = messagesOf(await session.untilIdle(texts.length));
-    assert.equal(said[0], "You said: Be kind.\n\nnumber 0", "the first prompt has the configured beginning");
+    assert.equal(
+      said[0],
+      "You said: Be kind.\n\nnumber 0",
+      "the first prompt starts with the configured text",
+    );
     assert.deepEqual(
       said.slice(1),
       texts.slice(1).map(text => `You said: ${text}`),

@@ -42,7 +42,7 @@ describe("JSON-RPC with an ACP agent", () => {
       ids.map(id => ({ jsonrpc: "2.0", id, result: null })),
     );
     assert.deepEqual(sent[4]?.error, { code: -32602, message: "bad", data: { why: 1 } });
-    assert.deepEqual(sent[5]?.error, { code: -32603, message: "Internal error" }, "no inner detail gets out");
+    assert.deepEqual(sent[5]?.error, { code: -32603, message: "Internal error" }, "no internal detail leaks");
   });
 
   test("input that is not a message is ignored", async () => {
@@ -80,7 +80,7 @@ describe("JSON-RPC with an ACP agent", () => {
     assert.deepEqual([sent.length, sent[0]?.id, Object(sent[0]?.error).code], [100, 200, -32600]);
     peer.receive('{"id":0,"method":"nothing"}');
     await new Promise(setImmediate);
-    assert.equal(sent.length, 100, "the first of this id has no answer yet");
+    assert.equal(sent.length, 100, "the first request with this id has no answer yet");
     const odd = [{ a: 1 }, [1], true, "x".repeat(1000)];
     for (const id of odd) peer.receive(JSON.stringify({ id, method: "nothing" }));
     assert.deepEqual(

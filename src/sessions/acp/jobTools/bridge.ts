@@ -37,7 +37,7 @@ async function bridge(url: string): Promise<void> {
     const work = forward(message).finally(() => running.delete(work));
     running.add(work);
   };
-  stdio.onerror = () => process.stderr.write("A line that is no JSON-RPC message was skipped\n");
+  stdio.onerror = () => process.stderr.write("Skipped a line that is not a JSON-RPC message\n");
   process.stdin.once("end", () => void Promise.allSettled(running).then(() => process.exit(0)));
   process.stdout.once("error", () => process.exit(0));
   await stdio.start();

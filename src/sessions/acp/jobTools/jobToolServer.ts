@@ -85,7 +85,7 @@ export class JobToolServer {
         methods,
         path: "acp/mcp/{token}",
         secretInPath: true,
-        summary: "The job tools by MCP, for the ACP agent of one session",
+        summary: "The job tools over MCP, for the ACP agent of one session",
         description:
           "POST takes one JSON-RPC message. There is no stream (GET answers 405) and no session to end.",
         body: "text",
@@ -94,7 +94,9 @@ export class JobToolServer {
         handler: ({ params, body, req, res }) => {
           const observer = this.#observers.get(digestOf(params.token));
           if (!observer || !isThisMachine(req.socket))
-            throw PortalError.unknownEndpoint("There are no job tools at this address, or not any more");
+            throw PortalError.unknownEndpoint(
+              "There are no job tools at this address; its session may have ended",
+            );
           if (req.method === "DELETE") return {};
           if (req.method === "GET") {
             res.setHeader("Allow", "POST, DELETE");
