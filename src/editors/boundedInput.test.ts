@@ -16,7 +16,7 @@ async function through(...chunks: (string | Uint8Array)[]): Promise<string> {
 }
 
 describe("Input from an editor", () => {
-  test("arrives line by line, whole wherever it was cut", async () => {
+  test("input arrives line by line, whole wherever it was cut", async () => {
     const bytes = Buffer.from('{"a":"日本"}\nno message\n');
     assert.equal(await through(bytes.subarray(0, 8), bytes.subarray(8)), '{"a":"日本"}\nno message\n');
   });
@@ -27,11 +27,11 @@ describe("Input from an editor", () => {
     "made of too many values": `[0${",{}".repeat(200_000)}]`,
   };
   for (const [what, line] of Object.entries(refused))
-    test(`is refused when a line is ${what}, and the next line is read`, async () => {
+    test(`a line that is ${what} is refused, and the next line is read`, async () => {
       assert.equal(await through(`${line}\n{"next":1}\n`), 'refused\n{"next":1}\n');
     });
 
-  test("ends at a line of more than 32 MiB", async () => {
+  test("input ends at a line of more than 32 MiB", async () => {
     const megabyte = "x".repeat(1024 * 1024);
     assert.equal(await through("{}\n", ...Array.from({ length: 33 }, () => megabyte), "\n{}\n"), "{}\n");
   });

@@ -169,7 +169,7 @@ describe("A damaged line of the store", () => {
     "99999999999999999999 - 0 {",
   ];
   for (const line of damaged) {
-    test(`is skipped, and the others are read: ${JSON.stringify(line)}`, () => {
+    test(`a damaged line is skipped, and the others are read: ${JSON.stringify(line)}`, () => {
       const seen: string[] = [];
       const lines = [good[0], line, good[1], line, good[2]]
         .map(item => (typeof item === "object" ? lineOf(item) : item))
@@ -182,7 +182,7 @@ describe("A damaged line of the store", () => {
     });
   }
 
-  test("does not bring back an earlier number", () => {
+  test("a repeated line does not bring back an earlier number", () => {
     const lines = [...good, ...good].map(lineOf).join("\n");
     assert.deepEqual(
       parsed(lines, 1, () => {}),
@@ -200,7 +200,7 @@ describe("A chunk of the store", () => {
     return { found, damaged };
   }
 
-  test("returns what was put in, plain when small and compressed when large", () => {
+  test("a chunk returns what was put in, plain when small and compressed when large", () => {
     for (const count of [1, 10, records.length]) {
       const some = records.slice(0, count);
       const chunk = chunkOf(some);
@@ -214,7 +214,7 @@ describe("A chunk of the store", () => {
     assert.equal(chunkOf([]), undefined);
   });
 
-  test("that is compressed and damaged is skipped as a whole", () => {
+  test("a damaged compressed chunk is skipped as a whole", () => {
     const lines = chunkOf(records)?.lines ?? "";
     for (const bad of [lines.slice(0, -20), `z:A${lines.slice(3)}`, "z:", "z:rubbish"])
       assert.deepEqual(read(bad), { found: [], damaged: [bad] });
@@ -226,7 +226,7 @@ describe("The tail of a log", () => {
   const numbers = (tail: Tail, after: number, last: number, limit = 1e9) =>
     tail.between(after, last, limit).map(({ n }) => n);
 
-  test("drops old records, but never one that is not yet stored", () => {
+  test("the tail drops old records, but never one that is not yet stored", () => {
     const tail = new Tail();
     for (let n = 1; n <= 5_000; n++) tail.push(record(n));
     tail.trim(0);
@@ -242,7 +242,7 @@ describe("The tail of a log", () => {
     assert.equal(tail.get(4_999)?.n, 4_999);
   });
 
-  test("is limited in size as well as in number", () => {
+  test("the tail is limited in size as well as in number", () => {
     const tail = new Tail();
     for (let n = 11; n <= 20; n++) tail.push(record(n, 50_000));
     tail.trim(20);

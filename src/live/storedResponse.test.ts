@@ -5,7 +5,7 @@ import { blockPartOf } from "./liveResponse.js";
 import { storedResponse, writtenForm } from "./storedResponse.js";
 
 describe("A response read from the store", () => {
-  test("is typed when its callback is known and its arguments are present", () => {
+  test("a response is typed when its callback is known and its arguments are present", () => {
     const known: LiveResponse[] = [
       { callback: "onUserRequest", requestId: "r", prompt: "p" },
       { callback: "onIdle" },
@@ -16,12 +16,12 @@ describe("A response read from the store", () => {
     for (const response of known) assert.equal(storedResponse(response), response);
   });
 
-  test("keeps arguments that this version does not know", () => {
+  test("a response keeps arguments that this version does not know", () => {
     const newer = { callback: "onIdle", mood: "good" };
     assert.equal(storedResponse(newer), newer);
   });
 
-  test("is passed on unchanged when this version does not know it", () => {
+  test("a response is passed on unchanged when this version does not know it", () => {
     const strange = [
       { callback: "somethingNew", value: 1 },
       { callback: "__proto__" },

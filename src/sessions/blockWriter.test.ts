@@ -280,7 +280,7 @@ describe("The writer of a session's blocks", () => {
     test(rule, () => assert.deepEqual(written(write), told));
   }
 
-  test("adds its tag to every id, and knows the names that it has used", () => {
+  test("the writer adds its tag to every id, and knows the names that it has used", () => {
     const lines = written(writer => {
       writer.whole("message", "m", "a");
       writer.startTool("m", start, "");
@@ -291,7 +291,7 @@ describe("The writer of a session's blocks", () => {
     assert.equal(lines[3], "start tool m#2@2");
   });
 
-  test("keeps its promises in 500 random orders of calls", () => {
+  test("the writer keeps its promises in 500 random orders of calls", () => {
     for (let seed = 1; seed <= 500; seed++) {
       const random = randomFrom(seed);
       const next = (below: number) => Math.floor(random() * below);

@@ -327,7 +327,7 @@ async function startTroubled(
 
 describe("A store that fails for a while", () => {
   for (const kind of ["before", "after"] as const) {
-    test(`loses nothing and duplicates nothing when it fails ${kind} the commit`, async t => {
+    test(`a store that fails ${kind} the commit loses nothing and duplicates nothing`, async t => {
       const { local, trouble } = await startTroubled(t, { answerTimeoutMs: 20 });
       const log = await local.logs.create("session", "a");
       await append(log, message.start("m"));
@@ -347,7 +347,7 @@ describe("A store that fails for a while", () => {
     });
   }
 
-  test("makes the log refuse responses before they fill the memory, and their block ends when the store recovers", async t => {
+  test("a log refuses responses before they fill the memory, and their block ends when the store recovers", async t => {
     const { local, trouble } = await startTroubled(t);
     const log = await local.logs.create("session", "a");
     const other = await local.logs.create("session", "b");

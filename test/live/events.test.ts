@@ -156,7 +156,7 @@ describe("The event stream of a log", () => {
 });
 
 describe("A reader that never reads", () => {
-  test("does not make the server grow, and still gets everything when it reads at last", async () => {
+  test("a reader that never reads does not make the server grow, and gets everything when it reads at last", async () => {
     const id = newId();
     const log = await live.logs.create("session", id);
     const socket = connect(live.port, "127.0.0.1");

@@ -83,7 +83,7 @@ describe("Reading a live log one response per call", () => {
 
 describe("A second call on the same cursor", () => {
   for (const way of ["live", "live/token"]) {
-    test(`is refused while the first waits, and the first is not disturbed: ${way}`, async () => {
+    test(`a second call is refused while the first waits, and the first is not disturbed: ${way}`, async () => {
       const id = newId();
       const path = `session/${id}/${way}`;
       const log = await live.logs.create("session", id);

@@ -67,7 +67,7 @@ interface Life {
 }
 
 describe(`A reader of a server that is killed ${kills} times`, () => {
-  test(`misses nothing, and gets nothing twice that it got more than ${promisedMs} ms before the kill`, async t => {
+  test(`a reader misses nothing, and gets nothing twice that it got more than ${promisedMs} ms before the kill`, async t => {
     const dataDir = await tempFolder(t, "portal-repeats");
     const random = randomFrom(Date.now());
     let [next, token, repeated, longestMs] = [0, 0, 0, 0];

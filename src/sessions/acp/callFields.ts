@@ -238,7 +238,7 @@ class Reader implements CallReading {
     for (const path of this.paths) {
       if (path === "") this.#doubt("It names a file without a name.");
       if (/%[0-9a-f]{2}/i.test(path)) this.#doubt("It names a file in URL form.");
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
       if (/[\u0000-\u001f\u007f]/.test(path)) this.#doubt("It names a file with control characters.");
     }
   }

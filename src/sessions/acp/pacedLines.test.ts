@@ -8,7 +8,7 @@ const busyMs = (ms: number) => {
 };
 
 describe("Lines that arrive faster than they are handled", () => {
-  test("are passed on in order while other work gets its turn", async () => {
+  test("lines are passed on in order while other work gets its turn", async () => {
     const from = new PassThrough();
     const seen: string[] = [];
     let turns = 0;
@@ -30,7 +30,7 @@ describe("Lines that arrive faster than they are handled", () => {
     assert.ok(turns >= 5, `others got ${turns} turns in 200 ms`);
   });
 
-  test("make the writer wait", async () => {
+  test("a writer that is too fast has to wait", async () => {
     const from = new PassThrough();
     const lines = new PacedLines(from, { maxBytes: 1000, onTooLong: () => {}, onLine: () => busyMs(30) });
     const paused = new Promise(resolve => from.once("pause", resolve));

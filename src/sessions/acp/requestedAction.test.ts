@@ -43,14 +43,14 @@ describe("A request that fully says what it does", () => {
     "a tool by its name": [tool({ query: "is:open", page: 2 }), { tool: "search" }],
   };
   for (const [what, [call, expected]] of Object.entries(clear))
-    test(`is left to the rules: ${what}`, () => {
+    test(`a clear request is left to the rules: ${what}`, () => {
       const { unclear, ...found } = action(call);
       assert.equal(unclear, undefined);
       for (const [name, value] of Object.entries(expected))
         assert.deepEqual(Reflect.get(found, name), value, name);
     });
 
-  test("lists every file that it names anywhere", () => {
+  test("a request lists every file that it names anywhere", () => {
     const moved = { ...edit({ path: "a", destination: "/etc/b", new_path: "c" }), kind: "move" };
     assert.deepEqual(action(moved).paths, ["a", "/etc/b", "c"]);
     const call = edit(
@@ -72,7 +72,7 @@ describe("A request that fully says what it does", () => {
   });
 });
 
-describe("A patch needs permission when it may name a file in a way that the portal does not read:", () => {
+describe("A patch that may name a file in a way that the portal does not read", () => {
   const hooks = ".github/hooks/x.json";
   const hunk = "@@ -0,0 +1 @@\n+x\n";
   const patches: Record<string, string> = {
@@ -93,7 +93,7 @@ describe("A patch needs permission when it may name a file in a way that the por
     "a header follows a blank": "*** Begin Patch\n *** Add File: ../x\n+x\n*** End Patch",
   };
   for (const [what, patch] of Object.entries(patches))
-    test(what, () => {
+    test(`a patch needs permission when ${what}`, () => {
       for (const field of ["patch", "diff", "patchText"])
         assert.match(action(edit({ path: "a", [field]: patch })).unclear ?? "", /difference/);
     });
@@ -123,7 +123,7 @@ test("a file pattern follows the links that it names, so its fixed beginning cou
   assert.deepEqual(search({ path: "src", pattern: "foo/bar" }).paths, ["src"], "a pattern for text");
 });
 
-describe("A request needs permission when", () => {
+describe("A request that a rule must not decide", () => {
   const announced = (rawInput: unknown, more: Fields = {}) => [{ rawInput, ...more }];
   const asked: Record<string, ReturnType<typeof action>> = {
     "only its title names a command": action({ kind: "execute", title: "ls" }),
@@ -221,13 +221,13 @@ describe("A request needs permission when", () => {
     "its patch is too long to be shown": action(edit({ path: "a", patch: "+".repeat(400_000) })),
   };
   for (const [why, { unclear }] of Object.entries(asked))
-    test(why, () => assert.match(String(unclear), /^[A-Z].+/));
+    test(`a request needs permission when ${why}`, () => assert.match(String(unclear), /^[A-Z].+/));
 
-  test("it says that it reaches outside the folder", () => {
+  test("a request needs permission when it says that it reaches outside the folder", () => {
     assert.equal(action({ kind: "read", title: "Access paths outside trusted directories" }).outside, true);
   });
 
-  test("it is unclear, and the card shows all of it", () => {
+  test("the card of an unclear request shows all of it", () => {
     const input = { command: "ls", env: { LD_PRELOAD: "./x.so" } };
     assert.deepEqual(action(execute(input)).arguments, input);
     const other = action(execute({ command: "ls" }), [{ rawInput: { command: "rm x" } }]).arguments;
@@ -239,12 +239,12 @@ describe("A request needs permission when", () => {
 });
 
 describe("The words of a command", () => {
-  test("become a line that a shell reads the same way", () => {
+  test("words become a line that a shell reads the same way", () => {
     assert.equal(shellLine(["echo", "a b", "it's", "$x"]), "echo 'a b' 'it'\\''s' '$x'");
     assert.equal(shellLine(["bash", "-c", "a; b"]), "a; b");
   });
 
-  test("become a script only after the bare name of a shell", () => {
+  test("words become a script only after the bare name of a shell", () => {
     for (const words of [
       ["./bash", "-lc", "ls"],
       ["/tmp/sh", "-c", "ls"],

@@ -6,7 +6,7 @@ import { ConnectionTraffic, redacted, SessionTraffic } from "./traffic.js";
 const line = (message: object) => JSON.stringify(message);
 
 describe("Recorded traffic", () => {
-  test("contains no environment, no headers, no job tool address and no known secret", () => {
+  test("recorded traffic contains no environment, no headers, no job tool address and no known secret", () => {
     const message = {
       params: {
         env: { KEY: "hunter2" },
@@ -28,7 +28,7 @@ describe("Recorded traffic", () => {
     assert.match(text, /\/api\/acp\/mcp\/\[redacted\]/);
   });
 
-  test("is bounded in number and size, and says how much is missing", () => {
+  test("recorded traffic is bounded in number and size, and says how much is missing", () => {
     const traffic = new SessionTraffic();
     for (let i = 0; i < 600; i++) traffic.add({ atMs: 0, direction: "sent", line: line({ i }) });
     assert.equal(traffic.records([]).length, 500);
@@ -44,7 +44,7 @@ describe("Recorded traffic", () => {
     assert.ok(JSON.stringify(traffic.records([])).length < 1_200_000);
   });
 
-  test("of a session begins with the handshake and the session's own start, whenever it is adopted", () => {
+  test("a session's traffic begins with the handshake and the session's own start, whenever it is adopted", () => {
     const all = new ConnectionTraffic();
     const record = (
       direction: "sent" | "received",
@@ -73,7 +73,7 @@ describe("Recorded traffic", () => {
 });
 
 describe("Updates for a session that is not known yet", () => {
-  test("are held in order, up to five hundred", () => {
+  test("up to five hundred early updates are held in order", () => {
     const held = new HeldUpdates<number>();
     for (let i = 0; i < 600; i++) held.hold(i % 2 ? "odd" : "even", i, 100);
     const odd = held.take("odd");
@@ -86,7 +86,7 @@ describe("Updates for a session that is not known yet", () => {
     assert.deepEqual(held.take("even"), [602], "until it is known again");
   });
 
-  test("are limited to a few megabytes, however few they are", () => {
+  test("early updates are limited to a few megabytes, however few they are", () => {
     const held = new HeldUpdates<number>();
     for (let i = 0; i < 10; i++) held.hold("s", i, 3 * 1024 * 1024);
     assert.deepEqual(held.take("s"), [8, 9]);

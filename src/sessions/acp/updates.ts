@@ -54,7 +54,7 @@ export class UpdateMapper {
     this.#tools = new ToolStream(this.#blocks, options.terminalText);
   }
 
-  /** Set by the turn's last text or tool, where the agent is known to report failures so. */
+  /** Set by the turn's last text or tool, for agents known to report failures as text. */
   get failure(): string | undefined {
     return this.#errorText;
   }

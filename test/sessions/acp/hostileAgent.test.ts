@@ -66,7 +66,7 @@ async function cardOf(session: RestSession): Promise<AnyResponse> {
   throw new Error("The log ended without a card");
 }
 
-describe("Under wide rules a hostile agent's request", () => {
+describe("A hostile agent's request under wide rules", () => {
   const harmless: Record<string, Step> = {
     "a command that a rule allows": execute({ command: "ls" }),
     "an allowed command in the session's folder": execute({ command: "cat a.txt", cwd: folder }),
@@ -75,7 +75,7 @@ describe("Under wide rules a hostile agent's request", () => {
     "a tool that is allowed": permission({ kind: "other", name: "search", rawInput: { query: "x" } }),
   };
   for (const [what, step] of Object.entries(harmless))
-    test(`is allowed when it does only what it says: ${what}`, async () => {
+    test(`a request is allowed when it does only what it says: ${what}`, async () => {
       const session = await bench.start();
       await session.query(steps(step));
       assert.deepEqual(answersOf(await session.untilIdle()), [allowed]);
@@ -181,7 +181,7 @@ describe("Under wide rules a hostile agent's request", () => {
     ],
   };
   for (const [why, hostile] of Object.entries(asked))
-    test(`needs the user's permission when ${why}`, async () => {
+    test(`a request needs the user's permission when ${why}`, async () => {
       const session = await bench.start();
       await session.query(steps(...hostile));
       const card = await cardOf(session);
@@ -190,7 +190,7 @@ describe("Under wide rules a hostile agent's request", () => {
       await session.call("cancel", { method: "POST" });
     });
 
-  test("shows on its card what it would do, including variables and folder", async () => {
+  test("a request shows on its card what it would do, including variables and folder", async () => {
     const session = await bench.start();
     const env = [{ name: "PATH", value: "/tmp/evil" }];
     await session.query(
@@ -206,7 +206,7 @@ describe("Files and commands that the portal offers to a hostile agent", () => {
   const secret = { ask: "fs/read_text_file", params: { path: inside("a.txt") } };
   const refused = { error: { code: -32603, message: "Rejected by the user" } };
 
-  test("are refused in a session that denies everything", async () => {
+  test("files and commands are refused in a session that denies everything", async () => {
     const session = await bench.start("acp:shut");
     const path = inside("denied.txt");
     await session.query(
@@ -220,7 +220,7 @@ describe("Files and commands that the portal offers to a hostile agent", () => {
     await assert.rejects(stat(path));
   });
 
-  test("need the user's permission when no rule decides, even for reads", async t => {
+  test("files and commands need the user's permission when no rule decides, even for reads", async t => {
     const other = await tempFolder(t, "portal-other");
     await writeFile(join(other, "a.txt"), "other");
     const path = `copilot/session/start/${encodeURIComponent("acp:fake")}`;
@@ -239,7 +239,7 @@ describe("Files and commands that the portal offers to a hostile agent", () => {
     await call("cancel");
   });
 
-  test("are not written through a link that appears while the user decides", async () => {
+  test("a file is not written through a link that appears while the user decides", async () => {
     const session = await bench.start();
     await mkdir(inside("swap"), { recursive: true });
     const path = inside("swap", ".git", "new.txt");
@@ -275,7 +275,7 @@ describe("Files and commands that the portal offers to a hostile agent", () => {
     "a file of the system": ["fs/write_text_file", { path: "/proc/self/environ", content: "x" }],
     "content that is not a string": ["fs/write_text_file", { path: inside("b"), content: ["x"] }],
   };
-  test("refuse impossible requests even where everything is allowed", async () => {
+  test("impossible requests are refused even where everything is allowed", async () => {
     const session = await bench.start("acp:open");
     await session.query(
       steps(...Object.values(impossible).map(([method, params]): Step => ({ ask: method, params }))),
@@ -303,7 +303,7 @@ async function checkAlive(what: string): Promise<void> {
   assert.ok(rssBytes < 1500 * 1024 * 1024, `${what} took ${rssBytes} bytes`);
 }
 
-describe("A portal outlives an agent", () => {
+describe("The portal outlives a hostile agent", () => {
   const inUpdate = (field: string): [string, string] => [
     `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"x","title":"x","status":"completed","${field}":`,
     "}}}",
@@ -370,7 +370,7 @@ describe("A portal outlives an agent", () => {
     ],
   };
   for (const [what, hostile] of Object.entries(storms))
-    test(what, async () => {
+    test(`the portal outlives an agent ${what}`, async () => {
       await loopReport(monitorFolder);
       const session = await bench.start();
       await session.query(steps(...hostile));
@@ -379,7 +379,7 @@ describe("A portal outlives an agent", () => {
       await session.call("stop", { method: "POST" });
     });
 
-  test("that never ends its line: the connection is dropped and restored", async () => {
+  test("the connection of an agent that never ends its line is dropped and restored", async () => {
     const session = await bench.start();
     await session.query(steps({ flood: 40 }, { hang: true }));
     await session.untilIdle();
@@ -387,7 +387,7 @@ describe("A portal outlives an agent", () => {
     assert.equal(messagesOf(await session.untilIdle(2)).at(-1), "You said: back");
   });
 
-  test("that sends 2,000 random messages, and grants it nothing that no rule allows", async () => {
+  test("an agent that sends 2,000 random messages gets nothing that no rule allows", async () => {
     const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`FUZZ_SEED=${seed}`);
     await loopReport(monitorFolder);

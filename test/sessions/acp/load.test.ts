@@ -128,7 +128,7 @@ describe("A conversation of an ACP agent", () => {
 });
 
 describe("Recorded traffic of a session", () => {
-  test("contains no secrets and can be replayed as a test", async t => {
+  test("recorded traffic contains no secrets and can be replayed as a test", async t => {
     const { portal, start, configure, post, configFile } = await portalWithAgent(t);
     const session = await start();
     await session.query(steps({ thought: "hm" }, { message: "recorded" }));

@@ -43,7 +43,7 @@ const config = {
 };
 
 describe("Tasks and jobs without a policy of their own", () => {
-  test("may do nothing when the portal's policy denies, on any backend", async t => {
+  test("tasks and jobs may do nothing when the portal's policy denies, on any backend", async t => {
     const { runJob, workingDirectory, portal } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "deny"],
@@ -63,7 +63,7 @@ describe("Tasks and jobs without a policy of their own", () => {
     assert.match(String(denied), /"optionId":"no".*Rejected by the user/, "both ways are closed");
   });
 
-  test("ask when the portal's policy asks, on any backend", async t => {
+  test("tasks and jobs ask when the portal's policy asks, on any backend", async t => {
     const { portal, startJob, jobLog, workingDirectory } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "ask"],
@@ -84,7 +84,7 @@ describe("Tasks and jobs without a policy of their own", () => {
     }
   });
 
-  test("may do everything when the agent's taskPolicy says so", async t => {
+  test("tasks and jobs may do everything when the agent's taskPolicy says so", async t => {
     const { runJob, workingDirectory } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "deny"],
@@ -95,7 +95,7 @@ describe("Tasks and jobs without a policy of their own", () => {
 });
 
 describe("An ACP agent's environment", () => {
-  test("has none of the portal's keys and tokens, only what its settings name", async t => {
+  test("an agent gets none of the portal's keys and tokens, only what its settings name", async t => {
     const { start } = await portalWithAgent(t, {
       acpAgents: {
         fake: fakeAgent(

@@ -4,7 +4,7 @@ import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
 
 describe("a session on an ACP agent", () => {
-  test("streams thinking, answers and tools as the usual blocks, each turn with a start and an end", async t => {
+  test("thinking, answers and tools stream as the usual blocks, and each turn has a start and an end", async t => {
     const { portal, start } = await portalWithAgent(t);
     const { body } = await portal.api<{ models: { id: string; backend: string; agent?: string }[] }>(
       "copilot/models",
@@ -69,7 +69,7 @@ describe("a session on an ACP agent", () => {
     assert.deepEqual(messagesOf(responses), ["Hello world", "Done"]);
   });
 
-  test("has its job tools at an address of its own, which stops working when the session ends", async t => {
+  test("each session has its own address for the job tools, which stops working when the session ends", async t => {
     const own = { name: "own", command: "x", args: [], env: [] };
     const { start } = await portalWithAgent(t, {
       acpAgents: {

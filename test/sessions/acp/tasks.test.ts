@@ -70,7 +70,7 @@ const jobs = {
 };
 
 describe("Tasks on ACP agents", () => {
-  test("are decided by the job tool calls that reach the portal", async t => {
+  test("job tool calls that reach the portal decide a task", async t => {
     const config = {
       acpAgents: {
         fake: fakeAgent({}, { taskPolicy: "approve-all" }),

@@ -195,7 +195,7 @@ describe("A turn of an ACP agent", () => {
 });
 
 describe("An ACP agent that does not end its turn", () => {
-  test("is given up after the prompt's time limit, and the session continues in another process", async t => {
+  test("a turn is given up after the prompt's time limit, and the session continues in another process", async t => {
     const { portal, start } = await portalWithAgent(t, {
       behaviour: { ignoreCancel: true },
       settings: { promptTimeoutSec: 0.2 },

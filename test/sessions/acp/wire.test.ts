@@ -152,7 +152,7 @@ describe("Lines of an ACP agent", () => {
 });
 
 describe("An ACP agent that misbehaves on the wire", () => {
-  test("keeps its session despite banners, arrays, scalars, unknown ids and split characters", async () => {
+  test("a session survives banners, arrays, scalars, unknown ids and split characters", async () => {
     const session = await bench.start();
     const line = JSON.stringify({
       jsonrpc: "2.0",
@@ -174,7 +174,7 @@ describe("An ACP agent that misbehaves on the wire", () => {
     assert.deepEqual(messagesOf(await session.untilIdle()), ["grüße 🎉"]);
   });
 
-  test("gets answers with its own ids, and errors for unknown methods", async () => {
+  test("an agent gets answers with its own ids, and errors for unknown methods", async () => {
     const session = await bench.start();
     const ask = (id: unknown, method = "_vendor/ask") => ({ ask: method, id });
     await session.query(
@@ -184,7 +184,7 @@ describe("An ACP agent that misbehaves on the wire", () => {
     assert.deepEqual(answers, [-32601, -32601, -32601, -32601, -32601]);
   });
 
-  test("loses its connection after a line of more than 32 MiB, and is back with the next request", async () => {
+  test("an agent loses its connection after a line of more than 32 MiB and is back with the next request", async () => {
     const session = await bench.start();
     await session.query(steps({ message: "before" }));
     await session.untilIdle();

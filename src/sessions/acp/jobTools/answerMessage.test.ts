@@ -31,7 +31,7 @@ describe("A hostile caller of the job tools", () => {
     "whose message has a million values": [answerMessage(`[0${",0".repeat(1_000_000)}]`, observer), 400],
   };
   for (const [what, [{ status, body }, expected]] of Object.entries(hostile))
-    test(`gets an answer and reports nothing: ${what}`, () => {
+    test(`a caller ${what} gets an answer and reports nothing`, () => {
       assert.equal(status, expected);
       assert.ok(JSON.stringify(body).length < 500);
       assert.deepEqual(calls, []);

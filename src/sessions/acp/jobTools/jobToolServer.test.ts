@@ -114,7 +114,7 @@ describe("An ACP agent calls job tools over MCP", () => {
 });
 
 describe("The endpoint of the job tools", () => {
-  test("answers each message at once, as the table in API.md says", async t => {
+  test("the endpoint answers each message at once, as the table in API.md says", async t => {
     const { send, path } = await startJobTools(t);
     const rows: [string, string, number, RegExp][] = [
       ["POST", rpc("initialize", { protocolVersion: "2025-06-18" }), 200, /"protocolVersion":"2025-06-18"/],
@@ -152,7 +152,7 @@ describe("The endpoint of the job tools", () => {
     assert.equal(huge.status, 413);
   });
 
-  test("accepts only tokens of open sessions, and records nothing for others", async t => {
+  test("the endpoint accepts only tokens of open sessions, and records nothing for others", async t => {
     const { send, path, calls, open, logLines } = await startJobTools(t);
     const other = open("another-session");
     assert.match(path, /^\/api\/acp\/mcp\/[\w-]{22}$/);
@@ -173,7 +173,7 @@ describe("The endpoint of the job tools", () => {
     assert.ok(!JSON.stringify(logLines).includes(path.slice(-22)));
   });
 
-  test("needs no portal token but the right host name and origin, and its token opens nothing else", async t => {
+  test("the endpoint needs no portal token but the right host name and origin, and its token opens nothing else", async t => {
     const { send, path, port, calls } = await startJobTools(t);
     const body = call("job_boolean_true", { argument: "x" });
     for (const headers of [
@@ -195,7 +195,7 @@ describe("The endpoint of the job tools", () => {
       assert.equal((await send(guarded)).status, 401, guarded);
   });
 
-  test("answers only this machine", () => {
+  test("the endpoint answers only this machine", () => {
     const here = [
       ["127.0.0.1", "127.0.0.1"],
       ["127.0.0.2", "127.0.0.1"],
@@ -243,7 +243,7 @@ describe("The stdio bridge to the job tools", () => {
     return { child, output, exited };
   }
 
-  test("answers requests, skips what is not a message, and ends with its client", async t => {
+  test("the bridge answers requests, skips what is not a message, and ends with its client", async t => {
     const { access, calls } = await startJobTools(t);
     const { child, output, exited } = await spawnBridge(t, access);
     assert.ok(!access.stdioServer.args.join(" ").includes(access.mcpServer.url.slice(-22)));
@@ -255,7 +255,7 @@ describe("The stdio bridge to the job tools", () => {
     assert.match(output.stderr, /^Skipped a line that is not a JSON-RPC message\n$/);
   });
 
-  test("tells its client when the portal is unreachable, without naming its address", async t => {
+  test("the bridge tells its client when the portal is unreachable, without naming its address", async t => {
     const { access } = await startJobTools(t);
     const [variable] = access.stdioServer.env;
     const gone = [{ name: variable?.name ?? "", value: "http://127.0.0.1:9/api/acp/mcp/secret" }];
