@@ -149,8 +149,7 @@ export class LiveLog implements LogSource {
 
   /** Reopens a closed log: readers that saw its end continue where they were. */
   async reopen(change?: RowChange): Promise<void> {
-    if (this.#isDeleted || this.#isForgotten)
-      throw new Error("A log that is deleted or no longer loaded cannot be reopened");
+    if (this.#isDeleted || this.#isForgotten) throw new Error("A deleted or unloaded log cannot be reopened");
     this.#wasUsed = true;
     this.#cursors.forgetTold();
     await this.#table.forgetTold(this.#rowId);

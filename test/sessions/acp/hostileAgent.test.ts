@@ -84,13 +84,9 @@ describe("A hostile agent's request under wide rules", () => {
   const asked: Record<string, Step[]> = {
     "its command is only its title, which may be anything": [permission({ kind: "execute", title: "ls" })],
     "its title and its input are different commands": [execute({ command: "touch x" })],
-    "its arguments are separate from its command": [
-      execute({ command: "ls", args: ["-l", ";", "touch", "x"] }),
-    ],
+    "its arguments are separate": [execute({ command: "ls", args: ["-l", ";", "touch", "x"] })],
     "its second command is not allowed": [execute({ command: "ls", commands: ["ls", "touch x"] })],
-    "it sets variables that can turn ls into any program": [
-      execute({ command: "ls", env: { PATH: folder } }),
-    ],
+    "it sets PATH, so that ls is any program": [execute({ command: "ls", env: { PATH: folder } })],
     "it sets variables as a list": [execute({ command: "ls", environment: [{ name: "PATH", value: "." }] })],
     "it runs outside": [execute({ command: "cat secret", cwd: elsewhere })],
     "it runs in a folder whose .git is not that of the session": [
@@ -170,9 +166,7 @@ describe("A hostile agent's request under wide rules", () => {
     "it asks the portal to run a command in another folder": [
       { ask: "terminal/create", params: { command: "ls", cwd: inside("sub") } },
     ],
-    "it asks the portal to run a program from the folder": [
-      { ask: "terminal/create", params: { command: "./ls" } },
-    ],
+    "it asks the portal to run ./ls": [{ ask: "terminal/create", params: { command: "./ls" } }],
     "it asks the portal to run a shell from the folder": [
       { ask: "terminal/create", params: { command: "./sh", args: ["-c", "ls"] } },
     ],
@@ -324,9 +318,7 @@ describe("The portal outlives a hostile agent", () => {
     "whose content is 5,000 lists deep": [deep(...inUpdate("content"))],
     "whose request is 100,000 lists deep": [deep(...request("rawInput"), 100_000)],
     "that writes half a million nested lists without a message": [deep("", "", 500_000)],
-    "whose error is 5,000 lists deep": [
-      deep('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x","data":', "}}"),
-    ],
+    "whose error is deep": [deep('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x","data":', "}}")],
     "whose input is a text of 3 MiB": [
       {
         before: `${inUpdate("rawInput")[0]}"`,
