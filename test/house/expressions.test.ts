@@ -16,19 +16,19 @@ import { errorText } from "../../src/sessions/copilot/errorText.js";
 
 const worstChars = 100_000;
 const limitMs = 50;
-/** One that is far too slow is interrupted here. */
+/** An expression that is far too slow is interrupted after this time. */
 const interruptMs = 1500;
 
-/** Expressions that never meet a text this long, because what they are applied to is cut or bounded before. */
+/** Expressions that never see a text this long, because their input is cut or bounded first. */
 const bounded: [source: string, chars: number, why: string][] = [
   [
     String.raw`/session\b.*(not found|unknown|no such|does not exist)|(not found|unknown|no such)\b.*session/i`,
     2000,
-    "the message of an agent is cut before",
+    "the agent's message is cut first",
   ],
-  [String.raw`/(\d+(?:\.\d+)?)(ms|s|m|h)/g`, 50, "a longer duration is refused before"],
-  ["/[._/-]+$/", maxTokenChars, "a longer token is left out before"],
-  [String.raw`/[A-Za-z_$][\w$]*\(/`, maxTokenChars, "a longer word is no symbol"],
+  [String.raw`/(\d+(?:\.\d+)?)(ms|s|m|h)/g`, 50, "a longer duration is refused first"],
+  ["/[._/-]+$/", maxTokenChars, "a longer token is left out first"],
+  [String.raw`/[A-Za-z_$][\w$]*\(/`, maxTokenChars, "a longer word is not a symbol"],
   ...[
     String.raw`/\bdoes the file\b[^?\n]{0,300}\bexist\b/i`,
     String.raw`/\b(?:write|save|create|put|store)\b[^\n]{0,120}?(?<![\w./\\:~-])([\w./\\:~-]{0,60}[\w-]\.md)\b/i`,
@@ -36,11 +36,11 @@ const bounded: [source: string, chars: number, why: string][] = [
   ].map((source): [string, number, string] => [
     source,
     10_000,
-    "the demo model reads the beginning of a prompt",
+    "the demo model reads only the beginning of a prompt",
   ]),
 ];
 
-/** A regular expression of the source where the language allows one, on one line. */
+/** A regular expression literal on one line, where the language allows one. */
 const literal =
   /(?<![\w)\]"`'/*<}])\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[dgimsuvy]*(?=[\s,;).\]}:?]|$)/g;
 const comment = /^\s*(?:\/\/|\/?\*)/;
@@ -76,7 +76,7 @@ function expressionsIn(file: string): Found[] {
 
 const single = [..." \n\t\raA1_-./\\`'\"[](){}<>|*=,:;#@$!?&+~^é\u2028"];
 
-/** Words that stand in the expression: a text of these gets furthest into it before it fails. */
+/** Words of the expression: a text made of them gets furthest before it fails to match. */
 function words(source: string): string[] {
   const plain = source
     .replaceAll(/\\[bBdDsSwW]|\(\?(?:[:=!]|<[=!])|\[(?:\\.|[^\]\\])*\]|\{\d+,?\d*\}|[()^$*+?]/g, "\0")
@@ -104,7 +104,7 @@ function* worstTexts(source: string, chars: number): Generator<string> {
 
 const context = createContext({ expression: /x/, text: "" });
 
-/** As long as the fastest of three takes, so that a busy machine does not fail it. */
+/** The fastest of three runs counts, so that a busy machine does not fail the test. */
 function slowest(expression: RegExp, texts: Iterable<string>): { ms: number; text: string } {
   let worst = { ms: 0, text: "" };
   for (const text of texts) {
@@ -129,7 +129,7 @@ function timeOf(expression: RegExp, text: string): number {
   });
 }
 
-/** Time of the processor, because others may be using it; a run that was interrupted says how long it took at least. */
+/** CPU time, because other processes share the machine; an interrupted run gives its least time. */
 function busyMs(work: () => unknown): number {
   const before = process.cpuUsage();
   const atLeastMs = work();
@@ -137,11 +137,11 @@ function busyMs(work: () => unknown): number {
   return Math.max(user / 1000, typeof atLeastMs === "number" ? atLeastMs : 0);
 }
 
-describe("Every regular expression, on its worst 100 KB", () => {
+describe("Every regular expression on its worst 100 KB", () => {
   const found = [...filesIn("src"), ...filesIn("assets")].flatMap(expressionsIn);
 
-  test("is found in the source, and the exceptions are all needed", () => {
-    assert.ok(found.length > 200, `only ${found.length} were found`);
+  test("is found in the source, and each listed exception is in use", () => {
+    assert.ok(found.length > 200, `only ${found.length} expressions were found`);
     const sources = new Set(found.map(({ source }) => source));
     assert.deepEqual(
       bounded.filter(([source]) => !sources.has(source)),
@@ -161,15 +161,15 @@ describe("Every regular expression, on its worst 100 KB", () => {
 const fill = (piece: string, chars = worstChars) =>
   piece.repeat(Math.ceil(chars / piece.length)).slice(0, chars);
 
-describe("Every function that reads what others say, on its worst text", () => {
+describe("Every function that reads foreign text, on its worst input", () => {
   const secret = "secret-0123456789";
   const rows: [string, () => unknown][] = [
-    ["an error of white space", () => errorText(fill(" "))],
+    ["an error made of white space", () => errorText(fill(" "))],
     ["white space before a word", () => errorText(`x${fill(" ")}x`)],
     ["an error of megabytes", () => errorText(fill(" Check your A_KEY", 5_000_000))],
     ["hints that never end", () => errorText(fill("Check your A_KEY, B_KEY or "))],
     ["names of keys that run on", () => errorText(`${fill("A_KEY_")}a`)],
-    ["a bearer without an end", () => errorText(`Bearer${fill(" ")}`)],
+    ["a bearer token without an end", () => errorText(`Bearer${fill(" ")}`)],
     ["addresses", () => errorText(fill("http://a/ "))],
     ["addresses that never end", () => errorText(fill("http://a"))],
     [
@@ -205,7 +205,7 @@ describe("Every function that reads what others say, on its worst text", () => {
       assert.ok(ms <= limitMs, `${Math.round(ms)} ms`);
     });
 
-  test("an error that is cut shows no part of a secret at the cut", () => {
+  test("a shortened error shows no part of a secret at the cut", () => {
     for (let place = 7960; place < 8010; place++) {
       const text = `${fill("http://example.com/a-long-path ", place)}${secret} and more ${fill("x")}`;
       assert.doesNotMatch(errorText(text, [secret]), /secret-/, String(place));

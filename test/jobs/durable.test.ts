@@ -21,7 +21,7 @@ interface HeldStep {
   fail(): void;
 }
 
-describe("durable flows", () => {
+describe("Durable flows", () => {
   let dataDir: string;
   let store: Store;
   let jobs: DurableJobs;
@@ -35,7 +35,7 @@ describe("durable flows", () => {
   };
 
   const flows = {
-    /** Two children one after the other. */
+    /** Runs two children one after the other. */
     parent: async (flow: Flow, input: { children: string[] }) => {
       const results: string[] = [];
       for (const name of input.children) {
@@ -91,7 +91,7 @@ describe("durable flows", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it("run children in order and remember that they ended", async () => {
+  it("A flow runs its children in order and remembers that they ended", async () => {
     await jobs.submit("parent", "plain", { children: ["a", "b"] });
     await until("held a");
     assert.equal(await statusOf("plain"), "running");
@@ -103,13 +103,13 @@ describe("durable flows", () => {
     forget();
   });
 
-  it("are started once, however often they are submitted", async () => {
+  it("A flow starts once, however often it is submitted", async () => {
     await jobs.submit("parent", "plain", { children: ["a", "b"] });
     await jobs.submit("parent", "plain", { children: ["a", "b"] });
     assert.deepEqual(ran, []);
   });
 
-  it("go on by themselves after an end in the middle, without repeating a step that ended", async () => {
+  it("An interrupted flow resumes without repeating a finished step", async () => {
     await jobs.submit("parent", "broken", { children: ["a", "b"] });
     await until("held a");
     held[0]?.finish();
@@ -124,7 +124,7 @@ describe("durable flows", () => {
     forget();
   });
 
-  it("take no further step after a cancel, not even when what was running fails because of it", async () => {
+  it("A cancelled flow takes no further step, even when the cancel makes the running step fail", async () => {
     await jobs.submit("parent", "stopped", { children: ["a", "b"] });
     await until("held a");
     await jobs.cancel("stopped");
@@ -134,7 +134,7 @@ describe("durable flows", () => {
     assert.deepEqual(ran, ["quick a", "held a"]);
   });
 
-  it("stay cancelled over a restart and go on where they were when they are resumed", async () => {
+  it("A flow stays cancelled after a restart, and resumes where it stopped", async () => {
     await jobs.close();
     forget();
     await open();
@@ -149,13 +149,13 @@ describe("durable flows", () => {
     forget();
   });
 
-  it("are forgotten with all that they started", async () => {
+  it("Deleting a flow deletes everything that it started", async () => {
     await jobs.delete("stopped");
     assert.equal(await statusOf("stopped"), undefined);
     assert.equal(await statusOf("stopped/t:a"), undefined);
   });
 
-  it("do not exist under an id that was never used", async () => {
+  it("An id that was never used has no flow", async () => {
     assert.equal(await statusOf("never"), undefined);
   });
 });

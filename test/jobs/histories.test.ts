@@ -10,7 +10,7 @@ import { replay } from "../support/replay.js";
 const histories = readHistories();
 
 const file = { after };
-// The hook has to be there before the first test.
+// The hook must be registered before the first test.
 defer(file, () => store.close());
 let store: Store;
 let logs: LiveLogs;
@@ -31,14 +31,14 @@ describe("A job that an earlier portal began", () => {
   }
 });
 
-/** A copy of the history of this release with this name, to be changed. */
+/** A copy of this release's history with this name, which a test may change. */
 function copyOf(name: string): History {
   const found = histories.find(history => history.name.endsWith(`/${name}.json`));
   assert.ok(found, `no history ${name}`);
   return structuredClone(found.history);
 }
 
-/** The flow whose id ends like this. */
+/** The flow whose id has this ending. */
 function flow({ flows }: History, ending: string): RecordedFlow {
   const [, found] = Object.entries(flows).find(([id]) => id.endsWith(ending)) ?? [];
   assert.ok(found, `no flow ${ending}`);
@@ -53,7 +53,7 @@ function worksOf({ entry }: History, job: string): unknown[] {
 
 interface Tampering {
   of: string;
-  /** What a changed portal would do, and how it is noticed. */
+  /** What a changed portal would do, and how the replay notices it. */
   why: string;
   tamper(history: History): void;
   noticed: RegExp;
@@ -62,13 +62,13 @@ interface Tampering {
 const tamperings: Tampering[] = [
   {
     of: "seq",
-    why: "takes a step that was not recorded, which would be done a second time",
+    why: "takes a step that was not recorded, so that the step would happen twice",
     tamper: history => flow(history, "/t:w.1").calls.pop(),
     noticed: /Call 2 of .* is step send; recorded is "no further call"/,
   },
   {
     of: "seq",
-    why: "takes its steps in another order, and would get the result of another one",
+    why: "takes its steps in another order, so that a step would get another step's result",
     tamper: history => flow(history, "/t:w.0").calls.reverse(),
     noticed: /Call 1 of .* is step open; recorded is .*"step":"send"/,
   },
@@ -80,7 +80,7 @@ const tamperings: Tampering[] = [
   },
   {
     of: "seq",
-    why: "runs the parts of a Seq in another order, and would tell a task of another one before it",
+    why: "runs the parts of a Seq in another order, so that a task would learn about the wrong previous task",
     tamper: history => worksOf(history, "seq").reverse(),
     noticed: /The start of .* recorded is .*"previousTasks":\["first"\]/,
   },
@@ -92,7 +92,7 @@ const tamperings: Tampering[] = [
   },
   {
     of: "seq-fails",
-    why: "judges a round otherwise, and would go on after a failure",
+    why: "judges a round differently, and would continue after a failure",
     tamper: history => {
       const [, , check] = flow(history, "/t:w.1").calls;
       assert.ok(check && "result" in check);
@@ -102,13 +102,13 @@ const tamperings: Tampering[] = [
   },
   {
     of: "par",
-    why: "starts a branch more than was recorded",
+    why: "starts one branch more than was recorded",
     tamper: history => worksOf(history, "par").push({ kind: "Ref", workIdInJob: 9, taskId: "fails" }),
     noticed: /is start .*\/b:w\.3; recorded is .*"resultOf"/,
   },
   {
     of: "loop",
-    why: "goes round once less",
+    why: "runs a loop once less",
     tamper: history => {
       const work = history.entry.jobs.loop?.work;
       assert.ok(work?.kind === "Loop" && work.postCondition);
@@ -118,7 +118,7 @@ const tamperings: Tampering[] = [
   },
   {
     of: "retries",
-    why: "has another budget of retries",
+    why: "has another retry budget",
     tamper: history => {
       const { criteria } = history.entry.tasks["calls-late"] ?? {};
       assert.ok(criteria);
@@ -128,7 +128,7 @@ const tamperings: Tampering[] = [
   },
   {
     of: "crash",
-    why: "writes a decision in other words, so that a diary that was half written would not fit",
+    why: "words a decision differently, so that a half-written diary would not match",
     tamper: history => {
       const [diary] = Object.entries(history.diaries).find(([key]) => key.endsWith(".w.1")) ?? [];
       const decision = history.diaries[diary ?? ""]?.find(response => "reason" in response);

@@ -24,7 +24,7 @@ import { logLines } from "../support/logLines.js";
 const tasks = { refused: { prompt: ["refused"], model: { id: "nobody-has-it" } } };
 const entry = validateEntry(entryOf({ tasks, jobs: { refused: { work: task("refused") } } }), "");
 
-test("Jobs that cannot be launched say so, and run by themselves when they can", async t => {
+test("Jobs that cannot be launched are refused with the reason, and run again without a restart", async t => {
   const { log, line } = logLines();
   const workingDirectory = await tempFolder(t);
   const store = openStore({ dataDir: await tempFolder(t), log });
@@ -78,7 +78,7 @@ test("Jobs that cannot be launched say so, and run by themselves when they can",
   assert.match(
     String(said.at(-2)),
     /"code":"ModelIdNotFound"/,
-    "a model that has gone is no crash of a session",
+    "a missing model is not a crash of a session",
   );
   assert.equal(said.at(-1), "jobFailed");
   assert.deepEqual(await registry.sessionsOf(taskIdOf(jobId, rootPath)), [], "and no session was started");

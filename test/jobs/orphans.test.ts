@@ -23,8 +23,8 @@ const jobs = {
 const jobNames = ["older", "lost", "failed"] as const;
 const taskNames = ["lent-cancelled", "lent-failed", "lent-older"] as const;
 
-/** What a death, another version or a broken engine can leave, written into a store that nobody has open. */
-test("A start finds work that nobody would run", async t => {
+/** What a killed portal, another version or a broken engine can leave, written into a closed store. */
+test("A starting portal finds work that nothing runs any more", async t => {
   const jobsPortal = await portalWithEntry(t, { tasks, jobs });
   const { portal, puppet, startJob, jobLog, taskLog, startSession } = jobsPortal;
   const jobIds = new Map<string, string>();
@@ -53,7 +53,7 @@ test("A start finds work that nobody would run", async t => {
   const waiting = "a portal with flows of version 0";
   const statusOf = async (name: string) => (await portal.api(`copilot/job/${jobIds.get(name)}/status`)).body;
 
-  await t.test("of another version, which says what it waits for and can be given up", async () => {
+  await t.test("A job of another version says what it waits for, and can be stopped", async () => {
     const { status, waitingFor } = await statusOf("older");
     assert.deepEqual([status, waitingFor], ["Running", waiting]);
     const { jobs: running } = (await portal.api<{ jobs: Record<string, unknown>[] }>("copilot/job/running"))
@@ -68,30 +68,30 @@ test("A start finds work that nobody would run", async t => {
     assert.equal((await statusOf("older")).waitingFor, undefined);
   });
 
-  await t.test("of nobody, and goes on with it", async () => {
+  await t.test("A job without an owner resumes", async () => {
     assert.equal((await jobLog(jobIds.get("lost") ?? "")).at(-1)?.callback, "jobSucceeded");
   });
 
-  await t.test("that ended in an error, and says so", async () => {
+  await t.test("A job whose flow ended in an error is logged as failed", async () => {
     const log = await jobLog(jobIds.get("failed") ?? "");
     assert.deepEqual(callbacksOf(log).slice(-2), ["jobError", "jobFailed"]);
     assert.equal((await statusOf("failed")).status, "Failed");
   });
 
-  await t.test("in a session: tasks that were cancelled or failed are ended, and say so", async () => {
+  await t.test("A task in a session ends as failed when its flow was cancelled or failed", async () => {
     for (const name of ["lent-cancelled", "lent-failed"]) {
       const log = await taskLog(taskIds.get(name) ?? "");
       assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"], name);
     }
   });
 
-  await t.test("in a session, of another version: it can be given up", async () => {
+  await t.test("A task of another version that borrows a session can be stopped", async () => {
     const id = taskIds.get("lent-older") ?? "";
     assert.deepEqual((await portal.api(`copilot/task/${id}/stop`)).body, { result: "Closed" });
     assert.deepEqual(callbacksOf(await taskLog(id)).slice(-2), ["taskError", "taskFailed"]);
   });
 
-  await t.test("and leaves nothing behind that runs for ever", async () => {
+  await t.test("A starting portal leaves no job, task or session running forever", async () => {
     await portal.stop();
     const after = openStore({ dataDir: portal.dataDir, log: silent });
     const left = await after.query(

@@ -4,7 +4,7 @@ import { portalWithEntry, task } from "../support/jobs.js";
 import { callbacksOf } from "../support/restSession.js";
 import { collectUntil, liveResponses } from "../support/sse.js";
 
-test("Tasks beyond the bound wait in a queue that can be seen", async t => {
+test("Tasks beyond the limit wait in a visible queue", async t => {
   const model = { category: "driving" };
   const tasks = {
     held: { prompt: ["held", "@wait $user-input"], model },
@@ -27,7 +27,7 @@ test("Tasks beyond the bound wait in a queue that can be seen", async t => {
   const first = await startJob("held", "one");
   await puppet.arrived("one");
 
-  await t.test("and run when there is a place for them", async () => {
+  await t.test("A queued task runs when a place becomes free", async () => {
     const second = await startJob("plain");
     await untilWaiting(second);
     assert.equal(await taskStatus(second), "Waiting");
@@ -43,7 +43,7 @@ test("Tasks beyond the bound wait in a queue that can be seen", async t => {
     assert.equal((await jobLog(first)).at(-1)?.callback, "jobSucceeded");
   });
 
-  await t.test("and leave it when their job is stopped", async () => {
+  await t.test("A queued task leaves the queue when its job is stopped", async () => {
     const running = await startJob("held", "two");
     await puppet.arrived("two");
     const waiting = await startJob("plain");
@@ -55,25 +55,30 @@ test("Tasks beyond the bound wait in a queue that can be seen", async t => {
     assert.equal(puppet.prompts.filter(prompt => prompt === "plain").length, 1);
   });
 
-  await t.test("and leave it when they are stopped themselves, which counts as failed", async () => {
-    const running = await startJob("held", "stopped");
-    await puppet.arrived("stopped");
-    const waiting = await startJob("plain");
-    await untilWaiting(waiting);
-    const { tasks: works } = (
-      await portal.api<{ tasks: { taskId: string }[] }>(`copilot/job/${waiting}/status`)
-    ).body;
-    assert.deepEqual((await portal.api(`copilot/task/${works[0]?.taskId}/stop`)).body, { result: "Closed" });
-    assert.deepEqual(callbacksOf(await jobLog(waiting)).slice(-3), [
-      "workWaiting",
-      "workStopped",
-      "jobFailed",
-    ]);
-    puppet.release("stopped");
-    assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
-  });
+  await t.test(
+    "A queued task leaves the queue when it is stopped itself, which counts as a failure",
+    async () => {
+      const running = await startJob("held", "stopped");
+      await puppet.arrived("stopped");
+      const waiting = await startJob("plain");
+      await untilWaiting(waiting);
+      const { tasks: works } = (
+        await portal.api<{ tasks: { taskId: string }[] }>(`copilot/job/${waiting}/status`)
+      ).body;
+      assert.deepEqual((await portal.api(`copilot/task/${works[0]?.taskId}/stop`)).body, {
+        result: "Closed",
+      });
+      assert.deepEqual(callbacksOf(await jobLog(waiting)).slice(-3), [
+        "workWaiting",
+        "workStopped",
+        "jobFailed",
+      ]);
+      puppet.release("stopped");
+      assert.equal((await jobLog(running)).at(-1)?.callback, "jobSucceeded");
+    },
+  );
 
-  await t.test("and wait again after a kill of the server", async () => {
+  await t.test("A queued task waits again after a kill of the server", async () => {
     const running = await startJob("held", "three");
     await puppet.arrived("three");
     const waiting = await startJob("plain");

@@ -55,17 +55,17 @@ test("Jobs over REST", async t => {
   const get = async <T = AnyResponse>(path: string, body?: string) =>
     (await portal.api<T>(`copilot/${path}`, body === undefined ? {} : { body })).body;
 
-  await t.test("are listed with their grid and their charts", async () => {
+  await t.test("The list of jobs has their grid and their charts", async () => {
     const listed = await get<{ grid: unknown[]; jobs: object; chart: Record<string, { nodes: unknown[] }> }>(
       "job",
     );
     assert.deepEqual(Object.keys(listed.jobs), Object.keys(jobs));
     assert.deepEqual(Object.keys(listed.chart), Object.keys(jobs));
     assert.equal(listed.chart.plain?.nodes.length, 1);
-    assert.ok(!("notices" in listed), "there is nothing to notice");
+    assert.ok(!("notices" in listed), "there are no notices");
   });
 
-  await t.test("are refused by name when something is wrong with the start", async () => {
+  await t.test("A bad start of a job is refused with a named error", async () => {
     const start = async (name: string, body: string) => (await get(`job/start/${name}`, body)).error;
     assert.equal(await start("nothing", workingDirectory), "JobNotFound");
     assert.equal(await start("constructor", workingDirectory), "JobNotFound");
@@ -75,14 +75,14 @@ test("Jobs over REST", async t => {
     assert.equal(await start("input", `${workingDirectory}\n  \n`), "UserInputRequired");
   });
 
-  await t.test("take the first line as the directory and the rest as the user input", async () => {
+  await t.test("The first line of a start is the directory, and the rest is the user input", async () => {
     const ran = await runJob("input", "two\nlines");
     assert.equal(ran.outcome, "jobSucceeded");
     assert.equal(scripted.requests.at(-1)?.request.userText, "with two\nlines");
     assert.equal(scripted.requests.at(-1)?.request.workingDirectory, workingDirectory);
   });
 
-  await t.test("are planned without calling an agent", async () => {
+  await t.test("Planning a job calls no agent", async () => {
     const before = scripted.requests.length;
     const plan = await get<{ missing: { error: string }[]; tasks: unknown[] }>("job/input/plan", "relative");
     assert.deepEqual(
@@ -94,7 +94,7 @@ test("Jobs over REST", async t => {
     assert.equal(scripted.requests.length, before);
   });
 
-  await t.test("that run tell how far they are, and are stopped with everything below", async () => {
+  await t.test("A running job reports its progress, and stopping it stops everything below it", async () => {
     const jobId = await startJob("held", "to-stop");
     await puppet.arrived("to-stop");
     const running = await get<{ jobs: JobSummary[] }>("job/running");
@@ -102,7 +102,7 @@ test("Jobs over REST", async t => {
     assert.deepEqual([mine?.jobName, mine?.status], ["held", "Running"]);
     type Status = { tasks: { taskName: string; status: string; taskId?: string }[] };
     const before = await get<Status>(`job/${jobId}/status`);
-    assert.deepEqual(await get<Status>(`job/${jobId}/status`, ""), before, "POST answers the same");
+    assert.deepEqual(await get<Status>(`job/${jobId}/status`, ""), before, "POST gives the same answer");
     assert.deepEqual(await get("job/running", ""), running);
     assert.deepEqual(
       before.tasks.map(({ taskName, status }) => `${taskName} ${status}`),
@@ -119,29 +119,26 @@ test("Jobs over REST", async t => {
       after.tasks.map(({ status }) => status),
       ["Canceled", "NotStarted"],
     );
-    assert.deepEqual(await get(`job/${jobId}/stop`), { result: "Closed" }, "once more changes nothing");
+    assert.deepEqual(await get(`job/${jobId}/stop`), { result: "Closed" }, "a second stop changes nothing");
     assert.equal((await get(`task/${before.tasks[0]?.taskId}/stop`)).error, "TaskNotFound");
     puppet.release("to-stop");
   });
 
-  await t.test(
-    "that have ended stay as they are when they are stopped, and cannot be continued",
-    async () => {
-      const { jobId } = await runJob("plain");
-      assert.deepEqual(await get(`job/${jobId}/stop`), { result: "Closed" });
-      assert.equal((await get(`job/${jobId}/status`)).status, "Succeeded");
-      assert.equal((await get(`job/${jobId}/continue`)).error, "JobNotPaused");
-    },
-  );
+  await t.test("Stopping an ended job changes nothing, and it cannot be continued", async () => {
+    const { jobId } = await runJob("plain");
+    assert.deepEqual(await get(`job/${jobId}/stop`), { result: "Closed" });
+    assert.equal((await get(`job/${jobId}/status`)).status, "Succeeded");
+    assert.equal((await get(`job/${jobId}/continue`)).error, "JobNotPaused");
+  });
 
-  await t.test("that never were are not found", async () => {
+  await t.test("A job that never existed is not found", async () => {
     assert.equal((await get("job/never/stop")).error, "JobNotFound");
     assert.equal((await get("job/never/continue")).error, "JobNotFound");
     assert.equal((await get("job/never/status")).error, "JobNotFound");
     assert.equal((await get("job/never/live")).error, "JobNotFound");
   });
 
-  await t.test("go on when one of their tasks is stopped, which counts as failed", async () => {
+  await t.test("A job continues when one of its tasks is stopped, which counts as a failure", async () => {
     const jobId = await startJob("held-alone", "task-to-stop");
     await puppet.arrived("task-to-stop");
     const { tasks: works } = await get<{ tasks: { taskId: string }[] }>(`job/${jobId}/status`);
@@ -150,7 +147,7 @@ test("Jobs over REST", async t => {
     puppet.release("task-to-stop");
   });
 
-  await t.test("are kept, newest first and page by page", async () => {
+  await t.test("The history of jobs is listed newest first, page by page", async () => {
     const all = await get<{ jobs: JobSummary[]; next?: string }>("job/history");
     assert.equal(all.jobs[0]?.jobName, "held-alone");
     assert.equal(all.next, undefined);
@@ -163,7 +160,7 @@ test("Jobs over REST", async t => {
     assert.equal((await portal.api("copilot/job/history?limit=0")).status, 400);
   });
 
-  await t.test("say when each thing happened, also to who comes late", async () => {
+  await t.test("Responses carry the time of each event, even for a late reader", async () => {
     const before = Date.now();
     const { jobId } = await runJob("plain");
     const responses = await liveAll(`${portal.url}/api/copilot/job/${jobId}/live/late`);
@@ -171,7 +168,7 @@ test("Jobs over REST", async t => {
     assert.ok(times.length > 2 && times.every(time => time >= before && time <= Date.now()), String(times));
   });
 
-  await t.test("keep their sessions out of the history of what people started", async () => {
+  await t.test("Sessions of jobs stay out of the history of sessions that people started", async () => {
     type Sessions = { sessions: { owner?: string; title: string }[] };
     const people = await get<Sessions>("session/history?limit=200");
     assert.deepEqual(people.sessions, []);
@@ -180,7 +177,7 @@ test("Jobs over REST", async t => {
   });
 
   await t.test(
-    "tell what their sessions have used, and are found by a part of their name or input",
+    "Jobs report the usage of their sessions, and a part of their name or input finds them",
     async () => {
       const { jobId } = await runJob("input", "a very special input");
       type Jobs = { jobs: { jobId: string; usage?: { inputTokens: number } }[] };
@@ -193,7 +190,7 @@ test("Jobs over REST", async t => {
     },
   );
 
-  await t.test("are exported with everything below them, as Markdown and as JSON", async () => {
+  await t.test("A job is exported with everything below it, as Markdown and as JSON", async () => {
     const { jobId } = await runJob("both");
     const markdown = await (await fetch(`${portal.url}/api/copilot/job/${jobId}/export`)).text();
     assert.match(markdown, /^# both\n/);
@@ -210,7 +207,7 @@ test("Jobs over REST", async t => {
     assert.equal(json.responses.filter(({ callback }) => callback === "workStarted").length, 2);
   });
 
-  await t.test("are deleted with everything below them, but not while they run", async () => {
+  await t.test("A job is deleted with everything below it, but not while it runs", async () => {
     const remove = (jobId: string) => get(`job/${jobId}/delete`, "");
     const running = await startJob("held-alone", "not to be deleted");
     assert.equal((await remove(running)).error, "JobRunning");
@@ -230,7 +227,7 @@ test("Jobs over REST", async t => {
     assert.equal((await remove(jobId)).error, "JobNotFound");
   });
 
-  await t.test("in one directory are told of each other", async () => {
+  await t.test("Two jobs in the same directory each get a notice about the other", async () => {
     const first = await startJob("held-alone", "shared");
     await puppet.arrived("shared");
     const second = await runJob("plain");
@@ -241,7 +238,7 @@ test("Jobs over REST", async t => {
     assert.match(noticesOf(await jobLog(first)).join(), /^The job plain is running in the same directory/);
   });
 
-  await t.test("are read one response at a time, then closed once, then unknown", async () => {
+  await t.test("A job is read one response at a time, then is closed once, then is unknown", async () => {
     const { jobId } = await runJob("plain");
     const seen: string[] = [];
     while (seen.at(-1) !== "JobNotFound") {
@@ -252,7 +249,7 @@ test("Jobs over REST", async t => {
   });
 
   await t.test(
-    "come with their tasks and all their sessions on one connection, and resume anywhere",
+    "One connection carries a job with its tasks and all its sessions, and resumes anywhere",
     async () => {
       const { jobId } = await runJob("both");
       const url = `${portal.url}/api/copilot/job/${jobId}/events?all=1`;
@@ -280,20 +277,20 @@ test("Jobs over REST", async t => {
         const more = rest.slice(0, -1).map(({ data }) => nameOf(data));
         assert.ok(
           more.every(name => !seen.has(name)),
-          "something came twice",
+          "a response came twice",
         );
         assert.equal(new Set([...seen, ...more]).size, tagged.length);
       }
     },
   );
 
-  await t.test("refuse a place that is none, and know no stream of a job that never was", async () => {
+  await t.test("A stream refuses a bad cursor, and a job that never existed has no stream", async () => {
     const bad = await portal.api(`copilot/job/never/events?all=1&after=${encodeURIComponent("1;x")}`);
     assert.equal(bad.status, 400);
     assert.equal((await get("job/never/events?all=1")).error, "JobNotFound");
   });
 
-  await t.test("have a schema for their entry", async () => {
+  await t.test("The schema of the entry is served", async () => {
     const { body } = await portal.api("schema/entry.json");
     assert.equal(typeof body.$schema, "string");
   });
@@ -301,7 +298,7 @@ test("Jobs over REST", async t => {
 
 const nameOf = ({ source, id, n }: AnyResponse) => `${source}/${id}#${n}`;
 
-/** The `id:` lines of a stream, which say where to go on. */
+/** The `id:` lines of a stream, which say where to resume. */
 async function rawIds(url: string): Promise<string[]> {
   const text = await (await fetch(url)).text();
   return [...text.matchAll(/^id: (.*)$/gm)].map(match => match[1] ?? "");
@@ -322,13 +319,13 @@ test("Installing an entry in test mode", async t => {
     (await portal.api<{ result: string; error?: string }>("copilot/test/installJobsEntry", { body: path }))
       .body;
 
-  await t.test("begins with none", async () => {
+  await t.test("A portal in test mode begins without an entry", async () => {
     assert.deepEqual((await portal.api("copilot/task")).body, { tasks: [] });
     assert.deepEqual((await portal.api<{ jobs: object }>("copilot/job")).body.jobs, {});
     assert.equal((await portal.api("copilot/job/start/plain", { body: outside })).body.error, "JobNotFound");
   });
 
-  await t.test("refuses a file that is not in the test folder, by any way out of it", async () => {
+  await t.test("A file outside the test folder is refused, whichever path leads there", async () => {
     const file = await write(join(outside, "entry.json"), good);
     await symlink(file, join(folder, "link.json"));
     await symlink(outside, join(folder, "linked"));
@@ -349,15 +346,18 @@ test("Installing an entry in test mode", async t => {
     }
   });
 
-  await t.test("refuses what is no JSON, has a wrong shape or names what is not there", async () => {
-    const wrong = JSON.stringify({ ...entryOf({ tasks, jobs }), models: {} });
-    for (const content of ["{", "[]", "null", "{}", wrong]) {
-      const answer = await install(await write(join(folder, "bad.json"), content));
-      assert.equal(answer.result, "InvalidateEntry", content);
-    }
-  });
+  await t.test(
+    "A file that is not JSON, has a wrong shape or names something missing is refused",
+    async () => {
+      const wrong = JSON.stringify({ ...entryOf({ tasks, jobs }), models: {} });
+      for (const content of ["{", "[]", "null", "{}", wrong]) {
+        const answer = await install(await write(join(folder, "bad.json"), content));
+        assert.equal(answer.result, "InvalidateEntry", content);
+      }
+    },
+  );
 
-  await t.test("rejects a model that no backend has", async () => {
+  await t.test("An entry with a model that no backend has is rejected", async () => {
     const file = await write(
       join(folder, "model.json"),
       JSON.stringify(entryOf({ tasks, models: { coding: "gone" } })),
@@ -368,30 +368,33 @@ test("Installing an entry in test mode", async t => {
     assert.equal(answer.error, reason);
   });
 
-  await t.test("takes a good one", async () => {
+  await t.test("A valid entry is installed", async () => {
     assert.deepEqual(await install(await write(join(folder, "good.json"), good)), { result: "OK" });
     const { body } = await portal.api<{ tasks: unknown[] }>("copilot/task");
     assert.equal(body.tasks.length, Object.keys(tasks).length);
   });
 
-  await t.test("takes fields that it does not know, leaves them out and says so", async () => {
-    const entry = entryOf({ tasks, jobs }) as { tasks: Record<string, object> };
-    const other = { ...entry, author: "me", tasks: { plain: { ...entry.tasks.plain, printedName: "P" } } };
-    const content = JSON.stringify({ ...other, jobs: { plain: { work: { ...task("plain"), note: 1 } } } });
-    assert.deepEqual(await install(await write(join(folder, "more.json"), content)), { result: "OK" });
-    const { body } = await portal.api<{ jobs: object; notices: { message: string }[] }>("copilot/job");
-    assert.deepEqual(body.jobs, {
-      plain: { requireUserInput: false, work: { ...task("plain"), workIdInJob: 0 } },
-    });
-    assert.deepEqual(
-      body.notices.map(({ message }) => message),
-      ['entry.tasks["plain"].printedName', "entry.author", 'entry.jobs["plain"].work.note'].map(
-        path => `${path}: Unknown property; it is ignored.`,
-      ),
-    );
-  });
+  await t.test(
+    "An entry with unknown fields is installed without them, and the answer names them",
+    async () => {
+      const entry = entryOf({ tasks, jobs }) as { tasks: Record<string, object> };
+      const other = { ...entry, author: "me", tasks: { plain: { ...entry.tasks.plain, printedName: "P" } } };
+      const content = JSON.stringify({ ...other, jobs: { plain: { work: { ...task("plain"), note: 1 } } } });
+      assert.deepEqual(await install(await write(join(folder, "more.json"), content)), { result: "OK" });
+      const { body } = await portal.api<{ jobs: object; notices: { message: string }[] }>("copilot/job");
+      assert.deepEqual(body.jobs, {
+        plain: { requireUserInput: false, work: { ...task("plain"), workIdInJob: 0 } },
+      });
+      assert.deepEqual(
+        body.notices.map(({ message }) => message),
+        ['entry.tasks["plain"].printedName', "entry.author", 'entry.jobs["plain"].work.note'].map(
+          path => `${path}: Unknown property; it is ignored.`,
+        ),
+      );
+    },
+  );
 
-  await t.test("is rejected while a session runs", async () => {
+  await t.test("Installing an entry is rejected while a session runs", async () => {
     const { body } = await portal.api<{ sessionId: string }>(`copilot/session/start/${scriptedModelId}`, {
       body: outside,
     });
@@ -400,7 +403,7 @@ test("Installing an entry in test mode", async t => {
     assert.equal((await install(join(folder, "good.json"))).result, "OK");
   });
 
-  await t.test("is not there without --test", async () => {
+  await t.test("Installing an entry is impossible without --test", async () => {
     const usual = await startPortal(t, { model: scripted });
     assert.equal((await usual.api("copilot/test/installJobsEntry", { body: "" })).status, 404);
     const { body } = await usual.api<{ jobs: object }>("copilot/job");

@@ -44,7 +44,7 @@ const jobs = {
   dropped: around("dropped"),
 };
 
-test("A job survives", async t => {
+test("A job survives kills, pauses and restarts", async t => {
   const jobsPortal = await portalWithEntry(t, { tasks, jobs });
   const { portal, puppet, model: scripted, startJob, jobLog, taskLog } = jobsPortal;
   const promptsSince = (index: number) => puppet.prompts.slice(index);
@@ -52,7 +52,7 @@ test("A job survives", async t => {
     (await portal.api<{ status: string }>(`copilot/job/${jobId}/status`)).body.status;
 
   await t.test(
-    "a kill of the server: the interrupted task goes on in its own conversation, the others stay done",
+    "After a kill of the server the interrupted task continues its conversation, and finished tasks stay done",
     async () => {
       const seen = puppet.prompts.length;
       const jobId = await startJob("killed");
@@ -70,7 +70,7 @@ test("A job survives", async t => {
       assert.deepEqual(promptsSince(seen), ["before", "killed", question, prefix + question, "after"]);
       const again = await scripted.waitForRequest(({ userText }) => userText.startsWith(prefix));
       const { userTexts } = again.request;
-      // The runtime may not have written down the interrupted question, but it has all before.
+      // The runtime may not have written down the interrupted question, but it has everything before it.
       assert.deepEqual([userTexts[0], userTexts.at(-1)], ["killed", prefix + question]);
       const started = log.filter(({ callback }) => callback === "workStarted");
       const taskResponses = await taskLog(String(started[1]?.taskId));
@@ -81,7 +81,7 @@ test("A job survives", async t => {
     },
   );
 
-  await t.test("a kill while two branches run: both go on", async () => {
+  await t.test("After a kill while two branches run, both continue", async () => {
     await portal.restart();
     const jobId = await startJob("branches");
     await Promise.all([puppet.arrived("left"), puppet.arrived("right")]);
@@ -98,7 +98,7 @@ test("A job survives", async t => {
     ["paused", "api/stop"],
     ["interrupted", "Ctrl+C"],
   ] as const) {
-    await t.test(`being paused by ${how}, until it is continued`, async () => {
+    await t.test(`A job paused by ${how} waits until it is continued`, async () => {
       const seen = puppet.prompts.length;
       const jobId = await startJob(job);
       await puppet.arrived(job);
@@ -107,7 +107,7 @@ test("A job survives", async t => {
       puppet.release(job);
       await portal.restart();
       assert.equal(await statusOf(jobId), "Paused");
-      // Another job that starts later and ends shows that the paused one does not go on by itself.
+      // Another job that starts later and ends shows that the paused one does not resume without a request.
       await jobsPortal.runJob("killed");
       assert.equal(await statusOf(jobId), "Paused");
       const answer = (await portal.api(`copilot/job/${jobId}/continue`)).body;
@@ -127,7 +127,7 @@ test("A job survives", async t => {
     });
   }
 
-  await t.test("SIGTERM: it goes on by itself with the next start", async () => {
+  await t.test("After SIGTERM a job resumes at the next start", async () => {
     const jobId = await startJob("terminated");
     await puppet.arrived("terminated");
     assert.equal((await portal.kill("SIGTERM")).code, 0);
@@ -136,7 +136,7 @@ test("A job survives", async t => {
     assert.equal((await jobLog(jobId)).at(-1)?.callback, "jobSucceeded");
   });
 
-  await t.test("being stopped while it is paused, for good", async () => {
+  await t.test("A job stopped while it is paused stays stopped", async () => {
     const jobId = await startJob("dropped");
     await puppet.arrived("dropped");
     await portal.stop();
@@ -151,7 +151,7 @@ test("A job survives", async t => {
     assert.deepEqual(sessions, []);
   });
 
-  await t.test("a kill in a task of its own session too: the task goes on there", async () => {
+  await t.test("After a kill a task with a session of its own continues in that session", async () => {
     const sessionId = await jobsPortal.startSession();
     const { body } = await portal.api<{ taskId: string }>(
       `copilot/task/start/borrowed/session/${sessionId}`,
@@ -171,6 +171,6 @@ test("A job survives", async t => {
   });
 });
 
-test("Jobs of every kind of work survive 20 kills at any moment: nothing is lost, nothing comes twice", async t => {
+test("Jobs of every kind of work survive 20 kills at any moment: nothing is lost or repeated", async t => {
   t.diagnostic(JSON.stringify(await killLoop(t, 20)));
 });

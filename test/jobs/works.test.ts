@@ -12,7 +12,7 @@ const failing = {
   prompt: ["nothing"],
   criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
 };
-/** A condition that holds up to its second time. */
+/** A condition that fails twice and then holds. */
 const twice = {
   prompt: ["again?"],
   criteria: {
@@ -41,7 +41,7 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
   "a Par in which all succeed": [par(a, b, c), "jobSucceeded", "a b c"],
   "a Par whose first branch fails": [par(fail, b, c), "jobFailed", "b c fail!"],
   "a Par whose last branch fails": [par(a, b, fail), "jobFailed", "a b fail!"],
-  "a Par in which a branch fails on its way": [par(seq(a, fail, c), b), "jobFailed", "a b fail!"],
+  "a Par with a branch that fails in its middle": [par(seq(a, fail, c), b), "jobFailed", "a b fail!"],
   "a Par that fails inside a Seq": [seq(par(a, fail), c), "jobFailed", "a fail!"],
   "a Loop without conditions": [{ kind: "Loop", body: a }, "jobSucceeded", "a"],
   "a Loop whose body fails": [{ kind: "Loop", body: seq(a, fail) }, "jobFailed", "a fail!"],
@@ -65,7 +65,7 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
     "jobFailed",
     "a fail!",
   ],
-  "a Loop that goes round until its post-condition holds": [
+  "a Loop that repeats until its post-condition holds": [
     { kind: "Loop", body: b, postCondition: [false, task("over")] },
     "jobSucceeded",
     "b over! b over! b over",
@@ -85,7 +85,7 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
     "jobSucceeded",
     "fail! c",
   ],
-  "an Alt without the branch that is chosen": [
+  "an Alt without the chosen branch": [
     { kind: "Alt", condition: fail, trueWork: b },
     "jobSucceeded",
     "fail!",
@@ -107,14 +107,14 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
   ],
 };
 
-test("Every kind of work runs and fails as it should, on the real runtime", async t => {
+test("Every kind of work succeeds and fails as specified on the real runtime", async t => {
   const entries = Object.entries(jobs);
   const named = Object.fromEntries(entries.map(([, [work]], index) => [`job-${index}`, { work }]));
   const portal = await portalWithEntry(t, { tasks, jobs: named });
   // All at once: eight tasks run, the others wait in the queue.
   const running = entries.map((_, index) => portal.runJob(`job-${index}`));
   for (const [index, [name, [work, outcome, order]]] of entries.entries()) {
-    await t.test(name, async () => {
+    await t.test(`${name} ends with ${outcome}`, async () => {
       const ran = await running[index];
       assert.ok(ran);
       assert.equal(ran.outcome, outcome);

@@ -57,7 +57,7 @@ async function start(t: TestContext, env: Record<string, string> = {}, options: 
     ...started,
     repoRoot,
     run: await connect(t, started.portal),
-    /** Resolves when the agent has no conversation any more; rejects when it never had one. */
+    /** Resolves when the agent has no conversation left; rejects when it never had one. */
     async forgotten(): Promise<void> {
       const watcher = watch(started.memory);
       defer(t, () => watcher.close());
@@ -90,8 +90,8 @@ async function startRun(portal: Portal, agent: string, prompt: string): Promise<
   return (await portal.api<{ runId: string }>(path, { body: prompt })).body.runId;
 }
 
-describe("An agent of a repository on an ACP agent", () => {
-  test("runs there when its file says so, with its instructions before the prompt and without the job tools", async t => {
+describe("A repository's agent on an ACP agent", () => {
+  test("runs there when its file and the settings say so, with its instructions before the prompt and without job tools", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { COPILOT_MODEL: "", AGENT_PERMISSIONS: "all" };
     const { run, forgotten } = await start(t, env, { portal: { model } });
@@ -103,25 +103,29 @@ describe("An agent of a repository on an ACP agent", () => {
     await forgotten();
     assert.equal((await run("reader", steps({ mcp: true }))).data.output.text, "[]");
     assert.equal(model.requests.length, 0, "the portal's own models were not asked");
-    assert.equal((await run("reader", "Hello there")).data.cached, false, "nobody knows what it has done");
+    assert.equal(
+      (await run("reader", "Hello there")).data.cached,
+      false,
+      "an answer is not cached when its run may have changed something",
+    );
     assert.equal((await run("usual", "Hello there")).data.output.text, "You said: Hello there");
-    assert.equal(model.requests.length, 1, "the others run where they always do");
+    assert.equal(model.requests.length, 1, "the other agents run on their usual backend");
   });
 
-  test("runs there when the settings name it, also where Copilot is not signed in", async t => {
+  test("runs there when the settings name it, even when Copilot is not signed in", async t => {
     const { run } = await start(t);
     const { data } = await run("usual", "Hello there");
     assert.equal(data.output.text, "You said: You are the usual one.\n\nHello there");
   });
 
-  test("is never sent there by itself, because it brings tools of its own", async t => {
+  test("never runs there unless the settings say so, because an ACP agent brings its own tools", async t => {
     const { run } = await start(t, { COPILOT_MODEL: "" });
     assert.equal((await run("usual", "Hello there")).error.code, "CLI_NOT_AVAILABLE");
     const byFile = await run("reader", "Hello there");
-    assert.equal(byFile.error.code, "CLI_NOT_AVAILABLE", "nor by a file of the repository alone");
+    assert.equal(byFile.error.code, "CLI_NOT_AVAILABLE", "a file of the repository alone is not enough");
   });
 
-  test("may do what its file lists, and the rest is rejected", async t => {
+  test("may use the tools that its file lists, and every other tool is rejected", async t => {
     const { run, repoRoot } = await start(
       t,
       { AGENT_PERMISSIONS: "declared" },
@@ -156,7 +160,7 @@ describe("An agent of a repository on an ACP agent", () => {
     await access(join(repoRoot, "written.txt"));
   });
 
-  test("asks its user under --permissions ask, and is told why something was rejected", async t => {
+  test("asks its user under --permissions ask, and receives the reason for a rejection", async t => {
     const { portal, post } = await start(t, {}, { portal: { args: ["--permissions", "ask"] } });
     const prompt = steps(ask({ kind: "execute", rawInput: { command: "make" } }));
     const runId = await startRun(portal, "reader", prompt);
@@ -178,7 +182,7 @@ describe("An agent of a repository on an ACP agent", () => {
     );
   });
 
-  test("stops when its run is stopped, and leaves nothing behind", async t => {
+  test("stops with its run and leaves nothing behind", async t => {
     const { portal, memory, forgotten } = await start(t);
     const runId = await startRun(portal, "reader", steps({ message: "I begin." }, { cancelled: true }));
     const events = sseEvents<AnyResponse>(`${portal.url}/api/copilot/run/${runId}/events`);
@@ -189,16 +193,16 @@ describe("An agent of a repository on an ACP agent", () => {
     await forgotten();
   });
 
-  test("is ended when its time is up, also where it takes no notice, and the next one runs", async t => {
+  test("is ended at its time limit even when it ignores the cancel, and the next run works", async t => {
     const { run } = await start(t, {}, { behaviour: { ignoreCancel: true } });
-    // The agent's start is no part of its second.
+    // The time limit of one second does not include the agent's start.
     await run("reader", "Hello");
     assert.equal((await run("hasty", steps({ hang: true }))).error.code, "EXECUTION_TIMEOUT");
     const { data, error } = await run("reader", "Hello");
     assert.match(data?.output.text ?? "", /Hello$/, JSON.stringify(error));
   });
 
-  test("does not start beside files that the ACP agent would run by itself", async t => {
+  test("does not start in a folder with files that the ACP agent would run unasked", async t => {
     const { run, repoRoot } = await start(t);
     await mkdir(join(repoRoot, ".github", "hooks"));
     const hooks = { sessionStart: [{ type: "command", bash: "touch ran" }] };
@@ -208,7 +212,7 @@ describe("An agent of a repository on an ACP agent", () => {
     assert.match(error.details, /\.github\/hooks\/x\.json/);
   });
 
-  test("is told why when the ACP agent cannot be started", async t => {
+  test("fails with the reason when the ACP agent cannot be started", async t => {
     const { run } = await start(t, {}, { behaviour: { exitAtOnce: 3, stderr: "no licence" } });
     const { error } = await run("reader", "Hello");
     assert.equal(error.code, "CLI_NOT_AVAILABLE");
@@ -216,7 +220,7 @@ describe("An agent of a repository on an ACP agent", () => {
   });
 });
 
-test("An agent of a repository on opencode answers, and a command that its file does not list does not run", async t => {
+test("A repository's agent on opencode answers, and a command that its file does not list does not run", async t => {
   const root = await agentRepo(t, {
     "guest.md": agentText("description: x\nmodel: acp:opencode\ntools: [read]", "You are a guest."),
   });
@@ -225,7 +229,7 @@ test("An agent of a repository on opencode answers, and a command that its file 
   const { portal } = await portalWithAgents(
     t,
     ({ userText, round, tools }) => {
-      // Besides the conversation it asks for a title.
+      // opencode also asks the model for a title.
       if (tools.length === 0) return [{ text: "A short title" }];
       prompts.push(userText);
       if (!userText.endsWith("Make it")) return [{ text: "I am here." }];

@@ -24,8 +24,8 @@ async function gitRepo(t: TestContext): Promise<string> {
   return root;
 }
 
-describe("the same question is answered once", () => {
-  test("by the model of a real runtime, for as long as the answer holds", async t => {
+describe("The cache of answers", () => {
+  test("A repeated question reaches the model of a real runtime only when no valid answer is cached", async t => {
     let broken = true;
     const { model, open } = await startReal(t, request => {
       if (request.userText.includes("fails") && broken) return [fault.http(400)];
@@ -41,7 +41,7 @@ describe("the same question is answered once", () => {
       const clock = new TestClock();
       const { client, repoRoot } = await open({ ...options, clock });
       const ask = async (prompt = "Review auth.go", agentName = "code-reviewer") => {
-        // A second later, so that the agent files are looked at again.
+        // A second later, the agent files are read again.
         clock.advance(1001);
         const before = model.requests.length;
         const { data } = await callTool(client, "run_agent", { agentName, prompt });
@@ -56,7 +56,7 @@ describe("the same question is answered once", () => {
       return { clock, ask, asked, client, repoRoot };
     }
 
-    await t.test("the second answer is the first one, with its time", async () => {
+    await t.test("The second answer is the first one, with the time of the first", async () => {
       const { ask, client } = await start();
       const first = await ask();
       const second = await ask(" Review auth.go ");
@@ -64,13 +64,13 @@ describe("the same question is answered once", () => {
       assert.deepEqual([second.cached, second.requests], [true, 0]);
       assert.equal(second.executedAt, first.executedAt);
       assert.deepEqual(second.output, first.output);
-      // The first agent of a chain is asked the same.
+      // The first agent of a chain gets the same question.
       const before = model.requests.length;
       await callTool(client, "run_with_orchestrator", { prompt: "Review auth.go" });
       assert.equal(model.requests.length, before);
     });
 
-    await t.test("until its time is over, which asking does not extend", async () => {
+    await t.test("An answer expires after CACHE_TTL, and asking does not extend it", async () => {
       const { asked, clock } = await start({ env: { CACHE_TTL: "10s" } });
       await asked();
       clock.advance(5000);
@@ -79,14 +79,14 @@ describe("the same question is answered once", () => {
       assert.equal(await asked(), true);
     });
 
-    await t.test("for ever when the time is 0", async () => {
+    await t.test("An answer never expires when CACHE_TTL is 0", async () => {
       const { asked, clock } = await start({ env: { CACHE_TTL: "0" } });
       await asked();
       clock.advance(1e9);
       assert.equal(await asked(), false);
     });
 
-    await t.test("as long as it is among the most recently used", async () => {
+    await t.test("The cache keeps the most recently used answers", async () => {
       const { asked } = await start({ env: { CACHE_SIZE: "2" } });
       await asked("one");
       await asked("two");
@@ -96,34 +96,37 @@ describe("the same question is answered once", () => {
       assert.equal(await asked("two"), true);
     });
 
-    await t.test("never with CACHE_SIZE=0, not even for two at once", async () => {
+    await t.test("CACHE_SIZE=0 caches nothing, not even for two calls at once", async () => {
       const { ask } = await start({ env: { CACHE_SIZE: "0" } });
       const before = model.requests.length;
       await Promise.all([ask(), ask()]);
       assert.equal(model.requests.length - before, 2);
     });
 
-    await t.test("not when the agent's file was edited", async () => {
+    await t.test("An answer is not reused after an edit of the agent's file", async () => {
       const { asked, repoRoot } = await start();
       await asked();
       await writeAgent(repoRoot, "code-reviewer.md", agentText("name: code-reviewer\ndescription: edited"));
       assert.equal(await asked(), true);
     });
 
-    await t.test("not when a file of the repository was edited, added or committed", async t => {
-      const { asked, repoRoot } = await start({ repoRoot: await gitRepo(t) });
-      await asked();
-      assert.equal(await asked(), false);
-      await writeFile(join(repoRoot, "code.ts"), "another");
-      assert.equal(await asked(), true);
-      await writeFile(join(repoRoot, "new.ts"), "new");
-      assert.equal(await asked(), true);
-      await git(repoRoot, "commit", "-qam", "second");
-      assert.equal(await asked(), true);
-      assert.equal(await asked(), false);
-    });
+    await t.test(
+      "An answer is not reused after a file of the repository is edited, added or committed",
+      async t => {
+        const { asked, repoRoot } = await start({ repoRoot: await gitRepo(t) });
+        await asked();
+        assert.equal(await asked(), false);
+        await writeFile(join(repoRoot, "code.ts"), "another");
+        assert.equal(await asked(), true);
+        await writeFile(join(repoRoot, "new.ts"), "new");
+        assert.equal(await asked(), true);
+        await git(repoRoot, "commit", "-qam", "second");
+        assert.equal(await asked(), true);
+        assert.equal(await asked(), false);
+      },
+    );
 
-    await t.test("not when the agent was allowed to change something, and not when it failed", async () => {
+    await t.test("The answer of an agent that may change files, or that failed, is not cached", async () => {
       const files = {
         "code-reviewer.md": agentText("name: code-reviewer\ndescription: x\ntools: [read, edit]"),
       };
@@ -132,7 +135,7 @@ describe("the same question is answered once", () => {
       await asked("write it");
       assert.ok(
         (await readdir(repoRoot)).some(name => name.endsWith(".txt")),
-        "it did change something",
+        "the agent changed something",
       );
       assert.equal(await asked("write it"), true);
       await ask("fails");
@@ -141,7 +144,7 @@ describe("the same question is answered once", () => {
       assert.equal(await asked("fails"), false);
     });
 
-    await t.test("ten callers at the same time share one run", async () => {
+    await t.test("Ten simultaneous callers share one run", async () => {
       const { ask } = await start();
       const before = model.requests.length;
       const answers = await Promise.all(Array.from({ length: 10 }, () => ask()));
@@ -150,7 +153,7 @@ describe("the same question is answered once", () => {
     });
   });
 
-  test("who cancels leaves the others alone; the last one ends the run", async () => {
+  test("A caller that cancels does not affect the others, and the last to cancel ends the run", async () => {
     const cache = new ResultCache<string>({ size: 1, ttlMs: 0, nowMs: () => 0 });
     const [first, second] = [new AbortController(), new AbortController()];
     let runs = 0;

@@ -57,8 +57,8 @@ async function runSuite(t: TestContext, url: string, ...more: string[]): Promise
   return stdout;
 }
 
-describe("the MCP conformance suite", () => {
-  test("passes with its demonstration tools, but for what the server does not offer", async t => {
+describe("The MCP conformance suite", () => {
+  test("passes with its demonstration tools, except for features that the server does not offer", async t => {
     const summary = await runSuite(t, await serve(t), "--expected-failures", baseline);
     for (const scenario of [...required, ...demonstrated])
       assert.match(summary, new RegExp(`✓ ${scenario}:`));

@@ -21,7 +21,7 @@ const call = JSON.stringify({
   params: { name: "run_agent", arguments: { agentName: "code-reviewer", prompt: "Run for me" } },
 });
 
-/** All ways in which a page can send something to an MCP endpoint, and look at what comes back. */
+/** Every way for a page to send something to an MCP endpoint and read the response. */
 const attacks = (mcp: string) => `<!doctype html><title>evil</title><body><iframe name="sink"></iframe>
 <form id="form" method="post" enctype="text/plain" action="${mcp}" target="sink"><input name='${initialize.slice(0, -1)},"x":"' value='"}'></form>
 <script>
@@ -54,7 +54,7 @@ async function startEvil(t: TestContext, mcp: string): Promise<number> {
 }
 
 describe("A foreign page in a real browser", () => {
-  test("can neither call the agents at /mcp nor read from it, whatever its origin is called", async t => {
+  test("can neither call agents at /mcp nor read its responses, whatever the page's origin is", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { REPO_ROOT: await agentRepo(t, referenceFiles()) };
     const portal = await startPortal(t, { model, env });

@@ -20,31 +20,31 @@ interface Row {
   what: string;
   why: string;
   fill(repo: HostileRepository): Promise<void>;
-  /** What makes it run where nobody takes care; absent where nothing does. */
+  /** What runs it without the portal's protection; absent when nothing does. */
   bare?: "session" | "git";
 }
 
 const rows: readonly Row[] = [
   {
     what: "a hook",
-    why: "reading agents must not write by the hand of the repository",
+    why: "an agent that may only read must not write through the repository's hooks",
     fill: repo => repo.write(".github/hooks/x.json", hook("sessionStart", repo.trace("ran"))),
     bare: "session",
   },
   {
-    what: "a hook of Claude Code's settings",
-    why: "the runtime reads them too",
+    what: "a hook in Claude Code's settings",
+    why: "the runtime reads those settings too",
     fill: repo => repo.write(".claude/settings.json", claudeHook("UserPromptSubmit", repo.trace("ran"))),
     bare: "session",
   },
   {
     what: "a language server",
-    why: "an agent without a list of tools has all of them, and this one asks nobody",
+    why: "an agent without a list of tools has every tool, and a language server starts without a permission",
     fill: repo => repo.write(".github/lsp.json", server("lspServers", repo.trace("ran"))),
     bare: "session",
   },
   {
-    what: "core.fsmonitor of its git settings",
+    what: "core.fsmonitor in its git settings",
     why: "the cache of answers asks git what has changed",
     async fill(repo) {
       repo.git("init", "-q");
@@ -54,12 +54,12 @@ const rows: readonly Row[] = [
     bare: "git",
   },
   {
-    what: "an MCP server of .mcp.json",
-    why: "no agent has the servers of the repository",
+    what: "an MCP server in .mcp.json",
+    why: "no agent gets the repository's servers",
     fill: repo => repo.write(".mcp.json", server("mcpServers", repo.trace("ran"))),
   },
   {
-    what: "an MCP server of the agent's own file",
+    what: "an MCP server in the agent's own file",
     why: "ALLOW_AGENT_MCP_SERVERS is not set",
     fill: repo =>
       repo.write(
@@ -99,7 +99,11 @@ describe("A run of a repository's agents", () => {
         });
         await runTurn(session, "Look around");
       }
-      assert.deepEqual(await repo.ran(), ["ran"], "it would not run anyway, so this row proves nothing");
+      assert.deepEqual(
+        await repo.ran(),
+        ["ran"],
+        "it does not run without the protection either, so this row proves nothing",
+      );
     });
   }
 });

@@ -15,7 +15,7 @@ import { byPrompt, startScriptedModel } from "../support/scriptedModel.js";
 
 const source = (path: string) => pathToFileURL(join(packageRoot, "dist", "src", path)).href;
 
-/** A program that uses the module as a library and ends only when nothing is left that keeps it alive. */
+/** A program that uses the module as a library and ends only when nothing keeps it alive. */
 const program = `
 import { pino } from "${import.meta.resolve("pino")}";
 import { createOrchestrator } from "${source("orchestrator/createOrchestrator.js")}";
@@ -28,7 +28,7 @@ process.stdout.write(finalOutput.split("\\n")[0]);
 `;
 
 describe("The orchestrator as a library", () => {
-  test("runs agents on a runtime of its own, and leaves nothing behind that would keep its program alive", async t => {
+  test("runs agents on its own runtime, and leaves nothing that keeps its program alive", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const home = await tempFolder(t, "mcp-copilot");
     const env = mcpEnvironment({ repoRoot: await agentRepo(t, referenceFiles()), model }, home);
@@ -37,7 +37,7 @@ describe("The orchestrator as a library", () => {
     assert.deepEqual(await processesWith("COPILOT_HOME", home), []);
   });
 
-  test("leaves the client of its host running when it closes", async t => {
+  test("leaves its host's client running when it closes", async t => {
     const { open } = await startReal(t, byPrompt({}));
     const [one, two] = [await open(), await open()];
     const run = ({ module }: typeof one) => module.orchestrator.runAgent("code-reviewer", "Review auth.go");
@@ -47,7 +47,7 @@ describe("The orchestrator as a library", () => {
     assert.equal(await two.module.invoker.isAvailable(), true);
   });
 
-  test("has a registry, an evaluator and an invoker that can be asked without MCP", async t => {
+  test("has a registry, an evaluator and an invoker that work without MCP", async t => {
     const { module } = await startModule(t);
     await module.registry.current();
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe("The orchestrator as a library", () => {
     });
   });
 
-  test("two repositories side by side know nothing of each other", async t => {
+  test("keeps two repositories in one program apart", async t => {
     const one = await startModule(t, { files: { "a.md": agentText("name: one\ndescription: x") } });
     const two = await startModule(t, { files: { "a.md": agentText("name: two\ndescription: x") } });
     const names = async ({ module }: typeof one) =>

@@ -9,7 +9,7 @@ import { agentOf } from "../support/realOrchestrator.js";
 import { startScriptedModel } from "../support/scriptedModel.js";
 
 describe("Ten MCP clients at once", () => {
-  test("200 mixed calls at a portal: no error, no answer for another, at most four agents, every run in the history", async t => {
+  test("get the right answer to each of 200 mixed calls; at most four agents run at once, and the history has every run", async t => {
     let running = 0;
     let mostAtOnce = 0;
     const model = await startScriptedModel(t, async request => {

@@ -50,7 +50,7 @@ const only = (responses: readonly AnyResponse[], callback: string) =>
   responses.filter(response => response.callback === callback);
 
 describe("Runs of agents under the portal's policy", () => {
-  test("ask: the run is in the inbox under its agent's name, goes on when allowed, and its log tells it", async t => {
+  test("Under ask, a run is in the inbox under its agent's name, continues when allowed, and logs the decision", async t => {
     const { portal, repoRoot } = await start(t, "ask");
     const runId = await startRun(portal);
     const { requestId, ...request } = await untilAsked(portal);
@@ -69,7 +69,7 @@ describe("Runs of agents under the portal's policy", () => {
     assert.deepEqual(await answer(portal, { requestId, deny: true }), { error: "RequestNotFound" });
   });
 
-  test("ask: calls over MCP ask too, and a run that is stopped asks no more", async t => {
+  test("Under ask, a call over MCP asks too, and a stopped run no longer asks", async t => {
     const { portal } = await start(t, "ask");
     const client = newClient();
     defer(t, () => client.close());
@@ -92,7 +92,7 @@ describe("Runs of agents under the portal's policy", () => {
     );
   });
 
-  test("deny: nothing is done and nobody asked; allow-all: AGENT_PERMISSIONS decides and nobody is asked", async t => {
+  test("Under deny nothing is done, under allow-all AGENT_PERMISSIONS decides, and neither asks anyone", async t => {
     for (const [policy, done] of [
       ["deny", false],
       ["allow-all", true],
@@ -107,7 +107,7 @@ describe("Runs of agents under the portal's policy", () => {
     }
   });
 
-  test("an agent's time stands still while its user is asked, and goes on afterwards", async () => {
+  test("An agent's time limit pauses while its user is asked, and continues afterwards", async () => {
     const limit = new TimeLimit(20);
     await limit.whileAsking(() => elapsed(100));
     assert.equal(limit.signal.aborted, false);

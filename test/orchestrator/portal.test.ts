@@ -26,8 +26,8 @@ async function connect(t: TestContext, portal: Portal) {
   return client;
 }
 
-describe("the portal answers MCP at /mcp", () => {
-  test("with exactly four tools, on its own models and runtime", async t => {
+describe("The portal at /mcp", () => {
+  test("offers exactly four tools on the portal's own models and runtime", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), LOG_LEVEL: "not of the portal" };
     const portal = await startPortal(t, { model, env });
@@ -40,7 +40,7 @@ describe("the portal answers MCP at /mcp", () => {
     assert.equal(exit.code, 0);
   });
 
-  test("and keeps the runs of its clients in the history, with live blocks while they run", async t => {
+  test("keeps its clients' runs in the history, with live blocks while they run", async t => {
     const hold = barrier();
     const model = await startScriptedModel(
       t,
@@ -63,7 +63,7 @@ describe("the portal answers MCP at /mcp", () => {
     let seen = "";
     for await (const chunk of stream.body ?? []) {
       seen += new TextDecoder().decode(chunk);
-      // The client's run is followed live: its first words are there while the agent still speaks.
+      // The client's run is live: its first words arrive while the agent still speaks.
       if (seen.includes('"half"')) hold.release();
     }
     assert.equal((await running).data.output.text, "half whole");
@@ -103,7 +103,7 @@ describe("the portal answers MCP at /mcp", () => {
     );
   });
 
-  test("and ends a client's run when the client or a person on the page stops it", async t => {
+  test("ends a client's run when the client or a person on the page stops it", async t => {
     const model = await startScriptedModel(t, byPrompt({ hang: [fault.hang] }));
     const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), AGENT_TIMEOUT: "5m" };
     const portal = await startPortal(t, { model, env });
@@ -134,7 +134,7 @@ describe("the portal answers MCP at /mcp", () => {
     assert.match(events, /runCanceled[\s\S]*RunClosed/);
   });
 
-  test("and not to pages of another origin, nor under another name", async t => {
+  test("refuses pages of another origin and requests under another host name", async t => {
     const portal = await startPortal(t, { args: ["--demo"] });
     const port = Number(new URL(portal.url).port);
     const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -152,14 +152,14 @@ describe("the portal answers MCP at /mcp", () => {
     }
   });
 
-  test("and does not start with settings that mean nothing", async t => {
+  test("does not start with invalid settings", async t => {
     const exit = await runPortal(t, { env: { AGENT_TIMEOUT: "30", CACHE_SIZE: "-1" } });
     assert.equal(exit.code, 1);
     assert.match(exit.stderr, /^AGENT_TIMEOUT="30": .*\nCACHE_SIZE="-1": /m);
   });
 });
 
-describe("jobs as tools", () => {
+describe("Jobs as MCP tools", () => {
   const entry = {
     tasks: {
       checked: {
@@ -176,7 +176,7 @@ describe("jobs as tools", () => {
     jobs: { checked: { work: task("checked") }, held: { work: task("held") } },
   };
 
-  test("are there only when the setting says so: started, waited for, told with their decisions", async t => {
+  test("exist only when the setting says so: they start jobs, wait for them and report their decisions", async t => {
     const env = { MCP_EXPOSE_JOBS: "true" };
     const { portal, workingDirectory, puppet } = await portalWithEntry(t, entry, { env });
     const client = await connect(t, portal);
@@ -205,7 +205,7 @@ describe("jobs as tools", () => {
     assert.deepEqual([(await late).data.status, (await late).data.ended], ["Succeeded", true]);
   });
 
-  test("bad arguments are told by name", async t => {
+  test("refuse bad arguments by name", async t => {
     const { portal, workingDirectory } = await portalWithEntry(t, entry, {
       env: { MCP_EXPOSE_JOBS: "true" },
     });

@@ -9,8 +9,8 @@ import { referencePrompts, referenceSelections } from "../support/orchestratorTa
 import { agentOf, startReal } from "../support/realOrchestrator.js";
 import { byPrompt } from "../support/scriptedModel.js";
 
-describe("The reference tables, by the tools and on the real runtime", () => {
-  test("prompts are judged, and the agents that evaluate_prompt names are those whose sessions run", async t => {
+describe("The reference tables on the MCP tools and the real runtime", () => {
+  test("evaluate_prompt judges each prompt as listed, and the agents that it names are the ones that run", async t => {
     const { model, open, sessionsOnDisk } = await startReal(t, byPrompt({}));
     const { client, repoRoot } = await open();
     for (const { prompt, confidence, isClear, issues } of referencePrompts) {
@@ -18,7 +18,7 @@ describe("The reference tables, by the tools and on the real runtime", () => {
       assert.deepEqual([data.originalPrompt, data.confidence, data.isClear], [prompt, confidence, isClear]);
       assert.deepEqual(data.issues, issues, prompt);
     }
-    /** Who really ran: the runtime asked the model in the name of these. */
+    /** The agents that really ran: the runtime asked the model in their name. */
     const runs = async (of: typeof client, prompt: string) => {
       const before = model.requests.length;
       const run = await callTool(of, "run_with_orchestrator", { prompt });
@@ -49,7 +49,7 @@ describe("The reference tables, by the tools and on the real runtime", () => {
     assert.deepEqual(await sessionsOnDisk(), []);
   });
 
-  test("every kind of bad file is told by list_agents, and the agents that can run do run", async t => {
+  test("list_agents reports every kind of bad file, and the usable agents run", async t => {
     const agent = (name: string, more = "", body?: string) =>
       agentText(`name: ${name}\ndescription: x${more}`, body);
     const files: Record<string, string> = {
@@ -80,7 +80,7 @@ describe("The reference tables, by the tools and on the real runtime", () => {
     const expected = [...Object.keys(files), "unreadable.md", "outside-folder.md"]
       .filter(file => !["good.md", "shadowed.agent.md"].includes(file))
       .map(file => [`.github/agents/${file}`, file.replace(/^zz-/, "").replace(/\.md$/, "")])
-      // `shadowed.agent.md` is the good one of the two.
+      // Of the two files, `shadowed.agent.md` is the usable one.
       .toSorted();
     assert.deepEqual(told.toSorted(), expected);
     const names = data.agents.map(({ name }: { name: string }) => name);

@@ -33,8 +33,8 @@ async function sessionsOnDisk(home: string): Promise<string[]> {
   return existsSync(folder) ? readdir(folder) : [];
 }
 
-describe("an agent runs as a session of the Copilot runtime", () => {
-  test("with its text as system prompt, its tools, and the prompt as it is", async t => {
+describe("A session of the Copilot runtime", () => {
+  test("runs an agent with its text as system prompt, its tools and the unchanged prompt", async t => {
     const files = {
       "reader.md": agentText(
         "name: Reader\ndescription: Reads\nkeywords: [review]\ntools: [read, search]",
@@ -74,8 +74,8 @@ describe("an agent runs as a session of the Copilot runtime", () => {
   });
 });
 
-describe("a provider that never answers", () => {
-  test("is given up at the agent's time limit, and its connection closed", async t => {
+describe("A provider that never answers", () => {
+  test("is abandoned at the agent's time limit, and its connection is closed", async t => {
     const { client, model, home } = await start(t, byPrompt({ auth: [fault.hang] }), { AGENT_TIMEOUT: "5s" });
     // The first run also starts the runtime.
     await callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "Warm up" });
@@ -91,7 +91,7 @@ describe("a provider that never answers", () => {
     assert.deepEqual(await sessionsOnDisk(home), []);
   });
 
-  test("is left at once by who cancels, and the next call works", async t => {
+  test("is abandoned at once when the caller cancels, and the next call works", async t => {
     const { client, model, home } = await start(t, byPrompt({ hang: [fault.hang] }));
     const abort = new AbortController();
     const args = { agentName: "code-reviewer", prompt: "hang" };
@@ -106,7 +106,7 @@ describe("a provider that never answers", () => {
     assert.deepEqual(await sessionsOnDisk(home), []);
   });
 
-  test("keeps its client waiting by progress", async t => {
+  test("does not time out the client, because progress is reported", async t => {
     const hold = barrier();
     const { client } = await start(t, () => [hold.step, { text: "late" }], { AGENT_TIMEOUT: "1m" });
     const values: number[] = [];
@@ -129,7 +129,7 @@ describe("a provider that never answers", () => {
     assert.ok(firstAtMs < 1000 && tookMs > 14_000, `${firstAtMs}, ${tookMs} ms`);
     hold.release();
     await call;
-    // The client forgets its listener with the answer, so that the last value, 1, may come too late for it.
+    // The client drops its listener with the answer, so the last value, 1, may come too late.
     assert.ok(
       values.every(value => value > 0 && value <= 1),
       String(values),
@@ -145,8 +145,8 @@ describe("a provider that never answers", () => {
   });
 });
 
-describe("a provider that refuses", () => {
-  test("the key is a missing sign-in, anything else a failure of the agent", async t => {
+describe("A provider that refuses a request", () => {
+  test("a refused key is a missing sign-in, and any other refusal is a failure of the agent", async t => {
     const { client } = await start(t, byPrompt({ forbidden: [fault.http(403)], wrong: [fault.http(400)] }));
     const ask = async (prompt: string) =>
       (await callTool(client, "run_agent", { agentName: "code-reviewer", prompt })).error;
@@ -156,7 +156,7 @@ describe("a provider that refuses", () => {
     assert.doesNotMatch(JSON.stringify(failed), /scripted-model-key/);
   });
 
-  test("nobody is signed in and no provider is set: no session is made", async t => {
+  test("without a sign-in and a provider, no session is created", async t => {
     const repoRoot = await agentRepo(t, referenceFiles());
     const { client, home } = await startMcp(t, { repoRoot });
     const { error } = await callTool(client, "run_agent", {
@@ -169,7 +169,7 @@ describe("a provider that refuses", () => {
   });
 });
 
-describe("an agent may only do what the settings allow", () => {
+describe("AGENT_PERMISSIONS limits what an agent may do", () => {
   const acts = (repoRoot: string, outside: string) => ({
     write: modelCalls("create", { path: join(repoRoot, "new.txt"), file_text: "written" }),
     shell: modelCalls("bash", { command: `touch ${join(repoRoot, "touched.txt")}`, description: "touch" }),
@@ -202,7 +202,7 @@ describe("an agent may only do what the settings allow", () => {
     return { ask, exists };
   }
 
-  test("read-only: no write, no command, nothing outside the repository", async t => {
+  test("read-only allows no write, no command and nothing outside the repository", async t => {
     const { ask, exists } = await prepare(t, {});
     assert.match(await ask("declares", "write"), /reject|denied|only read/i);
     assert.match(await ask("declares", "shell"), /reject|denied|only read/i);
@@ -211,7 +211,7 @@ describe("an agent may only do what the settings allow", () => {
     assert.deepEqual([exists("new.txt"), exists("touched.txt")], [false, false]);
   });
 
-  test("declared: what the agent's file names, and no more", async t => {
+  test("declared allows what the agent's file names and nothing else", async t => {
     const { ask, exists } = await prepare(t, { AGENT_PERMISSIONS: "declared" });
     await ask("all", "write");
     assert.equal(exists("new.txt"), false);

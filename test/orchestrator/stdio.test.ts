@@ -8,7 +8,7 @@ import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { processesWith } from "../support/processes.js";
 import { fault, startScriptedModel } from "../support/scriptedModel.js";
 
-/** The server as a bare process, to see each byte that it writes. */
+/** The server as a bare process, so that a test sees each byte that it writes. */
 async function spawnMcp(t: TestContext, options: McpOptions, args: readonly string[] = []) {
   const home = await tempFolder(t, "mcp-copilot");
   const child = spawn(process.execPath, [mcpProgram, ...args], { env: mcpEnvironment(options, home) });
@@ -63,7 +63,7 @@ describe("MCP over stdin and stdout", () => {
     });
   }
 
-  test("stdout carries the protocol and nothing else, also when all is logged", async t => {
+  test("stdout carries only the protocol, even when everything is logged", async t => {
     const model = await startScriptedModel(t, () => [{ text: "done" }]);
     const repoRoot = await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" });
     const mcp = await spawnMcp(t, { repoRoot, model, env: { LOG_LEVEL: "debug" } });
@@ -87,7 +87,7 @@ describe("MCP over stdin and stdout", () => {
     ["SIGTERM", "SIGTERM"],
     ["SIGINT", "SIGINT"],
   ] as const) {
-    test(`${name} ends it within 5 s, and all that it started`, async t => {
+    test(`${name} ends the server and all its child processes within 5 s`, async t => {
       const model = await startScriptedModel(t, () => [fault.hang]);
       const mcp = await spawnMcp(t, { repoRoot: await agentRepo(t, referenceFiles()), model });
       mcp.send(initialize(1));
@@ -107,8 +107,8 @@ describe("MCP over stdin and stdout", () => {
   }
 });
 
-describe("the command line", () => {
-  test("bad settings are told together, and stdout stays empty", async t => {
+describe("The orchestrator's command line", () => {
+  test("reports all bad settings at once, and leaves stdout empty", async t => {
     const env = { AGENT_TIMEOUT: "30", CACHE_SIZE: "-1", LOG_LEVEL: "loud" };
     const { exited, output } = await spawnMcp(t, { repoRoot: await agentRepo(t, {}), env });
     assert.equal(await exited, 2);
@@ -121,7 +121,7 @@ describe("the command line", () => {
     ]);
   });
 
-  test("health says whether it could run", async t => {
+  test("has a health command that says whether agents can run", async t => {
     const repoRoot = await agentRepo(t, {});
     const good = await spawnMcp(t, { repoRoot }, ["health"]);
     assert.equal(await good.exited, 0);
@@ -130,7 +130,7 @@ describe("the command line", () => {
     assert.deepEqual([good.output.stdout, bad.output.stdout], ["", ""]);
   });
 
-  test("--version, --help, and an argument that is not known", async t => {
+  test("understands --version and --help, and refuses an unknown argument", async t => {
     const repoRoot = await agentRepo(t, {});
     const version = await spawnMcp(t, { repoRoot }, ["--version"]);
     assert.equal(await version.exited, 0);
@@ -144,8 +144,8 @@ describe("the command line", () => {
   });
 });
 
-describe("without a Copilot runtime", () => {
-  test("agents are listed and runs say what is missing, within 10 s", async t => {
+describe("A server without a Copilot runtime", () => {
+  test("lists agents, and a run says within 10 s what is missing", async t => {
     const env = { COPILOT_CLI_PATH: "/does/not/exist" };
     const mcp = await spawnMcp(t, { repoRoot: await agentRepo(t, referenceFiles()), env });
     mcp.send(initialize(1));

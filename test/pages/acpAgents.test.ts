@@ -57,7 +57,7 @@ const refusal = { code: -32602, message: "not now" };
 let browser: Browser;
 let parts: PortalWithAgent;
 const file = { after };
-// The hook has to be there before anything is started.
+// The hook must be registered before anything starts.
 defer(file, () => undefined);
 before(async () => {
   browser = await launchBrowser();
@@ -123,8 +123,8 @@ async function inEveryTheme(t: TestContext, path: string, prepare: (page: Page) 
   }
 }
 
-describe("agents on the start page", () => {
-  it("stand after the models, under a heading of their own, and start like them", async t => {
+describe("ACP agents on the start page", () => {
+  it("come after the models under their own heading, and start like models", async t => {
     const page = await open(t, "/");
     await page.locator("#startButton:enabled").waitFor();
     const names = await page
@@ -139,7 +139,7 @@ describe("agents on the start page", () => {
     await page.getByLabel("Mode", { exact: true }).waitFor();
   });
 
-  it("say at the field how to sign in or install, and try again when asked to", async t => {
+  it("say beside the field how to sign in or install, and are tried again on request", async t => {
     const check = async (page: Page) => {
       await page.locator("#startButton:enabled").waitFor();
       await page.getByLabel("Model").selectOption("acp:missing");
@@ -158,12 +158,12 @@ describe("agents on the start page", () => {
   });
 });
 
-describe("what an agent offers in its session", () => {
+describe("a session on an ACP agent", () => {
   const chosen = (page: Page, option: string, value: string) =>
     page.locator(`[data-option="${option}"] option[value="${value}"]:checked`).waitFor({ state: "attached" });
   const checked = (page: Page) => page.getByLabel("Allow All").isChecked();
 
-  it("is chosen in its header; what is shown is what the agent has", async t => {
+  it("offers the agent's options in its header, and shows the values that the agent reports", async t => {
     const { page } = await openSession(t);
     const labels = page.locator("#agentOptions label");
     await labels.nth(2).waitFor();
@@ -199,14 +199,14 @@ describe("what an agent offers in its session", () => {
     await chosen(willing, "", "#plan");
   });
 
-  it("is marked where the agent takes a value and does not report it", async t => {
+  it("marks a value that the agent accepts but does not report", async t => {
     const { page } = await openSession(t, "acp:deaf");
     await page.getByLabel("Allow All").click();
     await page.getByText("not confirmed").waitFor();
     assert.equal(await checked(page), false);
   });
 
-  it("completes commands with the keyboard while the request begins with a slash", async t => {
+  it("completes the agent's commands with the keyboard while the request begins with a slash", async t => {
     const { page } = await openSession(t);
     const offered = page.getByRole("listbox", { name: "Commands" }).getByRole("option");
     await page.locator("#agentOptions label").first().waitFor();
@@ -233,7 +233,7 @@ describe("what an agent offers in its session", () => {
     await page.getByText("You said: /nobody-knows-it").waitFor();
   });
 
-  it("shows the agent's plan, title, context and notices, also after a reload, and none of it is markup", async t => {
+  it("shows the agent's plan, title, context and notices as plain text, even after a reload", async t => {
     const opened = await openSession(t);
     const { page, address } = opened;
     await play(
@@ -279,7 +279,7 @@ describe("what an agent offers in its session", () => {
     await inEveryTheme(t, address, check);
   });
 
-  it("shows changes as differences, files, kinds and exit codes in tool blocks", async t => {
+  it("shows diffs, files, kinds and exit codes in tool blocks", async t => {
     const opened = await openSession(t);
     const { page } = opened;
     const long = Array.from({ length: 40 }, (_, line) => `line ${line}`);
@@ -331,7 +331,7 @@ describe("what an agent offers in its session", () => {
     assert.match((await page.locator(".terminal").textContent()) ?? "", /npm test.*1 failed.*exit code 3/s);
   });
 
-  it("says that a turn was cancelled, and goes on", async t => {
+  it("says that a turn was cancelled, and takes the next request", async t => {
     const { page } = await openSession(t);
     await prompt(page).fill(steps({ message: "so far" }, { hang: true }));
     await prompt(page).press("Control+Enter");
@@ -343,7 +343,7 @@ describe("what an agent offers in its session", () => {
     await page.getByText("You said: next").waitFor();
   });
 
-  it("leaves sessions on models as they were", async t => {
+  it("does not change the page of a session on a model", async t => {
     const { page } = await openSession(t, "gpt-5.1-mini");
     await prompt(page).pressSequentially("/co");
     await page.locator("#sessionModel", { hasText: parts.workingDirectory }).waitFor();
@@ -352,8 +352,8 @@ describe("what an agent offers in its session", () => {
   });
 });
 
-describe("the traffic of a session", () => {
-  it("can be read message by message, and copied as a replay that an agent can play", async t => {
+describe("the ACP traffic of a session", () => {
+  it("is shown message by message, and can be copied as a replay that an agent can play", async t => {
     const opened = await openSession(t);
     const { page, address, session } = opened;
     await play(opened, { message: "Said before" });
@@ -385,7 +385,7 @@ describe("the traffic of a session", () => {
   });
 });
 
-describe("agent programs on the agents page", () => {
+describe("ACP agents on the agents page", () => {
   const program = (page: Page, title: string) => page.locator(".agents-program", { hasText: title });
   async function openProgram(page: Page, title: string) {
     const card = program(page, title);
@@ -393,7 +393,7 @@ describe("agent programs on the agents page", () => {
     return card;
   }
 
-  it("show their state, version, capabilities and log, and are tested and restarted", async t => {
+  it("show their state, version, capabilities and log, and can be tested and restarted", async t => {
     const page = await open(t, "/agents.html");
     await page.locator("#programProblems", { hasText: "Bad Id" }).waitFor();
     const card = await openProgram(page, "The fake");
@@ -422,7 +422,7 @@ describe("agent programs on the agents page", () => {
     await locked.getByText("Signed in.").waitFor();
   });
 
-  it("load what they remember, with its history", async t => {
+  it("load their earlier sessions with the history", async t => {
     const { session } = await openSession(t);
     await session.query("remember me");
     await session.untilIdle();
@@ -449,7 +449,7 @@ describe("agent programs on the agents page", () => {
     await before.getByText("You said: go on").waitFor();
   });
 
-  it("are explained where there are none, and found when the configuration has them", async t => {
+  it("are explained when there are none, and appear when the configuration has them", async t => {
     const none = await portalWithAgent(t, { acpAgents: {} });
     const { page } = await openPage(t, browser, `${none.portal.url}/agents.html`);
     await page.getByText("None yet. Add one that speaks ACP").waitFor();

@@ -24,7 +24,7 @@ interface Run {
 }
 
 describe("runs of agents over REST", () => {
-  test("are started, followed, stopped, listed and deleted; a restart ends what ran", async t => {
+  test("can be started, followed, stopped, listed and deleted; a restart ends the running ones", async t => {
     const hold = barrier();
     const model = await startScriptedModel(t, byPrompt({ hold: [hold.step, { text: "late" }] }));
     const env = {
@@ -96,7 +96,7 @@ describe("runs of agents over REST", () => {
 });
 
 describe("the agents page", () => {
-  test("shows agents and problems, judges while one types, and runs with live blocks", async t => {
+  test("shows agents and problems, judges the prompt as it is typed, and shows a run with live blocks", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }) };
     const portal = await startPortal(t, { model, env });

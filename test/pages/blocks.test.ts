@@ -35,7 +35,7 @@ const tool = (id: string, name: string, args: object, end: object, more: object 
   { callback: "onEndToolExecution", toolCallId: id, ...end },
 ];
 
-describe("a block while it is received", () => {
+describe("a block that is still arriving", () => {
   it("says so in its title, shows raw text at most 150 px high, and cannot be toggled", async t => {
     const { page, say } = await open(t);
     const names = await say(
@@ -66,7 +66,7 @@ describe("a block while it is received", () => {
 });
 
 describe("a completed block", () => {
-  it("is open for User and Message, closed for Reasoning and Tool, and leaves the others alone", async t => {
+  it("is open for User and Message, closed for Reasoning and Tool, and does not toggle other blocks", async t => {
     const { page, say } = await open(t);
     await say(
       { callback: "onUserRequest", requestId: "r", prompt: "Please" },
@@ -87,7 +87,7 @@ describe("a completed block", () => {
     assert.equal((await states())[1], "collapsed");
   });
 
-  it("switches between Markdown and raw data, and a Tool block does not", async t => {
+  it("switches between Markdown and raw data, unless it is a Tool block", async t => {
     const { page, say } = await open(t);
     await say(
       ...message("m", "# Title\n\n- one\n- two"),
@@ -104,14 +104,14 @@ describe("a completed block", () => {
     assert.equal(await page.locator("[data-type=Tool] .message-block-view").count(), 0);
   });
 
-  it("is plain when its text does not look like Markdown, with the button that says otherwise", async t => {
+  it("is plain when its text does not look like Markdown, and offers View Markdown", async t => {
     const { page, say } = await open(t);
     await say(...message("m", "just\ntext"));
     assert.equal(await page.locator(".message-block-view").textContent(), "View Markdown");
     assert.equal(await page.locator(".markdown").count(), 0);
   });
 
-  it("is complete from its Start and End alone, as a late reader gets it", async t => {
+  it("is complete from its Start and End alone, which is what a late reader receives", async t => {
     const { page, say } = await open(t);
     await say(
       { callback: "onStartMessage", messageId: "m" },
@@ -176,7 +176,7 @@ describe("a tool block", () => {
     assert.equal(await page.locator(".diff > .muted").textContent(), "2 added, 1 removed");
   });
 
-  it("nests the calls of a sub-agent, also those that come after it has ended", async t => {
+  it("nests the calls of a sub-agent, even those that arrive after it has ended", async t => {
     const { page, say } = await open(t);
     await say(
       ...tool("p", "task", { description: "Look around" }, { result: { content: "**Found** it" } }),
@@ -200,7 +200,7 @@ describe("a tool block", () => {
 });
 
 describe("the conversation", () => {
-  it("shows requests, generated prompts, notices, errors and usage, each as what it is", async t => {
+  it("shows requests, generated prompts, notices, errors and usage, each in its own form", async t => {
     const { page, say } = await open(t);
     await say(
       { callback: "onUserRequest", requestId: "1", prompt: "Hello" },
@@ -222,7 +222,7 @@ describe("the conversation", () => {
     );
   });
 
-  it("awaits responses at the bottom left, and only while awaiting", async t => {
+  it("says at the bottom left that it awaits responses, and only while it does", async t => {
     const { page } = await open(t);
     const awaiting = page.getByText("Awaits responses ...");
     assert.equal(await awaiting.isVisible(), false);
@@ -232,7 +232,7 @@ describe("the conversation", () => {
     assert.equal(await awaiting.isVisible(), false);
   });
 
-  it("follows the bottom while the reader is there, and leaves a reader who went up alone", async t => {
+  it("follows the bottom while the reader is there, and does not move a reader who scrolled up", async t => {
     const { page, say } = await open(t);
     const log = page.locator("#log");
     const distance = () => log.evaluate(div => div.scrollHeight - div.scrollTop - div.clientHeight);

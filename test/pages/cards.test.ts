@@ -16,7 +16,7 @@ import {
 } from "../support/cards.js";
 
 let browser: Browser;
-/** For tables, whose rows leave the page as they find it. */
+/** For tables whose rows leave the page unchanged. */
 let shared: Page;
 const closing: (() => unknown)[] = [];
 before(async () => {
@@ -41,70 +41,98 @@ const settled = (requestId = "r") => ({
   by: "user",
 });
 
-/** What is written, what is to be read, and what it would hide otherwise. */
+/** The text, what the card must show, and what the text would otherwise hide. */
 const hidden: readonly [text: string, seen: string, why: string][] = [
-  ["rm \u202etxt.exe", "rm \\u{202E}txt.exe", "an override turns round what follows it"],
-  ["a\u202ab\u202bc\u202cd\u202de", "a\\u{202A}b\\u{202B}c\\u{202C}d\\u{202D}e", "the other embeddings too"],
-  ["a\u2066b\u2067c\u2068d\u2069e", "a\\u{2066}b\\u{2067}c\\u{2068}d\\u{2069}e", "and the isolates"],
-  ["a\u061cb\u200ec\u200fd", "a\\u{61C}b\\u{200E}c\\u{200F}d", "marks of a direction have no shape"],
-  ["rm\u200b -rf\u200c x\u200d", "rm\\u{200B} -rf\\u{200C} x\\u{200D}", "zero width is not nothing"],
-  ["a\u2060b\u2063c\ufeffd", "a\\u{2060}b\\u{2063}c\\u{FEFF}d", "nor are joiners and a byte order mark"],
-  ["a\u00adb\u034fc\u180ed", "a\\u{AD}b\\u{34F}c\\u{180E}d", "nor soft hyphens and grapheme joiners"],
+  ["rm \u202etxt.exe", "rm \\u{202E}txt.exe", "an override reverses the text after it"],
+  [
+    "a\u202ab\u202bc\u202cd\u202de",
+    "a\\u{202A}b\\u{202B}c\\u{202C}d\\u{202D}e",
+    "the other embeddings do the same",
+  ],
+  ["a\u2066b\u2067c\u2068d\u2069e", "a\\u{2066}b\\u{2067}c\\u{2068}d\\u{2069}e", "the isolates do the same"],
+  ["a\u061cb\u200ec\u200fd", "a\\u{61C}b\\u{200E}c\\u{200F}d", "direction marks are invisible"],
+  [
+    "rm\u200b -rf\u200c x\u200d",
+    "rm\\u{200B} -rf\\u{200C} x\\u{200D}",
+    "zero-width characters are invisible",
+  ],
+  [
+    "a\u2060b\u2063c\ufeffd",
+    "a\\u{2060}b\\u{2063}c\\u{FEFF}d",
+    "joiners and a byte order mark are invisible",
+  ],
+  [
+    "a\u00adb\u034fc\u180ed",
+    "a\\u{AD}b\\u{34F}c\\u{180E}d",
+    "soft hyphens and grapheme joiners are invisible",
+  ],
   [
     "a\u115fb\u1160c\u3164d\uffa0e",
     "a\\u{115F}b\\u{1160}c\\u{3164}d\\u{FFA0}e",
-    "Hangul fillers are letters",
+    "Hangul fillers are invisible letters",
   ],
   [
     "a\u17b4b\u180bc\u{e0041}d",
     "a\\u{17B4}b\\u{180B}c\\u{E0041}d",
-    "old vowels, selectors and tags are hidden",
+    "old vowels, selectors and tags are invisible",
+  ],
+  ["a\ufe0fb\ufe00c\u{e0100}d", "a\\u{FE0F}b\\u{FE00}c\\u{E0100}d", "a selector makes a different file name"],
+  [
+    "a\u00a0b\u2003c\u202fd\u3000e",
+    "a\\u{A0}b\\u{2003}c\\u{202F}d\\u{3000}e",
+    "only a plain space looks like a space",
   ],
   [
-    "a\ufe0fb\ufe00c\u{e0100}d",
-    "a\\u{FE0F}b\\u{FE00}c\\u{E0100}d",
-    "a selector makes another name of a file",
+    "a\u2800b\u1680c\u205fd",
+    "a\\u{2800}b\\u{1680}c\\u{205F}d",
+    "rarer spaces and an empty Braille cell look like a space too",
   ],
-  ["a\u00a0b\u2003c\u202fd\u3000e", "a\\u{A0}b\\u{2003}c\\u{202F}d\\u{3000}e", "only a blank is a blank"],
-  ["a\u2800b\u1680c\u205fd", "a\\u{2800}b\\u{1680}c\\u{205F}d", "whatever looks like one"],
-  ["ls\rrm x", "ls\\u{D}rm x", "a terminal would write over the line"],
-  ["ls\u0008\u0008rm\u007f\u0000", "ls\\u{8}\\u{8}rm\\u{7F}\\u{0}", "or step back, or drop what it shows"],
-  ["a\u001b[8mb\u009bc", "a\\u{1B}[8mb\\u{9B}c", "escape sequences hide text, in both forms"],
+  ["ls\rrm x", "ls\\u{D}rm x", "a terminal would overwrite the line"],
+  [
+    "ls\u0008\u0008rm\u007f\u0000",
+    "ls\\u{8}\\u{8}rm\\u{7F}\\u{0}",
+    "a terminal would step back, or drop the character",
+  ],
+  ["a\u001b[8mb\u009bc", "a\\u{1B}[8mb\\u{9B}c", "escape sequences of both forms hide text"],
   [
     "a\u0085b\u2028c\u2029d\u000be",
     "a\\u{85}b\\u{2028}c\\u{2029}d\\u{B}e",
-    "no shell takes these for line feeds",
+    "no shell treats these as line feeds",
   ],
-  ["a\ud800b\udc00c", "a\\u{D800}b\\u{DC00}c", "half a pair is no character"],
+  ["a\ud800b\udc00c", "a\\u{D800}b\\u{DC00}c", "half a surrogate pair is not a character"],
   ["a\ufff9b\ufffbc\u{1d173}d", "a\\u{FFF9}b\\u{FFFB}c\\u{1D173}d", "annotations and beams are not drawn"],
-  ["a\ue000b\u{f0000}c\uffffd", "a\\u{E000}b\\u{F0000}c\\u{FFFF}d", "nobody knows what these look like"],
+  ["a\ue000b\u{f0000}c\uffffd", "a\\u{E000}b\\u{F0000}c\\u{FFFF}d", "these characters have no defined look"],
   [`a${"\u0301".repeat(40)}b`, `a${"\\u{301}".repeat(16)}[and 24 more]b`, "piled marks cover other lines"],
   [`ls${"\u200b".repeat(300)};rm`, `ls${"\\u{200B}".repeat(16)}[and 284 more];rm`, "many are counted"],
   [`ls${" ".repeat(200)}; rm x`, "ls [200 blanks] ; rm x", "blanks push the rest to the right"],
   [`ls${"\t".repeat(60)}; rm x`, "ls [60 blanks] ; rm x", "and so do tabs"],
   [`ls${"\n".repeat(100)}rm x`, "ls\n[99 empty lines]\nrm x", "line feeds push the rest below the fold"],
   [`ls${"\n \t".repeat(100)}\nrm x`, "ls\n[100 empty lines]\nrm x", "and so do lines of blanks"],
-  ["echo '<b>x</b>' && \\u{202E}", "echo '<b>x</b>' && \\u{202E}", "what can be seen stays as it is"],
-  ["for f in *; do\n\techo $f\ndone", "for f in *; do\n\techo $f\ndone", "and so do lines and tabs"],
-  ["echo naïve Ελλάδα 日本語 שלום", "echo naïve Ελλάδα 日本語 שלום", "and letters of any language"],
+  ["echo '<b>x</b>' && \\u{202E}", "echo '<b>x</b>' && \\u{202E}", "visible text stays unchanged"],
+  ["for f in *; do\n\techo $f\ndone", "for f in *; do\n\techo $f\ndone", "lines and tabs stay unchanged"],
+  [
+    "echo naïve Ελλάδα 日本語 שלום",
+    "echo naïve Ελλάδα 日本語 שלום",
+    "letters of any language stay unchanged",
+  ],
 ];
 
 describe("a card shows what will run", () => {
   for (const [text, seen, why] of hidden)
-    it(`${JSON.stringify(text.slice(0, 30))}: ${why}`, async () => {
+    it(`for ${JSON.stringify(text.slice(0, 30))}: ${why}`, async () => {
       const page = shared;
       await feed(page, command(text));
       assert.equal(await seenIn(onlyCard(page).locator(".command-part")), seen);
       const marks = await onlyCard(page).locator(".unseen[title]").count();
-      assert.equal(marks > 0, text !== seen, "what is written otherwise is marked");
+      assert.equal(marks > 0, text !== seen, "every escape is marked");
       const copied = await copyOf(onlyCard(page).locator(".command-part .seen-code"));
-      // Half a pair and a null cannot be put on a clipboard.
+      // A clipboard cannot hold half a surrogate pair or a null.
       const clean = (written: string) => written.replace(/\0|\p{Cs}|\ufffd/gu, "");
-      assert.equal(clean(copied), clean(text), "who copies gets the original");
+      assert.equal(clean(copied), clean(text), "a copy has the original text");
       await feed(page, settled());
     });
 
-  it("in the order in which it is written, whatever the direction of its letters", async t => {
+  it("in the order in which it is written, whatever the direction of its script", async t => {
     const page = await open(t);
     for (const [id, text] of ["mv א ב", "cp שלום 1 2 עולם", "rm ا ب 'c'"].entries())
       await feed(page, command(text, { requestId: `r${id}` }));
@@ -112,7 +140,7 @@ describe("a card shows what will run", () => {
     assert.equal(await page.locator(".seen-code").count(), 3);
   });
 
-  it("in every field that an agent fills, and after it is settled", async t => {
+  it("in every field that an agent fills, even after the request is settled", async t => {
     const page = await open(t);
     const evil = "x\u202ey\u200bz";
     const seen = /x\\u\{202E\}y\\u\{200B\}z/;
@@ -169,48 +197,52 @@ describe("a card shows what will run", () => {
   });
 });
 
-/** Everything between BEGIN and END; the sentence is what the card says about what it hides. */
+/** The padding stands between BEGIN and END; the expression is what the card says about the hidden part. */
 const long: readonly [text: string, says: RegExp, why: string][] = [
   [`BEGIN${"\n".repeat(300)}END`, /301 lines/, "line feeds hide the rest below the fold"],
   [`BEGIN\n${"# all is well\n".repeat(2000)}END`, /2,002 lines/, "so do harmless lines"],
-  [`BEGIN\n${"true\n\n\n\n".repeat(300)}END`, /1,202 lines/, "with empty ones between them"],
-  [`BEGIN\n${"\u00a0\n".repeat(300)}END`, /302 lines/, "or lines that only look empty"],
-  [`BEGIN\n${"\r\n".repeat(300)}END`, /302 lines/, "or that end as on Windows"],
-  [`BEGIN${" ".repeat(5000)}END`, /\d characters hidden here/, "blanks hide it at the right"],
-  [`BEGIN${"\t".repeat(5000)}END`, /\d characters hidden here/, "tabs too"],
-  [`BEGIN ${"x".repeat(20_000)} END`, /19,\d\d\d characters hidden here/, "so does a word without an end"],
-  [`BEGIN ${"界".repeat(20_000)} END`, /characters hidden here/, "and a wide one"],
-  [`BEGIN ${"\u200bx".repeat(5000)} END`, /characters hidden here/, "and one that grows when it is escaped"],
-  [`BEGIN ${"a\u0301\u0302".repeat(400)} END`, /characters hidden here/, "and letters with marks"],
-  [`BEGIN ${"\u{12031}".repeat(2000)} END`, /characters hidden here/, "and the widest signs there are"],
-  [`BEGIN ${"ls; ".repeat(100)} END`, /BEGIN/, "a line that is only rather long"],
-  [`BEGIN\n${"ls\n".repeat(9)}END`, /11 lines/, "and a few lines more than usual"],
+  [`BEGIN\n${"true\n\n\n\n".repeat(300)}END`, /1,202 lines/, "so do lines with empty ones between them"],
+  [`BEGIN\n${"\u00a0\n".repeat(300)}END`, /302 lines/, "so do lines that only look empty"],
+  [`BEGIN\n${"\r\n".repeat(300)}END`, /302 lines/, "so do Windows line ends"],
+  [`BEGIN${" ".repeat(5000)}END`, /\d characters hidden here/, "spaces hide the rest at the right"],
+  [`BEGIN${"\t".repeat(5000)}END`, /\d characters hidden here/, "so do tabs"],
+  [`BEGIN ${"x".repeat(20_000)} END`, /19,\d\d\d characters hidden here/, "so does an endless word"],
+  [`BEGIN ${"界".repeat(20_000)} END`, /characters hidden here/, "so does a word of wide letters"],
+  [
+    `BEGIN ${"\u200bx".repeat(5000)} END`,
+    /characters hidden here/,
+    "so does a word that grows when it is escaped",
+  ],
+  [`BEGIN ${"a\u0301\u0302".repeat(400)} END`, /characters hidden here/, "so do letters with marks"],
+  [`BEGIN ${"\u{12031}".repeat(2000)} END`, /characters hidden here/, "so do the widest signs that exist"],
+  [`BEGIN ${"ls; ".repeat(100)} END`, /BEGIN/, "so does a line that is only rather long"],
+  [`BEGIN\n${"ls\n".repeat(9)}END`, /11 lines/, "so do a few more lines than usual"],
 ];
 
 const screens: Record<string, BrowserContextOptions> = {
   wide: { viewport: { width: 1440, height: 800 }, colorScheme: "light" },
   dark: { viewport: { width: 1440, height: 800 }, colorScheme: "dark" },
-  // What a phone leaves to the conversation beside the session's header and its request.
+  // The space that a phone leaves for the conversation between the session's header and its request.
   phone: { viewport: { width: 360, height: 430 }, hasTouch: true, isMobile: true },
 };
 
-describe("a command of any length leaves its beginning, its end and the answers in sight", () => {
+describe("a card with a command of any length", () => {
   for (const [screen, options] of Object.entries(screens))
-    it(`on a screen that is ${screen}`, async t => {
+    it(`keeps its beginning, its end and the answers visible (${screen} screen)`, async t => {
       const page = await open(t, options);
       for (const [id, [text, says, why]] of long.entries()) {
         const requestId = `r${id}`;
         await feed(page, command(text, { requestId }));
         const card = onlyCard(page);
         for (const word of ["BEGIN", "END", "Allow once", "Reject"])
-          assert.equal(await inSight(card, word), true, `${word} is in sight: ${why}`);
+          assert.equal(await inSight(card, word), true, `${word} is visible: ${why}`);
         assert.match(await seenIn(card), says, why);
         await assertFits(page, why);
         await feed(page, settled(requestId));
       }
     });
 
-  it("and all of it can be read, without moving the answers away", async t => {
+  it("shows the whole command on request, and keeps the answers visible", async t => {
     const page = await open(t);
     const lines = Array.from({ length: 3000 }, (_, at) => `echo ${at}`);
     await feed(page, command(lines.join("\n")));
@@ -230,7 +262,7 @@ describe("a command of any length leaves its beginning, its end and the answers 
     await assertAccessible(page, "a card with a long command");
   });
 
-  it("also when the agent goes on talking, and when it asks a hundred things at once", async t => {
+  it("keeps the answers visible while the agent keeps talking, and when it asks a hundred things at once", async t => {
     const page = await open(t, screens.phone);
     await feed(page, command("BEGIN END"));
     const talk = Array.from({ length: 200 }, (_, id) => [
@@ -247,25 +279,19 @@ describe("a command of any length leaves its beginning, its end and the answers 
   });
 });
 
-describe("the buttons have our words", () => {
+describe("the buttons of a card have the portal's words", () => {
   const lies: readonly [kind: string, name: string, label: string, look: string, why: string][] = [
-    ["allow_once", "Reject", "Allow once", "primary", "an agent may call allowing rejecting"],
-    ["reject_once", "Allow once", "Reject", "danger", "or the other way round"],
-    ["allow_always", "Allow once", "Always allow", "", "or always once"],
-    ["reject_always", "", "Always reject", "danger", "or nothing at all"],
-    [
-      "allow_forever",
-      "Reject",
-      "Other answer of the agent",
-      "",
-      "a kind that nobody knows looks like nothing",
-    ],
+    ["allow_once", "Reject", "Allow once", "primary", "an agent may name an allowing option Reject"],
+    ["reject_once", "Allow once", "Reject", "danger", "an agent may name a rejecting option Allow once"],
+    ["allow_always", "Allow once", "Always allow", "", "an agent may name a lasting option Allow once"],
+    ["reject_always", "", "Always reject", "danger", "an agent may give an option no name"],
+    ["allow_forever", "Reject", "Other answer of the agent", "", "an unknown kind gets a neutral look"],
     ["Allow_once", "Allow once", "Other answer of the agent", "", "not even when it is nearly one of ours"],
     ["__proto__", "Reject", "Other answer of the agent", "", "or a name of the language"],
     ["allow_once", `x\u202e${"\n".repeat(50)}`, "Allow once", "primary", "or one that hides what follows"],
   ];
   for (const [kind, name, label, look, why] of lies)
-    it(`an option of the kind ${kind} that is called ${JSON.stringify(name.slice(0, 12))}: ${why}`, async () => {
+    it(`even for an option of the kind ${kind} that is named ${JSON.stringify(name.slice(0, 12))}: ${why}`, async () => {
       const page = shared;
       await feed(page, command("ls", { options: [option("o", kind, name)], remember: {} }));
       const made = onlyCard(page).locator(".permission-first button, .permission-always button");
@@ -282,7 +308,7 @@ describe("the buttons have our words", () => {
       await feed(page, settled());
     });
 
-  it("stand in our order, and say nothing of the agent's where it calls them the same", async t => {
+  it("and the portal's order, and quote the agent's name only where it differs", async t => {
     const page = await open(t);
     const options = [
       option("4", "reject_always", "Always reject"),
@@ -303,7 +329,7 @@ describe("the buttons have our words", () => {
   });
 });
 
-describe("what Always would cover is said before it is pressed", () => {
+describe("a card says what Always covers before it is pressed", () => {
   const rules = { allow: ["allow command git status"], reject: ["reject command git status"] };
   const options = [
     option("allow_once", "allow_once", "Allow once"),
@@ -312,7 +338,7 @@ describe("what Always would cover is said before it is pressed", () => {
     { ...option("reject_always", "reject_always", "Always reject"), rules: rules.reject },
   ];
 
-  it("in the portal's words", async t => {
+  it("in words that the portal supplies", async t => {
     const page = await open(t);
     const covers = {
       allow: ["Every `git status` in this folder, with any harmless option"],
@@ -328,20 +354,20 @@ describe("what Always would cover is said before it is pressed", () => {
     assert.equal(await inSight(onlyCard(page), "harmless"), true);
   });
 
-  it("by the rule itself in a request of an older portal", async t => {
+  it("with the rule itself when an older portal supplies no words", async t => {
     const page = await open(t);
     await feed(page, command("git status", { options, remember: rules }));
     assert.match(await seenIn(onlyCard(page)), /Remembers allow command git status/);
   });
 
-  it("not at all where only the agent knows", async t => {
+  it("unless only the agent knows what it remembers, and then says that", async t => {
     const page = await open(t);
     const own = [option("a", "allow_once", "Yes"), option("b", "allow_always", "Yes, and never ask")];
     await feed(page, command("git status", { options: own, remember: rules }));
     assert.match(await seenIn(onlyCard(page)), /The agent remembers this itself/);
   });
 
-  it("or why there is no Always", async t => {
+  it("or says why there is no Always", async t => {
     const page = await open(t);
     const why = "Rules decide about plain commands only.";
     await feed(page, command("ls *", { remember: { allow: [], reject: [] }, why }));
@@ -353,7 +379,7 @@ describe("what Always would cover is said before it is pressed", () => {
 });
 
 describe("a card that has just appeared", () => {
-  /** With a clock that only the test moves. */
+  /** Opens the page with a clock that only the test moves. */
   async function openPaused(t: TestContext) {
     const page = await open(t);
     await page.clock.install();
@@ -361,7 +387,7 @@ describe("a card that has just appeared", () => {
     await page.evaluate(`window.answers = [];
       addEventListener("permission-answer", event => answers.push(event.detail.requestId));`);
     const answers = () => page.evaluate("answers");
-    /** Whoever observes later is told later. */
+    /** An observer that starts later is called later. */
     const seen = (id: string) =>
       page.evaluate(
         `new Promise(resolve => new IntersectionObserver(resolve).observe(document.querySelector("[data-request=${id}]")))`,
@@ -371,7 +397,7 @@ describe("a card that has just appeared", () => {
     return { page, answers, seen, click };
   }
 
-  it("takes no click for a moment: the mouse may have been on its way to something else", async t => {
+  it("ignores clicks for a moment, because the click may be meant for something else", async t => {
     const { page, answers, seen, click } = await openPaused(t);
     await feed(page, command("ls", { requestId: "a" }));
     await click("a");
@@ -384,7 +410,7 @@ describe("a card that has just appeared", () => {
     assert.deepEqual(await answers(), ["a"]);
   });
 
-  it("takes no Enter either, and none that is held down", async t => {
+  it("ignores Enter for a moment, and ignores an Enter that is held down", async t => {
     const { page, answers, seen } = await openPaused(t);
     await feed(page, command("ls", { requestId: "a" }));
     await seen("a");
@@ -399,7 +425,7 @@ describe("a card that has just appeared", () => {
     assert.deepEqual(await answers(), ["a"]);
   });
 
-  it("moves into the place of one that was answered, and a second click does not answer it", async t => {
+  it("in the place of an answered card is not answered by a second click", async t => {
     const { page, answers, seen, click } = await openPaused(t);
     await feed(page, command("ls", { requestId: "a" }), command("rm x", { requestId: "b" }));
     await seen("a");
@@ -417,7 +443,7 @@ describe("a card that has just appeared", () => {
     assert.deepEqual(await answers(), ["a", "b"]);
   });
 
-  it("takes no click when its window has just come to the front, from under a foreign one", async t => {
+  it("ignores clicks when its window has just come to the front", async t => {
     const { page, answers, seen, click } = await openPaused(t);
     await feed(page, command("ls", { requestId: "a" }));
     await seen("a");
@@ -437,7 +463,7 @@ describe("a card that has just appeared", () => {
     assert.deepEqual(await answers(), ["a"]);
   });
 
-  it("takes no click when something above it has grown or gone", async t => {
+  it("ignores clicks when it has just been moved by a change above it", async t => {
     const { page, answers, seen, click } = await openPaused(t);
     await feed(page, command("ls", { requestId: "a" }));
     await seen("a");
@@ -446,12 +472,12 @@ describe("a card that has just appeared", () => {
     await page.clock.runFor(10_000);
     await grow(40);
     await click("a");
-    assert.deepEqual(await answers(), [], "at once");
+    assert.deepEqual(await answers(), [], "immediately after the card moved down");
     await page.clock.runFor(10_000);
     await grow(0);
     await page.clock.runFor(200);
     await click("a");
-    assert.deepEqual(await answers(), [], "and a while after");
+    assert.deepEqual(await answers(), [], "shortly after the card moved up");
     await page.clock.runFor(400);
     await click("a");
     assert.deepEqual(await answers(), ["a"]);

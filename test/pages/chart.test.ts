@@ -5,7 +5,7 @@ import { generateChartNodes } from "../../src/jobsChart.js";
 import type { Work } from "../../src/jobsDef.js";
 import { launchBrowser, openPage, startWebsite } from "../support/browser.js";
 
-/** In the page: support/fixture/chart.js. */
+/** The page's side is support/fixture/chart.js. */
 declare const chart: {
   zoom: number;
   selected: number | undefined;
@@ -23,7 +23,7 @@ after(() => browser.close());
 let works = 0;
 const ref = (taskId: string): Work<number> => ({ kind: "Ref", workIdInJob: works++, taskId });
 
-/** Every kind of node there is. */
+/** Every kind of node. */
 function everything(): Work<number> {
   works = 0;
   return {
@@ -102,7 +102,7 @@ describe("the flow chart", () => {
     assert.deepEqual(labels.sort(), ["false", "false", "true", "true"]);
   });
 
-  it("shows names as they are, whatever is in them", async t => {
+  it("shows names unchanged, whatever they contain", async t => {
     const page = await open(t, {
       kind: "Ref",
       workIdInJob: 0,
@@ -128,11 +128,11 @@ describe("the flow chart", () => {
       assert.deepEqual(await node.locator("text").allTextContents(), ["implement", "attempt 2 of 4, 12 s"]);
       const mark = await node.locator(".mark").boundingBox();
       const box = await node.locator(".label-container").boundingBox();
-      assert.ok(mark && box && mark.x + mark.width <= box.x, `${status} stands left of the border`);
+      assert.ok(mark && box && mark.x + mark.width <= box.x, `${status} is left of the border`);
     }
   });
 
-  it("selects by click and by keyboard, and deselects beside the nodes", async t => {
+  it("selects a node by click and by keyboard, and deselects on a click beside the nodes", async t => {
     const page = await open(t);
     await page.locator("[data-work-id='1']").click();
     assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "1");

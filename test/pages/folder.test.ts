@@ -37,7 +37,7 @@ async function openStart(t: TestContext, options?: BrowserContextOptions) {
 const policy = (page: Page) => page.locator("#permissions").inputValue();
 const hint = (page: Page, words: string) => page.locator("#permissionsHint", { hasText: words }).waitFor();
 
-/** Types a folder, and waits until the form knows what was chosen for it. */
+/** Types a folder, and waits until the form has loaded the choice for it. */
 async function choose(page: Page, folder: string): Promise<void> {
   const known = page.waitForResponse(answer =>
     answer.url().includes(`folder?path=${encodeURIComponent(folder)}`),
@@ -60,7 +60,7 @@ async function rulesOf(portal: Portal, folder: string): Promise<string[]> {
 }
 
 describe("the policy of a folder on the start form", () => {
-  it("is Ask me first for a folder that was never used, and says what that means", async t => {
+  it("is Ask me first for a new folder, and the form says what that means", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
     await choose(page, workingDirectory);
     assert.equal(await policy(page), "ask");
@@ -73,7 +73,7 @@ describe("the policy of a folder on the start form", () => {
     assert.equal((await start(page, portal)).permissions, "ask");
   });
 
-  it("is what was chosen there last, in words, and holds for no other folder", async t => {
+  it("is the last choice for that folder, said in words, and applies to no other folder", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
     const other = await tempFolder(t, "portal-other");
     await choose(page, workingDirectory);
@@ -87,14 +87,14 @@ describe("the policy of a folder on the start form", () => {
     await hint(page, "Chosen for this folder last time.");
     assert.equal(await policy(page), "allow-all");
     await page.locator("#workingDirectory").fill(other);
-    assert.equal(await policy(page), "ask", "not even until the answer comes");
+    assert.equal(await policy(page), "ask", "nor while the answer is still loading");
     await choose(page, workingDirectory);
     await hint(page, "Chosen for this folder last time.");
     await choose(page, other);
     assert.equal((await start(page, portal)).permissions, "ask");
   });
 
-  it("stays what the user has just chosen when the answer comes late", async t => {
+  it("stays what the user has just chosen when the answer arrives late", async t => {
     const { page, workingDirectory } = await openStart(t);
     let answer = () => {};
     const held = new Promise<void>(resolve => {
@@ -116,10 +116,10 @@ describe("the policy of a folder on the start form", () => {
 
   for (const [what, answer] of [
     ["an error", { status: 200, json: { error: "StoreFailing", message: "no" } }],
-    ["nothing that it knows", { status: 200, json: { permissions: "everything", remembered: true } }],
-    ["no page at all", { status: 404, body: "Not found" }],
+    ["an unknown policy", { status: 200, json: { permissions: "everything", remembered: true } }],
+    ["404", { status: 404, body: "Not found" }],
   ] as const)
-    it(`is Ask me first where the portal answers ${what}`, async t => {
+    it(`is Ask me first when the portal answers with ${what}`, async t => {
       const { page, portal, workingDirectory } = await openStart(t);
       await page.route("**/api/copilot/folder**", route => route.fulfill(answer));
       await choose(page, workingDirectory);
@@ -127,7 +127,7 @@ describe("the policy of a folder on the start form", () => {
       assert.equal((await start(page, portal)).permissions, "ask");
     });
 
-  it("comes with a sandbox where there is one, which is remembered with it", async t => {
+  it("includes a sandbox where one is available, and both are remembered", async t => {
     const { page, workingDirectory } = await openStart(t);
     const known = { permissions: "ask", remembered: true, startup: [] };
     await page.route("**/api/copilot/folder**", route =>
@@ -153,7 +153,7 @@ describe("the policy of a folder on the start form", () => {
     });
   });
 
-  it("is said on the jobs page too, where jobs have none of their own", async t => {
+  it("is shown on the jobs page too, because jobs have no policy of their own", async t => {
     const { portal, workingDirectory } = await portalOf(t);
     const address = `${portal.url}/jobs.html?wb=${encodeURIComponent(workingDirectory)}`;
     const { page } = await openPage(t, browser, address);
@@ -161,14 +161,14 @@ describe("the policy of a folder on the start form", () => {
   });
 });
 
-/** The click itself may scroll a card to its place, and one that has just moved takes no answer: then once more. */
+/** The click may scroll a card into view, and a card that has just moved ignores it: then click again. */
 async function press(button: Locator): Promise<void> {
   for (let tries = 0; tries < 20 && (await button.isVisible()); tries++)
     await button.click({ timeout: 5000 }).catch(() => undefined);
 }
 
-describe("files of a folder that want to run something", () => {
-  it("are shown with their commands before the start, and Never makes a rule", async t => {
+describe("startup files of a folder", () => {
+  it("are shown with their commands before the start, and Never creates a rule", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
     await writeHook(workingDirectory, "touch ran \u202e# all is well");
     await choose(page, workingDirectory);
@@ -183,7 +183,7 @@ describe("files of a folder that want to run something", () => {
     assert.match(rule, /^reject startup \.github\/hooks\/start\.json [0-9a-f]{64}$/);
   });
 
-  it("are decided on the Permissions page as well, shown there in words, and asked about again after a change", async t => {
+  it("can also be decided on the Permissions page, are shown there in words, and need a new decision after a change", async t => {
     const { portal, workingDirectory } = await portalOf(t);
     await writeHook(workingDirectory, "touch ran");
     const address = `${portal.url}/permissions.html?folder=${encodeURIComponent(workingDirectory)}`;
@@ -217,7 +217,7 @@ describe("files of a folder that want to run something", () => {
     await page.locator("#startupFiles").getByText("touch ran").waitFor();
   });
 
-  it("can be read and reached by everybody: light, dark, on a phone", async t => {
+  it("are readable and reachable in light, in dark and on a phone", async t => {
     const { portal, workingDirectory: folder } = await portalOf(t);
     await writeHook(folder, `touch ${"very-".repeat(50)}long`);
     const rule = `allow startup 'some file.json' ${"a".repeat(64)}`;

@@ -81,8 +81,8 @@ async function openAll(page: Page): Promise<void> {
   await page.locator(".markdown a").first().waitFor();
 }
 
-describe("text of an agent that wants to do harm", () => {
-  it("is shown, and does nothing, in every field", async t => {
+describe("harmful text from an agent", () => {
+  it("is shown and does nothing, in every field", async t => {
     const { page, say } = await open(t);
     await say(...attackEverywhere("1"));
     await openAll(page);
@@ -94,7 +94,7 @@ describe("text of an agent that wants to do harm", () => {
     assert.match((await page.locator("#log").textContent()) ?? "", /<script>stolen\(\)<\/script>/);
   });
 
-  it("has links that lead away and take nothing along, and none to the portal itself", async t => {
+  it("has links that lead away without a referrer, and none to the portal itself", async t => {
     const { page, say } = await open(t);
     await say(...attackEverywhere("1"));
     await openAll(page);
@@ -113,7 +113,7 @@ describe("text of an agent that wants to do harm", () => {
     }
   });
 
-  it("cannot break the page with responses that are not what they should be", async t => {
+  it("cannot break the page with malformed responses", async t => {
     const { page, say } = await open(t);
     await say(
       { callback: "onStartToolExecution" },
@@ -148,7 +148,7 @@ describe("a lot of text", () => {
     await page.getByRole("heading", { name: "Start" }).waitFor();
     const paragraphs = () => page.locator(".markdown p").count();
     const first = await paragraphs();
-    assert.ok(first < 2000, `${first} paragraphs at once`);
+    assert.ok(first < 2000, `${first} paragraphs are shown at once`);
     await page.getByRole("button", { name: /^Show more \(5\.0 MB left\)/ }).click();
     await page.locator(".markdown p").nth(first).waitFor({ state: "attached" });
     await page.getByRole("button", { name: "View Raw Data" }).click();
@@ -172,14 +172,14 @@ describe("a lot of text", () => {
       ]).flat(),
     );
     assert.equal(await page.locator(".message-block").count(), 1000);
-    assert.equal(await page.locator(".terminal").count(), 0, "nothing is made before it is opened");
+    assert.equal(await page.locator(".terminal").count(), 0, "nothing is rendered before it is opened");
     await page.getByRole("button", { name: "Tool (bash: echo 999)" }).click();
     assert.equal(await page.locator(".terminal-output").textContent(), "out 999");
     await page.getByRole("button", { name: "Tool (bash: echo 3)", exact: false }).first().click();
     await page.getByText("out 3", { exact: true }).waitFor();
   });
 
-  it("code that is longer than a piece stays code in the next piece", async t => {
+  it("code that is longer than one piece stays code in the next piece", async t => {
     const { page, say } = await open(t);
     const code = Array.from({ length: 4000 }, (_, n) => `# line ${n} of the script`).join("\n");
     await say(

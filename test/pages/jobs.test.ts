@@ -16,7 +16,7 @@ const entry: EntryOfTest = {
   tasks: {
     plain: { prompt: ["plain work"], model },
     held: { prompt: ["held work", "@wait $user-input"], model },
-    /** Its condition is checked in sessions of their own, and met at the second attempt. */
+    /** Its condition is checked in separate sessions, and is met at the second attempt. */
     checked: {
       prompt: ["checked work"],
       model,
@@ -104,7 +104,7 @@ describe("the jobs page", () => {
     await page.waitForURL(`${portal.url}/index.html`);
   });
 
-  it("shows the grid with blank cells for holes, and names as they are", async t => {
+  it("shows the grid with blank cells for holes, and shows names unchanged", async t => {
     const { page } = await openJobs(t);
     await page.getByRole("button", { name: "Plain" }).waitFor();
     const rows = await page
@@ -118,7 +118,7 @@ describe("the jobs page", () => {
     assert.equal(await page.getByRole("heading", { name: "Available Jobs" }).count(), 1);
   });
 
-  it("has exclusive job buttons that name the job that will be started, and an input box only where it is needed", async t => {
+  it("has exclusive job buttons that name the job to start, and an input box only when it is needed", async t => {
     const { page } = await openJobs(t);
     const start = page.locator("#startJob");
     const pressed = () => page.locator("#grid [aria-pressed=true]").allTextContents();
@@ -173,7 +173,7 @@ describe("the jobs page", () => {
 });
 
 describe("a job on its chart", () => {
-  it("goes to the start page without a job name, and says so when the job is gone", async t => {
+  it("goes to the start page without a job name, and says when the job is gone", async t => {
     const { page, portal } = await open(t, () => "/jobTracking.html");
     await page.waitForURL(`${portal.url}/index.html`);
     await page.goto(`${portal.url}/jobTracking.html?jobName=plain&jobId=never`);
@@ -223,7 +223,7 @@ describe("a job on its chart", () => {
     await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
   });
 
-  it("shows the same to a second window, after a reload and after the end", async t => {
+  it("looks the same in a second window, after a reload and after the end", async t => {
     const { page, portal, puppet, address } = await openTracking(t, "held", "gate");
     const picture = async (window: Page) => {
       await nodeIs(window, 0, "Succeeded");
@@ -263,7 +263,7 @@ describe("a job on its chart", () => {
     await page.getByRole("heading", { name: "Changed files" }).waitFor();
   });
 
-  it("shows every run on the time line, also the earlier ones of a loop", async t => {
+  it("shows every run on the time line, including the earlier rounds of a loop", async t => {
     const { page } = await openTracking(t, "looping");
     await labelled(page, "SUCCEEDED");
     await page.getByRole("button", { name: "Time line" }).click();
@@ -274,7 +274,7 @@ describe("a job on its chart", () => {
     assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "0");
   });
 
-  it("is stopped after asking once", async t => {
+  it("stops after one question", async t => {
     const { page } = await openTracking(t, "held", "gate");
     await nodeIs(page, 1, "Running");
     await page.getByRole("button", { name: "Stop Job" }).click();
@@ -283,7 +283,7 @@ describe("a job on its chart", () => {
     await nodeIs(page, 1, "Canceled");
   });
 
-  it("goes on under the open page when the server is killed, and waits to be continued when it was stopped", async t => {
+  it("continues under the open page after a kill of the server, and waits to be continued after a stop", async t => {
     const { page, portal, puppet } = await openTracking(t, "held", "gate", {}, portalWithEntry(t, entry));
     await nodeIs(page, 1, "Running");
     await node(page, 0).click();
@@ -327,14 +327,14 @@ describe("a job on its chart", () => {
   });
 });
 
-describe("jobs in light, in dark and at 360 px", () => {
+describe("the pages of jobs in light, in dark and at 360 px", () => {
   const themes: Record<string, BrowserContextOptions> = {
     light: { colorScheme: "light" },
     dark: { colorScheme: "dark" },
     phone: { viewport: { width: 360, height: 740 } },
   };
 
-  it("can be read and reached everywhere", async t => {
+  it("are readable and reachable everywhere", async t => {
     const { portal, startJob, jobLog, workingDirectory } = await jobsPortal(t);
     const jobId = await startJob("failing");
     await jobLog(jobId);

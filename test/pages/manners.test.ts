@@ -46,7 +46,7 @@ const themes: Record<string, BrowserContextOptions> = {
   phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
 };
 
-/** Runs the same look at a page in light, in dark and on a phone. */
+/** Runs the same check of a page in light, in dark and on a phone. */
 async function inEveryTheme(
   t: TestContext,
   url: string,
@@ -63,7 +63,7 @@ async function inEveryTheme(
 
 const portalOf = sharedPortal();
 
-describe("in light, in dark and at 360 px, everything can be read and reached", () => {
+describe("everything is readable and reachable in light, in dark and at 360 px", () => {
   it("on the start page, with its list, a menu, a dialog and an error", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession();
@@ -106,7 +106,7 @@ describe("in light, in dark and at 360 px, everything can be read and reached", 
   });
 });
 
-it("a session is used with the keyboard alone, from the form to the answer", async t => {
+it("a session can be used with the keyboard alone, from the form to the answer", async t => {
   const { portal, workingDirectory } = await portalOf(t, script);
   const { page } = await openPage(t, browser, portal.url);
   await page.locator("#startButton:enabled").waitFor();
@@ -138,8 +138,8 @@ it("a session is used with the keyboard alone, from the form to the answer", asy
   await page.locator("[data-type=User][data-state=collapsed]").waitFor();
 });
 
-describe("the pages are light", () => {
-  it("all of their own scripts and styles are at most 300 KB", async () => {
+describe("the pages are small", () => {
+  it("all the portal's own scripts and styles are at most 300 KB", async () => {
     const folder = join(packageRoot, "assets");
     const names = (await readdir(folder, { recursive: true })).filter(name => /\.(js|css)$/.test(name));
     assert.ok(names.length > 60, "the folders were read too");
@@ -148,7 +148,7 @@ describe("the pages are light", () => {
     assert.ok(bytes <= 300_000, `${bytes} bytes`);
   });
 
-  it("what one page loads of them is at most 60 KB as it is sent", async t => {
+  it("each page loads at most 60 KB of them over the network", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession();
     const addresses = [

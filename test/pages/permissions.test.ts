@@ -39,7 +39,7 @@ const script: Script = byPrompt({
 const portalOf = sharedPortal({ models: ["plain-model"] });
 
 describe("permissions in the browser", () => {
-  it("a session asks on a card, which survives a reload, and does what was allowed", async t => {
+  it("a session asks on a card that survives a reload, and does what the user allows", async t => {
     const { portal, startSession, workingDirectory } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     const address = `${portal.url}/index.html?session=${session.id}`;
@@ -54,7 +54,7 @@ describe("permissions in the browser", () => {
     assert.match(
       (await always.textContent()) ?? "",
       /echo/,
-      "what Always covers is said before it is pressed",
+      "the card says what Always covers before it is pressed",
     );
     await titled(page, /^\(1\) /);
     await page.screenshot({ path: process.env.SCREENSHOT ?? join(portal.dataDir, "card.png") });
@@ -76,7 +76,7 @@ describe("permissions in the browser", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("a card has the keyboard: letters go to the request, Escape leaves it, Enter allows once", async t => {
+  it("a card works with the keyboard: letters go to the request, Escape leaves it, Enter allows once", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
@@ -100,7 +100,7 @@ describe("permissions in the browser", () => {
     await session.untilIdle();
   });
 
-  it("a card takes no keyboard from someone who writes", async t => {
+  it("a card does not take the keyboard focus from a user who types", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
@@ -113,7 +113,7 @@ describe("permissions in the browser", () => {
     assert.equal(await page.locator(".permission-card[data-state=allowed]").count(), 0);
   });
 
-  it("a title, a tab and a notification hide nothing", async t => {
+  it("a title in the header, the tab and the history shows invisible characters", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession();
     await session.query("tidy \u202eup\u200b");
@@ -125,7 +125,7 @@ describe("permissions in the browser", () => {
     await page.locator(".history-item b", { hasText: "tidy \\u{202E}up" }).waitFor();
   });
 
-  it("the inbox shows and answers on every page what waits in any session", async t => {
+  it("the inbox on every page shows and answers the open requests of all sessions", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     await session.query("ask me");
@@ -143,7 +143,7 @@ describe("permissions in the browser", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("no page is without the inbox but the test page", async () => {
+  it("every page except the test page has the inbox", async () => {
     const folder = join(packageRoot, "assets");
     const pages = (await readdir(folder)).filter(name => name.endsWith(".html") && name !== "test.html");
     for (const name of pages)
@@ -163,13 +163,13 @@ describe("permissions in the browser", () => {
     assert.equal(body.permissions, "ask");
   });
 
-  it("every page leads to the rules", async () => {
+  it("every page links to the rules", async () => {
     const folder = join(packageRoot, "assets");
     for (const name of ["index", "jobs", "jobTracking", "agents"])
       assert.match(await readFile(join(folder, `${name}.html`), "utf8"), /href="\/permissions\.html"/, name);
   });
 
-  it("the rules page shows where rules come from, adds, removes, exports, and answers as one types", async t => {
+  it("the rules page shows where rules come from, adds, removes and exports them, and judges a command as it is typed", async t => {
     const config = join(await tempFolder(t), "config.json");
     const policy = { folders: { "*": ["reject command rm"] } };
     await writeFile(join(config, "..", "policy.json"), JSON.stringify(policy));
@@ -214,7 +214,7 @@ describe("permissions in the browser", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("the policy is changed in the session's header, and settles what waits", async t => {
+  it("a change of the policy in the session's header settles the open requests", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     await session.query("say hello");
@@ -229,7 +229,7 @@ describe("permissions in the browser", () => {
     assert.equal((await session.call("")).permissions, "deny");
   });
 
-  it("remembering for the session makes a rule that no other session has", async t => {
+  it("remembering for the session creates a rule that no other session has", async t => {
     const { portal, startSession, workingDirectory } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     await session.query("say hello");
@@ -244,7 +244,7 @@ describe("permissions in the browser", () => {
     assert.ok(!(workingDirectory in folders));
   });
 
-  it("notifies those who want it, once, while they look elsewhere", async t => {
+  it("a user who asked for notifications gets one per request while the page is hidden", async t => {
     const { portal, startSession } = await portalOf(t, script);
     const { page } = await openPage(t, browser, portal.url);
     await page.context().grantPermissions(["notifications"]);
@@ -278,7 +278,7 @@ describe("permissions in the browser", () => {
     assert.deepEqual(told, ["say hello waits for you"]);
   });
 
-  it("cards, the inbox and the rules are for everybody: light, dark, on a phone", async t => {
+  it("cards, the inbox and the rules are accessible in light, in dark and on a phone", async t => {
     const { portal, startSession, workingDirectory: folder } = await portalOf(t, script);
     for (const rule of ["allow command git status", "reject command rm"])
       await portal.api("copilot/permission/rules/add", { body: JSON.stringify({ folder, rule }) });
@@ -318,7 +318,7 @@ describe("jobs that ask", () => {
     jobs: { talk: { work: task("talk") } },
   };
 
-  it("a job waits for the card on its page, and goes on when it is answered", async t => {
+  it("a job waits for the card on its page, and continues when it is answered", async t => {
     const { portal, startJob, jobLog } = await portalWithEntry(t, entry, { args: ["--permissions", "ask"] });
     const jobId = await startJob("talk");
     const address = `${portal.url}/jobTracking.html?jobName=talk&jobId=${jobId}`;
@@ -337,7 +337,7 @@ describe("jobs that ask", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("a job whose request nobody answers goes on with the rejection", async t => {
+  it("a job whose request gets no answer continues with the rejection", async t => {
     const config = { permissions: { timeoutSeconds: 1 } };
     const { portal, runJob } = await portalWithEntry(t, entry, { args: ["--permissions", "ask"], config });
     const { jobId, outcome } = await runJob("talk");

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { packageRoot } from "../../src/base/paths.js";
 import { generateChartNodes } from "../../src/jobsChart.js";
 
-/** The rules of the pages that need no browser. */
+/** Loads the rules of the pages that need no browser. */
 const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
 type DiffLine = { kind: string; text: string };
 const { diffLines, isUnifiedDiff, parseUnifiedDiff } = (await load("lib/diff.js")) as {
@@ -63,17 +63,17 @@ interface JobStateLike {
   apply(event: object): void;
 }
 
-describe("differences", () => {
+describe("diffs", () => {
   const signs = (lines: DiffLine[]) => lines.map(({ kind, text }) => `${kind[0]}${text}`);
 
-  it("are shown line by line, with what stayed the same around them", () => {
+  it("are shown line by line, with unchanged lines around them", () => {
     assert.deepEqual(signs(diffLines("a\nb\nc\nd", "a\nx\nc\nd\ne")), ["sa", "rb", "ax", "sc", "sd", "ae"]);
     assert.deepEqual(signs(diffLines("", "new\nfile")), ["anew", "afile"]);
     assert.deepEqual(signs(diffLines("gone", "")), ["rgone"]);
     assert.deepEqual(signs(diffLines("same", "same")), ["ssame"]);
   });
 
-  it("stay quick when two large texts have nothing in common", () => {
+  it("are quick even when two large texts have nothing in common", () => {
     const lines = diffLines(
       Array.from({ length: 20_000 }, (_, n) => `a${n}`).join("\n"),
       Array.from({ length: 20_000 }, (_, n) => `b${n}`).join("\n"),
@@ -91,7 +91,7 @@ describe("differences", () => {
 });
 
 describe("the title of a tool block", () => {
-  it("is the tool and what the call is about, in one line", () => {
+  it("is the tool and the subject of the call, in one line", () => {
     assert.equal(toolTitle("bash", '{"command":"npm test\\nls","description":"x"}'), "bash: npm test …");
     assert.equal(toolTitle("view", '{"path":"/a.ts","view_range":[1,20]}'), "view: /a.ts · [1,20]");
     assert.equal(toolTitle("grep", '{"pattern":"x","paths":"src"}'), "grep: x · src");
@@ -102,14 +102,14 @@ describe("the title of a tool block", () => {
     );
   });
 
-  it("survives arguments that are no JSON, no object or endless", () => {
+  it("survives arguments that are not JSON, not an object or endless", () => {
     for (const bad of ["", "{", "[1]", "null", undefined, 7]) assert.equal(toolTitle("x", bad), "x");
     const long = toolTitle("bash", JSON.stringify({ command: "y".repeat(100_000) }));
     assert.ok(long.length < 200 && long.endsWith("…"));
   });
 });
 
-it("shell output is shown as a terminal would show it in the end", () => {
+it("shell output looks as it finally would in a terminal", () => {
   const read = readShellOutput(
     "10%\r50%\r100%\r\n\u001b[31mred\u001b[0m\n<shellId: 3 completed with exit code 2>",
   );
@@ -118,7 +118,7 @@ it("shell output is shown as a terminal would show it in the end", () => {
   assert.equal(readShellOutput("still running").exitCode, undefined);
 });
 
-it("numbers are written as people read them", () => {
+it("numbers are easy to read", () => {
   assert.deepEqual([0, 400, 9_960, 65_000, 7_800_000, 277_200_000, Number.NaN].map(formatDuration), [
     "0.0 s",
     "0.4 s",
@@ -140,7 +140,7 @@ it("numbers are written as people read them", () => {
   assert.equal(formatTime(new Date("nonsense"), now), "");
 });
 
-it("nothing in a label is Mermaid to Mermaid", () => {
+it("no text in a label is read as Mermaid syntax", () => {
   const label = 'a"]; click n0 "javascript:alert(1)" <img src=x onerror=alert(1)> `x` %%{init}%% \n end';
   const graph = generateChartNodes({ kind: "Ref", workIdInJob: 0, taskId: label });
   const source = chartSource(graph);
@@ -187,7 +187,7 @@ describe("the state of a job", () => {
     assert.deepEqual([run?.attempt, run?.attempts, run?.verdict], [2, 4, "Failed: condition: not yet"]);
   });
 
-  it("drops the earlier run of a task that starts again, and keeps it on the time line", () => {
+  it("drops the earlier run of a task that starts again, except on the time line", () => {
     const state = new JobState();
     state.apply(job("workStarted", { workId: 1, taskId: "t1" }));
     state.apply(task("t1", "taskDecision", { reason: "[MISC] first" }));
@@ -223,7 +223,7 @@ describe("the state of a job", () => {
     assert.deepEqual([...state.changedFiles], ["/x"]);
   });
 
-  it("keeps one delta for a block, however many come, and none when the block has ended", () => {
+  it("keeps one delta for a block, however many arrive, and none after the block ends", () => {
     const state = new JobState();
     state.apply(job("workStarted", { workId: 0, taskId: "t" }));
     state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: false }));
@@ -235,7 +235,7 @@ describe("the state of a job", () => {
     assert.deepEqual([responses().length, responses()[1]?.delta], [3, ""]);
   });
 
-  it("fails with the error that stopped it", () => {
+  it("is failed, with the error that stopped the job", () => {
     const state = new JobState();
     state.apply({ source: "job", id: "j", jobError: "the runtime died" });
     assert.deepEqual([state.status, state.error], ["Failed", "the runtime died"]);
@@ -258,19 +258,19 @@ it("the time line shows where the time went", () => {
   );
 });
 
-describe("text that others wrote", () => {
+describe("foreign text", () => {
   const lines: readonly [text: string, seen: string, why: string][] = [
-    ["fix\u202ethe bug", "fix\\u{202E}the bug", "a title turns nothing round"],
-    ["a\nb\tc", "a\\u{A}b\\u{9}c", "and has one line"],
-    ["❤️ and 👩‍🚀 stay", "❤️ and 👩‍🚀 stay", "a picture may have parts that are not seen alone"],
-    ["x\ufe0f y\u200d z", "x\\u{FE0F} y\\u{200D} z", "but only a picture"],
-    ["x".repeat(2000), `${"x".repeat(1000)} …`, "what is longer is no title"],
+    ["fix\u202ethe bug", "fix\\u{202E}the bug", "a title reverses no text"],
+    ["a\nb\tc", "a\\u{A}b\\u{9}c", "a title has one line"],
+    ["❤️ and 👩‍🚀 stay", "❤️ and 👩‍🚀 stay", "an emoji may have parts that are invisible alone"],
+    ["x\ufe0f y\u200d z", "x\\u{FE0F} y\\u{200D} z", "only an emoji may have such parts"],
+    ["x".repeat(2000), `${"x".repeat(1000)} …`, "a longer text is cut"],
   ];
   for (const [text, seen, why] of lines)
-    it(`in one line, ${JSON.stringify(text.slice(0, 20))}: ${why}`, () =>
+    it(`becomes one visible line, ${JSON.stringify(text.slice(0, 20))}: ${why}`, () =>
       assert.equal(visibleLine(text), seen));
 
-  it("is cut in the middle, between whole characters, and nothing of it is lost", () => {
+  it("is cut in the middle, between whole characters, and no part of it is lost", () => {
     const limit = { lines: 3, chars: 20 };
     for (const text of [
       "short",
@@ -288,7 +288,7 @@ describe("text that others wrote", () => {
     assert.deepEqual(endsOf(`begin${"\n".repeat(100)}end`, limit).hidden, "", "empty lines are counted once");
   });
 
-  it("is shown in a moment, however it is made: 100 KB of the worst take under 50 ms", () => {
+  it("is shown quickly: the worst 100 KB take under 50 ms", () => {
     const worst = [
       "[",
       "[a](",
@@ -330,7 +330,7 @@ describe("text that others wrote", () => {
     for (const part of worst)
       for (const [name, work] of Object.entries(works)) {
         const text = part.repeat(Math.ceil(100_000 / part.length));
-        // Time of the processor: others may be using the machine.
+        // CPU time, because other processes share the machine.
         const times = [0, 1, 2].map(() => {
           const from = process.cpuUsage();
           work(text);
@@ -354,13 +354,13 @@ describe("a rule in words", () => {
     [`reject startup 'a b/c.json' ${sha256}`, "Reject", /the file `a b\/c\.json` asks for/],
   ];
   for (const [rule, effect, words] of rules)
-    it(rule.slice(0, 40), () => {
+    it(`describes ${rule.slice(0, 40)}`, () => {
       const said = ruleWords(rule);
       assert.equal(said?.effect, effect);
       assert.match(said?.words ?? "", words);
     });
 
-  it("has none where the page does not know it", () => {
+  it("does not describe an unknown rule", () => {
     for (const rule of ["allow constructor x", "perhaps edits", "", "allow"])
       assert.equal(ruleWords(rule), undefined);
   });

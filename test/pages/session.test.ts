@@ -94,7 +94,7 @@ describe("a session in the browser", () => {
     await page.locator("#requestError", { hasText: "Write down what is to be done." }).waitFor();
   });
 
-  it("stops the turn on request, and goes on with the next", async t => {
+  it("stops the turn on request, and takes the next one", async t => {
     const gate = barrier();
     const { page, model } = await openSession(t, byPrompt({ wait: [{ text: "so far" }, gate.step] }));
     await send(page, "wait for me");
@@ -107,7 +107,7 @@ describe("a session in the browser", () => {
     await page.getByText("You said: next").waitFor();
   });
 
-  it("is whole after a reload in mid-turn, and for a second viewer", async t => {
+  it("is complete after a reload in mid-turn, and for a second viewer", async t => {
     const gate = barrier();
     const script = byPrompt({
       tell: [[runShell("echo one")], [{ text: "Once upon a time " }, gate.step, { text: "it ended." }]],
@@ -188,7 +188,7 @@ describe("a session in the browser", () => {
   });
 });
 
-describe("the two parts of a session", () => {
+describe("the two parts of a session's page", () => {
   const heightOf = async (page: Page, selector: string) =>
     Math.round((await page.locator(selector).boundingBox())?.height ?? 0);
 

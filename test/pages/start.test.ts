@@ -22,7 +22,7 @@ async function openStart(t: TestContext, models?: string[]) {
 }
 
 describe("the start page", () => {
-  it("lists the models by name, sorted, and takes gpt-5.2 where it is listed", async t => {
+  it("lists the models sorted by name, and selects gpt-5.2 when it is listed", async t => {
     const { page } = await openStart(t, ["zeta", "gpt-5.2", "alpha"]);
     await page.locator("#startButton:enabled").waitFor();
     const names = await page.locator("#model option").allTextContents();
@@ -33,7 +33,7 @@ describe("the start page", () => {
     assert.equal(await page.locator("#model").inputValue(), "gpt-5.2");
   });
 
-  it("takes the model that was used last where there is no gpt-5.2", async t => {
+  it("selects the model that was used last when there is no gpt-5.2", async t => {
     const { page, workingDirectory } = await openStart(t, ["alpha", "beta", "gamma"]);
     await page.locator("#startButton:enabled").waitFor();
     assert.equal(await page.locator("#model").inputValue(), "alpha");
@@ -46,7 +46,7 @@ describe("the start page", () => {
     assert.equal(await page.locator("#model").inputValue(), "beta");
   });
 
-  it("proposes the repository of the server, or the project beside it", async t => {
+  it("proposes the server's repository, or the named project beside it", async t => {
     const { page, portal } = await openStart(t);
     await page.locator("#startButton:enabled").waitFor();
     assert.equal(await page.locator("#workingDirectory").inputValue(), repoRoot);
@@ -55,7 +55,7 @@ describe("the start page", () => {
     assert.equal(await page.locator("#workingDirectory").inputValue(), join(dirname(repoRoot), "Other"));
   });
 
-  it("says at the field what is wrong with a working directory, and stays usable", async t => {
+  it("says beside the field what is wrong with a working directory, and stays usable", async t => {
     const { page, workingDirectory } = await openStart(t);
     await page.locator("#startButton:enabled").waitFor();
     const field = page.getByLabel("Working Directory");
@@ -89,12 +89,12 @@ describe("the start page", () => {
     await page.locator("#startButton:enabled").waitFor();
   });
 
-  it("shows what the model list says is missing", async t => {
+  it("shows what is missing according to the model list", async t => {
     const { page } = await openStart(t);
     await page.locator("#modelNotices .notice", { hasText: "GitHub" }).waitFor();
   });
 
-  it("opens the jobs for the working directory", async t => {
+  it("opens the jobs page for the working directory", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
     await page.locator("#startButton:enabled").waitFor();
     await page.locator("#workingDirectory").fill(`${workingDirectory}/a b&c`);
@@ -103,8 +103,8 @@ describe("the start page", () => {
   });
 });
 
-describe("what ran lately", () => {
-  it("is listed with name, status and time, found by search, renamed, exported and deleted", async t => {
+describe("the history on the start page", () => {
+  it("lists runs with name, status and time; they can be found, renamed, exported and deleted", async t => {
     const { page, startSession } = await openStart(t);
     for (const prompt of ["first thing to do", "second thing to do"]) {
       const session = await startSession();
@@ -150,7 +150,7 @@ describe("what ran lately", () => {
     await page.getByText("Nothing matches “xyz”.").waitFor();
   });
 
-  it("opens a closed session to be read, and reopens it to be talked to", async t => {
+  it("opens a closed session for reading, and reopens it for new requests", async t => {
     const { page, startSession } = await openStart(t);
     const session = await startSession();
     await session.query("remember me");

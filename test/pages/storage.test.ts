@@ -20,7 +20,7 @@ async function jobsOf(portal: Portal): Promise<string[]> {
   return jobs.map(({ jobId }) => jobId);
 }
 
-test("The foot of the start page shows the size on disk and what has been kept long enough, and removes it after a question", async t => {
+test("The footer of the start page shows the size on disk and the expired part, and removes that part after a question", async t => {
   const portal = await startPortal(t);
   await portal.api("copilot/job/running");
   await portal.stop();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { startWebsite } from "../support/browser.js";
 
-it("vendor files are modules, asked for again unless their name carries a hash", async t => {
+it("vendor files are modules, and browsers revalidate them unless their name has a hash", async t => {
   const url = await startWebsite(t);
   for (const name of [
     "marked.js",
@@ -17,7 +17,7 @@ it("vendor files are modules, asked for again unless their name carries a hash",
     assert.match(await response.text(), /\bexport\b/, `${name} exports nothing`);
     const etag = response.headers.get("etag") ?? "";
     const again = await fetch(`${url}/vendor/${name}`, {
-      // As a browser asks; without it Node's fetch would add no-cache.
+      // A browser sends this; without it Node's fetch would add no-cache.
       headers: { "if-none-match": etag, "cache-control": "max-age=0" },
     });
     assert.equal(again.status, 304, name);

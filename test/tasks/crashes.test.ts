@@ -89,7 +89,7 @@ test("Crashes of a task's sessions", async t => {
   const { portal, puppet, runJob, startJob, jobLog, startSession, runTask, model: scripted } = jobsPortal;
   const promptsOf = (name: string) => puppet.prompts.filter(prompt => prompt.includes(name));
 
-  await t.test("are forgiven four times; each time a fresh session is told what happened", async () => {
+  await t.test("A task survives four crashes, and each fresh session learns what happened", async () => {
     const ran = await runJob("crash-4");
     assert.equal(ran.outcome, "jobSucceeded");
     const [first = "", ...others] = promptsOf("crash-4");
@@ -112,7 +112,7 @@ test("Crashes of a task's sessions", async t => {
     assert.match(crashes[3] ?? "", /crashed \(4 of 5\): \{"name":"SessionCrashedError",/);
   });
 
-  await t.test("fail the task at the fifth, and the job with the detail", async () => {
+  await t.test("The fifth crash fails the task, and the job fails with its details", async () => {
     const ran = await runJob("crash-5");
     assert.deepEqual(callbacksOf(ran.responses), ["workStarted", "workStopped", "jobError", "jobFailed"]);
     assert.match(String(ran.responses[2]?.jobError), /"name":"SessionCrashedError"/);
@@ -122,14 +122,14 @@ test("Crashes of a task's sessions", async t => {
     assert.ok(decisionsOf(log).includes(`[DECISION] The crash budget is spent: ${scriptedModelId} 5 of 5`));
   });
 
-  await t.test("of a condition check have their own budget", async () => {
+  await t.test("Crashes of a condition check have a budget of their own", async () => {
     const ran = await runJob("check-crash-2");
     assert.equal(ran.outcome, "jobSucceeded");
     assert.equal(promptsOf("check job_boolean_true").length, 3);
     assert.equal(promptsOf("check-crash-2").length, 1);
   });
 
-  await t.test("of driving sessions go round the listed models", async () => {
+  await t.test("After a crash a driving session moves to the next listed model", async () => {
     const ran = await runJob("rotate");
     assert.equal(ran.outcome, "jobSucceeded");
     const log = await firstTask(jobsPortal, ran);
@@ -139,13 +139,13 @@ test("Crashes of a task's sessions", async t => {
     assert.deepEqual(started, [scriptedModelId, scriptedModelId, "second", scriptedModelId, "second"]);
   });
 
-  await t.test("of driving sessions fail the task when every budget is spent", async () => {
+  await t.test("Crashes of driving sessions fail the task when every budget is spent", async () => {
     const ran = await runJob("rotate-spent");
     assert.equal(ran.outcome, "jobFailed");
     assert.equal(promptsOf("spent?").length, 4);
   });
 
-  await t.test("that spend their budget inside a retry count as one failed retry", async () => {
+  await t.test("Crashes that spend their budget inside a retry count as one failed retry", async () => {
     const ran = await runJob("crash-in-retry");
     assert.equal(ran.outcome, "jobSucceeded");
     const told = decisionsOf(await firstTask(jobsPortal, ran));
@@ -153,17 +153,20 @@ test("Crashes of a task's sessions", async t => {
     assert.ok(told.includes("[OPERATION] Retry 2 of 2"));
   });
 
-  await t.test("in a borrowed session fail the task at once and leave the session usable", async () => {
-    const sessionId = await startSession();
-    const log = await runTask("crash-once", sessionId);
-    assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
-    assert.equal(promptsOf("crash-once").length, 1);
-    const session = sessionById(portal, sessionId);
-    await session.query("still there?");
-    assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
-  });
+  await t.test(
+    "A crash in a borrowed session fails the task at once and leaves the session usable",
+    async () => {
+      const sessionId = await startSession();
+      const log = await runTask("crash-once", sessionId);
+      assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
+      assert.equal(promptsOf("crash-once").length, 1);
+      const session = sessionById(portal, sessionId);
+      await session.query("still there?");
+      assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
+    },
+  );
 
-  await t.test("of the whole runtime are survived like any other", async () => {
+  await t.test("A task survives a crash of the whole runtime like any other crash", async () => {
     const running = runJob("killed");
     await puppet.arrived("killed");
     const runtime = await runtimePid(jobsPortal);
@@ -174,7 +177,7 @@ test("Crashes of a task's sessions", async t => {
     assert.deepEqual(promptsOf("killed\n"), ["killed\n@wait killed", `${prefix}killed\n@wait killed`]);
   });
 
-  await t.test("stop the job at once, with everything that runs beside", async () => {
+  await t.test("A task that fails by crashes stops the job and its parallel tasks at once", async () => {
     const jobId = await startJob("crash-beside");
     await puppet.arrived("held");
     const held = await scripted.waitForRequest(request => request.userText.includes("@wait held"));
@@ -188,13 +191,13 @@ test("Crashes of a task's sessions", async t => {
     );
   });
 
-  await t.test("let nothing start behind them", async () => {
+  await t.test("No task starts after a task that failed by crashes", async () => {
     const ran = await runJob("crash-before");
     assert.deepEqual(ran.tasks, ["crash-5!"]);
     assert.equal(ran.outcome, "jobFailed");
   });
 
-  await t.test("do not happen for a folder that has vanished: the task fails by its name", async () => {
+  await t.test("A missing folder is not a crash: the task fails with WorkingDirectoryNotExists", async () => {
     const jobId = await startJob("folder-vanishes");
     await puppet.arrived("vanishing");
     await rm(jobsPortal.workingDirectory, { recursive: true });

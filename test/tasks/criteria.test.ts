@@ -73,7 +73,7 @@ test("A task in a session", async t => {
   const { portal, puppet, startSession, runTask, taskLog, model } = await portalWithEntry(t, { tasks });
   const promptsOf = (name: string) => puppet.prompts.filter(prompt => prompt.includes(name));
 
-  await t.test("is listed with whether it needs user input", async () => {
+  await t.test("The list of tasks says which of them need user input", async () => {
     const { body } = await portal.api<{ tasks: { name: string; requireUserInput: boolean }[] }>(
       "copilot/task",
     );
@@ -83,7 +83,7 @@ test("A task in a session", async t => {
     );
   });
 
-  await t.test("without criteria succeeds when its prompt was run; the session stays open", async () => {
+  await t.test("A task without criteria succeeds after its prompt, and its session stays open", async () => {
     const sessionId = await startSession();
     const responses = await runTask("plain", sessionId);
     assert.deepEqual(callbacksOf(responses), ["taskDecision", "taskSucceeded"]);
@@ -101,18 +101,18 @@ test("A task in a session", async t => {
     );
   });
 
-  await t.test("gets the user input and the session's model into its prompt", async () => {
+  await t.test("A task's prompt contains the user input and the session's model", async () => {
     await runTask("input", await startSession(), "hello\nyou");
     assert.deepEqual(promptsOf("say"), [`say hello\nyou on ${model.modelId}`]);
   });
 
-  await t.test("is not retried when the tools were called", async () => {
+  await t.test("A task that called its tools is not retried", async () => {
     const responses = await runTask("tool", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskSucceeded");
     assert.equal(promptsOf("tool\n@call job").length, 1);
   });
 
-  await t.test("fails at once with a budget of 0", async () => {
+  await t.test("A task with a retry budget of 0 fails at once", async () => {
     const responses = await runTask("no-tool", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskFailed");
     assert.equal(promptsOf("no-tool").length, 1);
@@ -123,7 +123,7 @@ test("A task in a session", async t => {
     ]);
   });
 
-  await t.test("is retried until the tools are called, and every retry is told", async () => {
+  await t.test("A task is retried until it calls its tools, and its log has every retry", async () => {
     const responses = await runTask("tool-later", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskSucceeded");
     const [first = "", ...retries] = promptsOf("tool-later");
@@ -134,7 +134,7 @@ test("A task in a session", async t => {
     assert.deepEqual(told, ["[OPERATION] Retry 1 of 3", "[OPERATION] Retry 2 of 3"]);
   });
 
-  await t.test("fails when its retries are spent", async () => {
+  await t.test("A task fails when its retries are spent", async () => {
     const responses = await runTask("tool-never", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskFailed");
     assert.equal(promptsOf("tool-never").length, 3);
@@ -144,7 +144,7 @@ test("A task in a session", async t => {
     assert.ok(decisionsOf(responses).includes("[DECISION] The retry budget is spent: 2 of 2"));
   });
 
-  await t.test("succeeds when its condition is answered with true", async () => {
+  await t.test("A task succeeds when the answer to its condition is true", async () => {
     const responses = await runTask("condition", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskSucceeded");
     assert.equal(promptsOf("is it good?").length, 1);
@@ -154,7 +154,7 @@ test("A task in a session", async t => {
     );
   });
 
-  await t.test("is retried with the reason when its condition is answered with false", async () => {
+  await t.test("A task is retried with the reason when the answer to its condition is false", async () => {
     const responses = await runTask("condition-later", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskSucceeded");
     assert.deepEqual(promptsOf("condition-later"), [
@@ -164,7 +164,7 @@ test("A task in a session", async t => {
   });
 
   await t.test(
-    "is asked its condition also when a tool is missing, so that the retry has a reason",
+    "A task is asked its condition even when a tool call is missing, so that the retry has a reason",
     async () => {
       const responses = await runTask("tool-and-condition-later", await startSession());
       assert.equal(responses.at(-1)?.callback, "taskSucceeded");
@@ -177,7 +177,7 @@ test("A task in a session", async t => {
     },
   );
 
-  await t.test("fails when its condition is never answered with true", async () => {
+  await t.test("A task fails when the answer to its condition is never true", async () => {
     const bad = await runTask("condition-never", await startSession());
     assert.equal(bad.at(-1)?.callback, "taskFailed");
     assert.equal(promptsOf("condition-never").length, 2);
@@ -186,25 +186,31 @@ test("A task in a session", async t => {
     assert.match(decisionsOf(silent)[0] ?? "", /neither job_boolean_true nor job_boolean_false was called\n/);
   });
 
-  await t.test("runs its condition in the borrowed session even when it asks for another", async () => {
-    const sessionId = await startSession();
-    const responses = await runTask("both", sessionId);
-    assert.equal(responses.at(-1)?.callback, "taskSucceeded");
-    assert.equal(promptsOf("is c.md good?").length, 1);
-    assert.ok(!callbacksOf(responses).includes("taskSessionStarted"));
-  });
+  await t.test(
+    "A task in a borrowed session runs its condition there even when it asks for another session",
+    async () => {
+      const sessionId = await startSession();
+      const responses = await runTask("both", sessionId);
+      assert.equal(responses.at(-1)?.callback, "taskSucceeded");
+      assert.equal(promptsOf("is c.md good?").length, 1);
+      assert.ok(!callbacksOf(responses).includes("taskSessionStarted"));
+    },
+  );
 
-  await t.test("that does not exist, or lacks its session or input, has its named answer", async () => {
-    const sessionId = await startSession();
-    const start = async (path: string, body = "") =>
-      (await portal.api(`copilot/task/start/${path}`, { body })).body;
-    assert.equal((await start(`nothing/session/${sessionId}`)).error, "TaskNotFound");
-    assert.equal((await start(`__proto__/session/${sessionId}`)).error, "TaskNotFound");
-    assert.equal((await start("plain/session/nowhere")).error, "SessionNotFound");
-    assert.equal((await start(`input/session/${sessionId}`, " \n ")).error, "UserInputRequired");
-  });
+  await t.test(
+    "A task that does not exist, or lacks its session or input, is refused with a named error",
+    async () => {
+      const sessionId = await startSession();
+      const start = async (path: string, body = "") =>
+        (await portal.api(`copilot/task/start/${path}`, { body })).body;
+      assert.equal((await start(`nothing/session/${sessionId}`)).error, "TaskNotFound");
+      assert.equal((await start(`__proto__/session/${sessionId}`)).error, "TaskNotFound");
+      assert.equal((await start("plain/session/nowhere")).error, "SessionNotFound");
+      assert.equal((await start(`input/session/${sessionId}`, " \n ")).error, "UserInputRequired");
+    },
+  );
 
-  await t.test("cannot be stopped while it borrows, and not at all when it has ended", async () => {
+  await t.test("A task cannot be stopped while it borrows a session, or after it has ended", async () => {
     const started = await portal.api<{ taskId: string }>(
       `copilot/task/start/held/session/${await startSession()}`,
       { body: "" },
@@ -219,7 +225,7 @@ test("A task in a session", async t => {
     assert.equal(await stop("never"), "TaskNotFound");
   });
 
-  await t.test("is read one response at a time, then closed once, then unknown", async () => {
+  await t.test("A task is read one response at a time, then is closed once, then is unknown", async () => {
     const sessionId = await startSession();
     const { body } = await portal.api<{ taskId: string }>(`copilot/task/start/no-tool/session/${sessionId}`, {
       body: "",

@@ -29,7 +29,7 @@ const jobs = {
   crashing: { work: task("crashing") },
 };
 
-/** Writes down what a task tells. */
+/** Records the callbacks of a task. */
 function taskRecorder() {
   const calls: string[] = [];
   let end = () => {};
@@ -53,7 +53,7 @@ function taskRecorder() {
   return { calls, callback, ended };
 }
 
-test("The helpers of the source document", async t => {
+test("Programs start tasks and jobs through the exported functions", async t => {
   const { workingDirectory, arrived, release } = await portalHere(t);
   const start = (name: string, callback: ICopilotTaskCallback, errors: unknown[] = []) =>
     startTask(name, "", undefined, false, callback, undefined, workingDirectory, error => errors.push(error));
@@ -67,7 +67,7 @@ test("The helpers of the source document", async t => {
     await assert.rejects(start("nothing", taskRecorder().callback), /There is no task "nothing"/);
   });
 
-  await t.test("startTask opens the sessions that a task needs and tells of them", async () => {
+  await t.test("startTask opens the sessions that a task needs and reports them", async () => {
     const { calls, callback, ended } = taskRecorder();
     const started = await start("checked", callback);
     assert.equal(started.status, "Executing");
@@ -81,7 +81,7 @@ test("The helpers of the source document", async t => {
     assert.ok(started.drivingSession);
   });
 
-  await t.test("startTask in a given session opens none, and leaves it open", async () => {
+  await t.test("startTask opens no session when it is given one, and leaves that one open", async () => {
     const [session, sessionId] = await helperSessionStart(scriptedModelId, workingDirectory);
     const { calls, callback, ended } = taskRecorder();
     const started = await startTask("checked", "", session, true, callback, undefined, undefined, () => {});
@@ -92,7 +92,7 @@ test("The helpers of the source document", async t => {
     await helperSessionStop(session);
   });
 
-  await t.test("startTask gives the crash to the handler and keeps it", async () => {
+  await t.test("startTask passes a crash to the handler and keeps it", async () => {
     const { calls, callback, ended } = taskRecorder();
     const errors: unknown[] = [];
     const started = await start("crashing", callback, errors);
@@ -103,7 +103,7 @@ test("The helpers of the source document", async t => {
     assert.deepEqual(errors, [started.crashError]);
   });
 
-  await t.test("stop ends a task in the middle of a prompt, and nothing is told any more", async () => {
+  await t.test("stop ends a task in the middle of a prompt, and no callback follows", async () => {
     const { calls, callback } = taskRecorder();
     const started = await start("held", callback);
     await arrived("held");
@@ -115,7 +115,7 @@ test("The helpers of the source document", async t => {
     assert.deepEqual(calls, ["started driving a session"]);
   });
 
-  await t.test("startJob tells of every work and of the end", async () => {
+  await t.test("startJob reports every work and the end of the job", async () => {
     const calls: string[] = [];
     let end = () => {};
     const ended = new Promise<void>(resolve => {
@@ -137,7 +137,7 @@ test("The helpers of the source document", async t => {
   });
 });
 
-test("--entry with a model that no backend has ends the start, with its place and the models that there are", async t => {
+test("--entry with a model that no backend has stops the start and names its place and the available models", async t => {
   const file = join(await tempFolder(t), "entry.json");
   await writeFile(file, JSON.stringify(entryOf({ tasks, jobs, models: { coding: "gone" } })));
   const scripted = await startScriptedModel(t, {});
@@ -150,7 +150,7 @@ test("--entry with a model that no backend has ends the start, with its place an
   assert.deepEqual([code, words], [1, [`--entry ${file}: ${reason}`]]);
 });
 
-test("--entry with a file that is no entry ends the start with one line", async t => {
+test("--entry with a file that is not an entry stops the start with one line", async t => {
   const folder = await tempFolder(t);
   const file = join(folder, "entry.json");
   const startWith = async (content: string) => {
