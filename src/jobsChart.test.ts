@@ -8,7 +8,7 @@ const ref = (taskId: string): WorkInput => ({ kind: "Ref", taskId });
 const seq = (...works: WorkInput[]): WorkInput => ({ kind: "Seq", works });
 const par = (...works: WorkInput[]): WorkInput => ({ kind: "Par", works });
 
-/** Each node has one id, each arrow leads to a node. */
+/** Checks that each node has one id and each arrow leads to a node. */
 function assertWellFormed({ nodes }: ChartGraph): void {
   const ids = new Set(nodes.map(node => node.id));
   assert.equal(ids.size, nodes.length);
@@ -36,7 +36,7 @@ function lines(work: WorkInput): string[] {
   );
 }
 
-test("a Ref is a task node that says its number and label", () => {
+test("a Ref is a task node with its number and label", () => {
   const chart = (work: WorkInput) => generateChartNodes(assignWorkId(work)).nodes;
   assert.deepEqual(chart(ref("a")), [{ id: 0, hint: ["TaskNode", 0], label: "a" }]);
   assert.equal(
@@ -62,7 +62,7 @@ test("a Seq leads from each part's end to the next part's start", () => {
   ]);
 });
 
-test("a Par is framed", () => {
+test("a Par has a begin node and an end node", () => {
   assert.deepEqual(lines(par(seq(ref("a"), ref("b")), ref("c"))), [
     "ParBegin -> [a]",
     "ParBegin -> [c]",
@@ -72,11 +72,11 @@ test("a Par is framed", () => {
   ]);
 });
 
-test("a Loop without conditions leads on", () => {
+test("a Loop without conditions leads to its end", () => {
   assert.deepEqual(lines({ kind: "Loop", body: ref("a") }), ["[a] -> LoopEnd"]);
 });
 
-test("a pre-condition leads into the body as expected, else out of the loop", () => {
+test("a pre-condition leads into the body with the expected value, and otherwise out of the loop", () => {
   assert.deepEqual(lines({ kind: "Loop", preCondition: [false, ref("c")], body: ref("a") }), [
     "<c> -false-> [a]",
     "<c> -true-> LoopEnd",
@@ -84,7 +84,7 @@ test("a pre-condition leads into the body as expected, else out of the loop", ()
   ]);
 });
 
-test("a post-condition leads back to the start as expected, else out of the loop", () => {
+test("a post-condition leads back to the start with the expected value, and otherwise out of the loop", () => {
   assert.deepEqual(lines({ kind: "Loop", body: seq(ref("a"), ref("b")), postCondition: [true, ref("c")] }), [
     "[a] -> [b]",
     "[b] -> <c>",
@@ -93,7 +93,7 @@ test("a post-condition leads back to the start as expected, else out of the loop
   ]);
 });
 
-test("with both conditions a loop starts over at its pre-condition", () => {
+test("a loop with both conditions starts over at its pre-condition", () => {
   const loop: WorkInput = {
     kind: "Loop",
     preCondition: [true, ref("p")],
@@ -111,7 +111,7 @@ test("with both conditions a loop starts over at its pre-condition", () => {
   ]);
 });
 
-test("an Alt leads into its branches, and past a missing one", () => {
+test("an Alt leads into its branches, and past a missing branch", () => {
   assert.deepEqual(lines({ kind: "Alt", condition: ref("c"), trueWork: ref("t"), falseWork: ref("f") }), [
     "<c> -true-> [t]",
     "<c> -false-> [f]",
@@ -134,7 +134,7 @@ test("an Alt leads into its branches, and past a missing one", () => {
   ]);
 });
 
-test("a Seq of several as a condition is framed, a Seq of one is what it contains", () => {
+test("a condition that is a Seq of several works gets a begin and an end node, and a Seq of one does not", () => {
   assert.deepEqual(lines({ kind: "Alt", condition: seq(ref("c"), ref("d")), trueWork: ref("t") }), [
     "CondBegin -> [c]",
     "[c] -> [d]",
@@ -150,7 +150,7 @@ test("a Seq of several as a condition is framed, a Seq of one is what it contain
   ]);
 });
 
-test("any other condition stands as it is, and its end decides", () => {
+test("any other condition is drawn unchanged, and its end node decides", () => {
   assert.deepEqual(lines({ kind: "Loop", body: ref("a"), postCondition: [true, par(ref("c"), ref("d"))] }), [
     "[a] -> ParBegin",
     "ParBegin -> [c]",
@@ -181,7 +181,7 @@ test("every Ref of a whole job has exactly one node", () => {
   assert.deepEqual(ids, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("nests of any kind and of as many levels as an entry may have get a chart", () => {
+test("works of any kind, nested as deep as an entry allows, have a chart", () => {
   const nest: { [kind: string]: (work: WorkInput) => WorkInput } = {
     Seq: work => seq(ref("a"), work),
     Par: work => par(work, ref("a")),

@@ -27,7 +27,7 @@ test("the built-in grid offers every job once, a row for each phase", () => {
   );
 });
 
-test("every built-in task is used by a job, and every task can be started by itself", () => {
+test("every built-in task is used by a job, and every task can be started alone", () => {
   const used = new Set<string>();
   for (const { work } of Object.values(entry.jobs)) {
     for (const { work: part } of walkWork(work)) if (part.kind === "Ref") used.add(part.taskId);
@@ -36,7 +36,7 @@ test("every built-in task is used by a job, and every task can be started by its
   for (const [name, { model }] of Object.entries(entry.tasks)) assert.ok(model, `${name} names its model`);
 });
 
-test("a built-in prompt names every tool that its criteria ask for", () => {
+test("a built-in prompt names every tool that its criteria require", () => {
   for (const [name, { prompt, criteria }] of Object.entries(entry.tasks)) {
     for (const tool of criteria?.toolExecuted ?? []) assert.ok(prompt[0]?.includes(tool), `${name}: ${tool}`);
     const mentioned = new Set(prompt[0]?.match(/job_[a-z_]+/g));
@@ -53,7 +53,7 @@ test("every built-in job has a chart with one node for each of its tasks", () =>
   }
 });
 
-test("every built-in loop ends when its question is answered with yes, and asks whether a round is left", () => {
+test("every built-in loop ends when the answer to its question is yes, and asks whether another round is needed", () => {
   const loops = Object.values(entry.jobs).flatMap(({ work }) =>
     [...walkWork(work)].flatMap(({ work }) => (work.kind === "Loop" ? [work] : [])),
   );
@@ -65,7 +65,7 @@ test("every built-in loop ends when its question is answered with yes, and asks 
   }
 });
 
-test("user input is asked for where somebody must say what is wanted", () => {
+test("a built-in job requires user input when a person must describe the work", () => {
   const withInput = Object.entries(entry.jobs).filter(([, job]) => job.requireUserInput);
   assert.deepEqual(withInput.map(([name]) => name).sort(), [
     "answer-question",
@@ -77,11 +77,11 @@ test("user input is asked for where somebody must say what is wanted", () => {
   ]);
 });
 
-test("with all its models available the built-in entry stays as it is", () => {
+test("the built-in entry stays unchanged when all its models are available", () => {
   assert.deepEqual(resolveModels(entry, named, modelAlternatives), { entry, notices: [] });
 });
 
-test("on the demo model alone the built-in entry runs, and one notice says so", () => {
+test("the built-in entry runs on the demo model alone, and one notice says so", () => {
   const resolved = resolveModels(entry, ["demo"], modelAlternatives);
   assert.deepEqual(validateEntry(resolved.entry, ""), resolved.entry);
   assert.deepEqual(new Set(Object.values(resolved.entry.models)), new Set(["demo"]));
@@ -129,7 +129,7 @@ test("a missing model is replaced by its first available alternative wherever it
   assert.deepEqual(notices, [
     { level: "warning", message: "gone (driving, task a, job j) is not available: second is used instead." },
   ]);
-  assert.equal(small.models.driving, "gone", "the entry that was given stays as it was");
+  assert.equal(small.models.driving, "gone", "the given entry is unchanged");
 });
 
 test("a model without a listed alternative is replaced by any available one", () => {
@@ -139,14 +139,14 @@ test("a model without a listed alternative is replaced by any available one", ()
   assert.equal(notices[0]?.message, "gpt-5.1-mini (driving) is not available: demo is used instead.");
 });
 
-test("without any model the entry stays as it is, and the notice says that nothing can run", () => {
+test("without any model the entry stays unchanged, and the notice says that nothing can run", () => {
   assert.deepEqual(resolveModels(entry, [], modelAlternatives), {
     entry,
     notices: [{ level: "error", message: "No model is available, so no task or job can run." }],
   });
 });
 
-test("the demo model plays every built-in job to a good end", () => {
+test("the demo model completes every built-in job", () => {
   const values = { "user-input": "Add an option --verbose.", "reported-document": "plan.md" };
   const reports = (prompt: string[] | undefined) => {
     if (!prompt) return [];
@@ -160,7 +160,7 @@ test("the demo model plays every built-in job to a good end", () => {
     return chooseReports(conversation).map(({ tool }) => tool);
   };
   for (const [name, { prompt, availability, criteria }] of Object.entries(entry.tasks)) {
-    // It has read no review here, so it has nothing to apply.
+    // The demo model has read no review here, so it has nothing to apply.
     const expected = name === "review-has-findings" ? ["job_boolean_false"] : (criteria?.toolExecuted ?? []);
     assert.deepEqual(reports(prompt), expected, name);
     for (const condition of [availability?.condition, criteria?.condition]) {

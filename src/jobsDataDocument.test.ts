@@ -15,7 +15,7 @@ const document = readFileSync(join(packageRoot, "JobsData.md"), "utf8");
 interface Example {
   kind: string;
   value: Loose;
-  /** The text block right behind it. */
+  /** The text block directly after it. */
   message: string | undefined;
 }
 
@@ -60,12 +60,12 @@ test("every JSON example of JobsData.md is a part of a valid entry, and matches 
   }
 });
 
-test("every kind of work is shown", () => {
+test("the examples show every kind of work", () => {
   const kinds = ofKind("work").map(work => work.kind);
   assert.deepEqual([...new Set(kinds)].sort(), ["Alt", "Loop", "Par", "Ref", "Seq"]);
 });
 
-test("every wrong example has the message that stands behind it", () => {
+test("every wrong example fails with the message that follows it", () => {
   const wrong = examples.filter(({ kind }) => kind === "wrong");
   assert.ok(wrong.length >= 3);
   for (const { value, message } of wrong) assert.throws(() => validateEntry(value, ""), { message });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatJobCursor, parseJobCursor } from "./jobStreamCursor.js";
 
-describe("the place in the stream of a job", () => {
-  it("is read back as it was written", () => {
+describe("the cursor of a job's stream", () => {
+  it("survives formatting and parsing", () => {
     for (const text of ["0", "120", "120;3:45;3.1:7", "7;0:0;0.0:12;12.34:5"]) {
       const cursor = parseJobCursor(text);
       assert.ok(cursor);
@@ -11,11 +11,11 @@ describe("the place in the stream of a job", () => {
     }
   });
 
-  it("is the beginning when nothing is given", () => {
+  it("is the beginning when it is empty", () => {
     assert.deepEqual(parseJobCursor(""), new Map([["", 0]]));
   });
 
-  it("is refused when it is none", () => {
+  it("is refused when it is malformed", () => {
     for (const text of [
       "x",
       "1;",

@@ -6,7 +6,7 @@ import { callTool, connectClient, startModule } from "../../test/support/orchest
 const three = "Review src/cart.ts for code quality, test coverage and documentation gaps";
 
 describe("progress and logging", () => {
-  test("progress grows step by step to its total, and only for who asked", async t => {
+  test("progress grows step by step to its total, and only for a client that asked for it", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     const steps: Progress[] = [];
@@ -30,7 +30,7 @@ describe("progress and logging", () => {
     assert.equal(steps.length, count);
   });
 
-  test("the client's log level is honoured; texts come only at debug", async t => {
+  test("the client's log level is respected, and prompts are logged only at debug", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     const messages: { level: string; data: unknown }[] = [];
@@ -52,8 +52,8 @@ describe("progress and logging", () => {
   });
 });
 
-describe("many at once", () => {
-  test("at most four agents, in turn; too many callers are sent away", async t => {
+describe("many calls at once", () => {
+  test("at most four agents run at once, in order, and callers beyond the limit are refused", async t => {
     const { module, invoker } = await startModule(t, { env: { CACHE_SIZE: "0" } });
     const client = await connectClient(t, module);
     let release = () => {};

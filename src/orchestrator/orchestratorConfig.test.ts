@@ -13,7 +13,7 @@ const problemsOf = (env: Record<string, string>): readonly string[] => {
   }
 };
 
-describe("durations", () => {
+describe("parseDuration", () => {
   const cases: [string, number | undefined][] = [
     ["30s", 30_000],
     ["1m30s", 90_000],
@@ -25,11 +25,12 @@ describe("durations", () => {
     ["1d", undefined],
     ["", undefined],
   ];
-  for (const [text, ms] of cases) test(JSON.stringify(text), () => assert.equal(parseDuration(text), ms));
+  for (const [text, ms] of cases)
+    test(`reads ${JSON.stringify(text)} as ${ms}`, () => assert.equal(parseDuration(text), ms));
 });
 
-describe("settings", () => {
-  test("have the documented defaults; an empty value counts as none", () => {
+describe("the orchestrator's settings", () => {
+  test("have the documented defaults, and an empty value counts as unset", () => {
     const config = readOrchestratorConfig({ CACHE_SIZE: "", AGENT_TIMEOUT: "" });
     assert.deepEqual(
       [config.agentTimeoutMs, config.cacheSize, config.cacheTtlMs, config.maxAgents, config.maxPromptChars],
@@ -72,13 +73,13 @@ describe("settings", () => {
     });
   }
 
-  test("a provider needs a model, and an open port a token, which is never shown", () => {
+  test("require a model for a provider, and for an open port a token that is never shown", () => {
     assert.match(problemsOf({ COPILOT_PROVIDER_BASE_URL: "http://x" }).join(), /^COPILOT_MODEL/);
     assert.match(problemsOf({ MCP_HTTP_HOST: "0.0.0.0" }).join(), /^MCP_HTTP_TOKEN/);
     assert.doesNotMatch(problemsOf({ MCP_HTTP_TOKEN: "tooshort" }).join(), /tooshort/);
   });
 
-  test("all problems are told at once", () => {
+  test("report all problems at once", () => {
     assert.equal(problemsOf({ AGENT_TIMEOUT: "30", CACHE_SIZE: "-1", LOG_LEVEL: "loud" }).length, 3);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { callTool, connectClient, startModule } from "../../test/support/orchestrator.js";
 
-describe("bad arguments are answers that a model can learn from", () => {
+describe("bad arguments get an answer that a model can learn from", () => {
   const bad: [string, string, Record<string, unknown>][] = [
     ["no prompt", "evaluate_prompt", {}],
     ["null", "run_with_orchestrator", { prompt: null }],
@@ -12,7 +12,7 @@ describe("bad arguments are answers that a model can learn from", () => {
     ["a NUL", "evaluate_prompt", { prompt: "Review\0 auth.go" }],
     ["one character too many", "evaluate_prompt", { prompt: "x".repeat(32_001) }],
     ["no agent name", "run_agent", { prompt: "Review auth.go" }],
-    ["a chain that is no list", "run_with_orchestrator", { prompt: "Review auth.go", agentChain: "a" }],
+    ["a chain that is not a list", "run_with_orchestrator", { prompt: "Review auth.go", agentChain: "a" }],
     [
       "a chain of eleven",
       "run_with_orchestrator",
@@ -21,7 +21,7 @@ describe("bad arguments are answers that a model can learn from", () => {
     ["a chain with a blank", "run_with_orchestrator", { prompt: "Review auth.go", agentChain: [" "] }],
   ];
   for (const [name, tool, args] of bad) {
-    test(name, async t => {
+    test(`such as ${name}`, async t => {
       const { module, invoker } = await startModule(t);
       const { error } = await callTool(await connectClient(t, module), tool, args);
       assert.equal(error.code, "INVALID_PROMPT");
@@ -30,7 +30,7 @@ describe("bad arguments are answers that a model can learn from", () => {
     });
   }
 
-  test("32,000 characters are taken, emoji count once, unknown arguments do no harm", async t => {
+  test("but 32,000 characters are accepted, an emoji counts once, and unknown arguments are ignored", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     for (const prompt of ["x".repeat(32_000), "🙂".repeat(32_000)]) {
@@ -38,7 +38,7 @@ describe("bad arguments are answers that a model can learn from", () => {
     }
   });
 
-  test("a strict server asks for a better prompt", async t => {
+  test("and a strict server asks for a better prompt", async t => {
     const { module, invoker } = await startModule(t, { env: { STRICT_PROMPTS: "true" } });
     const client = await connectClient(t, module);
     const refused = await callTool(client, "run_with_orchestrator", { prompt: "Fix bug" });
@@ -57,7 +57,7 @@ describe("without Copilot", () => {
     ["missing", { available: false }],
     ["signed out", { signedIn: false }],
   ] as const) {
-    test(`${name}: runs fail with a code of their own, the rest works`, async t => {
+    test(`when Copilot is ${name}, runs fail with a code of their own and the other tools work`, async t => {
       const { module, invoker } = await startModule(t);
       Object.assign(invoker, set);
       const client = await connectClient(t, module);
@@ -72,7 +72,7 @@ describe("without Copilot", () => {
     });
   }
 
-  test("a bad prompt and an empty registry are told without looking for it", async t => {
+  test("a bad prompt and an empty registry are reported before Copilot is looked for", async t => {
     const { module, invoker } = await startModule(t);
     invoker.available = false;
     const client = await connectClient(t, module);

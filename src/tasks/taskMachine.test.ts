@@ -11,7 +11,7 @@ const retry = (retryTimes: number, additionalPrompt?: string) => ({
 });
 
 describe("a task on one managed session", () => {
-  it("opens one session of its model, sends the prompt, closes the session and has succeeded", () => {
+  it("opens one session of its model, sends the prompt, closes the session and succeeds", () => {
     const { actions, result, reports } = playTask({ prompt: ["do"], model: { category: "coding" } }, {}, [
       done,
     ]);
@@ -23,7 +23,7 @@ describe("a task on one managed session", () => {
     ]);
   });
 
-  it("runs on the caller's model before the task's own, and on the driving model when nobody names one", () => {
+  it("prefers the caller's model to its own, and runs on the driving model when neither is set", () => {
     const model = { id: "own" };
     const opened = (task: object, setup: object) =>
       playTask({ prompt: ["do"], ...task }, setup, [done]).actions[0];
@@ -61,7 +61,7 @@ describe("a task on one managed session", () => {
     ]);
   });
 
-  it("sends a prompt again in a fresh session of the same model after a crash, and stays there", () => {
+  it("resends a prompt in a fresh session of the same model after a crash, and stays there", () => {
     const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
     const { actions, reports } = playTask(task, {}, [crashed, done, yes]);
     assert.deepEqual(actions, [
@@ -83,7 +83,7 @@ describe("a task on one managed session", () => {
 describe("a task on several managed sessions", () => {
   const separate = { runConditionInSameSession: false };
 
-  it("has a session of its own for each condition check and each run of the prompt", () => {
+  it("has a separate session for each condition check and each run of the prompt", () => {
     const task = {
       prompt: ["do"],
       model: { category: "coding" },
@@ -146,10 +146,10 @@ describe("a task in a borrowed session", () => {
   });
 });
 
-describe("availability", () => {
+describe("the availability of a task", () => {
   const task = (availability: object) => ({ prompt: ["do"], availability });
 
-  it("lets a task run when the task just before is one of its previous tasks", () => {
+  it("allows a task whose previousTasks include the task that ran before it", () => {
     const { result, reports } = playTask(task({ previousTasks: ["a", "b"] }), { previousTasks: ["b"] }, [
       done,
     ]);
@@ -157,7 +157,7 @@ describe("availability", () => {
     assert.equal(reports[0], '[AVAILABILITY] Passed: previousTasks "a", "b": just before finished "b"');
   });
 
-  it("fails a task without opening a session when another task, or none, came before", () => {
+  it("fails a task without opening a session when another task, or none, ran before it", () => {
     for (const previousTasks of [["c"], []]) {
       const { result, reports, actions } = playTask(task({ previousTasks: ["a"] }), { previousTasks }, []);
       assert.deepEqual(result, { succeeded: false });
@@ -167,7 +167,7 @@ describe("availability", () => {
     }
   });
 
-  it("fails a task whose condition is answered with false, or not at all", () => {
+  it("fails a task when the answer to its condition is false or missing", () => {
     for (const [event, reason] of [
       [no, "job_boolean_false was called: it is not"],
       [done, "neither job_boolean_true nor job_boolean_false was called"],
@@ -186,14 +186,14 @@ describe("availability", () => {
     assert.equal(result.succeeded, true);
   });
 
-  it("fails the task with its crash error when the check itself crashes for good", () => {
+  it("fails the task with its crash error when the check spends its crash budget", () => {
     const { result, reports } = playTask(task({ condition: ["ready?"] }), {}, times(5, crashed));
     assert.deepEqual(result, { succeeded: false, crashError: "boom" });
     assert.ok(reports.includes("[TASK FAILED] The task failed: the availability could not be checked"));
   });
 });
 
-describe("criteria", () => {
+describe("the criteria of a task", () => {
   const needs = { toolExecuted: ["job_prepare_document", "job_boolean_true"] };
   const both = finished(["job_boolean_true", "y"], ["job_prepare_document", "d"]);
 
@@ -217,7 +217,7 @@ describe("criteria", () => {
     assert.equal(result.succeeded, false);
   });
 
-  it("ask the condition also when a tool is missing, and have failed whatever it says", () => {
+  it("ask the condition even when a tool is missing, and fail whatever the answer is", () => {
     const task = { prompt: ["do"], criteria: { ...needs, condition: ["good?"], ...retry(0) } };
     for (const answer of [yes, no, done]) {
       const { sends, result } = playTask(task, {}, [done, answer]);
@@ -227,7 +227,7 @@ describe("criteria", () => {
     assert.deepEqual(crashing.result, { succeeded: false, crashError: "boom" });
   });
 
-  it("of a task that release 0.1.0 started ask no condition when a tool is missing, and end in its words", () => {
+  it("that release 0.1.0 recorded ask no condition when a tool is missing, and end with that release's messages", () => {
     const task = { prompt: ["do"], criteria: { ...needs, condition: ["good?"], ...retry(0) } };
     const { sends, reports } = playTask(task, { rules: undefined }, [done]);
     assert.deepEqual([sends, reports.at(-1)], [["do"], "[TASK FAILED] The criteria are not met"]);
@@ -247,13 +247,13 @@ describe("criteria", () => {
     assert.equal(playTask(task, {}, [done, wavering("job_boolean_false")]).result.succeeded, false);
   });
 
-  it("do not take a verdict of the prompt's own round for an answer to the condition", () => {
+  it("do not treat a boolean call in the prompt's own round as an answer to the condition", () => {
     const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
     assert.equal(playTask(task, {}, [yes, done]).result.succeeded, false);
   });
 });
 
-describe("retries", () => {
+describe("the retries of a task", () => {
   const missingBoth = "## Required Tool Not Called: job_prepare_document, job_boolean_true";
   const needs = { toolExecuted: ["job_prepare_document", "job_boolean_true"] };
 
@@ -284,7 +284,7 @@ describe("retries", () => {
     assert.equal(playTask(task, {}, [done, good]).sends.length, 2);
   });
 
-  it("are given up when the budget is spent; each is reported with its number", () => {
+  it("end when the budget is spent, and each is reported with its number", () => {
     for (const budget of [0, 1, 3]) {
       const task = { prompt: ["do"], criteria: { ...needs, ...retry(budget) } };
       const { result, sends, reports } = playTask(task, {}, times(budget + 1, done));
@@ -302,7 +302,7 @@ describe("retries", () => {
 });
 
 describe("runtime variables", () => {
-  it("are filled at every send with what is known then", () => {
+  it("are filled at every send with the current values", () => {
     const task = {
       prompt: ["$user-input; $task-model; $reported-document; $reported-true-reason; $reported-false-reason"],
       model: { id: "coder" },
@@ -323,7 +323,7 @@ describe("runtime variables", () => {
     assert.equal(sends[2], "do\n## You accidentally Stopped\nbecause it is not");
   });
 
-  it("name what was wrong in the additional prompt when the agent gave no reason", () => {
+  it("name the problem in the additional prompt when the agent gave no reason", () => {
     const criteria = {
       toolExecuted: ["job_prepare_document"],
       condition: ["good?"],
@@ -344,8 +344,8 @@ describe("runtime variables", () => {
   });
 });
 
-describe("a reported prerequisite", () => {
-  it("that failed is told, and left to the criteria to judge", () => {
+describe("a prerequisite that the agent reports", () => {
+  it("as failed is reported, and the criteria decide", () => {
     const { reports, result } = playTask({ prompt: ["do"] }, {}, [
       finished(["job_prerequisite_failed", "no tests"]),
     ]);

@@ -10,16 +10,16 @@ const retry = (retryTimes: number, additionalPrompt?: string) => ({
   failureAction: { retryTimes, ...(additionalPrompt ? { additionalPrompt: [additionalPrompt] } : {}) },
 });
 
-describe("crashes", () => {
+describe("crashes of a task's sessions", () => {
   const good = { prompt: ["do"] };
 
-  it("of the same prompt are forgiven four times, each resend with the prefix once", () => {
+  it("are forgiven four times for the same prompt, and each resend has the prefix once", () => {
     const { sends, result } = playTask(good, {}, [...times(4, crashed), done]);
     assert.deepEqual(sends, ["do", ...Array.from({ length: 4 }, () => `${prefix}do`)]);
     assert.equal(result.succeeded, true);
   });
 
-  it("fail the task with the crash error at the fifth", () => {
+  it("fail the task with the crash error at the fifth crash", () => {
     const { sends, result, reports } = playTask(good, {}, times(5, crashed));
     assert.equal(sends.length, 5);
     assert.deepEqual(result, { succeeded: false, crashError: "boom" });
@@ -35,7 +35,7 @@ describe("crashes", () => {
     assert.equal(playTask(task, {}, events).result.succeeded, true);
   });
 
-  it("of the first criteria check fail the task", () => {
+  it("in the first criteria check fail the task", () => {
     const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(3) } };
     const { result } = playTask(task, {}, [done, ...times(5, crashed)]);
     assert.deepEqual(result, { succeeded: false, crashError: "boom" });
@@ -50,7 +50,7 @@ describe("crashes", () => {
     assert.deepEqual(inCheck.result, { succeeded: false });
   });
 
-  it("while a session opens use the same budget, and the prompt comes without the prefix", () => {
+  it("while a session opens use the same budget, and the prompt is sent without the prefix", () => {
     const { sends, result, actions } = playTask(good, {}, [done], times(4, crashed));
     assert.deepEqual(sends, ["do"]);
     assert.equal(result.succeeded, true);
@@ -61,7 +61,7 @@ describe("crashes", () => {
     assert.deepEqual(playTask(good, {}, [], times(5, crashed)).result.crashError, "boom");
   });
 
-  it("are not repeated for a session that cannot be had", () => {
+  it("are not retried when the session cannot be opened", () => {
     const { actions, result } = playTask(good, {}, [], [refused]);
     assert.deepEqual(actions, ["open 1 driver driving"]);
     assert.deepEqual(result, { succeeded: false, crashError: "no such model" });
@@ -91,7 +91,7 @@ describe("driving work with drivingSessionRetries", () => {
   const opened = (actions: string[]) =>
     actions.filter(action => action.startsWith("open")).map(action => action.split(" ")[2]);
 
-  it("goes round the models, each as often as its budget allows, until all are spent", () => {
+  it("rotates through the models, each as often as its budget allows, until all are spent", () => {
     const { actions, result, reports } = playTask(task, { entry }, [done, ...times(5, crashed)]);
     assert.deepEqual(opened(actions), ["coder", "driver", "second", "third", "driver", "third"]);
     assert.deepEqual(result, { succeeded: false, crashError: "boom" });
@@ -105,12 +105,12 @@ describe("driving work with drivingSessionRetries", () => {
     assert.equal(playTask(task, { entry }, events).result.succeeded, true);
   });
 
-  it("goes on with the next model at once when one cannot be had", () => {
+  it("moves to the next model at once when one is not available", () => {
     const { actions } = playTask(task, { entry }, [done, yes], [{ kind: "done" }, refused]);
     assert.deepEqual(opened(actions), ["coder", "driver", "second"]);
   });
 
-  it("leaves the prompt's own budget and model alone", () => {
+  it("does not affect the prompt's own budget and model", () => {
     const { actions, result } = playTask(task, { entry }, times(5, crashed));
     assert.deepEqual(
       opened(actions),

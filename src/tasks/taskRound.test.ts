@@ -22,13 +22,13 @@ const end = (toolCallId: string, more: object = {}): LiveResponse => ({
 const idle: LiveResponse = { callback: "onIdle" };
 const failed: LiveResponse = { sessionError: "it broke" };
 
-describe("what a session's log tells of a round", () => {
-  it("is nothing when its prompt was not sent", async () => {
+describe("the round read from a session's log", () => {
+  it("is empty when its prompt was not sent", async () => {
     const other = logOf(roundPrompt("other", "p", "r"), call("1", "job_boolean_true", "x"), end("1"), idle);
     assert.deepEqual(await roundIn(other, "mine"), { sent: false, finished: false, toolCalls: [] });
   });
 
-  it("are the job tools that were called in it, in the order in which they ended", async () => {
+  it("has the job tools that were called in it, in the order in which they ended", async () => {
     const log = logOf(
       roundPrompt("mine", "p", "r"),
       call("1", "job_prepare_document", "a.md"),
@@ -64,7 +64,7 @@ describe("what a session's log tells of a round", () => {
     assert.deepEqual(await roundIn(log, "mine"), { sent: true, finished: false, toolCalls: [] });
   });
 
-  it("is not finished when it ended in an error, and is when it was sent again and ended well", async () => {
+  it("is unfinished after an error, and finished after a resend that ended well", async () => {
     const first = [
       roundPrompt("mine", "p", "r"),
       call("1", "job_prepare_document", "a.md"),
@@ -81,7 +81,7 @@ describe("what a session's log tells of a round", () => {
     });
   });
 
-  it("takes arguments that make no sense for an empty one", async () => {
+  it("treats malformed arguments as an empty argument", async () => {
     for (const argument of ["[", "null", "7", "{}"]) {
       const started = { ...call("1", "job_boolean_true", ""), toolArguments: argument };
       const { toolCalls } = await roundIn(logOf(roundPrompt("mine", "p", "r"), started, end("1")), "mine");
@@ -93,7 +93,7 @@ describe("what a session's log tells of a round", () => {
 describe("an interruption", () => {
   const signalOf = (kind: Interruption["kind"]) => AbortSignal.abort(new Interruption(kind));
 
-  it("that stops a task is an end of its own, and what was to be done is not begun", async () => {
+  it("that stops a task is an ordinary result, and the next step does not begin", async () => {
     let begun = false;
     const end = await unlessInterrupted(signalOf("stopped"), async () => {
       begun = true;
@@ -109,14 +109,14 @@ describe("an interruption", () => {
     );
   });
 
-  it("reaches what is being waited for", async () => {
+  it("ends the wait for a running step", async () => {
     const controller = new AbortController();
     const waiting = unlessInterrupted(controller.signal, () => new Promise<never>(() => {}));
     controller.abort(new Interruption("stopped"));
     assert.deepEqual(await waiting, { kind: "stopped" });
   });
 
-  it("does not hide a failure that came before it", async () => {
+  it("does not hide an earlier failure", async () => {
     const controller = new AbortController();
     await assert.rejects(
       unlessInterrupted(controller.signal, async () => {
@@ -136,7 +136,7 @@ describe("errorToDetailedString", () => {
     assert.equal((cause as unknown as Error).message, "inner");
   });
 
-  it("takes anything, also what is thrown by mistake", () => {
+  it("accepts any thrown value", () => {
     const loop: { self?: unknown } = {};
     loop.self = loop;
     const endless = new Error("endless");

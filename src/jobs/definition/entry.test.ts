@@ -5,7 +5,7 @@ import { validateEntry } from "../../jobsDef.js";
 
 const ref = (taskId: string) => ({ kind: "Ref", taskId });
 
-test("a complete entry comes back with prompts expanded, works simplified and numbered, user input filled", () => {
+test("a complete entry is returned with expanded prompts, simplified and numbered works, and requireUserInput set", () => {
   const entry = validateEntry(readEntry("complete.json"), "complete.json: ");
   assert.equal(
     entry.tasks.write?.prompt[0],
@@ -57,24 +57,24 @@ test("a complete entry comes back with prompts expanded, works simplified and nu
   assert.ok(!("$schema" in entry));
 });
 
-test("validation does not change what it is given", () => {
+test("validation does not change its input", () => {
   const given = readEntry("complete.json");
   validateEntry(given, "");
   assert.deepEqual(given, readEntry("complete.json"));
 });
 
-test("an entry that was validated is still valid, and the same", () => {
+test("a validated entry is still valid, and validating it again changes nothing", () => {
   const once = validateEntry(readEntry("complete.json"), "");
   assert.deepEqual(validateEntry(once, ""), once);
 });
 
-test("models.driving is there", () => {
+test("an entry must have models.driving", () => {
   refuses(e => {
     e.models = { other: "x" };
   }, "entry.models.driving: Is missing.");
 });
 
-test("drivingSessionRetries begin with the driving model and have whole budgets", () => {
+test("drivingSessionRetries must begin with the driving model and have whole budgets", () => {
   const retries = (items: unknown) => (entry: Loose) => {
     entry.drivingSessionRetries = items;
   };
@@ -100,7 +100,7 @@ test("drivingSessionRetries begin with the driving model and have whole budgets"
   );
 });
 
-test("a cell of the grid is a hole or names a job", () => {
+test("a cell of the grid must be a hole or name a job", () => {
   const cells =
     (...jobs: unknown[]) =>
     (entry: Loose) =>
@@ -117,7 +117,7 @@ test("a cell of the grid is a hole or names a job", () => {
   );
 });
 
-test("the model of a task is an id or a known category", () => {
+test("the model of a task must be an id or a known category", () => {
   accepts(e => {
     e.tasks.a.model = { id: "whatever" };
   });
@@ -188,7 +188,7 @@ test("requireUserInput of a task says whether its expanded prompt uses $user-inp
   refuses(task("No input", true), `${place}: Must be false, because the prompt does not use $user-input.`);
 });
 
-test("previous tasks exist", () => {
+test("previous tasks must exist", () => {
   const previous =
     (...previousTasks: string[]) =>
     (e: Loose) => {
@@ -198,7 +198,7 @@ test("previous tasks exist", () => {
   refuses(previous("a", "b"), 'entry.tasks["a"].availability.previousTasks[1]: Cannot find task: "b".');
 });
 
-test("criteria name tools that exist", () => {
+test("criteria must name tools that exist", () => {
   const tools =
     (...toolExecuted: string[]) =>
     (e: Loose) => {
@@ -211,7 +211,7 @@ test("criteria name tools that exist", () => {
   );
 });
 
-test("retryTimes is a whole number from 0 on", () => {
+test("retryTimes must be a whole number from 0 on", () => {
   const times = (retryTimes: number) => (e: Loose) => {
     e.tasks.a.criteria = { failureAction: { retryTimes } };
   };
@@ -223,7 +223,7 @@ test("retryTimes is a whole number from 0 on", () => {
   refuses(times(1e300), `${place} 1e+300.`);
 });
 
-test("works name tasks that exist, wherever they are", () => {
+test("works must name tasks that exist, at any depth", () => {
   const places = {
     "works[1]": { kind: "Seq", works: [ref("a"), ref("b")] },
     "works[0]": { kind: "Par", works: [ref("b")] },
@@ -245,7 +245,7 @@ test("works name tasks that exist, wherever they are", () => {
   }
 });
 
-test("a model override is an id or a known category", () => {
+test("a model override must be an id or a known category", () => {
   const override = (modelOverride: unknown) => (e: Loose) => {
     e.jobs.j.work = { kind: "Ref", taskId: "a", modelOverride };
   };
@@ -267,7 +267,7 @@ test("a task without a model needs an override in every job", () => {
   });
 });
 
-test("Seq and Par have works", () => {
+test("Seq and Par must have works", () => {
   const work = (value: unknown) => (e: Loose) => {
     e.jobs.j.work = value;
   };
@@ -278,7 +278,7 @@ test("Seq and Par have works", () => {
   );
 });
 
-test("requireUserInput of a job is what its tasks need", () => {
+test("a job requires user input when one of its tasks does", () => {
   const job = (input: boolean | undefined, needed: boolean) => (e: Loose) => {
     if (needed) Object.assign(e.tasks.a, { prompt: ["$user-input"], requireUserInput: true });
     if (input !== undefined) e.jobs.j.requireUserInput = input;
@@ -292,8 +292,8 @@ test("requireUserInput of a job is what its tasks need", () => {
   refuses(job(true, false), `${place}: Must be false, because no task of the job requires user input.`);
 });
 
-test("checks come in the documented order, so that the first problem is always the same one", () => {
-  // Each step repairs what the message before was about; everything else is still wrong.
+test("checks run in the documented order, so that the first problem is always the same", () => {
+  // Each step repairs the problem of the previous message; everything else is still wrong.
   const entry = smallEntry(e => {
     e.models = { other: "m" };
     e.drivingSessionRetries = [{ modelId: "n", retries: -1 }];

@@ -11,11 +11,11 @@ test("the published schema accepts what validateEntry accepts", () => {
   for (const entry of [readEntry("complete.json"), smallEntry()]) {
     assert.ok(matches(entry), JSON.stringify(matches.errors));
     validateEntry(entry, "");
-    assert.ok(matches(validateEntry(entry, "")), "also after validation");
+    assert.ok(matches(validateEntry(entry, "")), "even after validation");
   }
 });
 
-test("the published schema refuses wrong shapes, also deep inside works", () => {
+test("the published schema refuses wrong shapes, even deep inside works", () => {
   assert.ok(!matches(readEntry("wrong-shape.json")));
   const deep = (work: unknown) =>
     smallEntry(e => {
@@ -34,7 +34,7 @@ test("the published schema is plain JSON and explains the fields", () => {
   assert.match(JSON.stringify(entrySchema), /job_prepare_document/);
 });
 
-test("entry files that tests install are good or bad on purpose", () => {
+test("the entry files of the tests are bad in the intended way", () => {
   assert.throws(() => readEntry("not-json.json.bad"), SyntaxError);
   assert.throws(() => validateEntry(readEntry("wrong-shape.json"), ""), {
     message: 'entry.tasks["a"].prompt: Must be array.',

@@ -5,7 +5,7 @@ import { validateEntry } from "../../jobsDef.js";
 
 const ref = { kind: "Ref", taskId: "a" };
 
-/** Text of a work nested `depth` times, made without recursion: `{"kind":"Seq","works":[` … `]}`. */
+/** The text of a work nested `depth` times, built without recursion: `{"kind":"Seq","works":[` … `]}`. */
 function nested(depth: number, before: string, after: string): unknown {
   return JSON.parse(`${before.repeat(depth)}{"kind":"Ref","taskId":"a"}${after.repeat(depth)}`);
 }
@@ -16,7 +16,7 @@ function withWork(work: unknown): Loose {
   });
 }
 
-test("what is no entry at all is refused by name", () => {
+test("a value that is not an entry is refused by name", () => {
   for (const value of [undefined, null, 1, "entry", true]) {
     assert.throws(() => validateEntry(value, "f: "), { message: "f: entry: Must be object." });
   }
@@ -101,7 +101,7 @@ test("a prompt variable has a name that prompts can use", () => {
   }
 });
 
-test("names that every object has are ordinary names, and __proto__ is none", () => {
+test("names that every object has are ordinary names, and __proto__ is not a name", () => {
   const text = JSON.stringify(smallEntry())
     .replaceAll('"a"', '"constructor"')
     .replaceAll('"j"', '"toString"');
@@ -128,7 +128,7 @@ test("names that every object has are ordinary names, and __proto__ is none", ()
   );
 });
 
-test("100,000 Seqs in each other are one Seq", () => {
+test("100,000 nested Seqs become one Seq", () => {
   const work = nested(100_000, '{"kind":"Seq","works":[{"kind":"Ref","taskId":"a"},', "]}");
   const { work: flat } = validateEntry(withWork(work), "").jobs.j ?? {};
   assert.ok(flat?.kind === "Seq");
@@ -136,7 +136,7 @@ test("100,000 Seqs in each other are one Seq", () => {
   assert.deepEqual(flat.works[100_000], { ...ref, workIdInJob: 100_000 });
 });
 
-test("a nest that no program could copy or print is refused, a deep one is not", () => {
+test("works too deep to be copied or printed are refused, and works 500 levels deep are not", () => {
   const kinds: [before: string, after: string][] = [
     ['{"kind":"Loop","body":', "}"],
     ['{"kind":"Loop","preCondition":[true,', '],"body":{"kind":"Ref","taskId":"a"}}'],
@@ -152,7 +152,7 @@ test("a nest that no program could copy or print is refused, a deep one is not",
   }
 });
 
-test("an error at the bottom of a deep nest has a message that people can read", () => {
+test("an error inside deeply nested works has a readable message", () => {
   const work = nested(50_000, '{"kind":"Alt","condition":', "}");
   const entry = withWork(work);
   delete entry.tasks.a;
@@ -192,7 +192,7 @@ test("an entry of 10 MB is checked like any other", () => {
   );
 });
 
-test("a text that is repeated by every task is stopped before it fills the memory", () => {
+test("a text that every task repeats is stopped before it fills the memory", () => {
   refuses(e => {
     e.promptVariables.big = ["x".repeat(1_000_000)];
     for (let n = 0; n < 1000; n++) e.tasks[`task-${n}`] = { ...e.tasks.a, prompt: ["$big"] };

@@ -11,7 +11,7 @@ test("an entry without unknown fields has no notices", () => {
   assert.deepEqual(parse(() => {}).notices, []);
 });
 
-test("unknown fields are left out wherever they are, and each is named with its place", () => {
+test("unknown fields are left out at any depth, and each is named with its place", () => {
   const change = (e: Loose) => {
     e.version = 1;
     e.tasks.a.printedName = "A";
@@ -41,7 +41,7 @@ test("unknown fields are left out wherever they are, and each is named with its 
   assert.doesNotMatch(JSON.stringify(entry), /printedName|note|extra|title|elseWork|automate|hint|version/);
 });
 
-test("a misspelt field that an entry must have is still a mistake", () => {
+test("a misspelt required field is still an error", () => {
   assert.throws(
     () =>
       parse(e => {
@@ -51,7 +51,7 @@ test("a misspelt field that an entry must have is still a mistake", () => {
   );
 });
 
-test("a hostile number of unknown fields, and names without end, make few and short notices", () => {
+test("a huge number of unknown fields, and endless names, give few and short notices", () => {
   const said = messages(e => {
     for (let index = 0; index < 10_000; index++) e.tasks.a[`x${index}`] = index;
   });

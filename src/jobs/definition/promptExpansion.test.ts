@@ -16,7 +16,7 @@ function expand(promptVariables: Variables, prompt: string[], requiresBooleanToo
   return expandPromptStatic({ promptVariables }, "P", prompt, requiresBooleanTool);
 }
 
-test("the lines of a prompt become one text with all variables in place", () => {
+test("the lines of a prompt become one text with all variables filled", () => {
   const variables = { who: ["you"], greet: ["Hello $who", "and $who!"], "two-words": ["2"] };
   assert.deepEqual(expand(variables, ["$greet", "$two-words$who."]), ["Hello you\nand you!\n2you."]);
 });
@@ -33,11 +33,11 @@ test("runtime variables stay until a prompt is sent", () => {
   assert.deepEqual(expand({ all: [text] }, ["$all"]), [text]);
 });
 
-test("a variable's text is inserted as it is, also when it looks like a replacement pattern", () => {
+test("a variable's text is inserted unchanged, even when it looks like a replacement pattern", () => {
   assert.deepEqual(expand({ odd: ["$& $1 $$"] }, ["<$odd>"]), ["<$& $1 $$>"]);
 });
 
-test("a prompt must say something", () => {
+test("a prompt must not be empty", () => {
   const message = "P: Prompt is empty.";
   assert.throws(() => expand({}, []), { message });
   assert.throws(() => expand({}, [""]), { message });
@@ -53,7 +53,7 @@ test("an unknown variable is named together with the variables that lead to it",
   });
 });
 
-test("what every object has is no prompt variable", () => {
+test("a property that every object has is not a prompt variable", () => {
   assert.throws(() => expand({}, ["$constructor"]), {
     message: "P: Cannot find prompt variable: $constructor.",
   });
@@ -73,7 +73,7 @@ test("a variable may be used many times without being a cycle", () => {
   assert.deepEqual(expand({ a: ["$c$c"], b: ["$c$a"], c: ["."] }, ["$a$b$a"]), [".".repeat(7)]);
 });
 
-test("a condition must mention a boolean tool, be it through a variable", () => {
+test("a condition must mention a boolean tool, directly or through a variable", () => {
   assert.deepEqual(expand({ t: ["job_boolean_true"] }, ["Call $t."], true), ["Call job_boolean_true."]);
   assert.deepEqual(expand({}, ["Call job_boolean_false."], true), ["Call job_boolean_false."]);
   assert.throws(() => expand({}, ["Call job_prepare_document."], true), {
@@ -81,7 +81,7 @@ test("a condition must mention a boolean tool, be it through a variable", () => 
   });
 });
 
-test("a chain of 500 variables is no problem, a longer one is refused, and a long cycle has a short message", () => {
+test("a chain of 500 variables is accepted, a longer one is refused, and a long cycle has a short message", () => {
   const letters = (n: number) => [...String(n)].map(digit => "abcdefghij"[Number(digit)]).join("");
   const variables: Variables = {};
   for (let n = 0; n < 100_000; n++) variables[letters(n)] = [`$${letters(n + 1)}`];
@@ -111,7 +111,7 @@ test("variables that double each other are stopped before they fill the memory",
   );
 });
 
-test("sending fills every variable, and says so where there is no value", () => {
+test("sending fills every variable, and marks one without a value as missing", () => {
   const values = { "user-input": "a $task-model $& b", "task-model": "m" };
   assert.deepEqual(
     expandPromptDynamic({}, ["$user-input|$task-model|$reported-document|$toString"], values),
@@ -119,13 +119,13 @@ test("sending fills every variable, and says so where there is no value", () => 
   );
 });
 
-test("sending takes only what was expanded before", () => {
+test("sending accepts only an expanded prompt", () => {
   const code = "PromptNotExpanded";
   assert.throws(() => expandPromptDynamic({}, [], {}), { code });
   assert.throws(() => expandPromptDynamic({}, ["a", "b"], {}), { code });
 });
 
-test("the job tools and the runtime variables are these", () => {
+test("the lists of job tools and runtime variables are complete", () => {
   assert.deepEqual(availableTools, [
     "job_prepare_document",
     "job_boolean_true",
@@ -141,7 +141,7 @@ test("the job tools and the runtime variables are these", () => {
   ]);
 });
 
-test("ready-made retries try three times unless told otherwise", () => {
+test("ready-made retries try three times by default", () => {
   assert.deepEqual(retryWithNewSessionCondition(), { retryTimes: 3 });
   assert.deepEqual(retryWithNewSessionCondition(0), { retryTimes: 0 });
   assert.equal(retryFailed().retryTimes, 3);

@@ -17,7 +17,7 @@ test("a Seq in a Seq and a Par in a Par dissolve at any depth, in order", () => 
   );
 });
 
-test("a Seq in a Par and a Par in a Seq mean something and stay", () => {
+test("a Seq in a Par and a Par in a Seq stay, because they have a meaning", () => {
   const work = seq(ref("a"), par(seq(ref("b"), ref("c")), ref("d")));
   assert.deepEqual(simplifyWork(work), work);
   assert.deepEqual(

@@ -12,7 +12,7 @@ type Answers = { [taskId: string]: Outcome | Outcome[] };
 
 interface Ran {
   outcome: Outcome;
-  /** `task`, or `task<previous` when the tasks before matter. */
+  /** `task`, or `task<previous` when the previous tasks matter. */
   tasks: string[];
   paths: string[];
   previous: { [taskId: string]: readonly string[] };
@@ -50,7 +50,7 @@ function check(work: Tree, answers: Answers, outcome: Outcome, tasks: string): v
 }
 
 describe("a Ref", () => {
-  it("ends as its task does", () => {
+  it("ends like its task", () => {
     check(ref("a"), {}, "succeeded", "a");
     check(ref("a"), { a: "failed" }, "failed", "a");
     check(ref("a"), { a: "crashed" }, "crashed", "a");
@@ -61,7 +61,7 @@ describe("a Seq", () => {
   it("runs its works in order and succeeds when all do", () =>
     check(seq(ref("a"), ref("b"), ref("c")), {}, "succeeded", "a b c"));
 
-  it("stops at the first failure, wherever it is", () => {
+  it("stops at the first failure, at any position", () => {
     const work = seq(ref("a"), ref("b"), ref("c"));
     check(work, { a: "failed" }, "failed", "a");
     check(work, { b: "failed" }, "failed", "a b");
@@ -123,14 +123,14 @@ describe("a Loop", () => {
     check({ kind: "Loop", body: ref("body") }, { body: "failed" }, "failed", "body");
   });
 
-  it("runs its body when the pre-condition has the expected value, else it has succeeded", () => {
+  it("runs its body when the pre-condition has the expected value, and otherwise succeeds", () => {
     check(pre(true), { pre: "succeeded" }, "succeeded", "pre body");
     check(pre(true), { pre: "failed" }, "succeeded", "pre");
     check(pre(false), { pre: "failed" }, "succeeded", "pre body");
     check(pre(false), { pre: "succeeded" }, "succeeded", "pre");
   });
 
-  it("goes round again while the post-condition has the expected value", () => {
+  it("repeats while the post-condition has the expected value", () => {
     check(
       post(true),
       { post: ["succeeded", "succeeded", "failed"] },
@@ -149,7 +149,7 @@ describe("a Loop", () => {
     check(both, { body: ["succeeded", "failed"] }, "failed", "pre body post pre body");
   });
 
-  it("gives every round paths of its own", () => {
+  it("gives every round its own paths", () => {
     const { paths } = run(post(true), { post: ["succeeded", "succeeded", "failed"] });
     assert.deepEqual(paths, ["w.1body", "w.1post", "w.2body", "w.2post", "w.3body", "w.3post"]);
   });
@@ -163,7 +163,7 @@ describe("a Loop", () => {
 describe("an Alt", () => {
   const work: Tree = { kind: "Alt", condition: ref("if"), trueWork: ref("yes"), falseWork: ref("no") };
 
-  it("runs the branch that its condition chooses, and ends as it does", () => {
+  it("runs the branch that its condition chooses, and ends like that branch", () => {
     check(work, {}, "succeeded", "if yes");
     check(work, { if: "failed" }, "succeeded", "if no");
     check(work, { yes: "failed" }, "failed", "if yes");
@@ -176,7 +176,7 @@ describe("an Alt", () => {
     check({ kind: "Alt", condition: ref("if") }, {}, "succeeded", "if");
   });
 
-  it("takes a whole tree as its condition", () => {
+  it("accepts a whole tree as its condition", () => {
     const condition = seq(ref("a"), par(ref("b"), ref("c")));
     check({ ...work, condition } as Tree, { c: "failed" }, "succeeded", "a b c no");
     check({ ...work, condition } as Tree, {}, "succeeded", "a b c yes");
@@ -202,23 +202,23 @@ describe("a crash", () => {
   });
 });
 
-describe("the tasks that finished just before", () => {
-  it("are none for the first task, and the one before in a Seq", () => {
+describe("the previous tasks", () => {
+  it("are none for the first task, and the task before it in a Seq", () => {
     assert.deepEqual(run(seq(ref("a"), ref("b"))).previous, { a: [], b: ["a"] });
   });
 
-  it("are the same for every branch of a Par, and after it those that each branch ended with", () => {
+  it("are the same for every branch of a Par, and after the Par they are the last task of each branch", () => {
     const { previous } = run(seq(ref("a"), par(ref("b"), seq(ref("c"), ref("d"))), ref("e")));
     assert.deepEqual(previous, { a: [], b: ["a"], c: ["a"], d: ["c"], e: ["b", "d"] });
   });
 
-  it("are the condition's after an Alt without a branch, and before a branch", () => {
+  it("are the condition's tasks for a branch of an Alt, and after an Alt without a branch", () => {
     const alt: Tree = { kind: "Alt", condition: ref("if"), trueWork: ref("yes") };
     assert.deepEqual(run(seq(alt, ref("b"))).previous, { if: [], yes: ["if"], b: ["yes"] });
     assert.deepEqual(run(seq(alt, ref("b")), { if: "failed" }).previous, { if: [], b: ["if"] });
   });
 
-  it("go round with a Loop", () => {
+  it("carry over from one round of a Loop to the next", () => {
     const loop: Tree = { kind: "Loop", body: ref("body"), postCondition: [true, ref("post")] };
     assert.deepEqual(run(loop, { post: ["succeeded", "failed"] }).previous, {
       body: ["post"],
@@ -227,7 +227,7 @@ describe("the tasks that finished just before", () => {
   });
 });
 
-describe("deep nests", () => {
+describe("deeply nested works", () => {
   it("run like shallow ones, with unique paths", () => {
     let work: Tree = ref("leaf");
     for (let depth = 0; depth < 40; depth++) {

@@ -26,7 +26,7 @@ function planTask(task: Loose, change: (entry: Loose) => void = () => {}): JobPl
 
 const condition = ["job_boolean_true or job_boolean_false?"];
 
-test("a task without criteria is one attempt in one session, and five when every session crashes", () => {
+test("a task without criteria needs one attempt in one session, and five when every session crashes", () => {
   const { tasks, withoutCrashes, atMost, missing, unbounded } = planTask({ model: { id: "big" } });
   assert.deepEqual(tasks, [
     {
@@ -50,7 +50,7 @@ test("a task without criteria is one attempt in one session, and five when every
   assert.equal(unbounded, false);
 });
 
-test("retries count only where the criteria can fail", () => {
+test("retries count only when the criteria can fail", () => {
   const attempts = (criteria: Loose) => planTask({ criteria }).withoutCrashes.attempts;
   const failureAction = { retryTimes: 3 };
   assert.equal(attempts({ failureAction }), 1);
@@ -66,12 +66,12 @@ test("in one session the conditions are checked by the task's own model", () => 
     criteria: { condition, failureAction: { retryTimes: 2 } },
   });
   assert.deepEqual(tasks[0]?.drivingModelIds, []);
-  // One check of availability, three attempts, three checks of the result.
+  // One availability check, three attempts, three checks of the result.
   assert.deepEqual(withoutCrashes, { attempts: 3, prompts: 7, sessions: 1, premiumRequests: 2.31 });
   assert.deepEqual(atMost, { attempts: 15, prompts: 35, sessions: 1 + 7 * 4 + 1, premiumRequests: 11.55 });
 });
 
-test("with conditions in sessions of their own the driving model pays for them", () => {
+test("the driving model pays for conditions that run in their own sessions", () => {
   const task = {
     model: { id: "big" },
     availability: { condition },
@@ -127,7 +127,7 @@ test("a task that checks nothing needs no driving model", () => {
   assert.deepEqual(missing, []);
 });
 
-test("the plan says where each task stands, and which ones a condition may pass over", () => {
+test("the plan says where each task is, and which tasks a condition may skip", () => {
   const { tasks, work, unbounded } = plan(validateEntry(readEntry("complete.json"), ""), "everything");
   assert.equal(work.kind, "Seq");
   assert.equal(unbounded, true);
@@ -154,7 +154,7 @@ test("the plan says where each task stands, and which ones a condition may pass 
   );
 });
 
-test("a loop without a post-condition goes round once", () => {
+test("a loop without a post-condition runs once", () => {
   const { unbounded, tasks } = planTask({}, e => {
     const ref = { kind: "Ref", taskId: "a" };
     e.jobs.j.work = { kind: "Loop", preCondition: [true, ref], body: ref };
@@ -194,7 +194,7 @@ test("an override decides the model, by id or category", () => {
   assert.deepEqual(modelIds({ category: "driving" }), ["gpt-5.1-mini"]);
 });
 
-test("what is missing is named as the start would name it", () => {
+test("the plan names what is missing with the errors of a start", () => {
   const entry = accepts(e => {
     Object.assign(e.tasks.a, { model: { id: "gone" }, prompt: ["$user-input"], requireUserInput: true });
   });

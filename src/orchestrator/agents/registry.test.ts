@@ -26,7 +26,7 @@ function openFolder(
   defer(t, () => folder.close());
   return {
     folder,
-    /** What a call sees that comes a second later. */
+    /** What a call sees one second later. */
     look() {
       clock.nowMs += 1001;
       return folder.current();
@@ -41,7 +41,7 @@ async function read(t: TestContext, files: Record<string, string>, allowMcpServe
 
 const good = agentText("name: good\ndescription: Good at it\nkeywords: [good]");
 
-describe("a bad file is told and hides no good one", () => {
+describe("a bad agent file is reported and hides no good one", () => {
   const loaded = 2;
   const cases: [ProblemCode, string, string, number][] = [
     ["no-front-matter", "bad.md", "", 1],
@@ -70,7 +70,7 @@ describe("a bad file is told and hides no good one", () => {
     ],
   ];
   for (const [code, file, content, agents] of cases) {
-    test(`${code}: ${JSON.stringify(content.slice(0, 50))}`, async t => {
+    test(`as ${code}: ${JSON.stringify(content.slice(0, 50))}`, async t => {
       const found = await read(t, { "good.md": good, [file]: content });
       assert.deepEqual(
         found.problems.map(problem => [problem.file, problem.code]),
@@ -81,7 +81,7 @@ describe("a bad file is told and hides no good one", () => {
     });
   }
 
-  test("shadowed: x.md beside x.agent.md", async t => {
+  test("as shadowed: x.md beside x.agent.md", async t => {
     const found = await read(t, { "x.md": agentText("name: plain\ndescription: x"), "x.agent.md": good });
     assert.deepEqual(
       found.problems.map(({ file, code }) => [file, code]),
@@ -93,7 +93,7 @@ describe("a bad file is told and hides no good one", () => {
     );
   });
 
-  test("outside-folder: a link that leads out of it", async t => {
+  test("as outside-folder: a link that leads out of the folder", async t => {
     const root = await agentRepo(t, { "good.md": good });
     const outside = join(await tempFolder(t), "secret.md");
     await writeFile(outside, agentText("name: secret\ndescription: x"));
@@ -106,7 +106,7 @@ describe("a bad file is told and hides no good one", () => {
     assert.equal(registry.all().length, 1);
   });
 
-  test("unreadable: not UTF-8, and a folder that is a file", async t => {
+  test("as unreadable: a file that is not UTF-8, and a file in place of the folder", async t => {
     const root = await agentRepo(t, { "good.md": good });
     await writeAgent(root, "bad.md", Buffer.from([0x2d, 0x2d, 0x2d, 0x0a, 0xff, 0xfe]));
     const first = await openFolder(t, root).look();
@@ -123,7 +123,7 @@ describe("a bad file is told and hides no good one", () => {
     );
   });
 
-  test("one broken file among five leaves four", async t => {
+  test("one broken file among five leaves four agents", async t => {
     const files = Object.fromEntries(
       [1, 2, 3, 4].map(i => [`a${i}.md`, agentText(`name: a${i}\ndescription: x`)]),
     );
@@ -133,7 +133,7 @@ describe("a bad file is told and hides no good one", () => {
 });
 
 describe("agent files", () => {
-  test("are found below the folder, in one order everywhere", async t => {
+  test("are found at any depth of the folder, in the same order on every system", async t => {
     const text = agentText("description: x");
     const files = [
       "b.md",
@@ -150,14 +150,14 @@ describe("agent files", () => {
       found.agents.map(agent => agent.id),
       ["B", "a--b--c", "a--z"],
     );
-    // "b" has the name of "B" but for its case.
+    // "b" differs from "B" only in its case.
     assert.deepEqual(
       found.problems.map(({ file }) => file),
       [".github/agents/b.md"],
     );
   });
 
-  test("say the same with a BOM, with CRLF, and keywords in any spelling", async t => {
+  test("mean the same with a BOM, with CRLF and with any notation of keywords", async t => {
     const spellings = [
       "keywords: [Go, code-review, go]",
       "keywords:\n  - Go\n  - code-review\n  - ' '",
@@ -187,14 +187,14 @@ describe("agent files", () => {
     assert.equal(agents[0]?.keywordsDerived, true);
   });
 
-  test("a name below another key is not the agent's", async t => {
+  test("do not take their name from a key inside another key", async t => {
     const { agents } = await read(t, {
       "a.md": agentText("metadata:\n  name: nested\ndescription: >\n  folded\n  text\n"),
     });
     assert.deepEqual([agents[0]?.name, agents[0]?.description], ["a", "folded text"]);
   });
 
-  test("say whether they are chosen by themselves", async t => {
+  test("say whether their agent may be selected automatically", async t => {
     const flags = {
       on: "infer: true",
       off: "disable-model-invocation: true",
@@ -224,18 +224,18 @@ describe("agent files", () => {
   });
 });
 
-describe("an agent is found", () => {
+describe("the registry", () => {
   const files = {
     "docs.agent.md": agentText("name: Docs-Writer\ndescription: x"),
     "code-reviewer.md": agentText("description: x"),
   };
   for (const name of ["Docs-Writer", " docs-writer ", "docs", "DOCS"]) {
-    test(`as ${JSON.stringify(name)}`, async t => {
+    test(`finds Docs-Writer as ${JSON.stringify(name)}`, async t => {
       assert.equal((await read(t, files)).registry.get(name).name, "Docs-Writer");
     });
   }
 
-  test("and when it is not, the closest names come first", async t => {
+  test("lists the closest names first when it does not find an agent", async t => {
     const { registry } = await read(t, { ...files, "a.md": agentText("description: x") });
     assert.throws(
       () => registry.get("code-reviwer"),
@@ -250,7 +250,7 @@ describe("an agent is found", () => {
     assert.throws(() => registry.get("../../etc/passwd"), { code: "AGENT_NOT_FOUND" });
   });
 
-  test("once per name", async t => {
+  test("takes one agent per name, and none without a name", async t => {
     const { registry, agents } = await read(t, { "good.md": good });
     const [agent] = agents;
     assert.ok(agent);
@@ -260,7 +260,7 @@ describe("an agent is found", () => {
 });
 
 describe("agent files may change at any time", () => {
-  test("added, edited, broken, deleted; the folder too", async t => {
+  test("files can be added, edited, broken and deleted, and so can the folder", async t => {
     const root = await tempFolder(t);
     const { look } = openFolder(t, root);
     const seen = async () => {
@@ -281,7 +281,7 @@ describe("agent files may change at any time", () => {
     assert.deepEqual(await seen(), [["two"], []]);
     await rm(join(root, ".github/agents"), { recursive: true });
     assert.deepEqual(await seen(), [[], []]);
-    // A run that began earlier goes on with what it saw.
+    // A run that began earlier keeps the agents that it saw.
     assert.deepEqual(
       before.all().map(agent => agent.description),
       ["one"],
@@ -289,7 +289,7 @@ describe("agent files may change at any time", () => {
   });
 });
 
-describe("tools are written out as the runtime knows them", () => {
+describe("the tools of an agent are expanded to the runtime's names", () => {
   const cases: [string[], string[], string[]][] = [
     [["read", "Search"], ["view", "grep", "rg", "glob"], []],
     [["edit"], ["create", "edit", "apply_patch"], []],
@@ -300,14 +300,14 @@ describe("tools are written out as the runtime knows them", () => {
     [[], [], []],
   ];
   for (const [declared, names, unknown] of cases) {
-    test(declared.join(", ") || "none", () => {
+    test(`for ${declared.join(", ") || "an empty list"}`, () => {
       const result = expandTools(declared, "linux");
       assert.deepEqual([result.names, result.unknown], [names, unknown]);
     });
   }
 });
 
-test("A repository without agents is nothing to warn about", async t => {
+test("A repository without agents causes no warning", async t => {
   const lines: string[] = [];
   const log = pino({ level: "info" }, { write: line => void lines.push(line) });
   const { look } = openFolder(t, await tempFolder(t, "agent-repo"), false, log);

@@ -15,35 +15,36 @@ const fixture = Object.entries(referenceAgents).map(([name, keywords]) => skille
 const names = (prompt: string, agents = fixture, defaultAgent?: string) =>
   selectAgents(agents, prompt, { maxAgents: 3, defaultAgent }).agents.map(agent => agent.name);
 
-describe("a prompt gets the agents whose skills it asks for", () => {
+describe("a prompt selects the agents whose skills it asks for", () => {
   for (const [prompt, expected] of referenceSelections) {
     test(`"${prompt}" → ${expected.join(", ") || "none"}`, () => assert.deepEqual(names(prompt), expected));
   }
 
-  test("never more than allowed", () => {
+  test("a prompt never selects more agents than allowed", () => {
     const [prompt = ""] = referenceSelections[7] ?? [];
     assert.equal(selectAgents(fixture, prompt, { maxAgents: 2 }).agents.length, 2);
   });
 
-  test("each agent comes with the words that chose it", () => {
+  test("the rationale names the words that selected each agent", () => {
     const { rationale } = selectAgents(fixture, "Write tests", { maxAgents: 3 });
     assert.equal(rationale.length, 1);
     assert.match(rationale[0] ?? "", /^test-generator: tests 3 \(score 3\)/);
   });
 });
 
-describe("when nothing matches", () => {
+describe("when no agent matches a prompt", () => {
   const poem = "Translate my poem to French";
   test("the default agent runs", () =>
     assert.deepEqual(names(poem, fixture, "Code-Reviewer"), ["code-reviewer"]));
-  test("an unknown default agent is no agent", () => assert.deepEqual(names(poem, fixture, "nobody"), []));
+  test("an unknown default agent selects nothing", () =>
+    assert.deepEqual(names(poem, fixture, "nobody"), []));
   test("the only agent runs", () => assert.deepEqual(names(poem, [skilled("solo", ["go"])]), ["solo"]));
-  test("an agent that is only run by name does not", () =>
+  test("the only agent does not run when it runs only by name", () =>
     assert.deepEqual(names(poem, [skilled("solo", ["go"], "", false)]), []));
 });
 
-describe("names and descriptions", () => {
-  test("an agent that is switched off is never chosen", () => {
+describe("names and descriptions of agents", () => {
+  test("an agent with automatic selection off is never selected", () => {
     const off = fixture.map(agent => ({ ...agent, autoSelect: agent.name !== "test-generator" }));
     assert.deepEqual(names("Write tests", off), ["code-reviewer"]);
   });
@@ -68,7 +69,7 @@ describe("names and descriptions", () => {
 });
 
 describe("matchKeywords", () => {
-  test("ranks by skill, gives nothing without a match and nothing when nothing is asked for", () => {
+  test("ranks agents by skill, and returns none without a match or with a limit of 0", () => {
     assert.deepEqual(
       rankByKeywords(fixture, ["testing", "quality"]).map(agent => agent.name),
       ["code-reviewer", "test-generator"],

@@ -14,8 +14,8 @@ async function replayed(events: RecentEvents, lastId: string): Promise<unknown[]
   return ids;
 }
 
-describe("What a broken MCP connection can fetch again", () => {
-  test("is what came after the last event that it saw, of its own stream only", async () => {
+describe("The events that a broken MCP connection can fetch again", () => {
+  test("are those after the last event that it saw, from its own stream only", async () => {
     const events = new RecentEvents(new TestClock().monotonicMs);
     const [first = ""] = [await events.storeEvent("a", message(1)), await events.storeEvent("b", message(2))];
     await events.storeEvent("a", message(3));
@@ -23,7 +23,7 @@ describe("What a broken MCP connection can fetch again", () => {
     assert.equal(await events.getStreamIdForEventId(first), "a");
   });
 
-  test("is kept for five minutes, up to 1,000 events and 5 MiB, so that no client fills the memory", async () => {
+  test("are kept for five minutes, up to 1,000 events and 5 MiB, so that no client fills the memory", async () => {
     const clock = new TestClock();
     const byAge = new RecentEvents(clock.monotonicMs);
     const old = await byAge.storeEvent("a", message(1));

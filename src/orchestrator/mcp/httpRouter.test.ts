@@ -72,7 +72,7 @@ async function startHttp(
 
 const errorCode = (text: string): number => JSON.parse(text).error.code;
 
-describe("MCP over HTTP refuses, in JSON,", () => {
+describe("MCP over HTTP refuses, with JSON,", () => {
   const cases: [string, number, string, Record<string, string>, string?][] = [
     ["a host that is not allowed", 403, "POST", { ...headers, host: "evil.example" }],
     ["a host that is not allowed, whatever its port", 403, "POST", { ...headers, host: "evil.example:80" }],
@@ -81,18 +81,23 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     ["a host without its port", 403, "POST", { ...headers, host: "localhost" }],
     ["a page on another port of this machine", 403, "POST", { ...headers, origin: "http://localhost:1" }],
     [
-      "an image of a foreign page",
+      "an image on a foreign page",
       403,
       "GET",
       { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" },
     ],
-    ["an address that was typed", 403, "GET", { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" }],
-    ["what is fetched in advance", 403, "GET", { "sec-purpose": "prefetch" }],
-    ["a page that is rendered in advance", 403, "GET", { "sec-purpose": "prefetch;prerender" }],
+    [
+      "an address typed into a browser",
+      403,
+      "GET",
+      { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
+    ],
+    ["a prefetch", 403, "GET", { "sec-purpose": "prefetch" }],
+    ["a prerender", 403, "GET", { "sec-purpose": "prefetch;prerender" }],
     ["a service worker", 403, "GET", { "service-worker": "script" }],
     ["an old browser that wants a page", 403, "GET", { "user-agent": "Mozilla/5.0", accept: "text/html" }],
-    ["a cookie without a proof where it comes from", 403, "POST", { ...headers, cookie: "portal-1=x" }],
-    ["JSON that is nested too deep", 400, "POST", headers, "[".repeat(500_000)],
+    ["a cookie without a proof of its origin", 403, "POST", { ...headers, cookie: "portal-1=x" }],
+    ["JSON that is nested too deeply", 400, "POST", headers, "[".repeat(500_000)],
     ["a request without a session", 400, "POST", headers, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
     ["a stream without a session", 400, "GET", { accept: "text/event-stream" }],
     [
@@ -102,14 +107,14 @@ describe("MCP over HTTP refuses, in JSON,", () => {
       { ...headers, "mcp-session-id": "x" },
       '{"jsonrpc":"2.0","id":1,"method":"ping"}',
     ],
-    ["an answer of the wrong type", 406, "POST", { ...headers, accept: "application/json" }],
+    ["a client that does not accept event streams", 406, "POST", { ...headers, accept: "application/json" }],
     ["a body of the wrong type", 415, "POST", { ...headers, "content-type": "text/plain" }],
     ["another method", 405, "PUT", headers],
-    ["what is not JSON", 400, "POST", headers, "{not json"],
+    ["a body that is not JSON", 400, "POST", headers, "{not json"],
     ["a body over 1 MiB", 413, "POST", headers, `"${"x".repeat(1024 * 1024)}"`],
   ];
   for (const [name, status, method, sent, body = JSON.stringify(initialize)] of cases) {
-    test(`${name}: ${status}`, async t => {
+    test(`${name}, with status ${status}`, async t => {
       const { port } = await startHttp(t);
       const answer = await send(port, "/mcp", { method, headers: sent, ...(method !== "GET" && { body }) });
       assert.equal(answer.status, status);
@@ -118,7 +123,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     });
   }
 
-  test("wrong tokens after ten of them: 429, while the right one is right", async t => {
+  test("an eleventh wrong token with status 429, and still accepts the right one", async t => {
     const token = "a-token-for-tests-only-0123456789";
     const { post } = await startHttp(t, { token });
     const statuses: number[] = [];
@@ -128,7 +133,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     assert.equal((await post(initialize, { authorization: `Bearer ${token}` })).status, 200);
   });
 
-  test("no page whose origin the settings name, and all others: 403", async t => {
+  test("every page, with status 403, except those whose origin the settings name", async t => {
     const { post } = await startHttp(t, { allowedOrigins: ["https://inspector.example", "friend.example"] });
     const from = (origin: string) => ({ origin, "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" });
     assert.equal((await post(initialize, from("https://inspector.example"))).status, 200);
@@ -137,7 +142,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     assert.equal((await post(initialize, from("https://x.friend.example"))).status, 403);
   });
 
-  test("a missing host, two of them, or the address of another server: 403", async t => {
+  test("a missing host, two hosts or the address of another server, with status 403", async t => {
     const { port } = await startHttp(t);
     const own = `Host: localhost:${port}\r\n`;
     const requests = [
@@ -160,7 +165,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     }
   });
 
-  test("the token in the address or in a cookie: 401, with a challenge and no cookie", async t => {
+  test("the token in the address or in a cookie, with status 401, a challenge and no cookie", async t => {
     const { port } = await startHttp(t, { token });
     for (const [path, cookie] of [
       [`/mcp?token=${token}`, ""],
@@ -175,7 +180,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     }
   });
 
-  test("a missing or wrong token: 401, before the body is looked at", async t => {
+  test("a missing or wrong token, with status 401 and before it reads the body", async t => {
     const { post } = await startHttp(t, { token });
     for (const authorization of ["", "Bearer wrong", token]) {
       assert.equal((await post("{not json", { authorization })).status, 401);
@@ -183,7 +188,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
     assert.equal((await post(initialize, { authorization: `Bearer ${token}` })).status, 200);
   });
 
-  test("more sessions than it can hold: 503, until an idle one has expired", async t => {
+  test("more sessions than it can hold, with status 503 until an idle one expires", async t => {
     const { post, clock, mcp } = await startHttp(t, {}, { maxSessions: 2 });
     for (let i = 0; i < 2; i++) assert.equal((await post(initialize)).status, 200);
     assert.equal((await post(initialize)).status, 503);
@@ -193,7 +198,7 @@ describe("MCP over HTTP refuses, in JSON,", () => {
   });
 });
 
-describe("a session over HTTP", () => {
+describe("an MCP session over HTTP", () => {
   test("begins with a new id and ends with DELETE", async t => {
     const { post, port } = await startHttp(t);
     const first = await post(initialize);
@@ -209,7 +214,7 @@ describe("a session over HTTP", () => {
     );
   });
 
-  test("a standard client lists the four tools and runs an agent", async t => {
+  test("lets a standard client list the four tools and run an agent", async t => {
     const { connect } = await startHttp(t, { token });
     const { client } = await connect({ headers: { authorization: `Bearer ${token}` } });
     assert.equal((await client.listTools()).tools.length, 4);
@@ -219,7 +224,7 @@ describe("a session over HTTP", () => {
     );
   });
 
-  test("ending it ends what runs in it, and nothing of others", async t => {
+  test("ends its own runs when it ends, and no runs of other sessions", async t => {
     const { connect, invoker } = await startHttp(t);
     const [mine, other] = await Promise.all([connect(), connect()]);
     const begun: string[] = [];
@@ -250,7 +255,7 @@ describe("a session over HTTP", () => {
     assert.deepEqual(ended, ["mine"]);
   });
 
-  test("a broken connection is no cancellation: the answer is fetched with Last-Event-ID", async t => {
+  test("survives a broken connection: the client fetches the answer with Last-Event-ID", async t => {
     const { post, port, invoker } = await startHttp(t);
     const id = String((await post(initialize)).headers["mcp-session-id"]);
     const session = { ...headers, "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };

@@ -6,8 +6,8 @@ import { tempFolder } from "../../../test/support/cleanup.js";
 import { assertFourTools, callTool, connectClient, startModule } from "../../../test/support/orchestrator.js";
 import { agentText } from "../../../test/support/orchestratorRepo.js";
 
-describe("what a client sees", () => {
-  test("exactly four tools, each with its schemas", async t => {
+describe("an MCP client", () => {
+  test("sees exactly four tools, each with its schemas", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     await assertFourTools(client);
@@ -21,7 +21,7 @@ describe("what a client sees", () => {
     assert.match(client.getInstructions() ?? "", /run_with_orchestrator/);
   });
 
-  test("tools that may change something say so", async t => {
+  test("sees which tools may change something", async t => {
     const { module } = await startModule(t, { env: { AGENT_PERMISSIONS: "declared" } });
     const { tools } = await (await connectClient(t, module)).listTools();
     assert.deepEqual(
@@ -30,7 +30,7 @@ describe("what a client sees", () => {
     );
   });
 
-  test("an unknown tool is a protocol error", async t => {
+  test("gets a protocol error for an unknown tool", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     await assert.rejects(client.callTool({ name: "nothing" }), { code: -32602 });
@@ -38,7 +38,7 @@ describe("what a client sees", () => {
 });
 
 describe("evaluate_prompt", () => {
-  test("keeps the prompt as it was sent", async t => {
+  test("keeps the prompt unchanged", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     const prompt = '  Review "auth.go"\n\\ \t 🙂 done\n';
@@ -48,7 +48,7 @@ describe("evaluate_prompt", () => {
 });
 
 describe("list_agents", () => {
-  test("tells the agents in order, their files and what is wrong", async t => {
+  test("lists the agents in order, with their files and problems", async t => {
     const files = { "b.md": agentText("name: Bee\ndescription: x\nkeywords: [y]"), "a.md": "broken" };
     const { module } = await startModule(t, { files });
     const { data } = await callTool(await connectClient(t, module), "list_agents");
@@ -62,7 +62,7 @@ describe("list_agents", () => {
     );
   });
 
-  test("an empty repository has none, and nothing can be run", async t => {
+  test("lists no agent in an empty repository, where nothing can run", async t => {
     const { module } = await startModule(t, { repoRoot: await tempFolder(t) });
     const client = await connectClient(t, module);
     const { data } = await callTool(client, "list_agents");
@@ -74,7 +74,7 @@ describe("list_agents", () => {
 });
 
 describe("run_agent", () => {
-  test("finds the agent by a name that is nearly right and tells the right one", async t => {
+  test("finds the agent by an inexact name and returns the exact one", async t => {
     const { module, invoker } = await startModule(t);
     const client = await connectClient(t, module);
     const args = { agentName: " Code-Reviewer ", prompt: "  --allow-all; rm -rf / $(x) " };
@@ -87,7 +87,7 @@ describe("run_agent", () => {
     for (const time of [data.executedAt, timestamp]) assert.match(time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   });
 
-  test("an unknown agent is told with the names there are; no file is touched", async t => {
+  test("refuses an unknown agent with the available names, and touches no file", async t => {
     const { module } = await startModule(t);
     const client = await connectClient(t, module);
     for (const agentName of ["code-reviwer", "../../etc/passwd"]) {
@@ -97,7 +97,7 @@ describe("run_agent", () => {
     }
   });
 
-  test("an agent that is deleted between listing and running is not found", async t => {
+  test("does not find an agent that was deleted after it was listed", async t => {
     const { module, repoRoot } = await startModule(t);
     const client = await connectClient(t, module);
     await callTool(client, "list_agents");
@@ -111,14 +111,14 @@ describe("run_agent", () => {
   });
 
   const outputs: [string, string, unknown][] = [
-    ["JSON as a whole", '{"a": [1]}', { a: [1] }],
+    ["JSON", '{"a": [1]}', { a: [1] }],
     ["one fenced block", "Here:\n```json\n[1, 2]\n```\n", [1, 2]],
     ["two fenced blocks", "```\n[1]\n```\n```\n[2]\n```", undefined],
     ["a number", "5", undefined],
     ["plain text", 'quotes " and \\ and\nlines 🙂', undefined],
   ];
   for (const [name, text, data] of outputs) {
-    test(`output that is ${name} comes back exactly`, async t => {
+    test(`returns output that is ${name} exactly`, async t => {
       const { module, invoker } = await startModule(t);
       invoker.reply = () => ({ text, model: "m" });
       const envelope = await callTool(await connectClient(t, module), "run_agent", {
@@ -129,7 +129,7 @@ describe("run_agent", () => {
     });
   }
 
-  test("endless output is cut and marked; an empty one is a failure", async t => {
+  test("cuts and marks endless output, and fails on empty output", async t => {
     const { module, invoker } = await startModule(t);
     const client = await connectClient(t, module);
     invoker.reply = () => ({ text: "x".repeat(200_001) });
@@ -141,7 +141,7 @@ describe("run_agent", () => {
     assert.equal(error.code, "UNKNOWN_ERROR");
   });
 
-  test("what went wrong inside is not shown", async t => {
+  test("does not show an internal error", async t => {
     const { module, invoker } = await startModule(t);
     invoker.reply = () => {
       throw new Error("secret path /home/me");

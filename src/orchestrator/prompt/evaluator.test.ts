@@ -17,22 +17,22 @@ describe("a prompt is judged the same way every time", () => {
     });
   }
 
-  test("space around a prompt changes nothing", () => {
+  test("space around a prompt does not change its verdict", () => {
     assert.deepEqual(evaluate("  \n Review this\t"), evaluate("Review this"));
   });
 });
 
-describe("text that only looks like something is not taken for it", () => {
+describe("text that resembles a path or a symbol is not mistaken for one", () => {
   for (const word of ["and/or", "input/output", "CI/CD"]) {
-    test(`${word} is no path`, () =>
+    test(`${word} is not a path`, () =>
       assert.equal(evaluate(`Review the module ${word}`).confidence <= 0.8, true));
   }
 
-  test("an address is a symbol and no path", () => {
+  test("an address is a symbol and not a path", () => {
     assert.equal(evaluate("Review https://example.com/a/b/c.ts").confidence, 0.9);
   });
 
-  test("code in a fence is a symbol; its words are not read", () => {
+  test("fenced code is a symbol, and its words are not read", () => {
     assert.deepEqual(evaluate("Explain the following\n```\nthing stuff whatever\n```").issues, []);
     assert.deepEqual(evaluate("Explain the following\n```\nnever closed, something").issues, []);
   });
@@ -47,18 +47,18 @@ describe("prompts in other scripts", () => {
     );
   });
 
-  test("three characters are too short, four are not", () => {
+  test("a prompt of three characters is too short, and one of four is not", () => {
     assert.deepEqual(evaluate("修复它").issues, ["too-short"]);
     assert.deepEqual(evaluate("修复登录").issues, []);
   });
 });
 
-describe("refinement", () => {
-  test("a clear prompt stays as it is", () => {
+describe("the refinement of a prompt", () => {
+  test("leaves a clear prompt unchanged", () => {
     assert.equal(suggestRefinement(" Review the auth module \n"), "Review the auth module");
   });
 
-  test("an unclear one is kept word for word, with one line per issue below a marker", () => {
+  test("keeps an unclear prompt word for word, and adds one line per issue below a marker", () => {
     const refined = suggestRefinement("The code is broken");
     const [first, blank, marker, ...lines] = refined.split("\n");
     assert.deepEqual(
@@ -69,13 +69,13 @@ describe("refinement", () => {
     assert.ok(lines.every(line => line.startsWith("- ")));
   });
 
-  test("refining twice is refining once", () => {
+  test("changes nothing the second time", () => {
     const refined = suggestRefinement("Review this");
     assert.equal(suggestRefinement(refined), refined);
   });
 });
 
-describe("keywords", () => {
+describe("the keywords of a prompt", () => {
   const cases: [string, string[]][] = [
     ["Review code quality", ["review", "code", "quality"]],
     [
@@ -89,10 +89,11 @@ describe("keywords", () => {
     ["Review reviews reviewing", ["review"]],
   ];
   for (const [prompt, keywords] of cases) {
-    test(JSON.stringify(prompt), () => assert.deepEqual(extractKeywords(prompt), keywords));
+    test(`are right for ${JSON.stringify(prompt)}`, () =>
+      assert.deepEqual(extractKeywords(prompt), keywords));
   }
 
-  test("at most 25", () => {
+  test("are at most 25", () => {
     const prompt = Array.from({ length: 40 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${i}`).join(
       " ",
     );
@@ -129,7 +130,7 @@ describe("the stemmer follows Porter's paper", () => {
   }
 });
 
-describe("hostile prompts cost no more than their length", () => {
+describe("a hostile prompt of 32,000 characters is judged quickly", () => {
   const hostile: Record<string, string> = {
     "one letter": "a".repeat(32_000),
     "one symbol": "(".repeat(32_000),
@@ -143,8 +144,8 @@ describe("hostile prompts cost no more than their length", () => {
     punctuation: "a, ".repeat(10_666),
   };
   for (const [name, prompt] of Object.entries(hostile)) {
-    test(name, () => {
-      // Processor time: the machine that runs the tests does other things too.
+    test(`when it is made of ${name}`, () => {
+      // CPU time, because other processes share the machine.
       const before = process.cpuUsage();
       evaluate(prompt);
       const { user, system } = process.cpuUsage(before);

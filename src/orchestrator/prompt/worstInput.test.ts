@@ -5,7 +5,7 @@ import { chainPrompt, outputOf } from "../run/chain.js";
 import { evaluate } from "./evaluator.js";
 import { extractKeywords } from "./keywords.js";
 
-/** Of this process alone, so that a busy machine changes nothing. The faster of two runs: the first one compiles. */
+/** CPU time of this process, so that a busy machine changes nothing; the faster of two runs, because the first one compiles. */
 function cpuMs(work: () => unknown): number {
   const times = [0, 1].map(() => {
     const begin = process.cpuUsage();
@@ -22,8 +22,8 @@ const parse = (content: string) =>
   parseAgentFile({ file: "a.md", path: "/a.md", id: "a", content, allowMcpServers: false });
 const front = (yaml: string) => `---\n${yaml}\n---\nYou are an agent.`;
 
-describe("What an agent, a repository or a client may send costs little time", () => {
-  /** Each makes some pattern try again from every place, or makes as many pieces as there can be. */
+describe("Hostile text from an agent, a repository or a client takes little time", () => {
+  /** Each makes a pattern retry from every position, or makes as many pieces as possible. */
   const pieces = [
     "```\n",
     "```a\nx\n",
@@ -61,12 +61,12 @@ describe("What an agent, a repository or a client may send costs little time", (
   ];
   for (const piece of [...pieces, ...more]) {
     const shown = JSON.stringify(piece);
-    test(`a prompt of 32,000 characters of ${shown}`, () => {
+    test(`in a prompt of 32,000 characters of ${shown}`, () => {
       const prompt = fill(piece, 32_000);
       assert.ok(cpuMs(() => evaluate(prompt)) < maxMs);
       assert.ok(cpuMs(() => extractKeywords(prompt)) < maxMs);
     });
-    test(`an answer of 200,000 characters of ${shown}`, () => {
+    test(`in an answer of 200,000 characters of ${shown}`, () => {
       const text = fill(piece, 200_000);
       for (const answer of [text, `\`\`\`\n{${text}`, `\`\`\`json\n${text}\n\`\`\``])
         assert.ok(cpuMs(() => outputOf(answer, undefined)) < maxMs, answer.slice(0, 20));
@@ -79,7 +79,7 @@ describe("What an agent, a repository or a client may send costs little time", (
       } as const;
       assert.ok(cpuMs(() => chainPrompt(fill(piece, 32_000), [{ ...result, output: { text } }], 2)) < maxMs);
     });
-    test(`an agent file with ${shown} everywhere`, () => {
+    test(`in an agent file with ${shown} everywhere`, () => {
       for (const chars of [16_000, 250_000]) {
         const text = fill(piece, chars);
         const files = [
@@ -95,7 +95,7 @@ describe("What an agent, a repository or a client may send costs little time", (
   }
 });
 
-describe("Front matter that no agent has", () => {
+describe("Hostile front matter of an agent file", () => {
   const letters = "bcdefghij".split("");
   const bomb = letters.map((name, i) => {
     const before = letters[i - 1] ?? "a";
@@ -105,15 +105,15 @@ describe("Front matter that no agent has", () => {
     "250 KB of it": fill("a: 1\n", 250_000),
     "one byte more than 16 KB": `a: ${"x".repeat(16 * 1024 - 2)}`,
     "aliases that grow ninefold with each line": ["a: &a [x,x,x,x,x,x,x,x,x]", ...bomb].join("\n"),
-    "7,000 lists inside each other": `a: ${"[".repeat(7000)}${"]".repeat(7000)}`,
-    "3,000 mappings inside each other": `a: ${"{a: ".repeat(3000)}${"}".repeat(3000)}`,
-    "5,000 list items inside each other": `a:\n  ${"- ".repeat(5000)}x`,
+    "7,000 nested lists": `a: ${"[".repeat(7000)}${"]".repeat(7000)}`,
+    "3,000 nested mappings": `a: ${"{a: ".repeat(3000)}${"}".repeat(3000)}`,
+    "5,000 nested list items": `a:\n  ${"- ".repeat(5000)}x`,
     "a staircase of 120 levels": Array.from({ length: 120 }, (_, i) => `${" ".repeat(i * 2)}a:`).join("\n"),
     "thousands of quotes": `a: ${'"'.repeat(15_000)}`,
     "thousands of empty lines": `a: 1${"\n".repeat(15_000)}`,
   };
   for (const [what, yaml] of Object.entries(refused)) {
-    test(`${what}: is told as a problem of the file, at once`, () => {
+    test(`is reported at once as a problem of the file: ${what}`, () => {
       const { agent, problems } = parse(front(yaml));
       assert.equal(agent, undefined);
       assert.deepEqual(
@@ -134,12 +134,12 @@ describe("The data of an answer", () => {
   const rows: readonly [what: string, text: string, data: unknown][] = [
     ["the whole text", ' {"a": 1} ', { a: 1 }],
     ["the only fence", 'Here:\n```json\n{"a": 1}\n```\nDone.', { a: 1 }],
-    ["a fence whose end has spaces", "```\n[1]\n```  \n", [1]],
-    ["two fences, of which none counts", "```\n[1]\n```\n```\n[2]\n```", undefined],
+    ["a fence that ends with spaces", "```\n[1]\n```  \n", [1]],
+    ["two fences, neither of which counts", "```\n[1]\n```\n```\n[2]\n```", undefined],
     ["a fence that does not end", "```\n[1]", undefined],
-    ["no JSON", "hello", undefined],
-    ["JSON that is deeper than anyone means", "[".repeat(5000) + "]".repeat(5000), undefined],
+    ["text that is not JSON", "hello", undefined],
+    ["JSON that is nested too deeply", "[".repeat(5000) + "]".repeat(5000), undefined],
   ];
   for (const [what, text, data] of rows)
-    test(`${what}`, () => assert.deepEqual(outputOf(text, undefined).data, data));
+    test(`is read correctly from ${what}`, () => assert.deepEqual(outputOf(text, undefined).data, data));
 });

@@ -7,7 +7,7 @@ import { OrchestratorError } from "../orchestratorError.js";
 const three = "Review src/cart.ts for code quality, test coverage and documentation gaps";
 
 describe("a chain of agents", () => {
-  test("hands on what was found, as data", async t => {
+  test("passes each agent's result to the next agent as data", async t => {
     const { module, invoker } = await startModule(t);
     invoker.reply = agent => ({
       text:
@@ -33,7 +33,7 @@ describe("a chain of agents", () => {
     );
   });
 
-  test("an unclear prompt is refined for the agents, not for the choice", async t => {
+  test("runs on the refined prompt, but selects its agents by the original one", async t => {
     const { module, invoker } = await startModule(t);
     const { data } = await callTool(await connectClient(t, module), "run_with_orchestrator", {
       prompt: "Write tests",
@@ -45,7 +45,7 @@ describe("a chain of agents", () => {
     assert.equal(data.partial, undefined);
   });
 
-  test("goes on when one of three takes too long", async t => {
+  test("continues when one of three agents takes too long", async t => {
     const { module, invoker } = await startModule(t);
     invoker.reply = agent => {
       if (agent.name === "test-generator") throw OrchestratorError.timeout("test-generator took too long.");
@@ -73,7 +73,7 @@ describe("a chain of agents", () => {
   const allFail: [string, string, OrchestratorError][] = [
     ["takes too long", "EXECUTION_TIMEOUT", OrchestratorError.timeout("late")],
     ["fails", "ORCHESTRATION_FAILED", OrchestratorError.unknown("broken")],
-    ["finds Copilot gone", "CLI_NOT_AVAILABLE", OrchestratorError.notAvailable("gone")],
+    ["finds no Copilot", "CLI_NOT_AVAILABLE", OrchestratorError.notAvailable("gone")],
   ];
   for (const [name, code, thrown] of allFail) {
     test(`is an error when every agent ${name}`, async t => {
@@ -91,7 +91,7 @@ describe("a chain of agents", () => {
     });
   }
 
-  test("runs in the order that the caller names, also agents that are never chosen", async t => {
+  test("runs in the order that the caller gives, even with agents that are never selected", async t => {
     const files = {
       "a.md": agentText("name: A\ndescription: x\ndisable-model-invocation: true"),
       "b.md": agentText("name: B\ndescription: y"),
@@ -110,8 +110,8 @@ describe("a chain of agents", () => {
   });
 });
 
-describe("who cancels", () => {
-  test("stops the agent that runs, and the next never starts", async t => {
+describe("a caller that cancels", () => {
+  test("stops the running agent, and the next one never starts", async t => {
     const { module, invoker } = await startModule(t);
     const client = await connectClient(t, module);
     const abort = new AbortController();
@@ -139,7 +139,7 @@ describe("who cancels", () => {
     assert.equal(invoker.calls.length, 2);
   });
 
-  test("in the library gets an AbortError", async t => {
+  test("gets an AbortError in the library", async t => {
     const { module, invoker } = await startModule(t);
     invoker.reply = (_agent, _prompt, options) => untilAborted(options);
     const signal = AbortSignal.timeout(50);

@@ -10,7 +10,7 @@ import { refusalOf, ruledPermissions } from "./permissions.js";
 
 const none: readonly string[] = [];
 
-describe("AGENT_PERMISSIONS, for whatever agent asks,", () => {
+describe("AGENT_PERMISSIONS, for every kind of agent,", () => {
   let folder = "";
   let repoRoot = "";
   before(async () => {
@@ -33,7 +33,7 @@ describe("AGENT_PERMISSIONS, for whatever agent asks,", () => {
   const allOnly: readonly PermissionMode[] = ["all"];
   const cases: Case[] = [
     ["a read inside", { kind: "read", paths: ["a.txt"] }, none, every],
-    ["a read of nothing", { kind: "read" }, none, allOnly],
+    ["a read that names no file", { kind: "read" }, none, allOnly],
     ["a read through a link that leads out", { kind: "read", paths: ["out/secret"] }, none, allOnly],
     [
       "a read inside that also names a file outside",
@@ -41,37 +41,42 @@ describe("AGENT_PERMISSIONS, for whatever agent asks,", () => {
       none,
       allOnly,
     ],
-    ["a read that says more than is understood", { kind: "read", paths: ["a"], unclear: "x" }, none, allOnly],
-    ["a read that says itself that it leaves", { kind: "read", paths: ["a"], outside: true }, none, allOnly],
-    ["a search in the repository", { kind: "search" }, none, every],
-    ["a search above it", { kind: "search", paths: [".."] }, none, allOnly],
-    ["a change that no tool is listed for", { kind: "edit", paths: ["a.txt"] }, ["read"], allOnly],
-    ["a change that all tools could make", { kind: "edit", paths: ["a.txt"] }, undefined, allOnly],
+    ["a read that is not fully understood", { kind: "read", paths: ["a"], unclear: "x" }, none, allOnly],
+    [
+      "a read that says that it leaves the folder",
+      { kind: "read", paths: ["a"], outside: true },
+      none,
+      allOnly,
+    ],
+    ["a search inside the repository", { kind: "search" }, none, every],
+    ["a search above the repository", { kind: "search", paths: [".."] }, none, allOnly],
+    ["a change without a listed tool", { kind: "edit", paths: ["a.txt"] }, ["read"], allOnly],
+    ["a change by an agent without a list of tools", { kind: "edit", paths: ["a.txt"] }, undefined, allOnly],
     ["a change that is listed", { kind: "edit", paths: ["a.txt"] }, ["edit"], listed],
-    ["a change of nothing", { kind: "edit" }, ["edit"], allOnly],
+    ["a change that names no file", { kind: "edit" }, ["edit"], allOnly],
     ["a change through a dangling link", { kind: "edit", paths: ["dangling"] }, ["edit"], allOnly],
     [
-      "a change that is not wholly understood",
+      "a change that is not fully understood",
       { kind: "edit", paths: ["a"], unclear: "x" },
       ["edit"],
       allOnly,
     ],
     ["a deletion that is listed", { kind: "delete", paths: ["a.txt"] }, ["edit"], listed],
-    ["a move out", { kind: "move", paths: ["a.txt", "/tmp/a"] }, ["edit"], allOnly],
+    ["a move out of the repository", { kind: "move", paths: ["a.txt", "/tmp/a"] }, ["edit"], allOnly],
     ["a command that is listed", { kind: "execute", command: "ls", unclear: "x" }, ["execute"], listed],
-    ["a command that is not", { kind: "execute", command: "ls" }, ["edit", "web"], allOnly],
+    ["a command that is not listed", { kind: "execute", command: "ls" }, ["edit", "web"], allOnly],
     ["an address that is listed", { kind: "fetch", url: "http://a.example", unclear: "x" }, ["web"], listed],
-    ["an address that is not", { kind: "fetch", url: "http://a.example" }, ["execute"], allOnly],
+    ["an address that is not listed", { kind: "fetch", url: "http://a.example" }, ["execute"], allOnly],
     ["a tool of a server that is listed", { kind: "other", tool: "files/look" }, ["files/look"], listed],
     ["another tool of that server", { kind: "other", tool: "files/delete" }, ["files/look"], allOnly],
     [
-      "that tool, when it says more",
+      "a listed tool in a request that is not fully understood",
       { kind: "other", tool: "files/look", unclear: "x" },
       ["files/look"],
       allOnly,
     ],
-    ["a tool by the name of a usual one", { kind: "other", tool: "view" }, ["read"], allOnly],
-    ["something that nobody knows", { kind: "other" }, ["files/look", "execute"], allOnly],
+    ["a tool with the name of a built-in one", { kind: "other", tool: "view" }, ["read"], allOnly],
+    ["an unknown kind of request", { kind: "other" }, ["files/look", "execute"], allOnly],
   ];
   for (const [what, action, declared, modes] of cases)
     test(`allows ${what} under ${modes.join(", ")} and under no other mode`, async () => {
@@ -82,7 +87,7 @@ describe("AGENT_PERMISSIONS, for whatever agent asks,", () => {
       assert.deepEqual(allowed, modes);
     });
 
-  test("answers with the agent's own options, and with none where none fits", async () => {
+  test("answers with one of the agent's own options, and with none when none fits", async () => {
     const { permission } = ruledPermissions({ mode: "read-only", repoRoot, tools: none });
     const options = [
       { optionId: "1", kind: "reject_once", name: "Yes" },
