@@ -28,7 +28,7 @@ export interface ICopilotJob {
   readonly jobId: string;
   get runningWorkIds(): number[];
   get status(): "Executing" | "Succeeded" | "Failed";
-  /** Stops all running tasks; no further callback comes. */
+  /** Stops all running tasks; no callback follows. */
   stop(): void;
 }
 
@@ -75,7 +75,7 @@ const nobody: ICopilotJobCallback = {
   workStopped: () => {},
 };
 
-/** For callers from outside: what they sent is checked first. */
+/** For callers from outside, whose input is checked first. */
 export async function startCheckedJob(jobName: string, workingDirectory: string, userInput: string) {
   const { installed, catalog } = currentPortal();
   const current = await installed.current();
@@ -120,7 +120,7 @@ function jobNotFound(id: string): PortalError {
 }
 
 async function stopById(jobId: string) {
-  // One that has ended needs no stopping, and whoever stops it wants no more than that.
+  // Stopping a job that has ended succeeds, because the caller has what it wants.
   if (!(await currentPortal().engine.stopJob(jobId))) await knownJob(jobId);
   return { result: "Closed" };
 }

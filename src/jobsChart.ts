@@ -1,6 +1,6 @@
 import type { TaskWork, Work } from "./jobsDef.js";
 
-/** What a node stands for; the number is the `workIdInJob` of its Ref. */
+/** What a node represents; the number is the `workIdInJob` of its Ref. */
 export type ChartNodeHint =
   | ["TaskNode" | "CondNode", number]
   | "ParBegin"
@@ -31,7 +31,7 @@ export interface ChartGraph {
   nodes: ChartNode[];
 }
 
-/** The part of the chart that one work became: where it is entered and where it is left. */
+/** The part of the chart for one work: where it is entered and where it is left. */
 interface Part {
   start: ChartNode;
   end: ChartNode;

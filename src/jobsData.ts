@@ -5,7 +5,7 @@ import { type Entry, type EntryInput, validateEntry, type WorkInput } from "./jo
 
 /**
  * The built-in entry: jobs for any repository in any language.
- * Its tasks hand documents over in `.copilot-portal/` of the working directory, a folder that ignores itself in git.
+ * Its tasks pass documents through `.copilot-portal/` in the working directory, a folder that git ignores.
  */
 
 function run(taskId: string): WorkInput {
@@ -20,7 +20,7 @@ function atOnce(...works: WorkInput[]): WorkInput {
   return { kind: "Par", works };
 }
 
-/** Another round as long as `goal` answers no; `limit-rounds` ends what leads nowhere. */
+/** Repeats the round while `goal` answers no; `limit-rounds` ends a loop without progress. */
 function until(goal: string, ...round: string[]): WorkInput {
   return {
     kind: "Loop",
@@ -82,7 +82,7 @@ const builtin: EntryInput = {
   promptVariables,
   tasks,
   jobs: Object.fromEntries(Object.entries(jobs).map(([name, work]) => [name, { work }])),
-  // The first column has the jobs of several steps, the others their steps one by one.
+  // The first column has the jobs of several steps, the other columns have the single steps.
   grid: [
     {
       keyword: "Understand",
@@ -133,7 +133,7 @@ const builtin: EntryInput = {
   ],
 };
 
-/** What stands in for a model that the user does not have: first the same family, then the same strength. */
+/** Replacements for a model that the user does not have: first the same family, then the same strength. */
 export const modelAlternatives: ModelAlternatives = {
   "gpt-5.4-mini": ["gpt-5-mini", "claude-haiku-4.5", "gpt-5.2", "gpt-4.1"],
   "claude-haiku-4.5": ["gpt-5-mini", "gpt-4.1", "gpt-5.2"],

@@ -1,4 +1,4 @@
-/** The jobs data: what an entry is made of. `JobsData.md` explains the format by example. */
+/** The jobs data: the parts of an entry. `JobsData.md` explains the format by example. */
 
 export { entrySchema } from "./jobs/definition/entrySchema.js";
 export { expandPromptDynamic, expandPromptStatic } from "./jobs/definition/promptExpansion.js";
@@ -15,20 +15,20 @@ export { assignWorkId, simplifyWork } from "./jobs/definition/workTree.js";
 /** Lines, joined by LF. */
 export type Prompt = string[];
 
-/** A key of `Entry.models`, or the id of a model itself. */
+/** A key of `Entry.models`, or a model id. */
 export type Model = { category: string } | { id: string };
 
 export interface TaskRetry {
-  /** How often the prompt may be sent again after the criteria were not met. */
+  /** How often the prompt may be sent again when the criteria are not met. */
   retryTimes: number;
   /** Told to the agent with each retry. */
   additionalPrompt?: Prompt;
 }
 
 export interface TaskAvailability {
-  /** One of these tasks must have finished just before on this path of the job. */
+  /** One of these tasks must be the previous one on this path of the job. */
   previousTasks?: string[];
-  /** Must be answered with `job_boolean_true` before the task starts. */
+  /** The agent must answer it with `job_boolean_true` before the task starts. */
   condition?: Prompt;
 }
 
@@ -36,7 +36,7 @@ export interface TaskCriteria {
   /** Tools that the last round must have called. */
   toolExecuted?: string[];
   failureAction: TaskRetry;
-  /** Must be answered with `job_boolean_true` after the prompt was run. */
+  /** The agent must answer it with `job_boolean_true` after the prompt has run. */
   condition?: Prompt;
   /** False: the condition is checked in a fresh session of `models.driving`. */
   runConditionInSameSession?: boolean;
@@ -57,7 +57,7 @@ export interface TaskWork<T> {
   modelOverride?: Model;
 }
 
-/** Runs a task whose number in the job is not assigned yet, or will be assigned again. */
+/** Runs a task whose number in the job is not assigned yet, or will be reassigned. */
 export type TaskWorkInput = Omit<TaskWork<number>, "workIdInJob"> & { workIdInJob?: number };
 
 export interface SeqWork<Ref> {
@@ -70,7 +70,7 @@ export interface ParWork<Ref> {
   works: WorkOf<Ref>[];
 }
 
-/** Runs `body` once, and again as long as the post-condition has its expected value. */
+/** Runs `body` once, and again while the post-condition has its expected value. */
 export interface LoopWork<Ref> {
   kind: "Loop";
   /** The loop ends before `body` when the work's outcome is not the expected value. */
@@ -104,14 +104,14 @@ export interface GridRow {
   jobs: ({ name: string; jobName: string } | undefined | null)[];
 }
 
-/** One model that may do driving work, and how often it is tried again after it crashed. */
+/** A model that may do driving work, and how often it is retried after a crash. */
 export interface DrivingSessionRetry {
   modelId: string;
   retries: number;
 }
 
 export interface Entry {
-  /** Category to model id; `driving` is always there. */
+  /** Category to model id; `driving` is always present. */
   models: { [category: string]: string };
   drivingSessionRetries?: DrivingSessionRetry[];
   promptVariables: { [name: string]: Prompt };
@@ -120,7 +120,7 @@ export interface Entry {
   grid: GridRow[];
 }
 
-/** An entry as it is written by hand: works have no numbers yet. `validateEntry` makes an `Entry` of it. */
+/** An entry as a person writes it: works have no numbers yet. `validateEntry` turns it into an `Entry`. */
 export interface EntryInput extends Omit<Entry, "jobs"> {
   jobs: { [name: string]: { requireUserInput?: boolean; work: WorkInput } };
 }

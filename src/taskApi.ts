@@ -23,7 +23,7 @@ declare module "./currentPortal.js" {
   }
 }
 
-/** From now on tasks and jobs are started from this entry. Throws while a session is running. */
+/** From now on tasks and jobs start from this entry. Throws while a session is running. */
 export async function installJobsEntry(entry: Entry): Promise<void> {
   await currentPortal().installed.install(entry);
 }

@@ -22,7 +22,7 @@ async function* tasksOf({ job, responses }: ExportSource): AsyncGenerator<string
     if (response.callback === "workStarted") yield response.taskId;
 }
 
-/** Task by task: what was decided, and each session where it was opened. */
+/** Task by task, the decisions, and each session where it was opened. */
 export async function* jobAsMarkdown(source: ExportSource): AsyncGenerator<string> {
   const { job, responses } = source;
   yield `# ${job.jobName}\n\n- Status: ${job.status}\n- Working directory: ${job.workingDirectory}\n- Started: ${job.startTime}\n`;
@@ -50,7 +50,7 @@ async function* sessionPart(
   }
 }
 
-/** Every response with its source and id, as the stream of everything below a job has them. */
+/** Every response with its source and id, as in the stream of a job with everything below it. */
 export async function* jobAsJson(source: ExportSource): AsyncGenerator<string> {
   const { job, responses } = source;
   yield `{"job":${JSON.stringify(job)},"responses":[`;

@@ -22,7 +22,7 @@ const summaryFields = {
 
 export interface SummaryExtras {
   used?: JobUsage | undefined;
-  /** What it needs to go on and this portal does not have. */
+  /** What the job needs to continue and this portal does not have. */
   waitingFor?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export function summaryOf(job: JobRecord, { used, waitingFor }: SummaryExtras = 
   };
 }
 
-/** The job as it was started, with each task's largest number of attempts and its newest run. */
+/** The job as it was started, with each task's maximum number of attempts and its newest run. */
 export function detailsOf(
   job: JobRecord,
   entry: Entry,

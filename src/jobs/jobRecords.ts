@@ -12,7 +12,7 @@ export interface JobRecord {
   userInput: string;
   workingDirectory: string;
   status: JobStatus;
-  /** Why a task crashed; from then on the job only ends what is running. */
+  /** Why a task crashed; from then on the job only ends its running tasks. */
   error: string | null;
   createdAt: Date;
   endedAt: Date | null;
@@ -20,7 +20,7 @@ export interface JobRecord {
 
 export interface JobHistoryQuery {
   limit: number;
-  /** The id of the last job of the page before. */
+  /** The id of the last job on the previous page. */
   before?: string;
   search?: string;
 }
@@ -57,7 +57,7 @@ export class JobRecords {
     this.#store = store;
   }
 
-  /** The same entry is stored once, however many jobs were started with it; it is kept until one names it. */
+  /** The same entry is stored once for all its jobs; saving it again keeps it until a job names it. */
   async saveEntry(entry: Entry): Promise<string> {
     const text = JSON.stringify(entry);
     const hash = createHash("sha256").update(text).digest("hex");
@@ -91,14 +91,14 @@ export class JobRecords {
     );
   }
 
-  /** Stopped by the user, but the server died before everything below was ended. */
+  /** Stopped by the user, but the server died before everything below them ended. */
   halfCanceled(): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
       `select ${columns} from jobs where status = 'Canceled' and ended_at is null and not deleting`,
     );
   }
 
-  /** Running, waiting to be continued, or ended within the hour. */
+  /** Running, paused, or ended within the last hour. */
   recent(): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
       `select ${columns} from jobs
@@ -118,7 +118,7 @@ export class JobRecords {
     );
   }
 
-  /** What the sessions below each job have used so far. */
+  /** The usage so far of the sessions below each job. */
   async usage(ids: readonly string[]): Promise<Map<string, JobUsage>> {
     const rows = await this.#store.query<JobUsage & { id: string }>(
       `select split_part(owner, '.', 1) as id, ${usageSums} from sessions
@@ -128,7 +128,7 @@ export class JobRecords {
     return new Map(rows.map(({ id, ...usage }) => [id, usage]));
   }
 
-  /** From now on nobody sees it; it is deleted to its end, if need be by the next start. */
+  /** Hides the job at once; if its deletion is interrupted, the next start finishes it. */
   async markDeleting(id: string): Promise<void> {
     await this.#store.query("update jobs set deleting = true where id = $1", [id]);
   }
@@ -142,7 +142,7 @@ export class JobRecords {
     await this.#store.query("delete from jobs where id = $1", [id]);
   }
 
-  /** False when the job was not in one of these states any more. */
+  /** False when the job is no longer in one of these states. */
   async change(id: string, from: JobStatus[], to: JobStatus): Promise<boolean> {
     const rows = await this.#store.query(
       "update jobs set status = $3 where id = $1 and status = any($2) returning id",
@@ -151,7 +151,6 @@ export class JobRecords {
     return rows.length > 0;
   }
 
-  /** Every job that runs; they wait to be continued. */
   async pauseAll(): Promise<string[]> {
     const rows = await this.#store.query<{ id: string }>(
       "update jobs set status = 'Paused' where status = 'Running' returning id",

@@ -11,11 +11,11 @@ import { formatJobCursor, type JobCursor } from "./jobStreamCursor.js";
 /** Which logs are below a log. */
 const below: { readonly [kind in LogKind]?: LogKind } = { job: "task", task: "session" };
 
-/** Sends a job, its tasks and all their sessions as one stream of events, each tagged with where it comes from. */
+/** Sends a job, its tasks and all their sessions as one stream of events, each tagged with its source. */
 export class JobStream {
   readonly #logs: LiveLogs;
   readonly #stream: EventStream;
-  /** What has been sent; a log that has been sent to its end is not in it. */
+  /** How far each log has been sent; a log that was sent to its end is not in it. */
   readonly #sent: JobCursor = new Map();
   readonly #resume: JobCursor;
   readonly #following = new Set<Promise<void>>();
@@ -26,7 +26,7 @@ export class JobStream {
     this.#resume = resume;
   }
 
-  /** Resolves when the job and everything below it has been sent and is closed, or the client has gone. */
+  /** Resolves when the job and everything below it is sent and closed, or the client has disconnected. */
   async send(job: LiveLog): Promise<void> {
     this.#follow(job, "");
     while (this.#following.size > 0) await Promise.all(this.#following);
@@ -43,7 +43,7 @@ export class JobStream {
     let children = 0;
     for (const id of await this.#childrenUpTo(log, after)) {
       const child = childName(name, children++);
-      // Not named by the reader: read to its end.
+      // The reader has read a log to its end when the cursor does not name it.
       if (this.#resume.has(child)) await this.#followChild(log.kind, id, child);
     }
     await followLog(log, after, this.#stream, response => {
@@ -68,7 +68,7 @@ export class JobStream {
     return ids;
   }
 
-  /** Counted from now on, so that the stream does not end before the log is open. */
+  /** Counts the log at once, so that the stream does not end before the log is open. */
   #followChild(parent: LogKind, id: string, name: string): Promise<void> {
     const kind = below[parent];
     this.#sent.set(name, this.#resume.get(name) ?? 0);

@@ -1,7 +1,7 @@
 /**
- * Where a reader of everything below a job is: the number it has read in each log that it has not read to the end.
- * Logs are named by their order of appearance: `` the job, `3` its fourth task, `3.1` that task's second session.
- * Written as `120;3:45;3.1:7`. A log that appeared up to the numbers given and is not named has been read.
+ * The position of a reader of a job and everything below it: the number of responses read in each unfinished log.
+ * Logs are named by their order of appearance: `` is the job, `3` its fourth task, `3.1` that task's second session.
+ * Written as `120;3:45;3.1:7`. A log that appeared before these positions and is not named has been read to its end.
  */
 export type JobCursor = Map<string, number>;
 

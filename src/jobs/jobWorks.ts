@@ -2,14 +2,14 @@ import type { StoredResponse } from "../live/storedResponse.js";
 
 export type WorkStatus = "Waiting" | "Running" | "Succeeded" | "Failed";
 
-/** One run of a task of a job, as the job's log tells it. */
+/** One run of a task of a job, as in the job's log. */
 export interface WorkRun {
   workIdInJob: number;
   taskId: string;
   status: WorkStatus;
 }
 
-/** Every run, in the order in which they came; a loop runs the same work several times. */
+/** Every run in order; a loop runs the same work several times. */
 export async function workRunsIn(responses: AsyncIterable<StoredResponse>): Promise<WorkRun[]> {
   const runs = new Map<string, WorkRun>();
   for await (const response of responses) {

@@ -6,7 +6,7 @@ export interface StartedJobParts {
   stop(jobId: string): void;
 }
 
-/** A job of the engine as the source document knows it: what its log says becomes calls. */
+/** A job of the engine as an `ICopilotJob`: each response of its log becomes a callback. */
 export class StartedJob implements ICopilotJob {
   readonly #parts: StartedJobParts;
   readonly #running = new Set<number>();

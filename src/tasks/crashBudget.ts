@@ -6,17 +6,17 @@ export interface ModelBudget {
   crashes: number;
 }
 
-/** A prompt is given up after this many crashes in a row. */
+/** A prompt is abandoned after this many crashes in a row. */
 export const maxCrashes = 5;
 
-/** Driving work goes round the listed models; each is tried once and as often again as its `retries` say. */
+/** Driving work rotates through the listed models; each is tried once, plus its `retries`. */
 export function drivingBudgets(entry: Pick<Entry, "models" | "drivingSessionRetries">): ModelBudget[] {
   const listed = entry.drivingSessionRetries;
   if (!listed) return [{ modelId: entry.models.driving ?? "", crashes: maxCrashes }];
   return listed.map(({ modelId, retries }) => ({ modelId, crashes: retries + 1 }));
 }
 
-/** Says which model is next. Fresh for every mission. */
+/** Says which model is next. Every mission has a new budget. */
 export class CrashBudget {
   readonly budgets: readonly ModelBudget[];
   readonly #left: number[];
@@ -27,14 +27,14 @@ export class CrashBudget {
     this.#left = budgets.map(({ crashes }) => crashes);
   }
 
-  /** The model of the next try, or undefined when every budget is spent. */
+  /** The model for the next try, or undefined when every budget is spent. */
   get modelId(): string | undefined {
     return this.#left[this.#current] ? this.budgets[this.#current]?.modelId : undefined;
   }
 
   /**
-   * The current model crashed; the next one that has something left takes over. A refusal spends the whole budget.
-   * Returns how much of the model's budget is spent, as "1 of 5".
+   * Counts a crash of the current model; the next model with budget left takes over. A refusal spends the whole budget.
+   * Returns the spent part of the model's budget, as "1 of 5".
    */
   spend(refused: boolean): string {
     const index = this.#current;

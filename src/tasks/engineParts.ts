@@ -11,7 +11,7 @@ export interface EngineParts {
     openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<DiaryLog>;
     open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
     delete(kind: LogKind, id: string): Promise<void>;
-    /** The ids that begin like this. */
+    /** The ids with this prefix. */
     idsBelow(kind: LogKind, prefix: string): Promise<string[]>;
   };
   sessions: TaskSessions;
@@ -20,5 +20,5 @@ export interface EngineParts {
   maxTasks?: number | undefined;
 }
 
-/** Told of every response of a job or task, once, while this process runs it. */
+/** Called once for every response of a job or task while this process runs it. */
 export type ResponseListener = (response: LiveResponse) => void;

@@ -8,14 +8,14 @@ import { TaskDiary } from "./taskDiary.js";
 import { type TaskRun, TaskRunner } from "./taskRunner.js";
 import type { TaskResult } from "./taskSteps.js";
 
-/** One task to carry out, and who wants to know of it. */
+/** A task to run, and the listeners for its progress. */
 export interface TaskOrder {
   run: TaskRun;
   signal: AbortSignal;
   listener?: ResponseListener | undefined;
   waiting?(): void;
   started?(): void;
-  /** Resolves when it is in the store: after that the task is not run again. */
+  /** Resolves when the end is in the store; after that the task does not run again. */
   ended?(end: TaskEnd): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTa
   }
 
   async function finish(end: TaskEnd): Promise<TaskEnd> {
-    // Those of an earlier life of the server, which this one has not opened, would stay open for ever.
+    // Sessions that the server opened before a restart would stay open forever.
     if (run.borrowedSessionId === undefined) await sessions.closeAll(run.taskId);
     await diary.close();
     failpoint("task-diary-closed");
@@ -54,7 +54,7 @@ export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTa
   }
 }
 
-/** A borrowed session is there already; the others are what is bounded. */
+/** The limit applies only to tasks with sessions of their own; a borrowed session is open already. */
 async function takeSlot({ run, signal, waiting }: TaskOrder, slots: Slots): Promise<(() => void) | Stopped> {
   if (run.borrowedSessionId !== undefined) return () => {};
   if (slots.isFull) waiting?.();

@@ -10,24 +10,24 @@ export interface InstalledEntryParts {
   hasRunningSessions(): boolean;
 }
 
-/** The entry that tasks and jobs are started from. What has been started keeps its own copy. */
+/** The entry that tasks and jobs start from. A started task or job keeps its own copy. */
 export class InstalledEntry {
   readonly #parts: InstalledEntryParts;
   #installed: ParsedEntry | undefined;
-  /** With these the entry adapts to the models that are there whenever it is used. */
+  /** With these the entry adapts to the available models at each use. */
   #alternatives: ModelAlternatives | undefined;
 
   constructor(parts: InstalledEntryParts) {
     this.#parts = parts;
   }
 
-  /** For the entry of the start, which is there before the models are known. */
+  /** For the entry at the start, which is set before the models are known. */
   use(installed: ParsedEntry, alternatives?: ModelAlternatives): void {
     this.#installed = installed;
     this.#alternatives = alternatives;
   }
 
-  /** Refuses while sessions run, because they may belong to tasks of the entry before. */
+  /** Refuses while sessions run, because they may belong to tasks of the previous entry. */
   async install(entry: Entry, notices: Notice[] = []): Promise<void> {
     if (this.#parts.hasRunningSessions()) {
       throw PortalError.domain("Rejected", "An entry can only be installed when no session is running.");
@@ -38,8 +38,8 @@ export class InstalledEntry {
   }
 
   /**
-   * Rejects when the entry names a model that no backend has. A backend that does not answer now may have it: then
-   * the entry stays, and jobs that need the model are refused until it is there.
+   * Rejects when the entry names a model that no backend has. A backend that does not answer may have it: then
+   * the entry stays, and jobs that need the model are refused until it is available.
    */
   async checkModels(): Promise<void> {
     if (!this.#installed || this.#alternatives) return;

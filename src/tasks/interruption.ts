@@ -1,8 +1,8 @@
 /**
- * Why a running task is cut off from outside.
- * - stopped: it ends now and that is its end, also after a restart
- * - canceled: its flow has been cancelled and takes no further step
- * - shutdown: the next start of the server goes on with it
+ * Why a running task is interrupted from outside.
+ * - stopped: it ends now and stays ended, even after a restart
+ * - canceled: its flow is cancelled and takes no further step
+ * - shutdown: the next start of the server resumes it
  */
 export class Interruption extends Error {
   override readonly name = "Interruption";
@@ -22,7 +22,7 @@ export interface Stopped {
   kind: "stopped";
 }
 
-/** Does `work`, but waits no longer than until the signal says that nobody is interested any more. */
+/** Does `work`, but stops waiting for it when the signal fires. */
 export async function unlessInterrupted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -41,7 +41,7 @@ export async function unlessInterrupted<T>(
   }
 }
 
-/** What an interruption comes to: an end, an error, or nothing that anybody would wait for. */
+/** The result of an interruption: an end, an error, or a promise that never settles. */
 export function endBy(reason: unknown): Promise<Stopped> | Stopped {
   if (!(reason instanceof Interruption) || reason.kind === "canceled") throw reason;
   // A step that never ends is not remembered, so the next start runs it again.

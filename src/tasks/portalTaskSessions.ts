@@ -6,8 +6,8 @@ import { roundIn, roundPrompt } from "./taskRound.js";
 import type { TaskSession, TaskSessions } from "./taskSessions.js";
 
 /**
- * Tasks run in the same sessions as people do: they can be watched, and talked to when they have ended. A store that
- * is not available for a while makes them wait; it is no crash of theirs.
+ * Tasks use the same sessions as people: anyone can watch them, and send requests after the task has ended. While the
+ * store is not available they wait; that is not a crash.
  */
 export function portalTaskSessions(
   registry: SessionRegistry,

@@ -3,11 +3,11 @@ import type { LiveResponse } from "../live/liveResponse.js";
 
 export interface ICopilotTask {
   readonly taskId: string;
-  /** The session that checks conditions now, or the last one that did. */
+  /** The session that checks conditions, or the last one that did. */
   readonly drivingSession: ICopilotSession;
   readonly status: "Executing" | "Succeeded" | "Failed";
   readonly crashError?: string;
-  /** Stops all running sessions; no further callback comes. */
+  /** Stops all running sessions; no callback follows. */
   stop(): void;
 }
 
@@ -30,7 +30,7 @@ export interface StartedTaskParts {
   stop(taskId: string): void;
 }
 
-/** A task of the engine as the source document knows it: what its log says becomes calls. */
+/** A task of the engine as an `ICopilotTask`: each response of its log becomes a callback. */
 export class StartedTask implements ICopilotTask {
   readonly #parts: StartedTaskParts;
   readonly #sessions = new Map<string, ICopilotSession>();

@@ -1,7 +1,7 @@
 import type { LiveResponse } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
 
-/** The live log of a task, as far as its diary needs it. */
+/** The part of a live log that a diary needs. */
 export interface DiaryLog {
   readonly closed: boolean;
   append(response: LiveResponse): Promise<void>;
@@ -9,14 +9,14 @@ export interface DiaryLog {
   close(): Promise<void>;
 }
 
-/** When it happened: who comes late, or after a restart, can still tell how long a task took. */
+/** Adds the time, so that a late reader still sees how long a task took. */
 export function withTime(response: LiveResponse): LiveResponse {
   return { ...response, time: Date.now() };
 }
 
 /**
- * Writes a task's log exactly once. What a task writes follows from what happened to it, so a task that is
- * replayed after a restart writes the same again: as many responses as there are already are passed over.
+ * Writes a task's log exactly once. A task's responses follow from its events, so a replay after a restart writes
+ * the same responses again: as many as the log already has are skipped.
  */
 export class TaskDiary {
   readonly #log: DiaryLog;
@@ -35,7 +35,7 @@ export class TaskDiary {
     return new TaskDiary(log, written, listener);
   }
 
-  /** Nobody waits for the store here: what it has not got when the server dies is written again by the replay. */
+  /** Does not wait for the store: the replay writes again what the store lacks when the server dies. */
   write(response: LiveResponse): void {
     if (this.#written > 0) {
       this.#written--;

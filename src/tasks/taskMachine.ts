@@ -6,7 +6,7 @@ import { report } from "./taskReport.js";
 import type { TaskResult, TaskSetup, TaskSteps } from "./taskSteps.js";
 import { missingTools, type ReportedValues, valuesAfter, verdictOf } from "./toolCalls.js";
 
-/** What came of checking the criteria of one round. */
+/** The result of the criteria check of one round. */
 type Check =
   | { kind: "passed" }
   | { kind: "failed"; missing: readonly string[]; reason: string }
@@ -17,7 +17,7 @@ type Failed = Extract<Check, { kind: "failed" }>;
 
 const notConnected = "The agent did not connect to the job tools";
 
-/** The model that runs a task's prompt: the caller's, else the task's own, else the driving one. */
+/** The model that runs a task's prompt: the caller's, or the task's own, or the driving one. */
 export function taskModelId(setup: Pick<TaskSetup, "entry" | "taskName" | "modelIdOverride">): string {
   const { entry, modelIdOverride } = setup;
   const { model } = taskOf(setup);
@@ -51,7 +51,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   const textOf = (prompt: Prompt, defaults: ReportedValues = {}) =>
     expandPromptDynamic(setup.entry, prompt, { ...defaults, ...values })[0] ?? "";
 
-  /** One round, with what it reported remembered. */
+  /** Runs one round and remembers what it reported. */
   function* round(role: "task" | "driving", prompt: () => string) {
     const outcome = yield* missions.run(role, prompt);
     if (outcome.kind === "finished") {
@@ -65,7 +65,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     return outcome;
   }
 
-  /** Asks the driving session and reports its answer under the name of the field. */
+  /** Asks the driving session and reports its answer with the name of the field. */
   function* ask(prefix: "AVAILABILITY" | "CRITERIA", prompt: Prompt): TaskSteps<Check> {
     const outcome = yield* round("driving", () => textOf(prompt));
     if (outcome.kind === "crashed") return outcome;
@@ -104,7 +104,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     return missing.length > 0 ? { kind: "failed", missing, reason } : { kind: "passed" };
   }
 
-  /** The condition is asked also after a missing tool: its reason is what a retry has to know. */
+  /** The condition is asked even when a tool is missing, because a retry needs its reason. */
   function* checkCriteria(round: Finished): TaskSteps<Check> {
     const tools: Check = criteria?.toolExecuted
       ? yield* checkTools(criteria.toolExecuted, round)

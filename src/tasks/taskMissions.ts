@@ -8,7 +8,7 @@ import type { ToolCall } from "./toolCalls.js";
 export type TaskMode = "borrowing" | "single" | "multiple";
 export type Role = "task" | "driving";
 
-/** What came of a prompt after all its tries. */
+/** The outcome of a prompt after all its tries. */
 export type MissionOutcome =
   | { kind: "finished"; toolCalls: readonly ToolCall[]; jobToolsMissing?: true }
   | { kind: "crashed"; error: string };
@@ -19,7 +19,7 @@ export interface TaskMissionsOptions {
   mode: TaskMode;
 }
 
-/** Gets prompts answered: has the right session open for each, and sends again in a fresh one after a crash. */
+/** Gets prompts answered: opens the right session for each, and resends in a fresh one after a crash. */
 export class TaskMissions {
   readonly #options: TaskMissionsOptions;
   /** The number of the open session; a task never has two. */
@@ -31,7 +31,7 @@ export class TaskMissions {
     if (options.mode === "borrowing") this.#open = borrowedSession;
   }
 
-  /** `prompt` is asked for at every send, because the values in it change. */
+  /** `prompt` is called at every send, because its values change. */
   *run(role: Role, prompt: () => string): TaskSteps<MissionOutcome> {
     const budget = new CrashBudget(this.#budgets(role));
     let sent = false;

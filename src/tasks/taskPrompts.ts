@@ -1,7 +1,7 @@
-/** Said before a request that is sent again because its session crashed. */
+/** Precedes a request that is resent because its session crashed. */
 export const SESSION_CRASH_PREFIX = "The session crashed, please redo and here is the last request:\n";
 
-/** The original prompt, and below it what went wrong. */
+/** The original prompt, followed by what went wrong. */
 export function retryPrompt(
   prompt: string,
   missingTools: readonly string[],

@@ -3,7 +3,7 @@ import type { Store } from "../store/store.js";
 
 export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
 
-/** A task that was started by itself; those of a job are in the job's log. */
+/** A task that was started alone; a job's tasks are in the job's log. */
 export interface TaskRecord {
   id: string;
   name: string;

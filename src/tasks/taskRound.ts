@@ -4,26 +4,26 @@ import type { StoredResponse } from "../live/storedResponse.js";
 import { withTime } from "./taskDiary.js";
 import type { ToolCall } from "./toolCalls.js";
 
-/** What a session's log tells of one round of a task. */
+/** What a session's log says about one round of a task. */
 export interface RoundSoFar {
   /** The prompt was sent at least once. */
   sent: boolean;
-  /** The session became idle after it without an error. */
+  /** The session then became idle without an error. */
   finished: boolean;
   toolCalls: ToolCall[];
-  /** The agent had not even asked which job tools there are. */
+  /** The agent did not even list the job tools. */
   jobToolsMissing?: true;
 }
 
-/** How the calls of job tools are in the log: as blocks, or, for agents that show them as they like, as they arrived. */
+/** How a log shows calls of job tools: as blocks, or as arrivals for agents that draw blocks in their own way. */
 export type CallsInLog = "blocks" | "arrivals";
 
-/** The response that begins a round in the session's log; its name tells it from the rounds of other tasks. */
+/** The response that begins a round in the session's log; its name distinguishes it from rounds of other tasks. */
 export function roundPrompt(round: string, prompt: string, requestId: string): LiveResponse {
   return withTime({ callback: "onGeneratedUserPrompt", requestId, prompt, round });
 }
 
-/** A round that was interrupted and sent again in the same conversation is one round: all its calls count. */
+/** A round that is interrupted and resent in the same conversation is one round: all its calls count. */
 export async function roundIn(
   responses: AsyncIterable<StoredResponse>,
   round: string,

@@ -29,7 +29,7 @@ export interface TaskRunnerParts {
   signal: AbortSignal;
 }
 
-/** No such session can be had, now or later. */
+/** Errors that mean that the session cannot be opened, now or later. */
 const refusals = new Set([
   "ModelIdNotFound",
   "ModelNotAvailable",
@@ -40,13 +40,13 @@ const refusals = new Set([
   "AgentProtocolMismatch",
 ]);
 
-/** Carries out what a task decides. What came of its sessions is remembered, so that a restart repeats nothing. */
+/** Carries out a task's decisions. The results of its sessions are stored, so that a restart repeats nothing. */
 export class TaskRunner {
   readonly #flow: Flow;
   readonly #run: TaskRun;
   readonly #parts: TaskRunnerParts;
   readonly #models = new Map<number, string>();
-  /** Sessions that this life of the server has opened: nothing can have happened in them before. */
+  /** Sessions that this process opened: nothing can have happened in them before. */
   readonly #fresh = new Set<number>();
   #rounds = 0;
 
@@ -145,12 +145,12 @@ export class TaskRunner {
     const { taskId, setup, workingDirectory } = this.#run;
     const owned = { id: sessionId, owner: taskId, title: setup.taskName };
     const opened = await sessions.open(owned, this.#models.get(session) ?? "", workingDirectory);
-    // Nobody would close it when the task was cut off meanwhile.
+    // If the task was interrupted meanwhile, nothing else would close the session.
     if (signal.aborted && !isShutdown(signal.reason)) await sessions.close(sessionId);
     return opened;
   }
 
-  /** A step that ends in an error ends as a crash of the session; one that is interrupted ends as the signal says. */
+  /** A step that throws becomes a crash of the session; an interrupted step ends as the signal says. */
   #step(name: string, work: () => Promise<TaskEvent>): Promise<TaskEvent | Stopped> {
     const settled = async (): Promise<TaskEvent> => {
       try {
@@ -174,7 +174,7 @@ export class TaskRunner {
   }
 }
 
-/** The same id for the same session of the same task, in a form that the runtime takes. */
+/** The same id for the same session of the same task, in a form that the runtime accepts. */
 function derivedId(name: string): string {
   const hex = createHash("sha256").update(name).digest("hex");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");

@@ -7,21 +7,21 @@ export interface TaskSession {
   readonly modelId: string;
   /** Writes the prompt into the session's log and sends it; resolves when the session is idle again. */
   send(round: string, prompt: string): Promise<void>;
-  /** What the log tells of a round, also of one that an earlier life of the server began. */
+  /** What the log says about a round, even one that began before a restart of the server. */
   round(round: string): Promise<RoundSoFar>;
 }
 
 /** Where tasks get their sessions from. */
 export interface TaskSessions {
-  /** Starts the session with this id, or takes it up again where an earlier life of the server left it. */
+  /** Starts the session with this id, or resumes it after a restart of the server. */
   open(session: OwnedSession, modelId: string, workingDirectory: string): Promise<TaskSession>;
   find(sessionId: string): Promise<TaskSession | undefined>;
-  /** Ends the session, also in the middle of a turn; nothing happens when it is not open. */
+  /** Ends the session, even in the middle of a turn; does nothing when it is not open. */
   close(sessionId: string): Promise<void>;
-  /** Ends all sessions of a task, also those that an earlier life of the server opened. */
+  /** Ends all sessions of a task, including those opened before a restart of the server. */
   closeAll(taskId: string): Promise<void>;
   /** The sessions of a job or a task, open or closed. */
   of(owner: string): Promise<string[]>;
-  /** Deletes the session and its conversation; nothing happens when it is not there. */
+  /** Deletes the session and its conversation; does nothing when it does not exist. */
   delete(sessionId: string): Promise<void>;
 }

@@ -4,7 +4,7 @@ export interface ToolCall {
   argument: string;
 }
 
-/** What the tools have reported so far, by the names of the runtime variables without `$`. */
+/** The tools' reports so far, by the names of the runtime variables without `$`. */
 export type ReportedValues = { [name: string]: string };
 
 export function valuesAfter(values: ReportedValues, toolCalls: readonly ToolCall[]): ReportedValues {

@@ -1,6 +1,6 @@
 import type { Entry } from "../../jobsDef.js";
 
-/** What the prompts of the built-in tasks share. */
+/** The shared parts of the built-in prompts. */
 export const promptVariables: Entry["promptVariables"] = {
   repository: [
     "You work in the current directory: a repository, or a part of one, in any language.",

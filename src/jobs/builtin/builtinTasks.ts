@@ -1,7 +1,7 @@
 import type { Prompt, Task, TaskCriteria } from "../../jobsDef.js";
 import { retryFailed, retryFailedCondition } from "../definition/readyMade.js";
 
-/** The task hands over a document, and a fresh session of the driving model finds it good. */
+/** The task delivers a document, and a fresh session of the driving model approves it. */
 function documentThat(condition: Prompt): TaskCriteria {
   return {
     toolExecuted: ["job_prepare_document"],
@@ -11,7 +11,7 @@ function documentThat(condition: Prompt): TaskCriteria {
   };
 }
 
-/** A fresh session of the driving model looks at the result, so that the author does not judge itself. */
+/** A fresh session of the driving model checks the result, so that the author does not judge itself. */
 function resultThat(condition: Prompt): TaskCriteria {
   return {
     condition: ["$read-only", ...condition, "$verdict"],

@@ -6,17 +6,17 @@ import { flatSchemas } from "./entrySchema.js";
 import { knownPart } from "./knownPart.js";
 import { walkWork } from "./workTree.js";
 
-// Ajv compiles a schema when it is first used, and remembers it: the server starts without that.
-// Tests prove that the schemas are schemas; asking at each start takes longer than all else here.
+// Ajv compiles a schema at its first use, so the start of the server does not pay for it.
+// Tests prove that the schemas are valid; checking them at each start would take longer than everything else here.
 const ajv = new Ajv({ strict: true, validateSchema: false });
 const works = new Map(Object.entries(flatSchemas.works));
 
-/** Called with the path of a field that no entry has; it is left out. */
+/** Called with the path of an unknown field, which is left out. */
 export type OnUnknownField = (path: string) => void;
 
 const namedMaps = ["models", "promptVariables", "tasks", "jobs"];
 
-/** `.name`, `[0]`, or `["any text"]`, always the last one below the maps whose keys the author chose. */
+/** `.name`, `[0]` or `["any text"]`; always the last form for keys that the author chose. */
 function step(key: string, index: number, keys: readonly string[]): string {
   const isChosenName = index === 1 && namedMaps.includes(keys[0] ?? "");
   if (!isChosenName && /^\d+$/.test(key)) return `[${key}]`;
@@ -44,7 +44,7 @@ function reasonOf(error: ErrorObject): string {
   }
 }
 
-/** The error that says most: of the alternatives that ajv tried, the one that came furthest, the later one at a draw. */
+/** The most useful error: of ajv's alternatives, the deepest one, and the later of two equally deep ones. */
 function mostTelling(errors: ErrorObject[]): ErrorObject | undefined {
   const depth = (error: ErrorObject) => keysOf(error).length + (error.keyword === "anyOf" ? -1 : 0);
   return errors.reduce<ErrorObject | undefined>(
@@ -57,7 +57,7 @@ function pathOf(path: string, keys: readonly string[]): string {
   return path + keys.map(step).join("");
 }
 
-/** The known part of a value; throws where it is not as the schema says. */
+/** The known part of a value; throws when it does not match the schema. */
 function checked(value: unknown, schema: JsonSchema, path: string, onUnknown: OnUnknownField): unknown {
   const known = knownPart(value, schema, keys => onUnknown(pathOf(path, keys)));
   const validate = ajv.compile(schema);
@@ -67,7 +67,7 @@ function checked(value: unknown, schema: JsonSchema, path: string, onUnknown: On
   throw entryError(pathOf(path, keysOf(error)), reasonOf(error));
 }
 
-/** Entries written in TypeScript leave holes in the grid; JSON has null for them. */
+/** Entries in TypeScript leave holes in the grid; in JSON they are null. */
 function withoutHoles(entry: unknown): unknown {
   const { grid } = (entry ?? {}) as { grid?: unknown };
   if (!Array.isArray(grid)) return entry;
@@ -86,7 +86,7 @@ function checkWork(root: WorkInput, rootPath: string, onUnknown: OnUnknownField)
   }
 }
 
-/** What the JSON Schema says, checked with ajv; works are checked one by one, because their nesting has no bound. */
+/** Checks the JSON Schema with ajv; works are checked one by one, because their nesting is unlimited. */
 export function checkShape(entry: unknown, path: string, onUnknown: OnUnknownField): EntryInput {
   const known = checked(withoutHoles(entry), flatSchemas.entry, path, onUnknown) as EntryInput;
   for (const [name, job] of Object.entries(known.jobs)) {

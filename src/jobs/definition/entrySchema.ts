@@ -15,7 +15,7 @@ function object(
   return description === undefined ? schema : described(schema, description);
 }
 
-/** `__proto__` is no usable name: objects that are filled by name would lose it silently. */
+/** `__proto__` is not a usable name, because objects silently lose it. */
 const usableName = { not: { const: "__proto__" } };
 
 function mapOf(values: JsonSchema, description: string, propertyNames: JsonSchema = usableName): JsonSchema {
@@ -164,7 +164,7 @@ export const entrySchema: JsonSchema = {
   definitions: { work: { oneOf: Object.values(workSchemas({ $ref: "#/definitions/work" })) } },
 };
 
-/** The same without recursion: the entry around its works, and each kind of work by itself. */
+/** The same schema without recursion: the entry without its works, and each kind of work alone. */
 export const flatSchemas: { entry: JsonSchema; works: { [kind: string]: JsonSchema } } = {
   entry: schemaWith({ type: "object" }),
   works: workSchemas({ type: "object" }),

@@ -5,12 +5,12 @@ type Fields = { readonly [name: string]: unknown };
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Called with the keys that lead to a field which the schema does not know. */
+/** Called with the keys that lead to an unknown field. */
 export type OnUnknown = (keys: readonly string[]) => void;
 
 /**
- * What a schema of entries knows of a value. Other programs and older portals have fields of their own: those are left
- * out, so that the check is about what matters here. What has another shape stays as it is, for the check to refuse.
+ * The part of a value that a schema of entries knows. Fields of other programs and other versions are left out, so
+ * that they fail no check. A value of another shape stays unchanged, and the check refuses it.
  */
 export function knownPart(
   value: unknown,

@@ -2,10 +2,10 @@ import type { Notice } from "../../backends/backend.js";
 import type { Entry, Model } from "../../jobsDef.js";
 import { mapRefs } from "./workTree.js";
 
-/** For a model id that may be missing, the ids to take instead, best first. */
+/** The replacements for a model id that may be missing, best first. */
 export type ModelAlternatives = { readonly [modelId: string]: readonly string[] };
 
-/** What an id is named for, in the order of the entry: categories, then tasks and jobs that name it themselves. */
+/** Where an id is used, in the order of the entry: categories, then the tasks and jobs that name it directly. */
 function usersOf(entry: Entry): Map<string, Set<string>> {
   const users = new Map<string, Set<string>>();
   const add = (id: string, user: string) => users.set(id, (users.get(id) ?? new Set()).add(user));
@@ -31,7 +31,7 @@ function replaceIds(entry: Entry, replacement: (id: string) => string): Entry {
     ...retry,
     modelId: replacement(retry.modelId),
   }));
-  // Two models may have become one: its first budget counts.
+  // Two models may have the same replacement: the first budget counts.
   const isFirst = ({ modelId }: { modelId: string }, index: number) =>
     retries?.findIndex(retry => retry.modelId === modelId) === index;
   return {
@@ -49,8 +49,8 @@ function replaceIds(entry: Entry, replacement: (id: string) => string): Entry {
 }
 
 /**
- * Replaces every model id that is not available by its first available alternative, at the end by any
- * available model; the notices say which. With no model at all the entry stays as it is.
+ * Replaces every missing model id with its first available alternative, or else with any available model; the
+ * notices name the replacements. Without any model the entry stays unchanged.
  */
 export function resolveModels(
   entry: Entry,

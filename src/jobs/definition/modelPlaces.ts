@@ -7,7 +7,7 @@ interface ModelPlace {
   modelId: string;
 }
 
-/** Every place of an entry that names a model id. */
+/** Every place in an entry that names a model id. */
 function* modelPlaces({ models, drivingSessionRetries, tasks, jobs }: Entry): Generator<ModelPlace> {
   for (const [category, modelId] of Object.entries(models))
     yield { path: `entry.models[${quoted(category)}]`, modelId };

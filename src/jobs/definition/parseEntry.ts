@@ -4,14 +4,14 @@ import { shortened } from "./entryError.js";
 
 export interface ParsedEntry {
   entry: Entry;
-  /** What its author should know although it can be used. */
+  /** What the author should know about a usable entry. */
   notices: Notice[];
 }
 
-/** Who has more unknown fields than this has understood after these. */
+/** More notices would tell the author nothing new. */
 const maxNotices = 20;
 
-/** Reads the text of an entry; throws what is wrong with it. */
+/** Reads the text of an entry; throws when it is wrong. */
 export function parseEntry(text: string): ParsedEntry {
   const unknown: string[] = [];
   let more = 0;

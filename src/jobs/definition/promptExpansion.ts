@@ -9,7 +9,7 @@ const variablePattern = /\$[a-zA-Z]+(?:-[a-zA-Z]+)*/g;
 /** Variables that double each other would fill the memory; no model reads prompts of this size. */
 const maxExpandedChars = 50_000_000;
 
-/** More than anyone writes; a cycle is found before, unless it is longer. */
+/** Deeper than anyone writes; a cycle is found first, unless it is longer. */
 const maxVariableDepth = 500;
 
 const runtime = new Set(runtimeVariables);
@@ -21,7 +21,7 @@ export function variablesIn(text: string): Set<string> {
 
 export type ExpandPrompt = (codePath: string, prompt: Prompt, requiresBooleanTool?: boolean) => Prompt;
 
-/** Expands any number of prompts of one entry; each variable is worked out once. */
+/** Expands any number of prompts of one entry; each variable is expanded once. */
 export function promptExpander(variables: Entry["promptVariables"]): ExpandPrompt {
   const values = new Map<string, string>();
   let charsLeft = maxExpandedChars;
@@ -86,7 +86,7 @@ export function expandPromptStatic(
   return promptExpander(entry.promptVariables)(codePath, prompt, requiresBooleanTool);
 }
 
-/** Fills every variable of an expanded prompt from `values` (keys without `$`); what a value says is not expanded again. */
+/** Fills every variable of an expanded prompt from `values` (keys without `$`); values are not expanded again. */
 export function expandPromptDynamic(
   _entry: unknown,
   prompt: Prompt,

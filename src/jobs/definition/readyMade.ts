@@ -1,7 +1,7 @@
 import type { TaskRetry } from "../../jobsDef.js";
 import { jobToolNames } from "../../sessions/jobTools.js";
 
-/** The tools that every session offers to its agent for reporting to a task. */
+/** The tools with which an agent reports to its task; every session offers them. */
 export const availableTools: readonly string[] = jobToolNames;
 
 /** Variables that are filled when a prompt is sent; all others are expanded when the entry is validated. */
@@ -13,7 +13,7 @@ export const runtimeVariables: readonly string[] = [
   "$reported-false-reason",
 ];
 
-/** The same prompt again, without a word about the failure. */
+/** Sends the same prompt again without mentioning the failure. */
 export function retryWithNewSessionCondition(retryTimes = 3): TaskRetry {
   return { retryTimes };
 }

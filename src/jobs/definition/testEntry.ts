@@ -9,7 +9,7 @@ export type InstallAnswer = {
   error?: string;
 };
 
-/** Installs an entry from a file; links are followed before it is checked that the file is inside the folder. */
+/** Installs an entry from a file; links are resolved before the check that the file is inside the folder. */
 export async function installEntryFile(
   path: string,
   folder: string,

@@ -5,7 +5,7 @@ import { type ExpandPrompt, promptExpander, variablesIn } from "./promptExpansio
 import { availableTools } from "./readyMade.js";
 import { assignWorkId, type PlacedWork, simplifyWork, walkWork } from "./workTree.js";
 
-/** Deep enough for any job, and everything that copies, draws or prints a job by recursion can stand it. */
+/** Deep enough for any job, and safe for code that copies, draws or prints a job by recursion. */
 const maxWorkDepth = 500;
 
 type Tasks = EntryInput["tasks"];
@@ -141,9 +141,9 @@ function checkJob(job: EntryInput["jobs"][string], path: string, { tasks, models
 }
 
 /**
- * Checks everything that can be known before anything runs. Returns a new entry with all prompts expanded,
+ * Checks everything that can be checked before a run. Returns a new entry with all prompts expanded,
  * works simplified and numbered and `requireUserInput` filled, or throws `${codePath}<javascript path>: reason`.
- * Fields that it does not know are left out; `onUnknownField` is told of them.
+ * Unknown fields are left out; `onUnknownField` is called for each.
  */
 export function validateEntry(
   input: unknown,

@@ -1,8 +1,8 @@
 import type { ParWork, SeqWork, TaskWorkInput, Work, WorkInput, WorkOf } from "../../jobsDef.js";
 
 /**
- * A node of a work tree with its place: the JavaScript path that leads to it, and how deep it is when every Seq directly
- * in a Seq and every Par directly in a Par is dissolved.
+ * A node of a work tree with its place: its JavaScript path, and its depth when every Seq directly in a Seq and every
+ * Par directly in a Par is dissolved.
  */
 export interface PlacedWork<Ref> {
   work: WorkOf<Ref>;
@@ -39,7 +39,7 @@ export function partsOf<Ref extends AnyRef>(
   }
 }
 
-/** Every node, parents first, in the order in which they may run. A node is not looked into before it was handed out. */
+/** Every node, parents first, in the order in which they may run. A node is not read before it is yielded. */
 export function* walkWork<Ref extends AnyRef>(root: WorkOf<Ref>, rootPath = ""): Generator<PlacedWork<Ref>> {
   const waiting: PlacedWork<Ref>[] = [{ work: root, path: rootPath, depth: 1 }];
   for (let placed = waiting.pop(); placed; placed = waiting.pop()) {
@@ -52,7 +52,7 @@ export function* walkWork<Ref extends AnyRef>(root: WorkOf<Ref>, rootPath = ""):
   }
 }
 
-/** A copy of the tree: `change` makes its Refs, `listParts` says what a Seq or Par consists of. */
+/** A copy of the tree: `change` makes its Refs, `listParts` returns the parts of a Seq or Par. */
 function rebuild<From extends AnyRef, To>(
   root: WorkOf<From>,
   change: (ref: From) => To,
@@ -87,7 +87,7 @@ function rebuild<From extends AnyRef, To>(
   return copy(root);
 }
 
-/** All that a Seq (or Par) runs when the Seqs (or Pars) directly inside it are dissolved. */
+/** The parts of a Seq (or Par) when the Seqs (or Pars) directly inside it are dissolved. */
 function flattened<Ref extends AnyRef>(group: Group<Ref>): WorkOf<Ref>[] {
   const parts: WorkOf<Ref>[] = [];
   const waiting: WorkOf<Ref>[] = [group];
@@ -98,7 +98,7 @@ function flattened<Ref extends AnyRef>(group: Group<Ref>): WorkOf<Ref>[] {
   return parts;
 }
 
-/** Without what other programs have written into it. */
+/** A Ref without the fields of other programs. */
 function knownRef({ kind, taskId, modelOverride, workIdInJob }: TaskWorkInput): TaskWorkInput {
   return {
     kind,
@@ -108,7 +108,7 @@ function knownRef({ kind, taskId, modelOverride, workIdInJob }: TaskWorkInput): 
   };
 }
 
-/** A Seq directly in a Seq and a Par directly in a Par say nothing; the result has neither. */
+/** A Seq directly in a Seq and a Par directly in a Par mean nothing; the result has neither. */
 export function simplifyWork(work: WorkInput): WorkInput {
   return rebuild<TaskWorkInput, TaskWorkInput>(work, knownRef, flattened);
 }

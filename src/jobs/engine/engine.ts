@@ -42,21 +42,21 @@ export interface NewTaskAlone {
 /** Enough to keep two cores busy with agents; each has a session on the runtime. */
 const defaultMaxTasks = 8;
 
-/** Opening is tried again after this time, then after twice as long, up to the longest. */
+/** Opening is retried after this time, then after twice as long, up to the longest. */
 const firstRetryMs = 500;
 const longestRetryMs = 30_000;
-/** How often the engine looks whether what should run does run. */
+/** How often the engine checks that everything that should run is running. */
 const lookIntervalMs = 60_000;
-/** After the store was away: longer than DBOS takes to ask again. */
+/** The delay after the store returns: longer than DBOS takes to retry. */
 const lookAgainMs = 15_000;
 
-/** What is open when the engine is. */
+/** The parts that exist while the engine is open. */
 interface OpenEngine {
   durable: DurableJobs;
   watch: EngineWatch;
 }
 
-/** Runs jobs and tasks, whatever dies in between. */
+/** Runs jobs and tasks, even when processes die in between. */
 export class JobEngine {
   readonly jobs: JobRecords;
   readonly tasks: TaskRecords;
@@ -65,7 +65,7 @@ export class JobEngine {
   readonly #log: Log;
   readonly #controls = new EngineControls();
   readonly #listeners = new Map<string, ResponseListener>();
-  /** For flows and ends, which wait while the store is not available; requests of users do not. */
+  /** For flows and ends, which wait while the store is not available; users' requests do not wait. */
   readonly #patient: { jobs: JobRecords; tasks: TaskRecords };
   readonly #loaded: LoadedJobs;
   readonly #ends: JobEnds;
@@ -75,7 +75,7 @@ export class JobEngine {
   #failure: PortalError | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
 
-  /** `after` is what has to be there before anything goes on, above all the sessions of earlier lives. */
+  /** Nothing resumes before `after`, above all not before the sessions are recovered. */
   constructor(parts: EngineParts, after: Promise<unknown>) {
     const { store, logs, sessions } = parts;
     this.#parts = parts;
@@ -101,14 +101,14 @@ export class JobEngine {
     store.onReopened(brokenMs => void this.#afterReopening(brokenMs));
   }
 
-  /** Rejects, by name, when jobs cannot run at this moment. */
+  /** Rejects with a named error when jobs cannot run now. */
   get ready(): Promise<void> {
     const { store } = this.#parts;
     const failure = store.state() === "failing" ? store.failure() : undefined;
     return failure ? Promise.reject(failure) : this.#opening.then(() => undefined);
   }
 
-  /** Why jobs cannot run at this moment; undefined while they can, or are about to. */
+  /** Why jobs cannot run now; undefined when they can or are about to. */
   failure(): PortalError | undefined {
     return this.#failure;
   }
@@ -156,7 +156,7 @@ export class JobEngine {
     return id;
   }
 
-  /** False when the job has ended already, or never was. */
+  /** False when the job has already ended or never existed. */
   async stopJob(id: string): Promise<boolean> {
     const { durable, watch } = await this.#usable();
     if (!(await this.jobs.change(id, ["Running", "Paused"], "Canceled"))) return false;
@@ -166,7 +166,7 @@ export class JobEngine {
     return true;
   }
 
-  /** Stops a task that has sessions of its own; in a job it counts as failed. Resolves when it has ended. */
+  /** Stops a task that has its own sessions; in a job it counts as failed. Resolves when it has ended. */
   async stopTask(id: string): Promise<void> {
     const { durable, watch } = await this.#usable();
     if (!watch.waiting.delete(id)) return this.#controls.stopTask(id);
@@ -182,7 +182,7 @@ export class JobEngine {
     return (await this.tasks.find(id))?.borrowedSessionId == null ? "managed" : "borrowing";
   }
 
-  /** What a job waits for that this portal cannot do. */
+  /** What a job needs that this portal cannot provide. */
   waitingFor(jobId: string): string | undefined {
     return this.#open?.watch.waiting.get(jobId);
   }
@@ -193,7 +193,7 @@ export class JobEngine {
     return log ? workRunsIn(log.responses()) : [];
   }
 
-  /** Goes on with a job that waits since the server was stopped. False when it does not wait. */
+  /** Resumes a job that was paused when the server stopped. False when it is not paused. */
   async continueJob(id: string): Promise<boolean> {
     const { durable } = await this.#usable();
     if (!(await this.jobs.change(id, ["Paused"], "Running"))) return false;
@@ -206,7 +206,7 @@ export class JobEngine {
     return true;
   }
 
-  /** Forgets a job that does not run, and everything below it. */
+  /** Deletes a job that is not running, and everything below it. */
   async deleteJob(id: string): Promise<void> {
     const { durable } = await this.#usable();
     await this.jobs.markDeleting(id);
@@ -214,12 +214,12 @@ export class JobEngine {
     await this.#ends.delete(id, durable);
   }
 
-  /** Forgets how jobs and tasks went that have ended: what happened is in their logs. */
+  /** Deletes the flows of ended jobs and tasks; their logs stay. */
   async forgetFlows(ids: readonly string[]): Promise<void> {
     await (await this.#usable()).durable.delete(...ids);
   }
 
-  /** Leaves everything as it is. With `pause` jobs wait to be continued, else the next start goes on with them. */
+  /** Interrupts everything. With `pause` jobs wait to be continued; without it the next start resumes them. */
   async close({ pause }: { pause: boolean }): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
@@ -231,7 +231,7 @@ export class JobEngine {
     await open.durable.close();
   }
 
-  /** Tries until the engine is open: nobody else would. */
+  /** Retries until the engine is open, because nothing else does. */
   async #openAtLast(): Promise<void> {
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
@@ -285,7 +285,7 @@ export class JobEngine {
     }
   }
 
-  /** For requests of users: they wait for a first start, but not for a store that cannot be written. */
+  /** For users' requests, which wait for the first opening, but not for a store that cannot be written. */
   async #usable(): Promise<OpenEngine> {
     const failure = this.#parts.store.failure();
     if (failure) throw failure;
@@ -308,7 +308,7 @@ export class JobEngine {
     this.#lookAfter(lookIntervalMs);
   }
 
-  /** DBOS asks again by itself; what it gave up is found by looking twice. */
+  /** DBOS retries by itself; two checks find what it gave up. */
   async #afterReopening(brokenMs: number): Promise<void> {
     const { watch } = this.#open ?? {};
     if (!watch) return;
@@ -321,7 +321,7 @@ export class JobEngine {
     this.#lookAfter(lookAgainMs);
   }
 
-  /** The status comes first: what is left undone when the time is up, the next start does. */
+  /** The status is written first, so that the next start can finish what there is no time for. */
   async #pauseAll(durable: DurableJobs): Promise<void> {
     const ids = await this.jobs.pauseAll();
     failpoint("jobs-paused");
@@ -330,7 +330,7 @@ export class JobEngine {
     for (const { id } of await this.tasks.running()) {
       await durable.cancel(flowOfTask(id));
       failpoint("paused-task-flow-cancelled");
-      // A task by itself has nobody who would continue it.
+      // Nobody can continue a task that was started alone.
       await this.#ends.endTask(id, "Canceled", "The server was stopped before the task had ended.");
       failpoint("paused-task-ended");
     }

@@ -6,7 +6,7 @@ interface TaskControl {
   end: () => void;
 }
 
-/** Reaches what is running in this process at once: every job and every task has a signal. */
+/** Interrupts the jobs and tasks of this process at once: each has a signal. */
 export class EngineControls {
   readonly #jobs = new Map<string, AbortController>();
   readonly #tasks = new Map<string, TaskControl>();

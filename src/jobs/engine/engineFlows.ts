@@ -15,7 +15,7 @@ import { type Ended, endOfBranches, nextOf, type Outcome, rootPath, workAt } fro
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 
 export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "logs"> {
-  /** These wait while the store is not available. */
+  /** Records that wait while the store is not available. */
   jobs: JobRecords;
   tasks: TaskRecords;
   loaded: LoadedJobs;
@@ -26,11 +26,11 @@ export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "log
 
 export interface JobInput {
   jobId: string;
-  /** Those that its tasks keep to. */
+  /** The rules that its tasks keep. */
   rules?: TaskRules;
 }
 
-/** A place in a job, and what finished just before it. */
+/** A place in a job, and the tasks that finished last before it. */
 interface WorkInput extends JobInput {
   path: string;
   previousTasks: readonly string[];
@@ -43,11 +43,11 @@ export interface TaskInput {
 
 export const taskIdOf = (jobId: string, path: string) => `${jobId}.${path}`;
 
-/** The durable code of jobs: a job, a branch of a Par, a task of a job, and a task by itself. */
+/** The durable code of jobs: a job, a branch of a Par, a task of a job, and a task alone. */
 export function engineFlows(parts: FlowParts): Flows {
   const { jobs, tasks, loaded, controls, listeners } = parts;
 
-  /** One thing after the other; a Par becomes a flow for each branch, because calls are remembered by their order. */
+  /** Runs one work after another; each branch of a Par is a flow of its own, because steps are recorded by their order. */
   async function strand(flow: Flow, given: WorkInput): Promise<Ended> {
     const { jobId, path, previousTasks } = given;
     const { work } = await loaded.get(jobId);
@@ -93,7 +93,7 @@ export function engineFlows(parts: FlowParts): Flows {
     await jobs.change(jobId, ["Running"], status);
     failpoint("job-status-changed");
     const record = await jobs.find(jobId);
-    // It may have been stopped at the very end.
+    // A user may have stopped it at the last moment.
     if (record?.status !== status) return;
     await jobs.end(jobId, status);
     failpoint("job-ended");
@@ -120,7 +120,7 @@ export function engineFlows(parts: FlowParts): Flows {
       failpoint("job-error-set");
       controls.interruptJob(jobId, "stopped");
     }
-    // A task that was stopped has failed, unless it was stopped because another one crashed.
+    // A stopped task counts as failed, unless it was stopped because another task crashed.
     if ("kind" in end) return (await jobs.find(jobId))?.error == null ? "failed" : "crashed";
     return outcomeOf(end);
   }

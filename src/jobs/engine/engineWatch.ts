@@ -21,19 +21,19 @@ export interface EngineWatchParts {
 const lostTask = "The task ended in an error; the log of the server has it.";
 const stoppedTask = "The server was stopped before the task had ended.";
 
-/** Sees that what should run does run, mends what a death has left, and tells what waits for somebody else. */
+/** Makes sure that everything that should run is running, repairs what a crash left, and reports what waits for another portal. */
 export class EngineWatch {
   readonly #parts: EngineWatchParts;
-  /** Jobs and tasks that only a portal of another version can go on with, and what they wait for. */
+  /** Jobs and tasks that only a portal of another version can resume, and what they wait for. */
   readonly waiting = new Map<string, string>();
-  /** What looked wrong the last time: only what still does is mended, since everything else was just on its way. */
+  /** What looked wrong at the last check: only what still does is repaired, because the rest was in transition. */
   #suspects = new Set<string>();
 
   constructor(parts: EngineWatchParts) {
     this.#parts = parts;
   }
 
-  /** At a start nothing is on its way, so everything is mended at once. */
+  /** At a start nothing is in transition, so everything is repaired at once. */
   async settle(): Promise<void> {
     const { durable, jobs, ends } = this.#parts;
     const paused = await jobs.withStatus("Paused");
@@ -51,7 +51,7 @@ export class EngineWatch {
     await this.#look(() => true);
   }
 
-  /** While the portal runs: what looks wrong twice in a row is mended. Gives how many jobs run. */
+  /** While the portal runs, repairs what looks wrong twice in a row. Returns the number of running jobs. */
   async look(): Promise<number> {
     const suspects = new Set<string>();
     const running = await this.#look(id => {
@@ -62,7 +62,7 @@ export class EngineWatch {
     return running;
   }
 
-  /** Says in every running job that the store was away. */
+  /** Writes into every running job that the store was not available. */
   async tellReopened(brokenMs: number): Promise<void> {
     const { jobs, loaded, log } = this.#parts;
     const running = await jobs.withStatus("Running");
@@ -118,7 +118,7 @@ export class EngineWatch {
     if (flow === undefined)
       await durable.submit("alone", flowOfTask(id), { taskId: id, rules: newestRules } satisfies TaskInput);
     else if (flow.status === "orphaned") await durable.resume(flowOfTask(id));
-    // Nobody continues a task by itself: it was cancelled because the server was stopped.
+    // Nobody continues a task that was started alone: it was cancelled because the server stopped.
     else if (flow.status === "cancelled") await ends.endTask(id, "Canceled", stoppedTask);
     else if ((await tasks.find(id))?.status === "Running") await ends.endTask(id, "Failed", lostTask);
     failpoint("task-settled");
@@ -137,7 +137,7 @@ export class EngineWatch {
     await (await this.#parts.loaded.get(id)).diary.setPaused(isPaused);
   }
 
-  /** One job that cannot be mended is no reason to leave the others. */
+  /** A job that cannot be repaired must not stop the repair of the others. */
   async #safely(id: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();

@@ -3,16 +3,16 @@ import type { AltWork, LoopWork, ParWork, SeqWork, TaskWork, Work } from "../../
 /** `crashed` ends the job at once; a failure ends only what depends on it. */
 export type Outcome = "succeeded" | "failed" | "crashed";
 
-/** How a work ended, and which tasks finished last in it: one, or one for each branch where a Par ended. */
+/** How a work ended, and which tasks finished last in it: one, or one for each branch of a Par. */
 export interface Ended {
   outcome: Outcome;
   lastTasks: readonly string[];
 }
 
-/** What has ended so far, by the path of the work: tasks and Pars; the others follow from them. */
+/** The ended tasks and Pars by the path of their work; the other works follow from them. */
 export type EndedWorks = ReadonlyMap<string, Ended>;
 
-/** What a strand of work does next; a strand does one thing at a time, a Par splits it into branches. */
+/** The next step of a strand of work; a strand does one thing at a time, and a Par splits it into branches. */
 export type Next =
   | { kind: "task"; path: string; work: Ref; previousTasks: readonly string[] }
   | { kind: "branches"; path: string; branches: Branch[]; previousTasks: readonly string[] }
@@ -24,12 +24,12 @@ export interface Branch {
 }
 
 type Ref = TaskWork<number>;
-/** Stands at one work: where it is, and which tasks finished just before. */
+/** The place of one work, and the tasks that finished last before it. */
 type Place = { path: string; previousTasks: readonly string[]; ended: EndedWorks };
 
 export const rootPath = "w";
 
-/** What runs next, given what has ended. Paths are unique, also between the rounds of a loop. */
+/** What runs next, given what has ended. Paths are unique, even between the rounds of a loop. */
 export function nextOf(
   work: Work<number>,
   path: string,
@@ -53,7 +53,7 @@ export function nextOf(
   }
 }
 
-/** A Par succeeds when all its branches do; one crash is the crash of all. */
+/** A Par succeeds when all its branches do; one crash crashes it. */
 export function endOfBranches(branches: readonly Ended[]): Ended {
   const has = (outcome: Outcome) => branches.some(branch => branch.outcome === outcome);
   return {
@@ -110,7 +110,7 @@ function nextOfAlt({ condition, trueWork, falseWork }: AltWork<Ref>, place: Plac
   return nextOf(work, `${path}.${part}`, answer.lastTasks, ended);
 }
 
-/** A condition that succeeded or failed has answered; a crash is no answer. */
+/** A condition answers by succeeding or failing; a crash is not an answer. */
 function isAnswer(next: Next): next is { kind: "ended" } & Ended {
   return next.kind === "ended" && next.outcome !== "crashed";
 }

@@ -3,8 +3,8 @@ import type { StoredResponse } from "../../live/storedResponse.js";
 import { type DiaryLog, withTime } from "../../tasks/taskDiary.js";
 
 /**
- * Writes a job's log exactly once. Its branches write in any order, so a response that is written again when the
- * job is replayed after a restart is known by what it says.
+ * Writes a job's log exactly once. Branches write in any order, so a response that a replay after a restart repeats
+ * is recognized by its content.
  */
 export class JobDiary {
   readonly #log: DiaryLog;
@@ -23,7 +23,7 @@ export class JobDiary {
     return diary;
   }
 
-  /** Says that the job waits to be continued, or goes on, unless that was the last word. */
+  /** Writes that the job is paused or continued, unless the log already says so. */
   async setPaused(isPaused: boolean): Promise<void> {
     if (isPaused !== this.#isPaused) await this.add({ callback: isPaused ? "jobPaused" : "jobContinued" });
   }
@@ -33,7 +33,7 @@ export class JobDiary {
     if (!this.#known.has(keyOf(response))) await this.add(response);
   }
 
-  /** For what may be said more than once. */
+  /** For responses that may come more than once. */
   async add(response: LiveResponse): Promise<void> {
     if (this.#log.closed) return;
     this.#learn(response);

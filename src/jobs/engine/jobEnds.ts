@@ -17,8 +17,8 @@ export interface JobEndsParts extends Pick<EngineParts, "sessions" | "logs"> {
 export const flowOfTask = (taskId: string) => `t:${taskId}`;
 
 /**
- * The ends that a job or a task does not come to by itself. Each can be done again from its beginning, because a death
- * may have come at any point of it.
+ * The ends of jobs and tasks that their flows do not write. Each can be repeated from its beginning, because the
+ * server may die at any point.
  */
 export class JobEnds {
   readonly #parts: JobEndsParts;
@@ -34,7 +34,7 @@ export class JobEnds {
     failpoint("canceled-flow-ended");
     controls.interruptJob(id, "canceled");
     const { diary } = await loaded.get(id);
-    // They may be those of an earlier life of the server, which no running task knows.
+    // Sessions from before a restart are unknown to the running tasks.
     await sessions.closeAll(id);
     await this.#closeTaskLogs(id);
     failpoint("canceled-sessions-closed");
@@ -46,7 +46,7 @@ export class JobEnds {
     this.#forget(id);
   }
 
-  /** Its flow ended in an error that it could not even write down, for example because the store was full. */
+  /** For a job whose flow could not write its error, for example because the store was full. */
   async fail(id: string): Promise<void> {
     const { sessions, jobs, loaded } = this.#parts;
     const { diary, record } = await loaded.get(id);
@@ -61,7 +61,7 @@ export class JobEnds {
     this.#forget(id);
   }
 
-  /** A task by itself that nobody will go on with. */
+  /** Ends a task that was started alone and that nothing will resume. */
   async endTask(taskId: string, status: TaskStatus, why: string): Promise<void> {
     const { sessions, tasks, logs, controls, listeners } = this.#parts;
     const record = await tasks.find(taskId);
@@ -77,7 +77,7 @@ export class JobEnds {
     listeners.delete(taskId);
   }
 
-  /** Everything below the job first, and its own log with its record last: who finds the record finds all of it. */
+  /** Deletes everything below the job first, and its own log with its record last, so that an interrupted deletion can be finished. */
   async delete(id: string, durable: DurableJobs): Promise<void> {
     const { sessions, logs, jobs, loaded } = this.#parts;
     for (const sessionId of await sessions.of(id)) {

@@ -3,7 +3,7 @@ import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import type { JobRecord, JobRecords } from "../jobRecords.js";
 import { JobDiary } from "./jobDiary.js";
 
-/** A job as its flows need it. What they decide by never changes, so every run of a flow sees the same. */
+/** A job as its flows need it. It never changes, so every replay of a flow decides the same. */
 export interface LoadedJob {
   readonly record: JobRecord;
   readonly entry: Entry;
@@ -11,7 +11,7 @@ export interface LoadedJob {
   readonly diary: JobDiary;
 }
 
-/** The jobs that this process works on. */
+/** The jobs that this process runs. */
 export class LoadedJobs {
   readonly #store: EngineParts["store"];
   readonly #records: JobRecords;

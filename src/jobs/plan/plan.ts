@@ -10,7 +10,7 @@ import {
   runsInOneSession,
 } from "./planAmounts.js";
 
-/** Where a task stands in its job, from the outside in. Tasks without a place run one after the other. */
+/** The place of a task in its job, from the outside in. Tasks without a place run one after another. */
 export type PlanPlace =
   | { kind: "Par"; branch: number; branches: number }
   | { kind: "Loop"; part: "preCondition" | "body" | "postCondition"; unbounded: boolean }
@@ -20,18 +20,18 @@ export interface PlannedTask {
   workIdInJob: number;
   taskId: string;
   places: PlanPlace[];
-  /** False when a condition may pass it over. */
+  /** False when a condition may skip it. */
   always: boolean;
-  /** True when a loop without a bound may run it any number of times. */
+  /** True when an unbounded loop may run it any number of times. */
   unbounded: boolean;
   modelId: string;
   /** Premium requests per prompt; null when the model is missing. */
   multiplier: number | null;
-  /** The models that check its conditions in sessions of their own, the later ones after a crash. */
+  /** The models that check its conditions in separate sessions; the later ones after a crash. */
   drivingModelIds: string[];
   /** The most that one run of the task can take when no session crashes. */
   withoutCrashes: Amount;
-  /** The same when sessions crash as often as the budgets allow. */
+  /** The same if sessions crash as often as the budgets allow. */
   atMost: Amount;
 }
 
@@ -45,7 +45,7 @@ export interface PlannedModel {
   checks: number[];
 }
 
-/** What would make the start fail, by the name that the start would answer. */
+/** What would make the start fail, with the error that the start would return. */
 export interface MissingPart {
   error: "ModelIdNotFound" | DirectoryProblem | "UserInputRequired";
   message: string;
@@ -54,7 +54,7 @@ export interface MissingPart {
 
 export type DirectoryProblem = "WorkingDirectoryNotAbsolutePath" | "WorkingDirectoryNotExists";
 
-/** What a job could do, worked out without calling an agent. */
+/** What a job could do, computed without calling an agent. */
 export interface JobPlan {
   jobName: string;
   /** Order and branches: the job's own tree. */
@@ -62,9 +62,9 @@ export interface JobPlan {
   /** One for each Ref of the tree, in the order in which they may run. */
   tasks: PlannedTask[];
   models: PlannedModel[];
-  /** True when a loop may go round any number of times; the amounts then count each loop once. */
+  /** True when a loop may run any number of times; the amounts then count each loop once. */
   unbounded: boolean;
-  /** The most that the job can take, of two branches the larger; models that are missing cost nothing. */
+  /** The most that the job can take, counting the larger of two branches; missing models cost nothing. */
   withoutCrashes: Amount;
   atMost: Amount;
   /** Empty when the job can be started. */
@@ -117,7 +117,7 @@ function placedTasks(work: Work<number>, { places, always }: Place): (Place & { 
   }
 }
 
-/** The most that the tree can take: of two branches only the larger counts, and each loop goes round once. */
+/** The most that the tree can take: of two branches only the larger counts, and each loop runs once. */
 function largest(work: Work<number>, amountOf: (workIdInJob: number) => Amount): Amount {
   const sum = (parts: (Work<number> | undefined)[]) =>
     parts.map(part => (part ? largest(part, amountOf) : nothing)).reduce(addAmounts, nothing);

@@ -5,7 +5,7 @@ import { type ModelBudget, maxCrashes } from "../../tasks/crashBudget.js";
 export interface Amount {
   /** Runs of a task's prompt. */
   attempts: number;
-  /** Everything that is sent to an agent: attempts and checks of conditions. */
+  /** Everything sent to an agent: attempts and condition checks. */
   prompts: number;
   sessions: number;
   /** Prompts times the multipliers of their models. */
@@ -19,7 +19,7 @@ export interface Checker extends ModelBudget {
 
 export const nothing: Amount = { attempts: 0, prompts: 0, sessions: 0, premiumRequests: 0 };
 
-/** Multipliers are decimal fractions; sums of them show no more than two digits. */
+/** Multipliers are decimal fractions; sums are rounded to two digits. */
 function combine(a: Amount, b: Amount, by: (x: number, y: number) => number): Amount {
   return {
     attempts: by(a.attempts, b.attempts),
@@ -37,7 +37,7 @@ export function largerAmount(a: Amount, b: Amount): Amount {
   return combine(a, b, Math.max);
 }
 
-/** One session of the task's model does everything; otherwise each prompt has a session of its own. */
+/** One session of the task's model does everything; otherwise each prompt has its own session. */
 export function runsInOneSession({ criteria }: Task): boolean {
   return criteria?.runConditionInSameSession ?? true;
 }
@@ -51,7 +51,7 @@ function checks(count: number, sends: number, multiplier: number): Amount {
   return { ...attempts(count, sends, multiplier), attempts: 0 };
 }
 
-/** What one run of a task in a job can take; `checkers` take turns at its conditions unless it runs in one session. */
+/** What one run of a task in a job can take; `checkers` take turns checking its conditions unless it runs in one session. */
 export function amountsOf(
   task: Task,
   multiplier: number,
@@ -68,7 +68,7 @@ export function amountsOf(
       ...addAmounts(attempts(runs, sends, multiplier), checks(checkCount, sends, multiplier)),
       sessions,
     });
-    // Each prompt may lose all its sessions but the last; a retry that is not the last one may lose that too.
+    // Each prompt may lose all its sessions but the last; every retry except the last one may lose that too.
     const crashes = (runs + checkCount) * (maxCrashes - 1) + Math.max(0, retries - 1);
     return { withoutCrashes: sum(1, 1), atMost: sum(maxCrashes, 1 + crashes) };
   }
