@@ -61,7 +61,7 @@ const evaluation = object({
   selectionRationale: list(text),
 });
 
-/** The agents of the repository and their runs, for the page and for curl. */
+/** The repository's agents and their runs, for the page and for curl. */
 export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesParts): Route[] {
   return [
     defineRoute({

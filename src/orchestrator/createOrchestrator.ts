@@ -20,24 +20,24 @@ import { type AgentPermissionHandler, type InvokerOptions, SessionInvoker } from
 export interface CreateOptions {
   config: OrchestratorConfig;
   log: Log;
-  /** A client of the host; it is never stopped from here. */
+  /** The host's client; the orchestrator never stops it. */
   copilotClient?: CopilotClient;
-  /** The host's runtimes, where they die and are replaced. Without any of these three it has its own. */
+  /** The host's runtimes, for a host that replaces them when they die. Without any of these three options the orchestrator has its own. */
   runtimes?: RuntimeSource;
   /** Runs agents instead of the Copilot runtime. */
   invoker?: Invoker;
   /** The host's own sessions and models; without them agents run on the Copilot runtime and the configured model. */
   sessions?: Pick<InvokerOptions, "hostOf" | "sandbox" | "startup"> & { models: ModelSource };
-  /** Replaces the policy of AGENT_PERMISSIONS, for a host that asks a person. */
+  /** Replaces AGENT_PERMISSIONS, for a host that asks a person. */
   permissionHandler?: AgentPermissionHandler | undefined;
   clock?: Clock;
   /** For a host that keeps the runs of MCP clients in a history. */
   record?: RecordRun;
-  /** More tools on the same dispatcher. */
+  /** Additional tools on the same dispatcher. */
   moreTools?: () => readonly McpTool[];
 }
 
-/** Those of a host are never stopped from here. */
+/** The orchestrator never stops a host's runtimes. */
 function runtimesOf({ copilotClient, runtimes, config, log }: CreateOptions): OwnRuntimes {
   const stop = async () => {};
   if (runtimes)
@@ -58,12 +58,12 @@ function runtimesOf({ copilotClient, runtimes, config, log }: CreateOptions): Ow
 }
 
 function ownSessions(config: OrchestratorConfig, runtimes: RuntimeSource, log: Log) {
-  // Nothing is listed: each session comes with what it runs on.
+  // The catalog is empty, because each session names its own target.
   const host = copilotHost({ catalog: { find: async () => undefined }, runtimes, secrets: [], log });
   return { hostOf: () => host, models: configuredModels(config, runtimes, log), sandbox: false };
 }
 
-/** Who runs the agents, and how what they run on is ended. */
+/** The invoker of the agents, and how to end what it runs on. */
 function invokerOf(options: CreateOptions): { invoker: Invoker; close(): Promise<void> } {
   const { config, log, permissionHandler } = options;
   if (options.invoker) return { invoker: options.invoker, close: async () => {} };
@@ -79,7 +79,7 @@ function invokerOf(options: CreateOptions): { invoker: Invoker; close(): Promise
   };
 }
 
-/** The module's parts, put together for one repository. Two of them can live side by side. */
+/** Assembles the module for one repository. Several can exist side by side. */
 export function createOrchestrator(options: CreateOptions) {
   const { config, log, clock = systemClock } = options;
   const folder = new AgentFolder({
@@ -119,7 +119,7 @@ export function createOrchestrator(options: CreateOptions) {
   );
 
   return {
-    /** What is there at the moment; `current()` looks again. */
+    /** The agents of the last look; `current()` looks again. */
     registry: {
       current: () => folder.current(),
       add: folder.add.bind(folder),
@@ -136,7 +136,7 @@ export function createOrchestrator(options: CreateOptions) {
     invoker,
     orchestrator,
     createMcpServer: newServer,
-    /** Without `access` where a guard of the host stands before it. */
+    /** Omit `access` when the host's guard protects it already. */
     httpRouter(access?: ProgramGuardOptions): McpRouter {
       const nowMs = () => clock.monotonicMs();
       const router = createHttpRouter({
@@ -152,7 +152,7 @@ export function createOrchestrator(options: CreateOptions) {
     async serveStdio(): Promise<void> {
       await newServer().connect(new StdioServerTransport());
     },
-    /** Ends everything in flight. Once is enough; twice does no harm. */
+    /** Ends everything in flight. A second call does nothing. */
     close(): Promise<void> {
       closing ??= (async () => {
         folder.close();

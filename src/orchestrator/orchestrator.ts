@@ -13,10 +13,10 @@ import { type OnProgress, Progress } from "./run/progress.js";
 export type LogLevel = "debug" | "info" | "warning" | "error";
 export type OnLog = (level: LogLevel, message: string, data?: Record<string, unknown>) => void;
 
-/** Who watches a chain from its plan to the end of its last agent. */
+/** Observes a chain from its plan to the end of its last agent. */
 export interface ChainObserver {
   planned(plan: Pick<Plan, "refinedPrompt" | "feedback" | "rationale"> & { selectedAgents: string[] }): void;
-  /** What it gives back gets the blocks of the agent's session. */
+  /** The returned callbacks receive the blocks of the agent's session. */
   agentStarts(agent: string, step: number, prompt: string): AgentCallbacks;
   agentEnded(result: AgentResult, step: number): void;
 }
@@ -85,7 +85,7 @@ const feedbackOf = (prompt: string): EvaluationFeedback => {
   return { isClear, confidence, issues, suggestions };
 };
 
-/** Judges a prompt, chooses agents, runs them one after the other and makes one answer of theirs. */
+/** Judges a prompt, selects agents, runs them one after another and combines their answers. */
 export class Orchestrator {
   readonly #parts: OrchestratorParts;
 
@@ -234,7 +234,7 @@ export class Orchestrator {
     };
   }
 
-  /** A failure is recorded; only the caller's leaving ends the chain from here. */
+  /** A failure is recorded and the chain continues; only a cancel by the caller ends it here. */
   async #runStep(
     agent: Agent,
     { refinedPrompt, agents }: Plan,

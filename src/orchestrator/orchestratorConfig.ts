@@ -26,7 +26,7 @@ export interface OrchestratorConfig {
   agentTimeoutMs: number;
   transport: "stdio" | "http";
   cacheSize: number;
-  /** 0 means for ever. */
+  /** 0 means forever. */
   cacheTtlMs: number;
   maxAgents: number;
   maxPromptChars: number;
@@ -41,7 +41,7 @@ export interface OrchestratorConfig {
   http: HttpConfig;
 }
 
-/** Everything that is wrong with the settings, one line each. */
+/** All problems of the settings, one line each. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly string[];
@@ -69,7 +69,7 @@ class Reader {
     return this.#env[name] === "" ? undefined : this.#env[name];
   }
 
-  /** The value as `parse` has it; undefined from `parse` is a problem. */
+  /** The parsed value; undefined from `parse` is a problem. */
   read<T>(name: string, missing: T, expected: string, parse: (value: string) => T | undefined): T {
     const value = this.text(name);
     if (value === undefined) return missing;
@@ -126,7 +126,7 @@ function readRepoRoot(reader: Reader, cwd: string): string {
     accessSync(real, constants.R_OK);
     if (statSync(real).isDirectory()) return real;
   } catch {
-    // Told below.
+    // Reported below.
   }
   reader.problems.push(`REPO_ROOT=${JSON.stringify(given)}: expected a folder that exists and can be read`);
   return given;
@@ -176,7 +176,7 @@ function readHttp(reader: Reader): HttpConfig {
   };
 }
 
-/** Reads all settings and tells everything that is wrong at once. An empty value counts as none. */
+/** Reads all settings and reports all problems at once. An empty value counts as unset. */
 export function readOrchestratorConfig(env: Env, cwd: string = process.cwd()): OrchestratorConfig {
   const reader = new Reader(env);
   const named = (name: string) =>

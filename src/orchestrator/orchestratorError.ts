@@ -42,14 +42,14 @@ export class OrchestratorError extends Error {
     return new OrchestratorError("UNKNOWN_ERROR", message, "", cause);
   }
 
-  /** Everything else is our mistake; only the log gets to see it. */
+  /** Any other error is a bug; only the log shows it. */
   static of(error: unknown): OrchestratorError {
     if (error instanceof OrchestratorError) return error;
     return OrchestratorError.unknown("Something went wrong; the log has the details.", error);
   }
 }
 
-/** The caller has gone: nobody waits for an answer any more. */
+/** The caller cancelled and no longer waits for an answer. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }

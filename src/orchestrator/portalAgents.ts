@@ -24,27 +24,27 @@ export interface PortalAgentsParts {
   runtimes: RuntimeSource;
   hostOf(backend: string): SessionHost;
   startup: StartupGate;
-  /** Whether the agents run in the sandbox of the repository. */
+  /** Whether the agents run in the repository's sandbox. */
   sandbox: boolean;
   catalog: ModelCatalog;
   store: Store;
   logs: LiveLogs;
   approvals: Approvals;
-  /** Unless it is to allow everything it stands in the place of AGENT_PERMISSIONS. */
+  /** Replaces AGENT_PERMISSIONS, unless it is `allow-all`. */
   permissions: PermissionPolicy;
-  /** Where the portal is open. */
+  /** The address of the portal. */
   url(): string;
   log: Log;
 }
 
 export interface PortalAgents {
-  /** What answers at `/mcp`. */
+  /** The handler of `/mcp`. */
   mcp: RequestHandler;
   routes: Route[];
   close(): Promise<void>;
 }
 
-/** The portal has its own log, port, guard and models; these variables mean the program that stands alone. */
+/** These variables configure the standalone program; the portal has its own log, port, guard and models. */
 const notOurs = /^(?:LOG_LEVEL|MCP_TRANSPORT|MCP_HTTP_.*|MCP_ALLOWED_.*|COPILOT_PROVIDER_.*)$/;
 
 export function portalConfig(env: PortalAgentsParts["env"]): OrchestratorConfig {
@@ -64,7 +64,7 @@ export function installAgents(parts: PortalAgentsParts): PortalAgents {
   const module = createOrchestrator({
     config,
     log,
-    // What is asked whether it is there is what the agents run on.
+    // Availability is asked of the same runtime that runs the agents.
     runtimes: {
       use: () => runtimes.use(sandbox ? config.repoRoot : undefined),
       running: sandboxed => runtimes.running(sandboxed),

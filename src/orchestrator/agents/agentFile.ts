@@ -71,11 +71,11 @@ const maxNameChars = 100;
 const maxKeywords = 50;
 const maxKeywordChars = 60;
 const maxDerivedKeywords = 12;
-/** The parser's time grows with the square of it. */
+/** The parser's time grows quadratically with the size. */
 const maxFrontMatterBytes = 16 * 1024;
 const maxFrontMatterLines = 500;
 const maxMarks = 2000;
-/** The parser calls itself for each level. */
+/** The parser recurses once per level. */
 const maxNesting = 50;
 /** GitHub's limit. */
 const maxBodyChars = 30_000;
@@ -118,7 +118,7 @@ function parseYaml(yaml: string): Fields {
   return value;
 }
 
-/** What no agent file has and a parser needs long for; marks inside texts count too. */
+/** Input that is slow to parse and that no real agent file has; marks inside texts count too. */
 function excessOf(yaml: string): string | undefined {
   const lines = yaml.split("\n");
   const isDeep = lines.some(line => {
@@ -134,7 +134,7 @@ function excessOf(yaml: string): string | undefined {
 function yamlValue(yaml: string): unknown {
   try {
     const lineCounter = new LineCounter();
-    // Its own pretty errors would quote the text once for each of thousands.
+    // Pretty errors would quote the text once for each of thousands of errors.
     const options = { version: "1.2", schema: "core", uniqueKeys: true, prettyErrors: false } as const;
     const document = parseDocument(yaml, { ...options, lineCounter });
     const [trouble] = [...document.errors, ...document.warnings];
@@ -155,7 +155,7 @@ function textField(fields: Fields, name: string): string | undefined {
   throw new BadFile("invalid-field", `${name} is ${JSON.stringify(value).slice(0, 60)}, not a text.`);
 }
 
-/** A list, or one text with commas. */
+/** A list, or one text separated by commas. */
 function listField(fields: Fields, name: string): string[] | undefined {
   const value = fields[name] ?? undefined;
   if (value === undefined) return undefined;
@@ -166,7 +166,7 @@ function listField(fields: Fields, name: string): string[] | undefined {
   throw new BadFile("invalid-field", `${name} is no list of texts and no text with commas.`);
 }
 
-/** For keys of other tools: what has another shape than we know is not ours to complain about. */
+/** For keys of other tools: an unknown shape is not a problem to report. */
 function lenientList(value: unknown): string[] {
   const items = Array.isArray(value) ? value : [value];
   return items.filter(item => typeof item === "string");
@@ -253,7 +253,7 @@ function readAgent({ path, id, content, allowMcpServers }: FileToParse): {
   };
 }
 
-/** Reads one agent file; what is wrong with it is told, never thrown. */
+/** Reads one agent file; problems are returned, never thrown. */
 export function parseAgentFile(file: FileToParse): ParsedFile {
   try {
     const { agent, found } = readAgent(file);

@@ -23,11 +23,11 @@ const folderName = join(".github", "agents");
 const maxDepth = 3;
 const maxFileBytes = 256 * 1024;
 const debounceMs = 250;
-/** Looking costs a few milliseconds; more often would not be noticed. */
+/** A look costs a few milliseconds; nobody would notice more frequent ones. */
 const lookIntervalMs = 1000;
 
 interface Candidate {
-  /** Below the folder, with `/`. */
+  /** Relative to the folder, with `/`. */
   name: string;
   path: string;
   signature: string;
@@ -36,7 +36,7 @@ interface Candidate {
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
 
-/** UTF-16 code units, so that every machine gives the same order. */
+/** Compares UTF-16 code units, so that every machine gives the same order. */
 const byName = (a: Candidate, b: Candidate) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
 export function agentId(name: string): string {
@@ -62,19 +62,19 @@ export class AgentFolder {
     this.#folder = join(options.repoRoot, folderName);
   }
 
-  /** What was found last. */
+  /** The result of the last look. */
   get snapshot(): AgentSnapshot {
     return this.#snapshot;
   }
 
-  /** What is there now, as of one second ago at the most. */
+  /** The current agents, at most one second old. */
   async current(): Promise<AgentSnapshot> {
     if (this.#options.nowMs() - this.#lookedAtMs >= lookIntervalMs) await this.#look();
     else await this.#looking;
     return this.#snapshot;
   }
 
-  /** Besides those of the files. */
+  /** Adds an agent that has no file. */
   add(agent: Agent): void {
     this.#snapshot.registry.add(agent);
     this.#added.push(agent);
@@ -183,7 +183,7 @@ export class AgentFolder {
     if (this.#watcher || this.#closed) return;
     try {
       this.#watcher = watch(this.#folder, { recursive: true, persistent: false }, () => this.#lookSoon());
-      // Without events the look at each call has to do.
+      // Without events the look at each call is enough.
       this.#watcher.on("error", () => {});
     } catch (error) {
       this.#options.log.debug({ err: error }, "the folder with agent files cannot be watched");
@@ -199,7 +199,7 @@ export class AgentFolder {
   }
 }
 
-/** Agents are small: a file that grew since it was looked at is not read to its end. */
+/** Agent files are small: a file that has grown since the look is not read to its end. */
 async function readWhole(path: string): Promise<Uint8Array> {
   const file: FileHandle = await open(path, "r");
   try {
@@ -212,7 +212,7 @@ async function readWhole(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Undefined when it is no regular file, or gone again. */
+/** Undefined when it is not a regular file, or no longer exists. */
 async function inspect(root: string, name: string, isLink: boolean): Promise<Candidate | undefined> {
   const path = join(root, name);
   try {
@@ -233,7 +233,7 @@ async function inspect(root: string, name: string, isLink: boolean): Promise<Can
   }
 }
 
-/** Decides who wins where two files want the same id or name. */
+/** Decides which file wins when two have the same id or name. */
 function assemble(
   candidates: readonly Candidate[],
   parsed: readonly ParsedFile[],

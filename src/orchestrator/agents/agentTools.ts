@@ -3,7 +3,7 @@ const shellTools = (platform: NodeJS.Platform): string[] => {
   return [shell, `read_${shell}`, `write_${shell}`, `stop_${shell}`, `list_${shell}`];
 };
 
-/** With these an agent starts other agents. */
+/** The tools with which an agent starts other agents. */
 export const subAgentTools = ["task", "read_agent", "list_agents", "write_agent"];
 
 /** Some families of models know `apply_patch` and `rg` instead of `create`, `edit` and `grep`. */
@@ -39,11 +39,11 @@ const runtimeTools = new Set([
   ...shellTools("win32"),
 ]);
 
-/** What permission an agent asks for by naming a tool. */
+/** The permission that an agent requests by naming a tool. */
 export type Grant = "write" | "shell" | "url" | "mcp";
 
 export interface ToolList {
-  /** Names as the runtime has them. */
+  /** The runtime's names. */
   names: string[];
   unknown: string[];
 }
@@ -55,7 +55,7 @@ function grantOf(tool: string): Grant | undefined {
   return runtimeTools.has(tool) || ["task", "grep", "rg"].includes(tool) ? undefined : "mcp";
 }
 
-/** Writes the names of an agent file out as the runtime knows them. */
+/** Expands the names of an agent file to the runtime's names. */
 export function expandTools(
   declared: readonly string[],
   platform: NodeJS.Platform = process.platform,
@@ -73,7 +73,7 @@ export function expandTools(
   return { names: [...names], unknown };
 }
 
-/** What the agent asks for by naming its tools; who takes all tools has named none. */
+/** The permissions that the agent requests by naming its tools; an agent without a list names none. */
 export function grantsOf(tools: readonly string[] | undefined): ReadonlySet<Grant> {
   return new Set((tools ?? []).map(grantOf).filter(grant => grant !== undefined));
 }

@@ -2,7 +2,7 @@ import { OrchestratorError } from "../orchestratorError.js";
 import type { Agent } from "./agentFile.js";
 import { rankByKeywords } from "./selection.js";
 
-/** The agents at one moment; a run keeps the one it started with. */
+/** The agents at one moment; a run keeps the registry that it started with. */
 export class AgentRegistry {
   readonly #agents: Agent[] = [];
 
@@ -55,7 +55,7 @@ export class AgentRegistry {
 
 const maxTypos = 2;
 
-/** How many letters have to be added, dropped or changed. */
+/** How many letters must be added, dropped or changed. */
 export function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > maxTypos) return maxTypos + 1;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -4,12 +4,12 @@ import { headVerbs } from "../prompt/signals.js";
 import { lowInfoStems, stopWords, synonymsOf } from "../prompt/words.js";
 import type { Agent } from "./agentFile.js";
 
-/** What selection looks at; agents of any origin have it. */
+/** The part of an agent that selection uses. */
 export type Skills = Pick<Agent, "name" | "description" | "keywords" | "keywordsDerived" | "autoSelect">;
 
 export interface Selection<A extends Skills = Agent> {
   agents: A[];
-  /** Why, one line per agent; why none, when there is none. */
+  /** The reason for each agent, one line each, or the reason why there is none. */
   rationale: string[];
 }
 
@@ -29,7 +29,7 @@ const stemsOf = (text: string) => [
   ),
 ];
 
-/** The prompt's stems with the word that each was first seen as. */
+/** The prompt's stems, each with the word in which it first appeared. */
 interface PromptStems {
   words: ReadonlyMap<string, string>;
   onlyExtension: ReadonlySet<string>;
@@ -60,7 +60,7 @@ function weighKeyword(keyword: string, { words }: PromptStems, weights: Weights)
   const informative = all.filter(isInformative);
   const present = informative.filter(s => words.has(s));
   if (present.length === informative.length) {
-    // A keyword of common words counts only as a whole.
+    // A keyword made of common words counts only as a whole.
     if (informative.length === 0 && !all.every(s => words.has(s))) return;
     for (const s of all) if (words.has(s)) raise(weights, s, isInformative(s) ? 2 : 0.5);
     return;
@@ -71,7 +71,7 @@ function weighKeyword(keyword: string, { words }: PromptStems, weights: Weights)
   }
 }
 
-/** How much each stem of the prompt speaks for the agent. */
+/** The weight of each stem of the prompt for the agent. */
 function weigh(agent: Skills, prompt: PromptStems, verbs: ReadonlySet<string>): Weights {
   const weights: Weights = new Map();
   for (const keyword of agent.keywords) weighKeyword(keyword, prompt, weights);
@@ -92,7 +92,7 @@ const sum = (weights: Weights) => [...weights.values()].reduce((total, weight) =
 
 const escapeRegExp = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** A name of one word is too easily part of a sentence: it counts only as `@name`, "name agent" or "agent name". */
+/** A one-word name is easily part of a sentence: it counts only as `@name`, "name agent" or "agent name". */
 export function mentions(prompt: string, name: string): boolean {
   const parts = name
     .toLowerCase()
@@ -121,7 +121,7 @@ interface Candidate<A> {
   score: number;
 }
 
-/** What the agent adds to those that are picked. */
+/** What the agent adds to those already picked. */
 function gainOf(candidate: Candidate<unknown>, picked: readonly Candidate<unknown>[]): number {
   const added = [...candidate.weights].map(([s, weight]) =>
     Math.max(0, weight - Math.max(0, ...picked.map(other => other.weights.get(s) ?? 0))),
@@ -129,7 +129,7 @@ function gainOf(candidate: Candidate<unknown>, picked: readonly Candidate<unknow
   return added.reduce((total, weight) => total + weight, candidate.mentioned ? mentionScore : 0);
 }
 
-/** The best by `value`, then by score, then the one that was discovered first. */
+/** The best by `value`, then by score, then by order of discovery. */
 function bestOf<A>(
   candidates: readonly Candidate<A>[],
   value: (candidate: Candidate<A>) => number,

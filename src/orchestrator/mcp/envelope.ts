@@ -3,7 +3,7 @@ import { formatSeconds } from "../../base/duration.js";
 import { OrchestratorError } from "../orchestratorError.js";
 import type { Clock } from "../run/agentRunner.js";
 
-/** The one shape of all answers, as structure and as text. */
+/** The shape of all answers, as structure and as text. */
 function result(envelope: Record<string, unknown>, isError: boolean): CallToolResult {
   return {
     structuredContent: envelope,

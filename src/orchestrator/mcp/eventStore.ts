@@ -13,7 +13,7 @@ const maxEvents = 1000;
 const maxBytes = 5 * 1024 * 1024;
 const maxAgeMs = 5 * 60_000;
 
-/** What a client can ask for again after its connection broke: a bounded memory of one session. */
+/** The events that a client can fetch again after a broken connection: a bounded memory of one session. */
 export class RecentEvents implements EventStore {
   readonly #events: StoredEvent[] = [];
   readonly #nowMs: () => number;
@@ -46,7 +46,7 @@ export class RecentEvents implements EventStore {
     const streamId = this.#events[at]?.streamId;
     if (streamId === undefined) throw new Error("The event is not known any more.");
     for (const { id, message, streamId: stream } of this.#events.slice(at + 1)) {
-      // The first event of a stream carries nothing but its number.
+      // The first event of a stream carries only its number.
       if (stream === streamId && "jsonrpc" in message) await send(id, message);
     }
     return streamId;

@@ -10,7 +10,7 @@ import { PortalError } from "../../base/portalError.js";
 import { RecentEvents } from "./eventStore.js";
 
 export interface HttpRouterOptions {
-  /** Who may call, asked before a byte of the body is read; none where a guard of the host has asked already. */
+  /** Decides who may call before the body is read; absent when the host's guard has decided already. */
   guard?: RequestHandler[];
   createServer(onBusy: (running: number) => void): Server;
   log: Log;
@@ -21,7 +21,7 @@ export interface HttpRouterOptions {
 
 export interface McpRouter {
   router: Router;
-  /** Ends every session and what runs in it. */
+  /** Ends every session and its runs. */
   close(): Promise<void>;
   readonly sessionCount: number;
 }
@@ -38,14 +38,14 @@ const defaultMaxSessions = 100;
 const defaultIdleTimeoutMs = 30 * 60_000;
 const expireCheckMs = 60_000;
 
-/** JSON-RPC has no words for these; −32000 and below are the server's own. */
+/** JSON-RPC has no codes for these; −32000 and below belong to the server. */
 const rpc = { refused: -32000, noSession: -32001, parseError: -32700 };
 
 function answer(res: Response, status: number, code: number, message: string): void {
   res.status(status).json({ jsonrpc: "2.0", error: { code, message }, id: null });
 }
 
-/** What the guard says, in the words of JSON-RPC. */
+/** Answers the guard's refusal as a JSON-RPC error. */
 const answerRefusal: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   if (!(error instanceof PortalError)) return next(error);
   answer(res, error.status, rpc.refused, error.message);

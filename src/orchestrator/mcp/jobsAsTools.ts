@@ -11,11 +11,11 @@ import { type EnvelopeToolParts, envelopeTool, type McpTool, type ToolArguments 
 
 export interface JobToolsParts extends EnvelopeToolParts {
   logs: LiveLogs;
-  /** Where the portal is open. */
+  /** The address of the portal. */
   url(): string;
 }
 
-/** Below the 60 s after which many clients give up. */
+/** Less than the 60 s after which many clients time out. */
 const defaultWaitSeconds = 50;
 const maxWaitSeconds = 600;
 
@@ -30,7 +30,7 @@ function textOf(args: ToolArguments, name: string, missing?: string): string {
   );
 }
 
-/** What the portal refuses by name, the caller can mend. */
+/** The caller can correct what the portal refuses by name. */
 async function explained<T>(work: Promise<T>, argumentsOf: Readonly<Record<string, string>>): Promise<T> {
   try {
     return await work;
@@ -61,7 +61,7 @@ async function runJob(args: ToolArguments, url: string) {
   };
 }
 
-/** Resolves when the log is closed, or the time is up; rejects when the caller has gone. */
+/** Resolves when the log is closed or the time is up; rejects when the caller cancels. */
 function closedWithin(log: LiveLog, timeoutMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (end: () => void) => {
@@ -109,7 +109,7 @@ async function storyOf(logs: LiveLogs, taskId: string): Promise<TaskStory> {
   const log = await logs.open("task", taskId);
   for await (const response of log?.responses() ?? []) {
     if (response.callback === "taskDecision") decisions.push(response.reason);
-    // A driving session only checks; what was done, the other one tells.
+    // A driving session only checks; the other session says what was done.
     if (response.callback === "taskSessionStarted" && (!response.isDriving || workerId === undefined))
       workerId = response.sessionId;
   }
@@ -163,7 +163,7 @@ async function waitJob(args: ToolArguments, logs: LiveLogs, signal: AbortSignal,
   };
 }
 
-/** Jobs of the portal for any assistant; off unless MCP_EXPOSE_JOBS is set. */
+/** The portal's jobs for any assistant; off unless MCP_EXPOSE_JOBS is set. */
 export function jobTools(parts: JobToolsParts): McpTool[] {
   const { logs } = parts;
   return [

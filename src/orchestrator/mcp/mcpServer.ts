@@ -17,14 +17,14 @@ import type { McpTool } from "./tools.js";
 export interface McpServerOptions {
   tools: readonly McpTool[];
   log: Log;
-  /** Called when the number of calls that run has changed. */
+  /** Called when the number of running calls changes. */
   onBusy?: (running: number) => void;
 }
 
 const instructions =
   "Agents of this repository as tools. Use run_with_orchestrator for a request in plain words; run_agent when you know which agent should answer; list_agents to see who there is; evaluate_prompt to see beforehand how clear a request is and who would run.";
 
-/** One protocol server for one client: log level, progress and cancellation are its own. */
+/** A protocol server for one client, with its own log level, progress and cancellation. */
 export function createMcpServer({ tools, log, onBusy }: McpServerOptions): Server {
   const server = new Server(
     { name: "copilot-os", version: packageVersion },
@@ -44,7 +44,7 @@ export function createMcpServer({ tools, log, onBusy }: McpServerOptions): Serve
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = byName.get(params.name);
     if (!tool) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 100)}`);
-    // Each is sent after the one before, and all before the answer.
+    // Notifications are sent in order, and all of them before the answer.
     let sent = Promise.resolve();
     const notify = (notification: ServerNotification) => {
       sent = sent

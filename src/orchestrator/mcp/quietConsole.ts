@@ -1,2 +1,2 @@
-// Imported before anything else: stdout carries the protocol, so nothing may print there.
+// Import this first: stdout carries the protocol, so nothing else may print there.
 for (const name of ["log", "info", "debug", "dir", "table"] as const) console[name] = console.error;

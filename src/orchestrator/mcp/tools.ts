@@ -19,7 +19,7 @@ import {
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** A tool as the dispatcher has it: what clients see, and what happens. */
+/** A tool of the dispatcher: what clients see, and what it does. */
 export interface McpTool {
   readonly definition: Tool;
   handle(args: ToolArguments, options: CallOptions): Promise<CallToolResult>;
@@ -30,7 +30,7 @@ export interface EnvelopeToolParts {
   log: Log;
 }
 
-/** Does `work`, watched by whoever keeps a history. */
+/** Does `work` and records it in a history. */
 export type RecordRun = <Result extends OrchestrationResult | AgentCallResult>(
   prompt: unknown,
   options: CallOptions,
@@ -47,7 +47,7 @@ interface EnvelopeTool extends Omit<Tool, "inputSchema" | "outputSchema"> {
   call(args: ToolArguments, options: CallOptions): Promise<unknown>;
 }
 
-/** A tool whose answers, errors too, come in the envelope. */
+/** A tool whose answers and errors come in the envelope. */
 export function envelopeTool({ clock, log }: EnvelopeToolParts, tool: EnvelopeTool): McpTool {
   const { input, data, call, ...about } = tool;
   const schema = object(input);

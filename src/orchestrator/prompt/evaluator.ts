@@ -17,7 +17,7 @@ const startScore = 70;
 const clearScore = 70;
 const bonus = { path: 10, symbol: 10, verb: 10, aspect: 5 };
 const minChars = 10;
-/** Four characters of Chinese can be a whole request. */
+/** Four Chinese characters can be a whole request. */
 const minCharsOtherScript = 4;
 const minWords = 2;
 
@@ -70,7 +70,7 @@ const guidance: Readonly<Record<Issue, string>> = {
   "no-action": "Report findings and options only.",
 };
 
-/** Judges by words alone: the same prompt always gets the same answer, without a model. */
+/** Judges by words alone, without a model, so that the same prompt always gets the same answer. */
 export function evaluate(prompt: string): EvaluationResult {
   const text = prompt.trim();
   const { score, issues } = isLatin(text) ? judgeEnglish(text) : judgeOtherScript(text);
@@ -84,7 +84,7 @@ export function evaluate(prompt: string): EvaluationResult {
   };
 }
 
-/** Invents nothing: it only tells the agent how to behave where the request leaves something open. */
+/** Invents nothing: it only tells the agent what to do about the open points of the request. */
 export function suggestRefinement(
   prompt: string,
   { isClear, issues }: Pick<EvaluationResult, "isClear" | "issues"> = evaluate(prompt),

@@ -4,7 +4,7 @@ import { languages, plainFolders, stopWords } from "./words.js";
 
 export interface KeywordPiece {
   word: string;
-  /** Known only from the ending of a file name. */
+  /** Known only from a file extension. */
   fromExtension: boolean;
 }
 
@@ -12,7 +12,7 @@ const maxKeywords = 25;
 const minChars = 2;
 const maxChars = 40;
 const minPieceChars = 3;
-/** No path that is longer names anything that an agent could know. */
+/** A longer path names nothing that an agent could know. */
 const maxWordChars = 1000;
 
 const splitCamel = (word: string) => word.replace(/([a-z0-9])([A-Z])/g, "$1 $2").split(" ");
@@ -53,7 +53,7 @@ const trimHyphens = (word: string) => word.replace(/^-{1,40}|-{1,40}$/g, "");
 const isKeyword = ({ word }: KeywordPiece) =>
   word.length >= minChars && word.length <= maxChars && /\p{L}/u.test(word) && !stopWords.has(word);
 
-/** Every keyword as often as it appears, in order. */
+/** Every keyword in order, with repetitions. */
 export function keywordPieces(prompt: string): KeywordPiece[] {
   return wordsOf(withoutFences(prompt))
     .flatMap(keywordsOfWord)
@@ -61,7 +61,7 @@ export function keywordPieces(prompt: string): KeywordPiece[] {
     .filter(isKeyword);
 }
 
-/** Each only once, whatever its ending. */
+/** Each word once, whatever its ending. */
 export function uniqueByStem(pieces: readonly KeywordPiece[]): string[] {
   const byStem = new Map<string, string>();
   for (const { word } of pieces) if (!byStem.has(stem(word))) byStem.set(stem(word), word);

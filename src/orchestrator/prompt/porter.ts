@@ -31,7 +31,7 @@ function endsShort(word: string): boolean {
 
 type Rule = readonly [suffix: string, replacement: string];
 
-/** Takes the first suffix that fits; when its stem is too short, nothing changes. */
+/** Replaces the first matching suffix; when its stem is too short, nothing changes. */
 function replaceSuffix(word: string, rules: readonly Rule[], minMeasure: number): string {
   const rule = rules.find(([suffix]) => word.endsWith(suffix));
   if (!rule) return word;
@@ -72,7 +72,7 @@ const step3: readonly Rule[] = [
   ["ness", ""],
 ];
 
-/** Longer endings stand before those that they end in. */
+/** Longer suffixes come before the suffixes that they end with. */
 const step4 = "ement ance ence able ible ment ant ent ism ate iti ous ive ize al er ic ou"
   .split(" ")
   .map((suffix): Rule => [suffix, ""]);
@@ -106,10 +106,10 @@ function finalE(word: string): string {
 }
 
 const maxKnown = 10_000;
-/** Texts use few words many times. */
+/** A cache, because texts repeat few words many times. */
 const known = new Map<string, string>();
 
-/** Expects lower case. Words of one or two letters stay as they are. */
+/** Expects lower case. Words of one or two letters stay unchanged. */
 export function stem(word: string): string {
   const found = known.get(word);
   if (found !== undefined) return found;

@@ -8,7 +8,7 @@ const maxChain = 10;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const controls = /[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
-/** Half of a surrogate pair has no UTF-8; the replacement character stands in. */
+/** Half of a surrogate pair has no UTF-8 form and becomes the replacement character. */
 const wellFormed = (text: string) => Buffer.from(text, "utf8").toString("utf8");
 
 function checkText(value: unknown, argument: string): string {
@@ -19,7 +19,7 @@ function checkText(value: unknown, argument: string): string {
   return value;
 }
 
-/** The prompt as agents get it: trimmed, without control characters. */
+/** The prompt that agents receive: trimmed, without control characters. */
 export function checkPrompt(value: unknown, maxChars: number): string {
   const prompt = wellFormed(checkText(value, "prompt")).replace(controls, "").trim();
   const length = codePoints(prompt);
@@ -43,7 +43,7 @@ export function checkAgentName(value: unknown, argument = "agentName"): string {
   return name.trim();
 }
 
-/** Undefined when agents are to be chosen. */
+/** Undefined when the prompt selects the agents. */
 export function checkChain(value: unknown): string[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value) || value.length > maxChain)

@@ -1,9 +1,9 @@
 import { extensions, fileNames, productNames } from "./words.js";
 
-/** Longer pieces are data, not words; looking into them would cost time without an answer. */
+/** Longer pieces are data, not words; reading them would cost time for nothing. */
 export const maxTokenChars = 64;
 
-/** The text without fenced code; a fence that is not closed runs to the end. */
+/** The text without fenced code; an unclosed fence runs to the end. */
 export function withoutFences(text: string): string {
   return text
     .split("```")
@@ -15,7 +15,7 @@ export const wordsOf = (text: string): string[] => text.split(/\s+/).filter(word
 
 const edgeChars = new Set("\"'`“”‘’«»()[]{}<>,;:!?");
 
-/** Without the quotes, brackets and punctuation around it. Loops, because a pattern would take quadratic time. */
+/** The word without the quotes, brackets and punctuation around it. A loop, because a pattern would take quadratic time. */
 export function edgeStrip(word: string): string {
   let start = 0;
   let end = word.length;
@@ -24,7 +24,7 @@ export function edgeStrip(word: string): string {
   return word.slice(start, end);
 }
 
-/** Lower-case runs of letters and digits with what names and paths have inside. */
+/** Lower-case runs of letters and digits, including the characters inside names and paths. */
 export function tokensOf(text: string): string[] {
   const runs =
     text
@@ -34,13 +34,13 @@ export function tokensOf(text: string): string[] {
   return runs.filter(run => run.length <= maxTokenChars).map(run => run.replace(/[._/-]+$/, ""));
 }
 
-/** A word as the lists have it: letters, digits and hyphens. */
+/** A word in the form of the word lists: letters, digits and hyphens. */
 export const plainWord = (word: string): string =>
   word.length > maxTokenChars
     ? word.slice(0, maxTokenChars)
     : word.toLowerCase().replace(/[^\p{L}\p{N}-]/gu, "");
 
-/** The known extension that a file name ends in. */
+/** The known extension at the end of a file name. */
 export function extensionOf(word: string): string | undefined {
   const extension = word.slice(word.lastIndexOf(".") + 1).toLowerCase();
   return word.includes(".") && extensions.has(extension) ? extension : undefined;
@@ -50,7 +50,7 @@ export const isUrl = (word: string) => /^[a-z][a-z0-9+.-]{0,20}:\/\//i.test(word
 
 export const isProductName = (word: string) => productNames.has(word.toLowerCase());
 
-/** Expects an edge-stripped word. `and/or` and `CI/CD` are no paths. */
+/** Expects an edge-stripped word. `and/or` and `CI/CD` are not paths. */
 export function isPath(word: string): boolean {
   if (isUrl(word) || isProductName(word)) return false;
   return (
@@ -62,7 +62,7 @@ export function isPath(word: string): boolean {
   );
 }
 
-/** Expects a word as it was written. */
+/** Expects an unchanged word. */
 export function isSymbol(word: string): boolean {
   if (/https?:\/\/./i.test(word) || /(?:^|\W)#\d/.test(word)) return true;
   if (word.length > maxTokenChars) return false;
@@ -75,7 +75,7 @@ export function isSymbol(word: string): boolean {
 export const hasInlineCode = (text: string) => /`[^`\n]+`/.test(text);
 
 /**
- * Half of the letters or more are Latin; the word lists are English and say nothing about other scripts.
+ * Whether at least half of the letters are Latin; the word lists are English and useless for other scripts.
  * Paths and names do not count: they are Latin in every language.
  */
 export function isLatin(text: string): boolean {

@@ -27,7 +27,7 @@ import {
   vagueWords,
 } from "./words.js";
 
-/** What a prompt has, as far as words can tell. */
+/** What the words of a prompt show. */
 export interface Signals {
   path: boolean;
   symbol: boolean;
@@ -40,7 +40,7 @@ export interface Signals {
   vague: boolean;
 }
 
-/** The words with which the demands of a text begin: "Review code and generate tests" → review, generate. */
+/** The first word of each demand in a text: "Review code and generate tests" → review, generate. */
 function clauseHeads(text: string): string[] {
   return text.split(/\n|[.!?;:,](?=\s|$)/).flatMap(clause => {
     const heads: string[] = [];
@@ -57,7 +57,7 @@ function clauseHeads(text: string): string[] {
   });
 }
 
-/** The verbs that say what should be done. */
+/** The verbs that say what to do. */
 export function headVerbs(prompt: string): Set<string> {
   return new Set(clauseHeads(withoutFences(prompt)).filter(head => actionVerbs.has(head)));
 }
@@ -90,7 +90,7 @@ function hasAspect(tokens: readonly string[], words: readonly string[]): boolean
   });
 }
 
-/** "Review this." and "fix it for me": a pronoun that stands for nothing in the text. */
+/** "Review this." and "fix it for me": a pronoun that refers to nothing in the text. */
 function hasBarePronoun(raw: readonly string[], words: readonly string[]): boolean {
   return words.some(
     (word, i) =>
@@ -102,7 +102,7 @@ function hasBarePronoun(raw: readonly string[], words: readonly string[]): boole
   );
 }
 
-/** Path and symbol are also told from text of other scripts, in which names need not stand between spaces. */
+/** Works for other scripts too, where names need no spaces around them. */
 export function findsPathAndSymbol(
   prompt: string,
   pieces: readonly string[],

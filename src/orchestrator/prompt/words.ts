@@ -4,7 +4,7 @@ import { stem } from "./porter.js";
 const exact = (words: string) => new Set(words.split(/\s+/));
 const stems = (words: string) => new Set(words.split(/\s+/).map(stem));
 
-/** Say nothing about what is wanted. */
+/** Words without meaning for the request. */
 export const stopWords =
   exact(`a an the of to in on at by for from with without into onto about as is are was were be been being do
 does did done have has had can could should would will shall may might must i me my we us our you
@@ -15,7 +15,7 @@ etc hi hello hey thanks thank ok okay let lets need want like get got sure ensur
 dont cant regarding covering including focusing considering perform performs performed performing up
 out after before while`);
 
-/** What a request can ask for, in base form. */
+/** Verbs of requests, in base form. */
 export const actionVerbs =
   exact(`review inspect audit analyze analyse assess check verify validate examine evaluate investigate
 compare test generate create write build implement add develop design architect plan refactor
@@ -28,51 +28,51 @@ look bump wire decode encode parse sort split merge revert install connect send 
 store log monitor scan detect prevent reproduce cache scale format lint render finish complete apply
 introduce define expose wrap mock automate`);
 
-/** Stand before the word that says what is wanted. */
+/** Words before the verb of a request. */
 export const leadWords =
   exact(`please can could would you we i need want like help me us to should must let lets now just also
 kindly not dont do`);
 
-/** After these another demand may begin. */
+/** Words after which another demand may begin. */
 export const boundWords = exact(`and then to please you we should must also`);
 
-/** A sentence that begins so is no demand. */
+/** A sentence that begins with one of these is not a demand. */
 export const determinerHeads = exact(
   `a an the this that these those my our your its their there it i we they he she`,
 );
 
-/** What follows a verb that is not in the list of verbs. */
+/** Words that show that the word before is a verb, even one that is not listed. */
 export const determinersNext = exact(
   `a an the this that these those my our your all each every any some it them up out off`,
 );
 
-/** Stand for something that was not said. */
+/** Pronouns without a reference. */
 export const vagueWords = exact(`thing things stuff something anything whatever somehow`);
 
-/** "fix it for me": the pronoun before these points at nothing. */
+/** "fix it for me": the pronoun before these words refers to nothing. */
 export const afterPronoun = exact(`for in and or please now again to so with too up before after`);
 
-/** True of any repository. */
+/** Words that fit any repository. */
 export const genericStems =
   stems(`module code codebase file function method class component system app application project repo
 repository part piece area section place feature issue bug problem error thing stuff something
 anything service page script program logic implementation work change data value object item one
 result output input`);
 
-/** What comes out, not what it is about. */
+/** What a request produces, not its subject. */
 export const deliverableStems =
   stems(`test unit integration e2e coverage doc docs documentation guide tutorial comment report summary plan
 diagram design architecture structure pattern review analysis assessment api example improvement
 suggestion optimization refactoring fix feedback`);
 
-/** In which respect. */
+/** The aspect of a request. */
 export const concernStems =
   stems(`security secure vulnerability performance speed latency memory correctness quality readability
 maintainability reliability scalability accessibility usability concurrency race coverage style
 compatibility cost safety consistency robustness leak bottleneck efficiency edge practice
 completeness`);
 
-/** Say how, not what. */
+/** Words that say how, not what. */
 export const fillerStems =
   stems(`good bad better best nice new old existing current whole entire full complete comprehensive proper
 correct important main general generic overall detailed specific potential possible common various
@@ -91,20 +91,20 @@ export const questionWords = exact(
 
 export const pronouns = exact("it this that them these those");
 
-/** Words that announce in which respect: "for performance". */
+/** Words that introduce an aspect: "for performance". */
 export const aspectWords = exact("for about regarding covering including considering");
 
-/** Files that are known by name. */
+/** Files that are recognized by name. */
 export const fileNames = exact("readme changelog license dockerfile makefile");
 
-/** Folders of a path that say nothing about its subject. */
+/** Folders in a path that say nothing about its subject. */
 export const plainFolders = exact("src lib internal pkg cmd app");
 
 export const extensions =
   exact(`go ts tsx js jsx mjs cjs py rs java kt cs cpp cc c h hpp rb php swift scala sh bash ps1 sql md mdx
 json yaml yml toml xml html css scss vue svelte proto tf gradle lock txt csv env ini cfg conf`);
 
-/** What the language of an extension is called. */
+/** The language of each extension. */
 export const languages: ReadonlyMap<string, string> = new Map(
   Object.entries({
     go: "go",
@@ -129,7 +129,7 @@ export const languages: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Names that look like files or identifiers and are none. */
+/** Names that look like files or identifiers but are not. */
 export const productNames =
   exact(`node.js vue.js next.js nuxt.js react.js express.js three.js d3.js github gitlab javascript
 typescript openai graphql postgresql mongodb mysql devops macos youtube linkedin oauth`);
@@ -147,7 +147,7 @@ const synonymGroups = [
   stems("implement build develop create feature add"),
 ];
 
-/** The stems that mean about the same. */
+/** Stems of similar meaning. */
 export function synonymsOf(word: string): ReadonlySet<string> {
   return new Set(synonymGroups.filter(group => group.has(word)).flatMap(group => [...group]));
 }

@@ -9,9 +9,9 @@ import { workspaceFingerprint } from "./fingerprint.js";
 import { ResultCache } from "./resultCache.js";
 import { agentSlots } from "./slots.js";
 
-/** Get the blocks of an agent's session as they come. */
+/** Receive the blocks of an agent's session as they arrive. */
 export interface AgentCallbacks extends SessionCallbacks {
-  /** The run that it is part of: what the agent asks its user is written there too. */
+  /** The run of this session, whose log also gets the agent's questions to its user. */
   readonly run?: { readonly id: string; push(response: LiveResponse): Promise<void> };
 }
 
@@ -24,14 +24,14 @@ export interface InvokeOptions {
 export interface Invocation {
   text: string;
   model?: string;
-  /** It was allowed to change something, or to reach outside: its result holds for this time only. */
+  /** The agent was allowed to change something or to reach outside, so the result must not be reused. */
   sideEffects?: boolean;
 }
 
-/** Runs an agent once. Everything above it can be tested with another one. */
+/** Runs an agent once. Tests of the layers above replace it. */
 export interface Invoker {
   invokeAgent(agent: Agent, prompt: string, options: InvokeOptions): Promise<Invocation>;
-  /** Whether what runs these agents is there, else the Copilot runtime. Never rejects. */
+  /** Whether the backend of these agents is available; without agents, the Copilot runtime. Never rejects. */
   isAvailable(agents?: readonly Agent[]): Promise<boolean>;
   /** Rejects with CLI_NOT_AVAILABLE when nobody is signed in and one of these agents needs it. */
   checkAuth(agents?: readonly Agent[]): Promise<void>;
@@ -56,7 +56,7 @@ export interface RunOptions {
   callbacks?: AgentCallbacks | undefined;
 }
 
-/** One agent at a time for one caller: results kept, identical calls shared, the number of agents limited. */
+/** Runs agents: caches results, shares identical calls and limits how many run at once. */
 export class AgentRunner {
   readonly #config: OrchestratorConfig;
   readonly #invoker: Invoker;
@@ -76,7 +76,7 @@ export class AgentRunner {
     });
   }
 
-  /** Before the first agent of a call. */
+  /** Checked before the first agent of a call. */
   async ensureAvailable(agents: readonly Agent[]): Promise<void> {
     if (!(await this.#invoker.isAvailable(agents))) {
       throw OrchestratorError.notAvailable(
@@ -123,7 +123,7 @@ export class AgentRunner {
     }
   }
 
-  /** Undefined when it cannot be told whether the repository has changed. */
+  /** Undefined when a change of the repository cannot be detected. */
   async #key(agent: Agent, prompt: string): Promise<string | undefined> {
     const { repoRoot, permissions, model, provider } = this.#config;
     const workspace = await workspaceFingerprint(repoRoot);

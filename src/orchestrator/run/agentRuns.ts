@@ -43,7 +43,7 @@ const blockIds = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
 export const runNotFound = (id: string) =>
   PortalError.domain("RunNotFound", `There is no run ${JSON.stringify(id)}.`);
 
-/** Blocks of several sessions stand in one log: the step makes their ids differ. */
+/** One log has the blocks of several sessions: the step makes their ids unique. */
 function withStep(response: LiveResponse, step: number): LiveResponse {
   const renamed = Object.entries(response).map(([name, value]) => [
     name,
@@ -52,7 +52,7 @@ function withStep(response: LiveResponse, step: number): LiveResponse {
   return Object.fromEntries(renamed) as LiveResponse;
 }
 
-/** Writes what happens to the agents of a run into its log. */
+/** Writes the progress of a run's agents into its log. */
 function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObserver {
   const push = (response: LiveResponse) => void log.append(response);
   const spoke = new Set<number>();
@@ -71,7 +71,7 @@ function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObse
       return { ...callbacks, run: { id: log.id, push: response => log.append(withStep(response, step)) } };
     },
     agentEnded({ agent, status, cached, executionTime, output, error }, step) {
-      // A result that is known already comes without a session.
+      // A cached result has no session.
       if (output && !spoke.has(step)) {
         push({ callback: "onStartMessage", messageId: `${step}.known` });
         push({ callback: "onEndMessage", messageId: `${step}.known`, completeContent: output.text });
@@ -89,12 +89,12 @@ function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObse
   };
 }
 
-/** The runs that people start on the page and programs over MCP: in the history, with a live log each. */
+/** The runs that people start on the page and programs over MCP, each with a live log in the history. */
 export class AgentRuns {
   readonly #parts: AgentRunsParts;
   readonly #records: RunRecords;
   readonly #running = new Map<string, { abort: AbortController; done: Promise<void> }>();
-  /** Resolves when runs that an earlier portal left unfinished have been ended. */
+  /** Resolves when the runs that an earlier portal left unfinished have ended. */
   readonly ready: Promise<void>;
 
   constructor(parts: AgentRunsParts) {
@@ -105,7 +105,7 @@ export class AgentRuns {
     this.ready.catch(() => {});
   }
 
-  /** Durable when this resolves; without `chain` the agents are chosen by the prompt. */
+  /** Durable when this resolves; without `chain` the prompt selects the agents. */
   async start(prompt: string, chain: readonly string[]): Promise<string> {
     const { orchestrator } = this.#parts;
     const run = await this.#open(prompt).catch(error => {
@@ -117,12 +117,12 @@ export class AgentRuns {
         ? orchestrator.runWithExplicitChain(prompt, chain, options)
         : orchestrator.runWithAuto(prompt, options),
     );
-    // Why it failed is in its log.
+    // The reason of the failure is in its log.
     work.catch(() => {});
     return run.id;
   }
 
-  /** A run that someone else waits for: its caller can end it, and so can a person on the page. */
+  /** A run whose caller waits for it: the caller can end it, and so can a person on the page. */
   async record<Result extends RunResult>(
     prompt: unknown,
     options: CallOptions,
@@ -144,7 +144,7 @@ export class AgentRuns {
     return this.#records.history(limit, before, search);
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when the whole run has ended. */
   async stop(id: string): Promise<void> {
     await this.find(id);
     const running = this.#running.get(id);
@@ -158,12 +158,12 @@ export class AgentRuns {
     await this.#records.delete(id);
   }
 
-  /** Resolves when the ends of runs that are being stopped are written. */
+  /** Resolves when the ends of all running runs are written. */
   async settled(): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
-  /** Waits for a start, not for a store that does not open. */
+  /** Waits for the start, but not for a store that does not open. */
   async #usable(): Promise<void> {
     const { store } = this.#parts;
     const failure = store.state() === "failing" ? store.failure() : undefined;
@@ -171,7 +171,7 @@ export class AgentRuns {
     await this.ready;
   }
 
-  /** Rejects, before anything is kept, when this is no prompt. */
+  /** Rejects a bad prompt before anything is stored. */
   async #open(prompt: unknown): Promise<OpenRun> {
     await this.#usable();
     const { originalPrompt } = await this.#parts.orchestrator.evaluatePrompt(prompt);

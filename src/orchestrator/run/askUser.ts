@@ -7,7 +7,7 @@ export interface AskUserParts {
   repoRoot: string;
 }
 
-/** Under `allow-all` there is nothing to ask: then AGENT_PERMISSIONS decides. */
+/** Under `allow-all` nobody is asked, and AGENT_PERMISSIONS decides. */
 export function askUser({ approvals, permissions, repoRoot }: AskUserParts): AgentPermissionHandler {
   return ({ agent, run, sessionId, signal, policy = permissions }) => {
     if (policy === "allow-all") return undefined;

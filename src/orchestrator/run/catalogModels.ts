@@ -5,9 +5,9 @@ import { OrchestratorError } from "../orchestratorError.js";
 import type { AgentTarget, ModelSource } from "./models.js";
 
 /**
- * The models of the portal: what the agent prefers, what the settings name, else what the Copilot runtime has.
- * An ACP agent has tools of its own, which no permission binds unless it asks. A file of a repository therefore chooses
- * one only where the user lets agents run on ACP agents, or lets them do everything.
+ * The portal's models: the agent's preference, or the model of the settings, or a model of the Copilot runtime.
+ * An ACP agent brings its own tools, which no permission limits unless it asks. A repository's file therefore chooses
+ * one only when the user lets agents run on ACP agents, or lets them do everything.
  */
 export function catalogModels(
   catalog: ModelCatalog,
@@ -33,7 +33,7 @@ export function catalogModels(
       const chosen = await chosenFor(agent);
       if (chosen) return { backend: chosen.model.backend, modelId: chosen.model.id };
       const { models, notices } = await catalog.list();
-      // The subscription has a usual model of its own.
+      // The subscription has its own default model.
       const ofGitHub = models.find(({ backend }) => backend === "github");
       if (ofGitHub) {
         const target = signInOf((await catalog.find(ofGitHub.id))?.target);
@@ -51,7 +51,7 @@ export function catalogModels(
   };
 }
 
-/** Signed in as the model would be. */
+/** The sign-in of the model. */
 function signInOf({ gitHubToken }: Partial<SessionTarget> = {}): Partial<SessionTarget> {
   return gitHubToken === undefined ? {} : { gitHubToken };
 }

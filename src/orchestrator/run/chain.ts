@@ -3,13 +3,13 @@ import type { ErrorCode } from "../orchestratorError.js";
 
 export interface AgentOutput {
   text: string;
-  /** Present when the text is JSON as a whole. */
+  /** Present when the text, or its only fenced block, is JSON. */
   data?: unknown;
   model?: string;
   truncated?: true;
 }
 
-/** What came of one agent of a chain. */
+/** The result of one agent of a chain. */
 export interface AgentResult {
   agent: string;
   output: AgentOutput | null;
@@ -24,7 +24,7 @@ const maxOutputChars = 200_000;
 const maxEarlierChars = 8_000;
 const maxEarlierTotalChars = 24_000;
 
-/** The contents of a text's fenced blocks, up to `most` of them. Line by line: one look at each, however hostile. */
+/** The contents of a text's fenced blocks, up to `most`. Each line is read once, so that a hostile text costs no more. */
 function fencedBlocks(text: string, most: number): string[] {
   const blocks: string[] = [];
   let begin: number | undefined;
@@ -67,7 +67,7 @@ export function outputOf(text: string, model: string | undefined): AgentOutput {
   };
 }
 
-/** Keeps the beginning and the end, where reports say most. */
+/** Keeps the beginning and the end, which say most in a report. */
 export function shorten(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const head = Math.floor(maxChars * 0.6);
@@ -76,7 +76,7 @@ export function shorten(text: string, maxChars: number): string {
   return `${text.slice(0, head)}\n[… ${omitted} characters omitted …]\n${tail > 0 ? text.slice(-tail) : ""}`;
 }
 
-/** No output can end the section that it stands in. */
+/** Makes sure that an output cannot close the section around it. */
 function neutralise(text: string): string {
   return text.replace(/<(?=\s{0,50}\/?\s{0,50}(?:task|previous_results|result)\b)/gi, "&lt;");
 }
@@ -92,7 +92,7 @@ function earlierTexts(earlier: readonly AgentResult[]): string[] {
   });
 }
 
-/** What agent `earlier.length + 1` of `total` is asked. The first gets the prompt and nothing else. */
+/** The prompt of agent `earlier.length + 1` of `total`. The first agent gets the plain prompt. */
 export function chainPrompt(prompt: string, earlier: readonly AgentResult[], total: number): string {
   if (earlier.length === 0) return prompt;
   const texts = earlierTexts(earlier);
@@ -113,7 +113,7 @@ export function chainPrompt(prompt: string, earlier: readonly AgentResult[], tot
   ].join("\n");
 }
 
-/** One answer out of many, without a model. */
+/** Combines many answers into one, without a model. */
 export function synthesise(results: readonly AgentResult[]): string {
   const done = results.filter(result => result.output !== null);
   const failed = results.filter(result => result.error !== undefined);

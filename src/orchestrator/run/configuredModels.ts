@@ -6,7 +6,7 @@ import type { Agent } from "../agents/agentFile.js";
 import type { OrchestratorConfig } from "../orchestratorConfig.js";
 import type { AgentTarget, ModelSource } from "./models.js";
 
-/** The models that the settings name: an own provider's, or those of the user's Copilot subscription. */
+/** The models that the settings name: those of a custom provider, or those of the user's Copilot subscription. */
 export function configuredModels(
   { model, provider }: OrchestratorConfig,
   runtimes: RuntimeSource,

@@ -12,7 +12,7 @@ const unavailableForMs = 5_000;
 
 export const signInHint = "Run `copilot login`, or set COPILOT_GITHUB_TOKEN, GH_TOKEN or GITHUB_TOKEN.";
 
-/** Whether the Copilot runtime is there, and somebody signed in to it. */
+/** Whether the Copilot runtime is available and signed in. */
 export class CopilotAvailability {
   readonly #runtimes: RuntimeSource;
   readonly #log: Log;
@@ -34,7 +34,7 @@ export class CopilotAvailability {
     return checked.answer;
   }
 
-  /** The next question is asked anew. */
+  /** The next call asks the runtime again. */
   forget(): void {
     this.#known = undefined;
   }

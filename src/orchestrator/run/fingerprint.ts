@@ -14,15 +14,15 @@ async function describe(root: string, name: string): Promise<string> {
   }
 }
 
-/** Changes with every change in a git work tree; undefined where that cannot be told, "" outside of git. */
+/** Changes with every change in a git work tree; undefined when git cannot say, "" outside git. */
 export async function workspaceFingerprint(repoRoot: string): Promise<string | undefined> {
   const top = await workTreeRoot(repoRoot);
   if (top === undefined) return "";
   try {
     const head = await quietGit(repoRoot, ["rev-parse", "--verify", "--quiet", "HEAD"]).catch(() => "none");
-    // Looking into submodules would start a git for each, with settings that nobody has looked at.
+    // Reading submodules would start a git process for each, with unchecked settings.
     const status = await quietGit(repoRoot, statusArguments);
-    // A renamed file has its old name as an entry of its own; "R  new\0old\0" is read as two names.
+    // The old name of a renamed file is a separate entry: "R  new\0old\0" gives two names.
     const names = status
       .split("\0")
       .filter(Boolean)

@@ -3,14 +3,14 @@ import { silentCallbacks } from "./silentCallbacks.js";
 
 /** What an agent's session has said so far. */
 export interface Heard {
-  /** Of the last message. */
+  /** The text of the last message. */
   readonly text: string;
-  /** As the Copilot runtime names it. */
+  /** The Copilot runtime's name of the model. */
   readonly model: string | undefined;
   readonly authFailed: boolean;
-  /** Those of the caller, overheard. */
+  /** The caller's callbacks, recorded on the way. */
   readonly callbacks: SessionCallbacks;
-  /** For what no callback tells. */
+  /** For events without a callback. */
   listen(session: Pick<AgentSession, "rawSection">): void;
 }
 
@@ -39,7 +39,7 @@ export function heardFrom(callbacks: SessionCallbacks = silentCallbacks): Heard 
       rawSection?.on(event => {
         if (event.agentId) return;
         if (event.type === "assistant.message") {
-          // A last message without text is no answer, whatever was said before.
+          // A last message without text is not an answer, whatever came before.
           if (event.data.content === "") text = "";
           model = event.data.model ?? model;
         } else if (event.type === "session.error") {

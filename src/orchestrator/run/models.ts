@@ -5,14 +5,14 @@ import type { Agent } from "../agents/agentFile.js";
 export interface AgentTarget {
   backend: PortalModel["backend"];
   modelId: string;
-  /** Where the host does not know the model by its id. */
+  /** Set when the host does not know the model by its id. */
   target?: Partial<SessionTarget>;
 }
 
-/** Which model an agent runs on, and what that needs. */
+/** Which model an agent runs on, and what it needs. */
 export interface ModelSource {
   targetFor(agent: Agent): Promise<AgentTarget>;
-  /** Whether it is the Copilot runtime that runs this agent. */
+  /** Whether the Copilot runtime runs this agent. */
   usesRuntime(agent: Agent): Promise<boolean>;
   /** Whether that needs a sign-in. */
   needsSignIn(): Promise<boolean>;

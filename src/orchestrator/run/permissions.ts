@@ -9,14 +9,14 @@ export interface PermissionRules {
   mode: PermissionMode;
   /** A real path. */
   repoRoot: string;
-  /** What the agent's file lists, written out; all tools without. */
+  /** The expanded tools of the agent's file; undefined means all tools. */
   tools: readonly string[] | undefined;
 }
 
-/** Undefined where it is allowed, else why it is not. */
+/** Why an action is refused; undefined when it is allowed. */
 type Refusal = string | undefined;
 
-/** Whether all that an action is about is certain, and inside the repository. */
+/** Whether everything that an action touches is known and inside the repository. */
 async function staysInside({ paths = [], unclear, outside }: Action, repoRoot: string): Promise<boolean> {
   if (unclear !== undefined || outside) return false;
   return (await Promise.all(paths.map(path => path !== "" && isInside(repoRoot, path)))).every(Boolean);
@@ -30,13 +30,13 @@ const grantOfKind: Readonly<Partial<Record<Action["kind"], Grant>>> = {
   fetch: "url",
 };
 
-/** A tool of an MCP server: named as the agent's file names it, and of no other kind. */
+/** Whether this is a tool of an MCP server that the agent's file lists. */
 function isListedTool({ tool, unclear, outside }: Action, tools: readonly string[] | undefined): boolean {
   if (tool === undefined || unclear !== undefined || outside) return false;
   return grantsOf(tools).has("mcp") && tools?.includes(tool.replace("/", "-")) === true;
 }
 
-/** Reading inside the repository is free; anything else needs the mode, and the agent's word where it says so. */
+/** Reading inside the repository is always allowed; anything else depends on the mode, and under `declared` on the agent's tools. */
 export async function refusalOf(
   action: Action,
   { mode, repoRoot, tools }: PermissionRules,
@@ -60,7 +60,7 @@ export async function refusalOf(
     : "Only files of the repository may be changed.";
 }
 
-/** AGENT_PERMISSIONS decides, and nobody is asked. */
+/** AGENT_PERMISSIONS decides without asking anyone. */
 export function ruledPermissions(rules: PermissionRules): SessionPermissions {
   return {
     async permission(action, offer) {

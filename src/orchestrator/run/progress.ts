@@ -6,7 +6,7 @@ export interface ProgressStep {
 
 export type OnProgress = (step: ProgressStep) => void;
 
-/** Clients that wait as long as there is progress commonly give up after 60 s of silence. */
+/** Clients that wait while there is progress commonly time out after 60 s of silence. */
 const heartbeatMs = 5000;
 
 /** Counts steps up to a total; between two steps it approaches the next one, so that values always grow. */
@@ -14,7 +14,7 @@ export class Progress {
   readonly #total: number;
   readonly #send: OnProgress;
   #done = 0;
-  /** How much is left to the next step. */
+  /** The remaining part of the current step. */
   #rest = 1;
 
   constructor(total: number, send: OnProgress = () => {}) {
@@ -28,7 +28,7 @@ export class Progress {
     this.#send({ progress: this.#done, total: this.#total, message });
   }
 
-  /** Shows that `work` goes on; its end is a step of its own. */
+  /** Sends progress while `work` runs; its end completes a step. */
   async during<T>(message: string, work: Promise<T>): Promise<T> {
     const beat = () => {
       this.#rest *= 0.9;

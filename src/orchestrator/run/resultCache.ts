@@ -1,9 +1,9 @@
 import { abortError } from "../orchestratorError.js";
 
 export interface CacheOptions {
-  /** 0 keeps nothing and shares nothing. */
+  /** 0 caches nothing and shares nothing. */
   size: number;
-  /** 0 means for ever. */
+  /** 0 means forever. */
   ttlMs: number;
   nowMs(): number;
 }
@@ -14,7 +14,7 @@ interface Running<T> {
   abort: AbortController;
 }
 
-/** Keeps results, least recently used out first, and lets identical calls share one run. */
+/** Caches results, evicts the least recently used first, and lets identical calls share one run. */
 export class ResultCache<T> {
   readonly #options: CacheOptions;
   readonly #entries = new Map<string, { value: T; createdAtMs: number }>();
@@ -45,7 +45,7 @@ export class ResultCache<T> {
     }
   }
 
-  /** Runs once for all who ask meanwhile. One who cancels just leaves; the run ends when nobody waits. */
+  /** Runs once for all simultaneous callers. A caller may cancel alone; the run ends when the last one cancels. */
   async share(key: string, signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (signal.aborted) throw abortError();
     if (this.#options.size === 0) return run(signal);
@@ -63,7 +63,7 @@ export class ResultCache<T> {
       running.waiting--;
       if (running.waiting === 0) {
         running.abort.abort();
-        // A run that is being cancelled is nothing to join.
+        // Nobody may join a run that is being cancelled.
         if (this.#running.get(key) === running) this.#running.delete(key);
       }
     }

@@ -6,7 +6,7 @@ export interface RunRecord {
   id: string;
   repoRoot: string;
   prompt: string;
-  /** Those that were chosen, in their order. */
+  /** The selected agents, in order. */
   agents: string[];
   status: RunStatus;
   error: string | null;

@@ -25,39 +25,39 @@ export interface AgentAsking {
   sessionId: string;
   agent: Agent;
   run: AgentCallbacks["run"];
-  /** What the settings say of the ACP agent that runs it. */
+  /** The policy that the settings give its ACP agent. */
   policy: PermissionPolicy | undefined;
-  /** Fires when it has ended. */
+  /** Fires when the session has ended. */
   signal: AbortSignal;
 }
 
-/** Who decides for one session; undefined leaves it to AGENT_PERMISSIONS. */
+/** Chooses who decides for one session; undefined means AGENT_PERMISSIONS. */
 export type AgentPermissionHandler = (asking: AgentAsking) => SessionPermissions | undefined;
 
 export interface InvokerOptions {
   config: OrchestratorConfig;
-  /** Where sessions of a backend are opened. */
+  /** The host that opens a backend's sessions. */
   hostOf(backend: string): SessionHost;
   models: ModelSource;
-  /** Asked whether it is there. */
+  /** Used to check availability. */
   runtimes: RuntimeSource;
-  /** Whether the agents run in the sandbox of the repository. */
+  /** Whether the agents run in the repository's sandbox. */
   sandbox: boolean;
-  /** Asked before an ACP agent starts, which runs files of the folder by itself. */
+  /** Asked before the start of an ACP agent, which may run files of the folder unasked. */
   startup?: Pick<StartupGate, "openAcp"> | undefined;
   permissionHandler?: AgentPermissionHandler | undefined;
   log: Log;
 }
 
-/** One agent, running. */
+/** A running agent. */
 interface Running {
   agent: Agent;
   prompt: string;
   callbacks: AgentCallbacks | undefined;
   limit: TimeLimit;
-  /** Fires when nobody waits for it any more. */
+  /** Fires when no caller waits for it any longer. */
   ended: AbortSignal;
-  /** Fires when its session is over. */
+  /** Fires when its session has ended. */
   over: AbortController;
   /** Whether it was allowed to change something. */
   granted: boolean;
@@ -66,9 +66,9 @@ interface Running {
 type Kept = Parameters<SessionHost["delete"]>[0];
 
 const deleteTimeoutMs = 10_000;
-/** An agent that lives ends a turn in milliseconds; who waits for the answer does not wait longer than this. */
+/** A healthy agent ends a turn in milliseconds; a caller waits no longer than this for the clean-up. */
 const cleanUpTimeoutMs = 2_000;
-/** Of what no other run would find in a better state. */
+/** Errors that the next run would meet too. */
 const unavailable = [
   "AgentAuthenticationRequired",
   "AgentNotAvailable",
@@ -76,7 +76,7 @@ const unavailable = [
   "StartupNotAllowed",
 ];
 
-/** Runs agents as sessions, wherever their models are: one fresh session for each run, gone when it ends. */
+/** Runs agents as sessions on any backend: one fresh session for each run, deleted when it ends. */
 export class SessionInvoker implements Invoker {
   readonly #options: InvokerOptions;
   readonly #availability: CopilotAvailability;
@@ -117,13 +117,13 @@ export class SessionInvoker implements Invoker {
     }
   }
 
-  /** Ends what runs; resolves when nothing of it is left. */
+  /** Ends all running agents; resolves when nothing is left of them. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#cleanUps);
   }
 
-  /** Without agents it is about any. */
+  /** Without agents the answer is yes. */
   async #needRuntime(agents?: readonly Agent[]): Promise<boolean> {
     const { models } = this.#options;
     const needs = await Promise.all((agents ?? []).map(agent => models.usesRuntime(agent)));
@@ -150,14 +150,14 @@ export class SessionInvoker implements Invoker {
     ended.addEventListener("abort", leave, { once: true });
     try {
       await session.sendRequest(prompt);
-      // A user's reason for a rejection, where the agent could not be told it at once.
+      // The user's reason for a rejection, when it could not be given with the rejection.
       for (let more = said.shift(); more !== undefined && !ended.aborted; more = said.shift()) {
         callbacks?.onOther?.({ callback: "onUserRequest", requestId: randomUUID(), prompt: more });
         await session.sendRequest(more);
       }
       if (ended.aborted) throw abortError();
       const model = isAcp ? target.modelId : heard.model;
-      // An ACP agent may do things without asking, so nobody knows what it has done.
+      // An ACP agent may act without asking, so its changes are unknown.
       return { text: heard.text, ...(model && { model }), sideEffects: running.granted || isAcp };
     } catch (error) {
       if (!heard.authFailed) throw failureOf(error, agent);
@@ -208,7 +208,7 @@ export class SessionInvoker implements Invoker {
       }),
     );
     return orAbort(opening, ended).catch((error: unknown) => {
-      // It may still come into being after we have left.
+      // The session may still open after the caller has stopped waiting.
       void opening.then(late => this.#cleanUp(host, kept, late)).catch(() => {});
       throw failureOf(error, agent);
     });
@@ -226,7 +226,7 @@ export class SessionInvoker implements Invoker {
     );
   }
 
-  /** Without it the agents would keep each conversation on disk. */
+  /** Without this the agents would keep every conversation on disk. */
   #cleanUp(host: SessionHost, kept: Kept, session: AgentSession): Promise<void> {
     const { log } = this.#options;
     const work = withTimeout(
@@ -250,7 +250,7 @@ function roleOf({ id, name, description, body, tools, skills, mcpServers }: Agen
   return { id, name, description, instructions: body, tools, excludedTools, skills, mcpServers };
 }
 
-/** The agent's time stands still while a person decides, and what it was allowed is remembered. */
+/** Pauses the agent's time limit while a person decides, and records that a change was allowed. */
 function watched(permissions: SessionPermissions, running: Running): SessionPermissions {
   return {
     ...permissions,

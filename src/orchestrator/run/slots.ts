@@ -3,7 +3,7 @@ import { OrchestratorError } from "../orchestratorError.js";
 
 const maxWaiting = 32;
 
-/** The places of agents that run at once. */
+/** Limits how many agents run at once. */
 export function agentSlots(limit: number): Slots {
   const details = `${maxWaiting} agents wait already; try again later.`;
   const refusal = () => OrchestratorError.failed("The server is busy.", details);

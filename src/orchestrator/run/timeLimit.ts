@@ -1,4 +1,4 @@
-/** Runs out after a time, and stands still while a person is asked: people take longer than agents. */
+/** A time limit that pauses while a person is asked, because people take longer than agents. */
 export class TimeLimit {
   readonly #timeUp = new AbortController();
   #leftMs: number;
@@ -24,7 +24,7 @@ export class TimeLimit {
     }
   }
 
-  /** It will not run out any more. */
+  /** Makes sure that the limit never fires. */
   end(): void {
     this.#asking = Number.POSITIVE_INFINITY;
     clearTimeout(this.#timer);
