@@ -1,4 +1,4 @@
-// The agents page: who there is, how clear a prompt is, who would run, and the run itself.
+// The agents page: the agents, how clear a prompt is, which agents would run, and the run itself.
 import { showRuns } from "./agents/agentRuns.js";
 import { api, errorAt, part, withProgress } from "./lib/api.js";
 import { handle } from "./lib/callbacks.js";
@@ -20,7 +20,7 @@ const run = byId("run", HTMLButtonElement);
 const stop = byId("stop", HTMLButtonElement);
 const evaluation = byId("evaluation");
 const status = byId("status");
-/** The agents that are pressed, in that order. @type {string[]} */
+/** The pressed agents, in order. @type {string[]} */
 let chain = [];
 /** @type {string | undefined} */
 let runId;
@@ -115,7 +115,7 @@ async function evaluate() {
   }
   try {
     const result = await api("copilot/agent/evaluate", text);
-    // An older question may be answered later.
+    // The answer to an older question may arrive later.
     if (mine === asked) showEvaluation(result);
   } catch (error) {
     if (mine === asked) showError(error);
@@ -196,7 +196,7 @@ onSubmit("form", start, prompt);
 stop.addEventListener("click", () => {
   if (runId) withProgress(stop, () => api(`copilot/run/${part(runId ?? "")}/stop`, "")).catch(showError);
 });
-// Agent files are edited elsewhere: who comes back to the page sees them as they are.
+// Agent files are edited elsewhere: a user who returns to the page sees the current ones.
 addEventListener("focus", () => loadAgents().catch(showError));
 
 makeSplitter(byId("bar"), /** @type {HTMLElement} */ (document.querySelector(".side-part")), {

@@ -1,4 +1,4 @@
-// The flow chart of a job: laid out by Mermaid, coloured by flowChartMermaid.css, zoomed and dragged by hand.
+// The flow chart of a job: Mermaid lays it out, flowChartMermaid.css colours it, and the user zooms and drags it.
 import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
 import { button, element } from "./lib/dom.js";
 
@@ -9,16 +9,16 @@ const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
-/** What the tools below the chart take; the same in flowChartMermaid.css. */
+/** The height of the tools below the chart; the same as in flowChartMermaid.css. */
 const TOOLS_PX = 56;
-/** From here on there is room for a chart that is larger than life. */
+/** From this width on, the chart may grow beyond its natural size. */
 const WIDE_PX = 2000;
-/** Less than this is a click, not a drag. */
+/** A shorter move is a click, not a drag. */
 const DRAG_PX = 4;
-/** Two fingers this much farther apart are one step. */
+/** Two fingers that move apart by this factor zoom by one step. */
 const PINCH_STEP = 1.1;
 
-/** What stands beside a node's left border, drawn around 0,0. @type {Record<string, string>} */
+/** The mark beside a node's left border, drawn around 0,0. @type {Record<string, string>} */
 const marks = {
   Waiting: "M0 -7a7 7 0 1 0 0.01 0M0 -4V0L3 2",
   Running: "M-5 -7L7 0L-5 7Z",
@@ -59,7 +59,7 @@ async function layOut(graph, room) {
   return document.adoptNode(parsed);
 }
 
-/** Tells `select` when the user chooses a task; `detail` is its number in the job, or undefined. */
+/** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. */
 export class FlowChart extends EventTarget {
   #view = element("div", {
     className: "flow-chart-view",
@@ -123,7 +123,7 @@ export class FlowChart extends EventTarget {
     svg.setAttribute("aria-roledescription", "flow chart");
     this.#view.replaceChildren(svg);
     for (const node of graph.nodes) this.#dressNode(node, svg);
-    // The marks stand outside the nodes, where Mermaid leaves no room.
+    // The marks are outside the nodes, where Mermaid leaves no room.
     svg.setAttribute(
       "viewBox",
       `${svg.viewBox.baseVal.x - 32} ${svg.viewBox.baseVal.y - 8} ${width + 40} ${height + 16}`,
@@ -153,7 +153,7 @@ export class FlowChart extends EventTarget {
     set("title", tip);
   }
 
-  /** @param {number} zoom @param {{x: number, y: number}} [at] the point of the window that stays where it is */
+  /** @param {number} zoom @param {{x: number, y: number}} [at] the point of the window that stays in place */
   zoomTo(zoom, at) {
     const next = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, Math.round(zoom * 10) / 10));
     const { left, top, width, height } = this.#view.getBoundingClientRect();
@@ -171,7 +171,7 @@ export class FlowChart extends EventTarget {
     this.#view.scrollTo(scrollLeft, scrollTop);
   }
 
-  /** The largest step at which the whole chart is seen. */
+  /** The largest step at which the whole chart is visible. */
   fit() {
     const { clientWidth, clientHeight } = this.#view;
     if (clientWidth === 0 || this.#size.width === 0) return;

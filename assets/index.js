@@ -1,4 +1,4 @@
-// The start page: a form that starts a session, or the session itself. Each loads its own part only.
+// The start page: a form that starts a session, or the session itself. Each loads only its own code.
 import { byId } from "./lib/dom.js";
 import { setPageState } from "./shell/pageState.js";
 
@@ -7,7 +7,7 @@ function showPart(name) {
   for (const other of ["start", "session", "over"]) byId(other, HTMLElement).hidden = other !== name;
 }
 
-/** Says that there is nothing more to do here. @param {string} title @param {string} text */
+/** Says that nothing is left to do on this page. @param {string} title @param {string} text */
 function showOver(title, text) {
   byId("overTitle").textContent = title;
   byId("overText").textContent = text;

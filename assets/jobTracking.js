@@ -42,15 +42,15 @@ let definition = { job: {}, chart: { nodes: [] } };
 let plan;
 /** @type {Map<number, string>} */
 const labels = new Map();
-/** The tasks that answer a question of the job. @type {Set<number>} */
+/** The tasks that are conditions of the job. @type {Set<number>} */
 const conditions = new Set();
-/** The most attempts that each task may take. @type {Map<number, number>} */
+/** The maximum number of attempts of each task. @type {Map<number, number>} */
 const attempts = new Map();
 /** @type {number | undefined} */
 let selected;
 /** There is no such job: nothing to show, nothing to stop. */
 let isGone = false;
-/** The tab that is shown, and the run it belongs to. @type {{run: Run, tab: TabLog} | undefined} */
+/** The visible tab and its run. @type {{run: Run, tab: TabLog} | undefined} */
 let shown;
 
 /** @param {number} workId */
@@ -72,7 +72,7 @@ function showJob() {
   if (selected === undefined) showAbout();
 }
 
-/** How a run is doing, or what came of it: the outcome of a condition is an answer. @param {Run} run */
+/** The state or the outcome of a run; the outcome of a condition is an answer. @param {Run} run */
 function detailOf(run) {
   if (run.status === "Waiting") return "waiting";
   const elapsed = formatDuration((run.endTime ?? Date.now()) - run.startTime);
@@ -141,7 +141,7 @@ function showTab(run, tab) {
   showTabs(run);
 }
 
-/** The tab that is shown, from its beginning. */
+/** Shows the visible tab from its beginning. */
 function showAgain() {
   if (!shown) return;
   const { run, tab } = shown;
@@ -178,7 +178,7 @@ function select(workId) {
   showSelected();
 }
 
-/** The newest run of the selected task; an earlier one is dropped from view. */
+/** The newest run of the selected task replaces an earlier one. */
 function showSelected() {
   if (selected === undefined) return;
   byId("rightTitle").textContent = labelOf(selected);
@@ -207,7 +207,7 @@ function showView(view) {
   if (view === "timeline") timeline.show(state.allRuns);
 }
 
-/** A started job has its own copy; a preview shows what is installed now. */
+/** A started job has its own copy of the entry; a preview shows the installed entry. */
 async function loadDefinition() {
   if (jobId) {
     const status = await api(`${jobPath}/status`);

@@ -1,4 +1,4 @@
-// The jobs page: a grid of jobs, and what the chosen one is to be told.
+// The jobs page: a grid of jobs, and the input for the chosen job.
 import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
 import { button, byId, element, onSubmit } from "./lib/dom.js";
 import { visibleCode } from "./lib/visibleText.js";
@@ -19,7 +19,7 @@ const input = byId("input", HTMLTextAreaElement);
 const stopServer = byId("stopServer", HTMLButtonElement);
 /** @type {Record<string, {requireUserInput?: boolean}>} */
 let jobs = {};
-/** The button that is pressed. @type {HTMLButtonElement | undefined} */
+/** The pressed button. @type {HTMLButtonElement | undefined} */
 let chosen;
 
 const showError = errorAt("startError");
@@ -84,7 +84,7 @@ async function load() {
   choose(undefined);
 }
 
-/** Jobs have no choice of their own: they run as the portal was started. */
+/** Jobs have no policy of their own: they run under the portal's policy. */
 async function showPolicy() {
   const { permissions } = await api("config");
   byId("policy").hidden = !(permissions in policyNames);
@@ -144,6 +144,6 @@ else {
   });
   stopServer.addEventListener("click", stop);
   load();
-  // A folder that cannot be read is told when a job starts there.
+  // The start of a job reports a folder that cannot be read.
   for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-// One block of a conversation: a title line, and below it what was said, thought or done.
+// One block of a conversation: a title line, and below it a message, reasoning or a tool call.
 import { button, element } from "./lib/dom.js";
 import { plainText } from "./lib/longText.js";
 import { markdown } from "./lib/markdown.js";
@@ -9,7 +9,7 @@ import { nextFrame } from "./shell/frame.js";
 /** @typedef {"User" | "Reasoning" | "Tool" | "Message"} BlockType */
 /** @typedef {"succeeded" | "failed" | "interrupted"} Outcome */
 
-/** While receiving, a block is 150 px high: more than this is never seen. */
+/** While receiving, a block is 150 px high: more text than this is never visible. */
 const TAIL_CHARS = 8_000;
 /** How far ahead of the reader Markdown is rendered. */
 const NEAR_MARGIN = "1000px";
@@ -56,7 +56,7 @@ export class MessageBlock {
   #tail = "";
   #isCompleted = false;
   #isMarkdown = false;
-  /** What the body shows now; unset when it has to be made again. @type {string | undefined} */
+  /** What the body shows; unset when it must be rendered again. @type {string | undefined} */
   #shown;
   /** @type {(() => Node) | undefined} */
   #view;
@@ -111,7 +111,7 @@ export class MessageBlock {
     this.#showTitle();
   }
 
-  /** Everything that was received. */
+  /** Everything received so far. */
   get text() {
     if (this.#received.length > 1) this.#received = [this.#received.join("")];
     return this.#received[0] ?? "";
@@ -122,12 +122,12 @@ export class MessageBlock {
     this.#noteSpan.textContent = visibleLine(note);
   }
 
-  /** How it ended, to be seen without opening. @param {Outcome} outcome */
+  /** How the block ended, visible without opening it. @param {Outcome} outcome */
   set outcome(outcome) {
     this.#div.dataset.outcome = outcome;
   }
 
-  /** Replaces the text as the body of a completed block. @param {() => Node} view made when the block is opened */
+  /** Replaces the text in the body of a completed block. @param {() => Node} view made when the block is opened */
   set view(view) {
     this.#view = view;
     this.#shown = undefined;
@@ -152,7 +152,7 @@ export class MessageBlock {
     nextFrame(this.#showTail);
   }
 
-  /** What was received counts no more: this is the whole text. @param {string} data */
+  /** Replaces everything received with the whole text. @param {string} data */
   replaceData(data) {
     if (this.#isCompleted) return;
     this.#received = [data];
@@ -185,7 +185,7 @@ export class MessageBlock {
     this.#children.append(block.divElement);
   }
 
-  /** Shows in the body of an open block what it has to show. */
+  /** Renders the body of an open block. */
   render() {
     if (!this.#isCompleted || !this.expanded) return;
     const wanted = this.#view ? "view" : this.#isMarkdown ? "markdown" : "text";

@@ -1,4 +1,4 @@
-// The permissions page: the rules of every folder, and what they would say.
+// The permissions page: the rules of every folder, and what they would decide.
 import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
 import { button, byId, element, muted, onSubmit } from "./lib/dom.js";
 import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
@@ -94,7 +94,7 @@ async function test() {
   const isFile = kind.value === "edits" || kind.value === "reads";
   try {
     const answer = await call("test", { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text });
-    // An older question may be answered later.
+    // The answer to an older question may arrive later.
     if (mine !== asked) return;
     const decision = /** @type {keyof typeof LEVELS} */ (answer.decision);
     tell(decision, [ANSWERS[decision], ...answer.rules, answer.why].join(" · "));
@@ -103,7 +103,7 @@ async function test() {
   }
 }
 
-/** What files of the folder want to run, where nobody has decided yet. */
+/** What undecided files of the folder want to run. */
 async function showStartup() {
   const path = folder.value.trim();
   const { startup = [] } = await api(`copilot/folder?path=${part(path)}`).catch(() => ({}));
@@ -116,7 +116,7 @@ function testSoon() {
   timer = setTimeout(test, TEST_DELAY_MS);
 }
 
-/** What was asked about one folder is no question about another. */
+/** A question about one folder does not apply to another. */
 function onFolder() {
   showStartupFiles(byId("startupFiles"), "", [], () => {});
   clearTimeout(folderTimer);

@@ -1,4 +1,4 @@
-// Renders the responses of a session, one after the other. Pure rendering: no network.
+// Renders the responses of a session in order. Pure rendering: no network.
 import { handle } from "./lib/callbacks.js";
 import { button, element } from "./lib/dom.js";
 import { formatDuration, formatUsage } from "./lib/format.js";
@@ -8,7 +8,7 @@ import { isShell, readShellOutput, toolTitle } from "./session/toolCall.js";
 import { toolView } from "./session/toolView.js";
 import { notice } from "./shell/notice.js";
 
-/** Few enough to lay out in a frame, many enough that thousands of blocks are few groups. */
+/** Few enough to lay out in a frame, many enough that thousands of blocks make few groups. */
 const GROUP_SIZE = 25;
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
@@ -23,7 +23,7 @@ export class SessionResponseRenderer {
   #div;
   #content = element("div", "session-response-content");
   #end = element("div", "session-response-end");
-  /** The oldest card that waits stands here, in sight whatever else comes; each has a place in the conversation for later. */
+  /** The oldest open card stays here, visible whatever arrives; each card has a place in the conversation for later. */
   #waiting = element("div", "session-response-waiting");
   #othersWaiting = element("p", "session-response-others muted");
   #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
@@ -35,7 +35,7 @@ export class SessionResponseRenderer {
   #blocks = new Map();
   /** @type {Map<string, RunningTool>} */
   #tools = new Map();
-  /** Cards that wait for an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
+  /** Cards without an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
   #cards = new Map();
   /** @type {HTMLElement | undefined} */
   #group;
@@ -121,7 +121,7 @@ export class SessionResponseRenderer {
     onNotice: ({ severity, title, text }) =>
       this.addNotice(severity, [title, text].filter(Boolean).join("\n")),
     onUsage: data => {
-      // How full the agent's memory is belongs to the page, not to the conversation.
+      // The page, not the conversation, shows how full the agent's context is.
       if (!("used" in data)) this.#addRemark(formatUsage(data));
     },
   };
@@ -196,7 +196,7 @@ export class SessionResponseRenderer {
     else this.#othersWaiting.remove();
   }
 
-  /** What a rule decided had no card. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} data */
+  /** A request that a rule decided has no card. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} data */
   #settle(data) {
     const waiting = this.#cards.get(data.requestId);
     this.#cards.delete(data.requestId);
@@ -224,7 +224,7 @@ export class SessionResponseRenderer {
 
   #onScroll() {
     const { scrollTop } = this.#div;
-    // Only a move up leaves the bottom: what grows below the reader is no wish to stay behind.
+    // Only scrolling up leaves the bottom: growth below the reader does not mean that the reader wants to stay.
     if (this.#isAtBottom()) this.#isFollowing = true;
     else if (scrollTop < this.#lastTop) this.#isFollowing = false;
     this.#lastTop = scrollTop;

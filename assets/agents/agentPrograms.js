@@ -1,4 +1,4 @@
-// Agent programs that speak ACP: how each is doing, what it last said, and its earlier sessions.
+// Agent programs that speak ACP: the state of each, its last output, and its earlier sessions.
 import { api, messageOf, part, withProgress } from "../lib/api.js";
 import { button, byId, element, muted, showStatus } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
@@ -6,7 +6,7 @@ import { visibleLine } from "../lib/visibleText.js";
 import { notice } from "../shell/notice.js";
 
 const REFRESH_MS = 5_000;
-/** What shows a program, by its id. @type {Map<string, (agent: any) => void>} */
+/** The function that shows a program, by its id. @type {Map<string, (agent: any) => void>} */
 const programs = new Map();
 
 /** @param {string} id */
@@ -33,7 +33,7 @@ function addProgram(id) {
 
   async function test() {
     const { version = "", authMethods = [] } = await api(`${path}/test`, "");
-    // Other kinds of signing in need a terminal.
+    // Other kinds of sign-in need a terminal.
     const methods = authMethods.filter((/** @type {any} */ method) => !method.type);
     find("more").replaceChildren(...methods.map(signIn));
     return `It answers. ${version}`;

@@ -1,4 +1,4 @@
-// The latest runs, those of this page and those of MCP clients.
+// The latest runs of this page and of MCP clients.
 import { api, part } from "../lib/api.js";
 import { element, muted } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
@@ -22,8 +22,8 @@ function item({ runId, prompt, agents, status, startTime }, current) {
 }
 
 /**
- * Keeps the list up to date while someone can see it; gives back what shows it at once.
- * @param {HTMLElement} section hidden as long as there are no runs
+ * Keeps the list up to date while it is visible; returns the function that refreshes it at once.
+ * @param {HTMLElement} section hidden while there are no runs
  * @param {() => string | undefined} current the run that the page shows
  */
 export function showRuns(section, current) {
@@ -31,11 +31,11 @@ export function showRuns(section, current) {
   async function refresh() {
     const { runs } = await api(`copilot/run/history?limit=${SHOWN}`);
     section.hidden = runs.length === 0;
-    // A link that has the focus keeps it.
+    // A focused link keeps the focus.
     if (list.contains(document.activeElement)) return;
     list.replaceChildren(...runs.map((/** @type {any} */ run) => item(run, current())));
   }
-  // What cannot be listed now is listed with the next refresh.
+  // The next refresh tries again.
   const show = () => void refresh().catch(() => undefined);
   setInterval(() => {
     if (!document.hidden) show();

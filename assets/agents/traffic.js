@@ -1,4 +1,4 @@
-// What went over the wire between the portal and the agent of a session, without its secrets.
+// The messages between the portal and the agent of a session, without secrets.
 import { api, part } from "../lib/api.js";
 import { element, muted } from "../lib/dom.js";
 import { copyButton } from "../lib/markdown.js";

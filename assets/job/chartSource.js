@@ -8,16 +8,16 @@
  * @typedef {{nodes: ChartNode[]}} ChartGraph
  */
 
-/** Keeps room in a node for the line that tells how its task is doing. */
+/** Keeps room in a node for the line with the state of its task. */
 export const DETAIL_ROOM = "succeeded, 2 attempts, 12 min";
 
 /** @param {ChartHint} hint */
 export const kindOf = hint => (typeof hint === "string" ? hint : hint[0]);
 
-/** The number of the task in the job, for the nodes that stand for one. @param {ChartHint} hint */
+/** The number of the task in the job, for nodes that represent a task. @param {ChartHint} hint */
 export const workIdOf = hint => (typeof hint === "string" ? undefined : hint[1]);
 
-/** Everything that could mean something to Mermaid goes in as its number. @param {string} text */
+/** Every character that could mean something to Mermaid becomes its code. @param {string} text */
 function quote(text) {
   return text.replace(/[^A-Za-z0-9 ,.-]/gu, character => `#${character.codePointAt(0)};`);
 }

@@ -1,4 +1,4 @@
-// What the right part tells of a job when no task is selected: its definition, its plan, or what came of it.
+// The right part of a job's page when no task is selected: its definition, its plan or its result.
 import { element } from "../lib/dom.js";
 import { formatCount, formatDuration, formatUsage } from "../lib/format.js";
 import { codeBox } from "../lib/markdown.js";

@@ -1,4 +1,4 @@
-// What is known of a running job, made from the events of its log and of all logs below it. No DOM, no network.
+// The state of a running job, built from the events of its log and of all logs below it. No DOM, no network.
 import { parseArguments } from "../session/toolCall.js";
 
 /** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled" | "Paused"} Status */
@@ -7,9 +7,9 @@ import { parseArguments } from "../session/toolCall.js";
 /** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
 /** @typedef {Callback<"onReasoning" | "onMessage" | "onToolExecution">} Delta */
 
-/** Names of what identifies a block; two sessions may use the same ones. */
+/** The fields that identify a block; two sessions may use the same ids. */
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
-/** What gets a place of its own in the conversation. */
+/** Responses with a place of their own in the conversation. */
 const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
@@ -20,7 +20,7 @@ const isDelta = response =>
   response.callback === "onMessage" ||
   response.callback === "onToolExecution";
 
-/** The block whose text a response adds to or ends; undefined for all others. @param {LiveResponse} response */
+/** The block whose text a response extends or ends; undefined for other responses. @param {LiveResponse} response */
 function blockOf(response) {
   switch (response.callback) {
     case "onReasoning":
@@ -40,19 +40,19 @@ function blockOf(response) {
 /** @typedef {{time: number, owner: string, responses: LiveResponse[]}} Part */
 
 /**
- * What one tab shows: rounds of sessions and decisions, in the order of their times, however the logs arrive.
- * Kept as few responses as they can be, so that an unseen tab costs little.
+ * What one tab shows: rounds of sessions and decisions, ordered by time, however the logs arrive.
+ * Keeps as few responses as possible, so that a hidden tab costs little.
  */
 export class TabLog {
   /** @type {Part[]} */
   #parts = [];
-  /** The part of a session that its responses belong to. @type {Map<string, Part>} */
+  /** The part that a session's responses belong to. @type {Map<string, Part>} */
   #current = new Map();
-  /** The one delta that stands for all deltas of an open block. @type {Map<string, Delta>} */
+  /** The one delta that represents all deltas of an open block. @type {Map<string, Delta>} */
   #deltas = new Map();
-  /** Called with each response that comes, while somebody looks. @type {((response: LiveResponse) => void) | undefined} */
+  /** Called with each new response while the tab is shown. @type {((response: LiveResponse) => void) | undefined} */
   onResponse;
-  /** Called when something came that belongs before what was shown. @type {(() => void) | undefined} */
+  /** Called when a response arrives that belongs before those already shown. @type {(() => void) | undefined} */
   onReorder;
 
   /** @param {string} name */
@@ -87,7 +87,7 @@ export class TabLog {
       return true;
     }
     if (block !== undefined) {
-      // The end of a tool call does not repeat what came while it ran.
+      // The end of a tool call does not repeat the output of the running call.
       if (earlier && response.callback !== "onEndToolExecution") earlier.delta = "";
       this.#deltas.delete(block);
     }
@@ -95,7 +95,7 @@ export class TabLog {
     return part === this.#parts.at(-1) || !placedPattern.test(response.callback ?? "");
   }
 
-  /** What has a time begins a part. @param {LiveResponse} response @param {string} owner */
+  /** A response with a time begins a part. @param {LiveResponse} response @param {string} owner */
   #partOf({ time }, owner) {
     const current = this.#current.get(owner);
     if (time === undefined && current) return current;
@@ -130,7 +130,7 @@ export class Run {
   /** @type {number | undefined} */
   endTime;
   attempt = 1;
-  /** How many attempts there may be, as far as it is known. @type {number | undefined} */
+  /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
   usage = new Usage();
@@ -154,7 +154,7 @@ export class Run {
   }
 }
 
-/** Tells `job` when the job's status changes, `work` with the number of a task that changes, `tabs` when one gets a tab. */
+/** Fires `job` when the job's status changes, `work` with the number of a task that changes, `tabs` when one gets a tab. */
 export class JobState extends EventTarget {
   /** @type {Status} */
   status = "Running";
@@ -175,7 +175,7 @@ export class JobState extends EventTarget {
   #tasks = new Map();
   /** @type {Map<string, {run: Run, tab: TabLog, isDriving: boolean}>} */
   #sessions = new Map();
-  /** What came before it was known whose it is. @type {Map<string, JobEvent[]>} */
+  /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
   get isOver() {

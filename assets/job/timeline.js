@@ -15,7 +15,7 @@ const MARKS = 3;
  * @property {boolean} isSlowest
  */
 
-/** Where each bar stands. @param {Run[]} runs @param {number} now @returns {Bar[]} */
+/** The place of each bar. @param {Run[]} runs @param {number} now @returns {Bar[]} */
 export function layOutBars(runs, now) {
   const start = Math.min(...runs.map(run => run.startTime));
   const end = Math.max(...runs.map(run => run.endTime ?? now));

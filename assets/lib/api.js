@@ -1,4 +1,4 @@
-// The one way to call the portal.
+// The only way to call the portal.
 import { connection } from "../shell/connection.js";
 import { byId } from "./dom.js";
 import { visibleProse } from "./visibleText.js";
@@ -6,7 +6,7 @@ import { visibleProse } from "./visibleText.js";
 /** Calls that take longer than this get a progress indication. */
 export const PROGRESS_DELAY_MS = 300;
 
-/** What went wrong, for people, by the name that scripts get. @type {Record<string, string>} */
+/** Error texts for people, by the name that scripts get. @type {Record<string, string>} */
 const sentences = {
   ModelIdNotFound: "This model is not available any more. Choose another one.",
   WorkingDirectoryNotAbsolutePath: "Enter the full path of a folder, from the root on.",
@@ -32,7 +32,7 @@ export class ApiError extends Error {
 /** @param {unknown} error */
 export const messageOf = error => (error instanceof Error ? error.message : String(error));
 
-/** What shows an error at this place, or that there is none. @param {string} id @returns {(error?: unknown) => void} */
+/** The function that shows an error at this place, or clears it. @param {string} id @returns {(error?: unknown) => void} */
 export const errorAt = id => error => {
   const text = error === undefined ? "" : messageOf(error);
   const place = byId(id);
@@ -47,7 +47,7 @@ export const errorAt = id => error => {
  * @returns {Promise<any>}
  */
 export async function api(path, body) {
-  // A foreign page cannot send it: where a browser does not say which page calls, this does.
+  // A foreign page cannot send this header: it identifies the caller when the browser does not.
   const own = { "X-Portal-Page": "1" };
   const request =
     body === undefined
@@ -69,7 +69,7 @@ export async function api(path, body) {
 export const part = encodeURIComponent;
 
 /**
- * Shows that something is going on, when it takes long enough to be noticed.
+ * Shows that work is in progress when it takes long enough to be noticed.
  * @template Result
  * @param {HTMLElement} control
  * @param {() => Promise<Result>} work

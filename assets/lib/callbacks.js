@@ -4,7 +4,7 @@
 /** @typedef {import("../../src/live/callbacks.js").CallbackName} CallbackName */
 /** @typedef {{[Name in CallbackName]?: (response: import("../../src/live/callbacks.js").Callback<Name>) => void}} Handlers */
 
-/** Calls what handles a response; one that nobody knows is left alone. @param {Handlers} handlers @param {LiveResponse} response */
+/** Calls the handler of a response; an unknown response is ignored. @param {Handlers} handlers @param {LiveResponse} response */
 export function handle(handlers, response) {
   const { callback } = response;
   if (callback === undefined || !Object.hasOwn(handlers, callback)) return;
@@ -12,7 +12,7 @@ export function handle(handlers, response) {
   try {
     handler(response);
   } catch (error) {
-    // One of another version may lack what its callback has here: the rest of the log is shown all the same.
+    // A response of another version may lack fields: the rest of the log must still be shown.
     console.warn("A response could not be shown", callback, error);
   }
 }

@@ -1,14 +1,14 @@
-// Line differences, as far as a reader needs them. Pure functions.
+// Line diffs for a reader. Pure functions.
 
 /** @typedef {{kind: "same" | "added" | "removed" | "hunk", text: string}} DiffLine */
 
-/** Beyond this the two texts are shown one after the other: the table would cost more than a frame. */
+/** Beyond this the two texts are shown one after another, because the table would take longer than a frame. */
 const MAX_TABLE_CELLS = 250_000;
 
 /** @param {DiffLine["kind"]} kind @param {string[]} lines @returns {DiffLine[]} */
 const all = (kind, lines) => lines.map(text => ({ kind, text }));
 
-/** How many lines the ends of both have in common, from every pair of positions on. @param {string[]} a @param {string[]} b */
+/** The number of common lines after every pair of positions. @param {string[]} a @param {string[]} b */
 function commonLengths(a, b) {
   const width = b.length + 1;
   const table = new Uint32Array((a.length + 1) * width);
@@ -54,10 +54,10 @@ export function diffLines(before, after) {
   ];
 }
 
-/** What a reader needs to see around a change. */
+/** The number of unchanged lines to show around a change. */
 const CONTEXT_LINES = 3;
 
-/** Leaves out what is the same far from any change. @param {DiffLine[]} lines @returns {DiffLine[]} */
+/** Leaves out unchanged lines far from any change. @param {DiffLine[]} lines @returns {DiffLine[]} */
 export function withoutSame(lines) {
   const isNear = lines.map(() => false);
   for (const [index, { kind }] of lines.entries())

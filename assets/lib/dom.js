@@ -1,5 +1,5 @@
 /**
- * An element with its properties and children; text goes in as text, never as markup.
+ * An element with its properties and children; a text is inserted as text, never as markup.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {string | Record<string, unknown>} [properties] its class; or properties, `data-…`, `aria-…` and `role` attributes
@@ -25,7 +25,7 @@ export function button(label, onClick, properties) {
   return made;
 }
 
-/** Sending the form does it, and so does Ctrl+Enter in its text. @param {string} id @param {() => void} action @param {HTMLElement} [text] */
+/** Runs the action when the form is submitted, and on Ctrl+Enter in its text. @param {string} id @param {() => void} action @param {HTMLElement} [text] */
 export function onSubmit(id, action, text) {
   const act = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -47,7 +47,7 @@ export function showStatus(place, text, status = text) {
 export const muted = text => element("span", "muted", text);
 
 /**
- * The element with this id, which the page is known to have.
+ * The element with this id, which the page must have.
  * @template {HTMLElement} [Type=HTMLElement]
  * @param {string} id
  * @param {new () => Type} [type]
@@ -60,7 +60,7 @@ export function byId(id, type = /** @type {any} */ (HTMLElement)) {
 }
 
 /**
- * The options of a select; those of a group stand under its name.
+ * The options of a select; those of a group come under its name.
  * @param {{value: string, name?: string, description?: string, group?: string}[]} choices
  */
 export function optionsOf(choices) {

@@ -1,4 +1,4 @@
-// Numbers as people read them. Pure functions.
+// Numbers in a readable form. Pure functions.
 
 const units = ["bytes", "KB", "MB", "GB"];
 
@@ -39,7 +39,7 @@ export const formatCount = value => value.toLocaleString("en-US");
 
 /** @typedef {{inputTokens?: number, outputTokens?: number, premiumRequests?: number, cost?: number}} Usage */
 
-/** What a turn or a session used, in one line; empty when nothing is known. @param {Usage | undefined | null} usage */
+/** The usage of a turn or a session in one line; empty when nothing is known. @param {Usage | undefined | null} usage */
 export function formatUsage(usage) {
   if (!usage) return "";
   const parts = [];

@@ -1,13 +1,13 @@
-// Long content is shown piece by piece: the first at once, the others when the reader asks for them.
+// Long content is shown piece by piece: the first at once, the others on demand.
 
 import { nextFrame } from "../shell/frame.js";
 import { button, element } from "./dom.js";
 import { formatSize } from "./format.js";
 
-/** What one frame can lay out with ease. */
+/** What one frame can easily lay out. */
 export const PIECE_CHARS = 40_000;
 
-/** Where a piece that starts at `from` ends: after a line break when there is one near the limit. @param {string} text @param {number} from */
+/** The end of a piece that starts at `from`: after a line break if there is one near the limit. @param {string} text @param {number} from */
 export function endOfPiece(text, from, size = PIECE_CHARS) {
   const limit = from + size;
   if (limit >= text.length) return text.length;
@@ -52,7 +52,7 @@ export function showPieces(container, text, end, show) {
 }
 
 /**
- * Plain text in a `pre`, however long it is.
+ * Plain text of any length in a `pre`.
  * @param {string} text
  * @param {string} className
  * @param {(piece: string) => Node | string} [show]

@@ -1,4 +1,4 @@
-// Markdown of an agent, which nobody vouches for: no raw HTML, no images, no scripts, only links that lead away.
+// Markdown of an untrusted agent: no raw HTML, no images, no scripts, only links that lead away.
 
 import { nextFrame } from "../shell/frame.js";
 import { element } from "./dom.js";
@@ -22,7 +22,7 @@ const aliases = new Map(
     .map(pair => /** @type {[string, string]} */ (pair.split(":"))),
 );
 
-/** The highlighter's name of a language or file ending, if it has one. @param {string} name */
+/** The highlighter's name of a language or file extension, if it has one. @param {string} name */
 function languageOf(name) {
   const lower = name.toLowerCase();
   const language = aliases.get(lower) ?? lower;
@@ -74,7 +74,7 @@ const getLibraries = () => {
   return libraries;
 };
 
-/** A link may only lead to another place: one that calls this server would act in the user's name. @param {string} href */
+/** A link must not lead to this server, where it would act in the user's name. @param {string} href */
 function isSafeLink(href) {
   if (!URL.canParse(href)) return false;
   const url = new URL(href);
@@ -176,7 +176,7 @@ function renderPiece(piece) {
 
 const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
 
-/** The opening line of the code that the piece leaves open, if it does. @param {string} piece */
+/** The opening line of the code that the piece leaves open, if any. @param {string} piece */
 export function openFence(piece) {
   let open = "";
   for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
@@ -184,7 +184,7 @@ export function openFence(piece) {
 }
 
 /**
- * Like `endOfPiece`, but between paragraphs and outside of fenced code where that is possible.
+ * Like `endOfPiece`, but between paragraphs and outside fenced code if possible.
  * @param {string} text
  * @param {number} from
  * @param {boolean} startsFenced
@@ -202,7 +202,7 @@ export function endOfMarkdownPiece(text, from, startsFenced, size = PIECE_CHARS)
   return best;
 }
 
-/** The text as Markdown; plain until the libraries are there, and if they do not come. @param {string} text */
+/** The text as Markdown; plain until the libraries are loaded, and if they cannot be loaded. @param {string} text */
 export function markdown(text) {
   const container = element("div", "markdown");
   let fence = "";

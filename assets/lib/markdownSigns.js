@@ -1,6 +1,6 @@
 // Whether a text is meant as Markdown. Pure functions.
 
-/** Enough to recognise Markdown by. */
+/** Enough text to recognise Markdown. */
 const PROBE_CHARS = 20_000;
 
 const signs = [

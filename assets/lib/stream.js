@@ -2,9 +2,9 @@
 import { connection } from "../shell/connection.js";
 import { nextFrame } from "../shell/frame.js";
 
-/** What one go may take of a frame. */
+/** The part of a frame that one batch may take. */
 const APPLY_BUDGET_MS = 5;
-/** A clock that jumped means that the machine slept, and that the connection may be dead without knowing. */
+/** A clock that jumped means that the machine slept, so the connection may be dead without an error. */
 const WATCH_MS = 5_000;
 const SLEPT_MS = 20_000;
 const FIRST_RETRY_MS = 250;
@@ -73,7 +73,7 @@ export function readEvents({ path, onResponse, onEnd }) {
     source.addEventListener("error", onError);
   }
 
-  /** An EventSource does not tell what went wrong, and gives up on a server that is still starting: ask in its place. */
+  /** An EventSource hides the error and gives up on a server that is still starting, so this asks instead. */
   async function onError() {
     source?.close();
     const asking = new AbortController();

@@ -1,4 +1,4 @@
-// The two ends of a text that is too long to be shown whole. Pure functions.
+// The two ends of a text that is too long to show. Pure functions.
 
 /** @typedef {{lines: number, chars: number}} Limit */
 
@@ -13,7 +13,7 @@ function charsOfEnd(lines, limit) {
   let chars = 0;
   let wasEmpty = false;
   for (const line of lines) {
-    // What is written out, as other white space is, fills a line.
+    // White space that is written out makes a line non-empty.
     const isEmpty = /^[ \t]*$/.test(line);
     if (!isEmpty || !wasEmpty) rows += 1;
     wasEmpty = isEmpty;
@@ -25,15 +25,15 @@ function charsOfEnd(lines, limit) {
   return chars;
 }
 
-/** The two ends of a text and what is between them; the whole is the first end when it is short enough. @param {string} text @param {Limit} limit */
+/** The two ends of a text and the part between them; a short text is its own first end. @param {string} text @param {Limit} limit */
 export function endsOf(text, limit) {
   const lines = text.split("\n");
   let first = charsOfEnd(lines, limit);
   let last = text.length - charsOfEnd(lines.reverse(), limit);
   if (first >= last) return { first: text, hidden: "", last: "" };
-  // The line feed belongs to the line before.
+  // The line feed belongs to the previous line.
   if (text.charAt(last) === "\n") last += 1;
-  // A pair of surrogates is one character.
+  // A surrogate pair is one character.
   if (/[\ud800-\udbff]/.test(text.charAt(first - 1))) first -= 1;
   if (/[\udc00-\udfff]/.test(text.charAt(last))) last += 1;
   return { first: text.slice(0, first), hidden: text.slice(first, last), last: text.slice(last) };

@@ -1,9 +1,9 @@
-// Text that others wrote, shown so that nothing in it hides: what cannot be seen is written out and marked.
+// Foreign text, shown so that it hides nothing: invisible characters are written out and marked.
 import { element } from "./dom.js";
 
 /** Hidden characters beyond these are counted. */
 const MAX_ESCAPES = 16;
-/** A line that is longer is no title. */
+/** A longer line is cut. */
 const MAX_LINE_CHARS = 1000;
 
 const unseen =
@@ -12,7 +12,7 @@ const unseen =
 const piledMarks = /\p{M}{4,}/v;
 const blanks = / {41,}[ \t]*|\t[ \t]{9,}/v;
 const emptyLines = /\n(?:[ \t]*\n){3,}/v;
-/** A picture may have parts that are not seen alone: in words they are left as they are, in commands not. */
+/** An emoji may have parts that are invisible alone: prose keeps them, commands do not. */
 const picture =
   /(?<picture>\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\u{FE0F}?(?:\u{200D}\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\u{FE0F}?)*)/v;
 
@@ -30,7 +30,7 @@ const several = (count, what) => `${count.toLocaleString("en-US")} ${what}`;
 /** @param {string} run */
 const escapes = run => [...run].map(one => `\\u{${(one.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`);
 
-/** What stands for a run of characters that cannot be seen. @param {string} run */
+/** The replacement for a run of invisible characters. @param {string} run */
 function written(run) {
   if (/^[ \t]+$/.test(run) && run.length > 1) return ` [${several(run.length, "blanks")}] `;
   if (isEmptyLines(run)) return `[${several(run.split("\n").length - 2, "empty lines")}]`;
@@ -50,7 +50,7 @@ function mark(run) {
   );
 }
 
-/** Where no element can mark anything: titles, labels, notifications. @param {string} text */
+/** For places where no element can mark anything: titles, labels, notifications. @param {string} text */
 export function visibleLine(text) {
   const line = text.slice(0, MAX_LINE_CHARS).replace(inLine, (run, shown) => shown ?? written(run));
   return text.length > MAX_LINE_CHARS ? `${line} …` : line;
@@ -70,15 +70,15 @@ function nodes(text, pattern) {
   return found.filter(node => node !== "");
 }
 
-/** A command, a path, an address: in the order in which it is written, whatever its letters. @param {string} text */
+/** A command, a path or an address, always in written order, whatever its script. @param {string} text */
 export const visibleCode = text =>
   element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
-/** What others call or ask something. @param {string} text */
+/** A name or a question from others. @param {string} text */
 export const visibleProse = text =>
   element("bdi", { className: "seen-prose", dir: "ltr" }, ...nodes(text, inProse));
 
-/** A sentence of the portal with what others wrote between backticks. @param {string} text */
+/** A sentence of the portal with foreign text between backticks. @param {string} text */
 export function visibleSentence(text) {
   const parts = text.split("`");
   return element(
@@ -92,7 +92,7 @@ export function visibleSentence(text) {
   );
 }
 
-/** Who copies gets what was written, not how it is shown. @param {ClipboardEvent} event */
+/** A copy has the original text, not the shown one. @param {ClipboardEvent} event */
 function copyOriginal(event) {
   const range = document.getSelection()?.rangeCount ? document.getSelection()?.getRangeAt(0) : undefined;
   const common = range?.commonAncestorContainer;

@@ -1,4 +1,4 @@
-// A card that waits has the keyboard, unless someone is writing: Enter allows once, Escape and any letter leave it.
+// An open card has the keyboard focus unless the user is typing: Enter allows once, Escape and any letter leave it.
 
 /** @param {HTMLElement} log @param {HTMLTextAreaElement} prompt */
 export function focusCards(log, prompt) {
@@ -18,7 +18,7 @@ export function focusCards(log, prompt) {
     // The letter then goes into the request.
     if (isLetter || event.key === "Escape") prompt.focus();
   });
-  /** After every response that brings a card or settles one. */
+  /** Call this after every response that adds or settles a card. */
   return () => {
     const card = waiting();
     if (card && isIdle()) card.focus({ preventScroll: true });

@@ -1,15 +1,15 @@
-// What an agent wants to run, in a box of its own: however long it is, its beginning and its end are in sight.
+// What an agent wants to run, in its own box: its beginning and its end are visible, however long it is.
 import { button, element, muted } from "../lib/dom.js";
 import { formatCount } from "../lib/format.js";
 import { endOfPiece, showPieces } from "../lib/longText.js";
 import { endsOf } from "../lib/textEnds.js";
 import { visibleCode } from "../lib/visibleText.js";
 
-/** What fits on a screen beside the buttons, at each end. */
+/** The length of each end that fits on a screen with the buttons. */
 const END = { lines: 6, chars: 420 };
 const SMALL_END = { lines: 4, chars: 150 };
 const SMALL_SCREEN = "(max-width: 640px)";
-/** Each hidden character becomes an element: what one frame makes with ease. */
+/** Each hidden character becomes an element: one frame can easily make this many. */
 const PIECE_CHARS = 10_000;
 
 /** @param {number} count @param {string} one */

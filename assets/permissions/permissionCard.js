@@ -1,4 +1,4 @@
-// A card for what an agent asks of its user: a permission or a question. Pure rendering: the answer is an event.
+// A card for an agent's question to its user, or for a permission. Pure rendering: the answer is an event.
 
 import { isUnifiedDiff, parseUnifiedDiff } from "../lib/diff.js";
 import { button, element } from "../lib/dom.js";
@@ -9,10 +9,10 @@ import { commandText } from "./commandText.js";
 import { permissionOptions } from "./permissionOptions.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
 
-/** What it bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
+/** The event that bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
 export const ANSWER_EVENT = "permission-answer";
 
-/** A change that is longer is shown by its beginning: it can be read whole in the editor. */
+/** Of a longer change only the beginning is shown: the whole is in the editor. */
 const MAX_DIFF_LINES = 400;
 
 /** @type {Record<string, string>} */
@@ -47,7 +47,7 @@ function changes(diff) {
   return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
 }
 
-/** What it is about, all of it: fields that nobody knows are shown as they are. @param {Callback<"onPermissionRequest">} request */
+/** Everything that the request is about: unknown fields are shown unchanged. @param {Callback<"onPermissionRequest">} request */
 function details({ title, detail }) {
   const { command, paths = [], diff, url, tool, arguments: args, intention, outside, ...others } = detail;
   const files = paths.length > 0 ? paths.join("\n") : undefined;
@@ -135,7 +135,7 @@ function question(request, answer) {
   ];
 }
 
-/** How a request was settled: the state of its card, and in words. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} resolved */
+/** How a request was settled: the state of its card, and the words for it. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} resolved */
 function settlement(resolved) {
   if (resolved.callback === "onQuestionResolved") {
     const { answer } = resolved;
@@ -156,7 +156,7 @@ export function settleCard(card, resolved) {
   card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(why));
 }
 
-/** An answer that the portal did not take. @param {HTMLElement} card @param {string} message */
+/** Shows that the portal refused the answer. @param {HTMLElement} card @param {string} message */
 export function failCard(card, message) {
   for (const control of card.querySelectorAll("button")) control.disabled = false;
   card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(message));

@@ -1,11 +1,11 @@
-// The answers that a card offers: our words on the buttons, whatever the agent calls them.
+// The answers that a card offers: the portal's words on the buttons, whatever the agent calls them.
 import { button, element, optionsOf } from "../lib/dom.js";
 import { visibleCode, visibleProse, visibleSentence } from "../lib/visibleText.js";
 
 /** @typedef {import("../../src/live/callbacks.js").PermissionOption} Option */
 /** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest">} Request */
 
-/** In our order. */
+/** In the portal's order. */
 const words = new Map(
   Object.entries({
     allow_once: "Allow once",
@@ -45,7 +45,7 @@ function explanation(request, option, label) {
   return [...coverage, ...agentsName(option, label)];
 }
 
-/** What may be remembered of any answer, where no button does it already. @param {Request} request */
+/** What to remember of any answer, when no button does that already. @param {Request} request */
 function rememberChoice({ remember, options }) {
   if (!remember?.allow?.length) return undefined;
   const choices = [
@@ -57,7 +57,7 @@ function rememberChoice({ remember, options }) {
   return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
 }
 
-/** Why there is no *Always*, where that is so. @param {Request} request */
+/** Why there is no *Always*, if there is none. @param {Request} request */
 function noAlways({ remember, options, why }) {
   const hasAlways = options.some(({ kind }) => kind === "allow_always");
   if (hasAlways || remember?.allow?.length || !why) return [];

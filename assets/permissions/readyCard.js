@@ -1,15 +1,15 @@
-// A card that has just appeared, or moved, takes no answer for a moment: a click or a key that was meant for
-// something else must not give one. The same when its window has just come to the front: a foreign page can lie above
-// it, have its visitor click twice, and be gone after the first click.
+// A card that has just appeared or moved ignores answers for a moment, because the click or key may be meant for
+// something else. The same applies when its window has just come to the front: a foreign page can cover it, invite
+// a double click, and disappear after the first click.
 
 const READY_MS = 300;
-/** Systems take two clicks for a double click when they are no further apart. */
+/** The longest time between the two clicks of a double click. */
 const DOUBLE_CLICK_MS = 500;
-/** How often it is looked whether what is above a card has grown or shrunk. */
+/** How often the position of a card is checked. */
 const LOOK_MS = 100;
 
 /** @typedef {{timer?: number, top: number, left: number}} Shown */
-/** Cards that can be seen, each with what makes it ready and where it is. @type {Map<Element, Shown>} */
+/** The visible cards, each with its timer and its position. @type {Map<Element, Shown>} */
 const shown = new Map();
 
 /** @param {Element} card */
@@ -53,13 +53,13 @@ const seen = new IntersectionObserver(entries => {
   }
 });
 
-/** Counts from the moment when the card can be seen. @param {HTMLElement} card */
+/** The time counts from the moment when the card is visible. @param {HTMLElement} card */
 export function watchCard(card) {
   hold(card);
   seen.observe(card);
 }
 
-/** It needs no answer any more; those that stay may have moved to its place. @param {HTMLElement} card */
+/** The card is settled; the remaining ones may have moved to its place. @param {HTMLElement} card */
 export function forgetCard(card) {
   seen.unobserve(card);
   clearTimeout(shown.get(card)?.timer);

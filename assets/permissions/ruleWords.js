@@ -5,7 +5,7 @@ const SHORT_HASH_CHARS = 8;
 /** @param {string} text */
 const unquoted = text => text.replace(/^'(.*)'$/s, "$1");
 
-/** What follows *Allow* or *Reject*, by what the rule is about; backticks are around what others wrote. @type {Record<string, (rest: string, isAllowed: boolean) => string>} */
+/** The words after *Allow* or *Reject*, by the kind of rule; backticks enclose foreign text. @type {Record<string, (rest: string, isAllowed: boolean) => string>} */
 const sentences = {
   command: (words, isAllowed) =>
     isAllowed

@@ -1,4 +1,4 @@
-// Files of a folder that want to run commands: each runs only after the user has allowed it as it is now.
+// Files of a folder that want to run commands: each runs only after the user has allowed its current version.
 import { api, messageOf, withProgress } from "../lib/api.js";
 import { button, element, muted } from "../lib/dom.js";
 import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
@@ -7,7 +7,7 @@ import { forgetCard, isReady, watchCard } from "./readyCard.js";
 
 /** @typedef {{file: string, sha256: string, runs: {when: string, command: string}[], decision: string}} StartupFile */
 
-/** As a rule has it. @param {string} word */
+/** The word as a rule quotes it. @param {string} word */
 const quoted = word => (/^[^\s'"#;&|<>(){}$`\\]+$/.test(word) ? word : `'${word}'`);
 
 /** @param {"allow" | "reject"} effect @param {StartupFile} file */
@@ -35,7 +35,7 @@ function fileItem(folder, file, onDecided) {
   }
   const allow = button("Allow", () => decide("allow", allow));
   const never = button("Never", () => decide("reject", never), { className: "small danger" });
-  // What cannot be read whole has no version that could be allowed.
+  // A file that cannot be read completely has no version to allow.
   const answers = file.sha256 === "" ? [muted("cannot be allowed")] : [allow, never];
   item.append(
     element("div", "startup-head", element("code", {}, visibleCode(file.file)), ...answers),
@@ -48,7 +48,7 @@ function fileItem(folder, file, onDecided) {
   return item;
 }
 
-/** Shows those that are not decided yet; nothing when there are none. @param {HTMLElement} place @param {string} folder @param {StartupFile[]} files @param {() => void} onDecided */
+/** Shows the undecided files, if any. @param {HTMLElement} place @param {string} folder @param {StartupFile[]} files @param {() => void} onDecided */
 export function showStartupFiles(place, folder, files, onDecided) {
   for (const item of place.querySelectorAll(".startup-file")) forgetCard(/** @type {HTMLElement} */ (item));
   const open = files.filter(({ decision }) => decision === "ask");

@@ -1,4 +1,4 @@
-// What an ACP agent offers besides talk: modes, options, commands, its plan, and how full its memory is.
+// The controls of an ACP agent: modes, options, commands, its plan, and how full its context is.
 
 import { showTraffic } from "../agents/traffic.js";
 import { api, errorAt, part, withProgress } from "../lib/api.js";
@@ -10,12 +10,12 @@ import { nextFrame } from "../shell/frame.js";
 import { completeCommands } from "./commands.js";
 
 /** @typedef {import("../../src/live/callbacks.js").SessionOption} Option */
-/** What a control needs of an option; the mode is shown like one. @typedef {Omit<Option, "value"> & {value?: string | boolean}} Shown */
+/** The part of an option that a control needs; the mode is shown like an option. @typedef {Omit<Option, "value"> & {value?: string | boolean}} Shown */
 
 /** @param {Option} option */
 const isOfModel = ({ category = "" }) => /^(model|thought)/.test(category);
 
-/** In the agent's order, but what concerns the model together. @param {readonly Option[]} options */
+/** In the agent's order, but with the options of the model together. @param {readonly Option[]} options */
 function inOrder(options) {
   const models = options.filter(isOfModel);
   return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
@@ -24,7 +24,7 @@ function inOrder(options) {
 /** @param {NonNullable<Option["choices"]>[number]} choice */
 const named = choice => ({ ...choice, name: visibleLine(choice.name) });
 
-/** Shows what the agent has; a wish is only sent. @param {Shown} option @param {(value: string | boolean, label: HTMLElement) => void} wish */
+/** Shows the agent's value; a change is only sent. @param {Shown} option @param {(value: string | boolean, label: HTMLElement) => void} wish */
 function control({ id, name, description = "", type, value, choices = [], confirmed }, wish) {
   const current = String(value ?? "");
   const isListed = choices.some(choice => choice.value === current);
@@ -72,7 +72,7 @@ function showContext({ used, size, cost }) {
   byId("context").hidden = false;
 }
 
-/** Gives back what shows a response of the session's log. @param {string} sessionId */
+/** Returns the function that shows a response of the session's log. @param {string} sessionId */
 export function agentControls(sessionId) {
   const place = byId("agentOptions");
   const traffic = byId("traffic");

@@ -2,7 +2,7 @@
 import { element, muted } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
-/** Gives back what sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
+/** Returns the function that sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
 export function completeCommands(prompt, list) {
   /** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */
   let commands = [];

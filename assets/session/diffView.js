@@ -1,4 +1,4 @@
-// A difference as its reader sees it.
+// The view of a diff.
 import { countChanges } from "../lib/diff.js";
 import { button, element, muted } from "../lib/dom.js";
 import { visibleCode } from "../lib/visibleText.js";
@@ -8,7 +8,7 @@ const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 /** @param {import("../lib/diff.js").DiffLine} line */
 const row = ({ kind, text }) => element("div", `diff-line ${kind}`, signs[kind], visibleCode(text));
 
-/** More lines than `max` are shown when the reader asks for them. @param {import("../lib/diff.js").DiffLine[]} lines */
+/** Lines beyond `max` are shown on demand. @param {import("../lib/diff.js").DiffLine[]} lines */
 export function difference(lines, max = 3_000) {
   const { added, removed } = countChanges(lines);
   const rows = element("div", {

@@ -1,10 +1,10 @@
-// What was chosen for a folder: its policy, its sandbox, and what its own files want to run.
+// The choices for a folder: its policy, its sandbox, and its startup files.
 import { api, part } from "../lib/api.js";
 import { byId } from "../lib/dom.js";
 import { meanings } from "../permissions/policyWords.js";
 import { showStartupFiles } from "../permissions/startupFiles.js";
 
-/** Nobody types slower between two letters of a path. */
+/** A longer pause means that the user has stopped typing. */
 const TYPING_DELAY_MS = 250;
 const UNKNOWN = {
   permissions: "ask",
@@ -13,7 +13,7 @@ const UNKNOWN = {
   sandbox: { available: false, chosen: false },
 };
 
-/** Follows the folder that is typed; gives back the choices of the form. @param {HTMLInputElement} folder */
+/** Follows the typed folder; returns the choices of the form. @param {HTMLInputElement} folder */
 export function followFolder(folder) {
   const permissions = byId("permissions", HTMLSelectElement);
   const sandbox = byId("sandbox", HTMLInputElement);
@@ -45,11 +45,11 @@ export function followFolder(folder) {
     const path = folder.value.trim();
     shown = path;
     const found = await api(`copilot/folder?path=${part(path)}`).catch(() => UNKNOWN);
-    // An older question may be answered later.
+    // The answer to an older question may arrive later.
     if (path === shown) show({ ...UNKNOWN, ...found });
   }
 
-  /** What was chosen for one folder holds for no other, not even until the answer comes. */
+  /** The choice for one folder applies to no other, not even while the answer is loading. */
   function onFolder() {
     clearTimeout(timer);
     if (folder.value.trim() === shown) return;
@@ -72,7 +72,7 @@ export function followFolder(folder) {
   });
   return {
     load,
-    /** As the parameters of a start. */
+    /** The choices as parameters of a start. */
     query: () => new URLSearchParams(Object.entries(chosen()).map(([name, value]) => [name, String(value)])),
     remember: () => api("copilot/folder", JSON.stringify({ path: folder.value.trim(), ...chosen() })),
   };

@@ -1,4 +1,4 @@
-// What runs and what ran lately: jobs and sessions in one list, newest first.
+// Running and recent jobs, sessions and runs in one list, newest first.
 import { api, errorAt, part } from "../lib/api.js";
 import { button, byId, element } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
@@ -42,11 +42,11 @@ const runItem = run => ({
   address: `/agents.html?run=${part(run.runId)}`,
 });
 
-/** One kind, page by page. A kind that cannot be listed leaves the others alone. */
+/** One kind, page by page. A kind that cannot be listed does not affect the others. */
 class Pages {
   /** @type {HistoryItem[]} */
   #waiting = [];
-  /** Where the next page begins; unset when there is none. @type {string | undefined} */
+  /** The start of the next page; unset when there is none. @type {string | undefined} */
   #next = "";
   #kind;
   #search;
@@ -59,7 +59,7 @@ class Pages {
     this.#itemOf = itemOf;
   }
 
-  /** The newest item that was not taken yet. */
+  /** The newest item that was not taken. */
   async first() {
     while (this.#waiting.length === 0 && this.#next !== undefined) await this.#load();
     return this.#waiting[0];
@@ -96,7 +96,7 @@ async function takePage(kinds) {
 /** @param {string} status */
 const isRunning = status => status === "Running" || status === "Busy";
 
-/** What else can be done. @param {HistoryItem} item @param {() => void} refresh */
+/** The menu of other actions. @param {HistoryItem} item @param {() => void} refresh */
 function menu({ kind, id, name, status }, refresh) {
   const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
   const items = element("div", "menu-items card");
@@ -195,7 +195,7 @@ export function showHistory() {
     const mine = pages;
     const page = await takePage(mine);
     const hasMore = (await Promise.all(mine.map(one => one.first()))).some(Boolean);
-    // An older question may be answered later.
+    // The answer to an older question may arrive later.
     if (mine !== pages) return;
     shown = isMore ? [...shown, ...page] : page;
     more.hidden = !hasMore;

@@ -1,4 +1,4 @@
-// A session: what it answers above, what is asked of it below.
+// A session: the responses above, the request below.
 
 import { api, errorAt, part, withProgress } from "../lib/api.js";
 import { byId, element, onSubmit } from "../lib/dom.js";
@@ -41,7 +41,7 @@ export function openSessionView(sessionId, showOver) {
   let runsTask = false;
   let isSending = false;
   let isClosed = false;
-  /** The tasks that need no words of the user. @type {Set<string>} */
+  /** The tasks that need no user input. @type {Set<string>} */
   const wordlessTasks = new Set();
   let stopReading = () => {};
 

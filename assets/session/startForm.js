@@ -1,4 +1,4 @@
-// The form that starts a session, and what ran lately.
+// The form that starts a session, and the history.
 import { ApiError, api, messageOf, part, withProgress } from "../lib/api.js";
 import { button, byId, element, onSubmit, optionsOf } from "../lib/dom.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
@@ -18,10 +18,10 @@ const startButton = byId("startButton", HTMLButtonElement);
 const choice = followFolder(workingDirectory);
 /** @type {Model[]} */
 let models = [];
-/** What opens a session that was started. @type {(sessionId: string) => Promise<void>} */
+/** Opens a started session. @type {(sessionId: string) => Promise<void>} */
 let showSession;
 
-/** Each error of a start stands at the field that caused it. @param {unknown} [error] */
+/** Each error of a start is shown at the field that caused it. @param {unknown} [error] */
 function showStartError(error) {
   const code = error instanceof ApiError ? error.code : "";
   const place =
@@ -44,7 +44,7 @@ function offerAgain(action) {
   byId("modelError").append(" ", button("Try again", action));
 }
 
-/** An agent that was installed or signed in meanwhile notices it when it starts anew. */
+/** Only a fresh start of the agent notices a new installation or sign-in. */
 async function restartAgent() {
   const [, agent = ""] = model.value.split(":");
   await api(`acp/agent/${part(agent)}/restart`, "").catch(() => undefined);
@@ -90,7 +90,7 @@ async function loadModels() {
   showModelHint();
 }
 
-/** A project stands beside the repository of the server. @param {string} repoRoot @param {string | null} project */
+/** A project is a folder beside the server's repository. @param {string} repoRoot @param {string | null} project */
 function folderOf(repoRoot, project) {
   return project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
 }
@@ -109,7 +109,7 @@ async function start() {
     const path = `copilot/session/start/${part(model.value)}?${choice.query()}`;
     const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
     localStorage.setItem(LAST_MODEL, model.value);
-    // What cannot be remembered is asked again.
+    // If it cannot be remembered, the form asks again.
     await choice.remember().catch(() => undefined);
     history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
     await showSession(sessionId);

@@ -1,21 +1,21 @@
-// What a tool call is about, in one line, and how it ended. Pure functions.
+// The subject of a tool call in one line, and how the call ended. Pure functions.
 
 /** @typedef {{content?: string, detailedContent?: string} | undefined | null} ToolResult */
 /** @typedef {{message?: string, code?: string} | undefined | null} ToolError */
 
 const SUMMARY_MAX_CHARS = 160;
 
-/** The first line, as far as a title has room for it. @param {string} text */
+/** The first line, cut to the length of a title. @param {string} text */
 export function oneLine(text) {
   const whole = text.trim();
   const end = whole.indexOf("\n");
   const first = end < 0 ? whole : whole.slice(0, end).replace(/\r$/, "");
-  // A pair of surrogates is one character.
+  // A surrogate pair is one character.
   const line = first.slice(0, SUMMARY_MAX_CHARS).replace(/[\ud800-\udbff]$/, "");
   return line.length < whole.length ? `${line.trimEnd()} …` : line;
 }
 
-/** With line breaks unless told otherwise; what cannot be written as JSON says so. @param {unknown} value */
+/** JSON with line breaks by default; a value that is nested too deep is replaced by a remark. @param {unknown} value */
 export function asJson(value, indent = 2) {
   try {
     return JSON.stringify(value, undefined, indent) ?? "";
@@ -24,7 +24,7 @@ export function asJson(value, indent = 2) {
   }
 }
 
-/** The arguments by name; empty when they are no JSON object. @param {unknown} toolArguments @returns {Record<string, unknown>} */
+/** The arguments by name; empty when they are not a JSON object. @param {unknown} toolArguments @returns {Record<string, unknown>} */
 export function parseArguments(toolArguments) {
   try {
     const value = typeof toolArguments === "string" ? JSON.parse(toolArguments) : toolArguments;
@@ -41,7 +41,7 @@ export const asText = value =>
 /** @param {string} toolName */
 export const isShell = toolName => /^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
 
-/** The argument that says most about a call, by tool; other tools: their first argument that is a text. */
+/** The most useful argument for a title, by tool; for other tools the first text argument. */
 const tellingArguments = new Map(
   Object.entries({
     bash: ["command"],
@@ -71,21 +71,21 @@ export function summarise(toolName, values) {
 /** `bash: npm test`. @param {string} toolName @param {unknown} toolArguments */
 export function toolTitle(toolName, toolArguments) {
   const summary = summarise(toolName, parseArguments(toolArguments));
-  // Some agents name a call after what it does.
+  // Some agents name a call after its action.
   return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
 
 const exitPattern = /\n?<(?:shellId: \S{1,100} )?(?:completed|exited) with exit code (-?\d{1,10})>\s{0,100}$/;
-/** The exit code is told at the very end. */
+/** The exit code stands at the very end. */
 const EXIT_MAX_CHARS = 300;
 
-/** What a terminal shows of a line in the end: what follows its last carriage return. @param {string} line */
+/** The final look of a line in a terminal: the text after its last carriage return. @param {string} line */
 function withoutOverwritten(line) {
   const text = line.replace(/\r$/, "");
   return text.slice(text.lastIndexOf("\r") + 1);
 }
 
-/** A shell's output as a terminal would show it in the end, and its exit code where it tells one. @param {string} content */
+/** The final look of a shell's output in a terminal, and its exit code, if any. @param {string} content */
 export function readShellOutput(content) {
   const tailFrom = Math.max(0, content.length - EXIT_MAX_CHARS);
   const exit = exitPattern.exec(content.slice(tailFrom));

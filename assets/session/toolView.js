@@ -1,4 +1,4 @@
-// The inside of a completed tool block: what was called, and what came of it.
+// The body of a completed tool block: the call and its result.
 import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "../lib/diff.js";
 import { element } from "../lib/dom.js";
 import { plainText } from "../lib/longText.js";
@@ -13,16 +13,16 @@ import { asJson, asText, isShell, parseArguments, readShellOutput } from "./tool
  * @typedef {object} ToolCall
  * @property {string} toolName
  * @property {unknown} toolArguments
- * @property {string} output what came while it ran
+ * @property {string} output the output of the running call
  * @property {import("./toolCall.js").ToolResult} result
  * @property {import("./toolCall.js").ToolError} error
- * @property {string} [kind] what an ACP agent says it is
+ * @property {string} [kind] the kind that an ACP agent reports
  * @property {number} [exitCode]
- * @property {{path: string, line?: number}[]} [locations] the files that it is about
+ * @property {{path: string, line?: number}[]} [locations] the files that the call is about
  * @property {{path: string, oldText?: string | null, newText: string}[]} [diffs]
  */
 
-/** JSON with line breaks, anything else as it is. @param {unknown} value */
+/** JSON with line breaks, anything else unchanged. @param {unknown} value */
 function pretty(value) {
   try {
     return asJson(typeof value === "string" ? JSON.parse(value) : value);
@@ -52,7 +52,7 @@ function terminal(command, output, exitCode) {
 /** @param {string} path @param {number} [line] */
 const fileName = (path, line) => element("code", {}, visibleCode(line ? `${path}:${line}` : path));
 
-/** The part that shows best what the call did. @param {ToolCall} call @param {Record<string, unknown>} values */
+/** The part that best shows what the call did. @param {ToolCall} call @param {Record<string, unknown>} values */
 function mainPart(call, values) {
   const content = call.result?.content ?? "";
   const detail = call.result?.detailedContent ?? "";
@@ -90,7 +90,7 @@ export function toolView(call) {
   const hasArguments = Object.keys(values).length > 0 || asText(call.toolArguments) !== "";
   const view = element("div", "tool-view stack");
   if (hasArguments) view.append(folded("Arguments", () => pretty(call.toolArguments)));
-  // A difference names its files itself.
+  // A diff names its own files.
   if (call.locations?.length && !call.diffs?.length)
     view.append(
       element(

@@ -1,4 +1,4 @@
-// The page that asks before an address acts: its button works as soon as nobody can have pressed it by mistake.
+// The page that asks before an address acts: its button ignores clicks for a moment, because they may be mistakes.
 import { byId } from "../lib/dom.js";
 import { isReady, watchCard } from "../permissions/readyCard.js";
 

@@ -1,9 +1,9 @@
-// Whether the server can be reached; a banner says so when it cannot, until it can again.
+// Shows a banner while the server cannot be reached.
 import { element } from "../lib/dom.js";
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 5_000;
-/** A restart is over before this; nobody needs to hear of it. */
+/** A restart takes less time, so it shows no banner. */
 const BANNER_DELAY_MS = 1_000;
 
 class Connection extends EventTarget {
@@ -21,7 +21,7 @@ class Connection extends EventTarget {
     return this.#isLost;
   }
 
-  /** Somebody got no answer: asks until there is one, then tells `back`. */
+  /** Called when a request got no answer: asks until the server answers, then fires `back`. */
   lost() {
     if (this.#isLost) return;
     this.#isLost = true;

@@ -18,9 +18,9 @@ export function openDialog(label, ...children) {
 const spring = () => element("span", "spring");
 
 /**
- * Asks once before something that cannot be taken back.
+ * Asks once before an action that cannot be undone.
  * @param {string} question
- * @param {string} action the label of the button that does it
+ * @param {string} action the label of the button for the action
  * @returns {Promise<boolean>}
  */
 export async function ask(question, action) {

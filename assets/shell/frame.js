@@ -1,8 +1,8 @@
-// Work for the next frame: what is asked for twice runs once, and what does not fit waits for the frame after.
+// Work for the next frame: a task that is requested twice runs once, and the rest waits for the frame after.
 
 /** Leaves the browser most of a 16 ms frame for layout and paint. */
 const FRAME_BUDGET_MS = 8;
-/** A hidden page gets no frames, and must not pile up work until somebody looks at it. */
+/** A hidden page gets no frames, and must not pile up work until it is shown. */
 const HIDDEN_DELAY_MS = 100;
 
 /** @type {Set<() => void>} */
@@ -34,7 +34,7 @@ document.addEventListener("visibilitychange", () => {
   if (scheduled && document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
 });
 
-/** Runs the task in the next frame; a task that has more to do asks again. @param {() => void} task */
+/** Runs the task in the next frame; a task with more to do requests another. @param {() => void} task */
 export function nextFrame(task) {
   waiting.add(task);
   if (!scheduled) schedule();

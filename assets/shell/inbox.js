@@ -1,4 +1,4 @@
-// What waits for the user, of every session and job, on every page: a count, and the cards to answer.
+// The open requests of every session and job, on every page: a count, and the cards to answer.
 import { api, messageOf, part } from "../lib/api.js";
 import { element } from "../lib/dom.js";
 import { visibleCode, visibleProse } from "../lib/visibleText.js";
@@ -6,7 +6,7 @@ import { ANSWER_EVENT, failCard, permissionCard } from "../permissions/permissio
 import { forgetCard } from "../permissions/readyCard.js";
 import { bindNotifications, notify, setWaiting } from "./pageState.js";
 
-/** Often enough to be noticed at once by someone who waits, seldom enough to cost nothing. */
+/** Often enough for a waiting user, seldom enough to cost nothing. */
 const POLL_MS = 2000;
 
 /** @typedef {{entry: HTMLElement, card: HTMLElement}} Shown */
@@ -85,7 +85,7 @@ async function refresh() {
 }
 
 async function poll() {
-  // The banner tells of a server that is away.
+  // The banner reports a server that cannot be reached.
   await refresh().catch(() => undefined);
   setTimeout(poll, POLL_MS);
 }

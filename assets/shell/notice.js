@@ -1,4 +1,4 @@
-// What happened, in a line. Much of it was written by agents, providers and repositories.
+// A notice in one line. Much of its text comes from agents, providers and repositories.
 import { element } from "../lib/dom.js";
 import { visibleProse } from "../lib/visibleText.js";
 

@@ -1,10 +1,10 @@
-// What a tab tells about itself while nobody looks at it: title, icon, and a notification for those who want one.
+// What a tab in the background shows: its title, its icon, and a notification for users who want one.
 import { visibleLine } from "../lib/visibleText.js";
 
 const NAME = "Copilot Portal";
 const WISH = "notifications";
 
-/** How many requests wait for the user. */
+/** The number of open requests. */
 let waiting = 0;
 
 /** @param {number} count */
@@ -29,7 +29,7 @@ export function setPageState(title, status = "") {
   if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
-/** What several tabs tell under one tag is shown once. @param {string} text @param {string} [tag] */
+/** Several tabs with the same tag show one notification. @param {string} text @param {string} [tag] */
 export function notify(text, tag = location.href) {
   if (!wantsNotifications() || !document.hidden) return;
   new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();

@@ -3,7 +3,7 @@
 const KEY_STEP_PX = 20;
 
 /**
- * @param {HTMLElement} bar stands right before the part whose size it sets
+ * @param {HTMLElement} bar directly before the part whose size it sets
  * @param {HTMLElement} part has the size `--part-size`
  * @param {{direction: "vertical" | "horizontal", initialPx: number, minPx?: number, name: string}} options the direction in which the bar moves
  */
@@ -31,7 +31,7 @@ export function makeSplitter(bar, part, { direction, initialPx, minPx = 120, nam
     ariaValueMin: minPx,
   });
   setSize(initialPx);
-  // A window that becomes small and large again gets back what was wished.
+  // A window that shrinks and grows again restores the wanted size.
   let wishedPx = initialPx;
   addEventListener("resize", () => setSize(wishedPx));
 

@@ -1,4 +1,4 @@
-// The foot of the start page: what the portal keeps on disk, for how long, and a button that removes what is due.
+// The footer of the start page: what the portal keeps on disk, how long, and a button that removes what is due.
 import { api, messageOf, withProgress } from "../lib/api.js";
 import { button, byId, element } from "../lib/dom.js";
 import { formatCount, formatSize } from "../lib/format.js";
@@ -7,7 +7,7 @@ import { ask } from "./dialog.js";
 /** @typedef {Record<"jobs" | "tasks" | "sessions" | "runs" | "unused" | "cursors", number>} Amounts */
 /** @typedef {{storeBytes: number, toolOutputBytes: number, freeBytes: number, unusedDays: number, retention: Record<string, number>, due: Amounts}} Storage */
 
-/** The server counts no further. */
+/** The server does not count beyond this. */
 const MAX_COUNT = 10_000;
 
 const details = byId("storage", HTMLDetailsElement);

@@ -22,7 +22,7 @@ export interface CreateOptions {
   log: Log;
   /** The host's client; the orchestrator never stops it. */
   copilotClient?: CopilotClient;
-  /** The host's runtimes, for a host that replaces them when they die. Without any of these three options the orchestrator has its own. */
+  /** The host's runtimes, which it replaces when they die. Without any of these three the orchestrator has its own. */
   runtimes?: RuntimeSource;
   /** Runs agents instead of the Copilot runtime. */
   invoker?: Invoker;

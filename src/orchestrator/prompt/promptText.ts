@@ -15,7 +15,7 @@ export const wordsOf = (text: string): string[] => text.split(/\s+/).filter(word
 
 const edgeChars = new Set("\"'`“”‘’«»()[]{}<>,;:!?");
 
-/** The word without the quotes, brackets and punctuation around it. A loop, because a pattern would take quadratic time. */
+/** The word without surrounding quotes, brackets and punctuation. A loop, because a pattern would be quadratic. */
 export function edgeStrip(word: string): string {
   let start = 0;
   let end = word.length;

@@ -36,7 +36,7 @@ function isListedTool({ tool, unclear, outside }: Action, tools: readonly string
   return grantsOf(tools).has("mcp") && tools?.includes(tool.replace("/", "-")) === true;
 }
 
-/** Reading inside the repository is always allowed; anything else depends on the mode, and under `declared` on the agent's tools. */
+/** Reading inside the repository is allowed; anything else depends on the mode, and under `declared` on the tools. */
 export async function refusalOf(
   action: Action,
   { mode, repoRoot, tools }: PermissionRules,
