@@ -39,7 +39,7 @@ function choose(wanted) {
   preview.disabled = jobName === undefined;
   input.disabled = !needsInput;
   input.placeholder = needsInput
-    ? "What is the job to work on?"
+    ? "What should the job work on?"
     : jobName === undefined
       ? "Choose a job first."
       : "This job needs no input.";

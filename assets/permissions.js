@@ -51,7 +51,7 @@ async function showRules() {
   byId("folders").replaceChildren(
     ...names.filter(name => name !== "*").map(name => element("option", { value: name })),
   );
-  const none = "There are no rules yet. They come with Always allow on a card, or from above.";
+  const none = "There are no rules yet. Press Always allow on a card, or add a rule above.";
   byId("list").replaceChildren(
     ...(names.length === 0 ? [notice(none)] : []),
     ...names.flatMap(name => [

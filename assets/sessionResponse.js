@@ -113,7 +113,7 @@ export class SessionResponseRenderer {
     onQuestionResolved: data => this.#settle(data),
     onUserMessage: data => this.addUserMessage(data.text, "earlier"),
     onReplay: data => {
-      if (!data.active) this.#addRemark("So far the earlier conversation, as the agent remembers it");
+      if (!data.active) this.#addRemark("The earlier conversation, as the agent remembers it, ends here");
     },
     onTurnResult: data => {
       if (data.stopReason === "cancelled") this.#addRemark("The turn was cancelled");

@@ -42,7 +42,7 @@ function written(run) {
 /** @param {string} run */
 function mark(run) {
   const isLines = isEmptyLines(run);
-  const title = isLines ? "Empty lines" : "Characters that cannot be seen";
+  const title = isLines ? "Empty lines" : "Invisible characters";
   return element(
     "span",
     { className: isLines ? "unseen unseen-lines" : "unseen", title, "data-original": run },

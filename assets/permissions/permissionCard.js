@@ -111,7 +111,7 @@ function permission(request, answer) {
     ...details(request),
     ...parts,
     element("div", "permission-row", instead, button("Reject and say", deny)),
-    ...(until ? [element("p", "muted permission-note", `Unanswered, it is rejected at ${until}`)] : []),
+    ...(until ? [element("p", "muted permission-note", `Rejected at ${until} unless you answer`)] : []),
   ];
 }
 

@@ -14,7 +14,7 @@ const words = new Map(
     reject_always: "Always reject",
   }),
 );
-const OTHER = "Other answer of the agent";
+const OTHER = "Another answer of the agent";
 const MAX_NAME_CHARS = 200;
 let lastId = 0;
 
@@ -41,7 +41,7 @@ function explanation(request, option, label) {
   if (!kind.endsWith("_always")) return agentsName(option, label);
   const coverage = rules
     ? covered(request, effectOf(kind), rules)
-    : [element("div", {}, "The agent remembers this itself, as far as it likes.")];
+    : [element("div", {}, "The agent remembers this itself, in its own way.")];
   return [...coverage, ...agentsName(option, label)];
 }
 

@@ -4,7 +4,7 @@
 export const meanings = {
   ask: "The agent asks before it runs a command or changes a file.",
   "allow-all": "The agent runs commands and changes files without asking.",
-  deny: "Whatever the agent would have to ask for is rejected.",
+  deny: "Everything that needs your permission is rejected.",
 };
 
 /** The names of the policies in forms. @type {Record<string, string>} */
@@ -18,5 +18,5 @@ export const policyNames = {
 export const agentMeanings = {
   ask: "They ask you before they do anything but read.",
   "allow-all": "They may only read, unless AGENT_PERMISSIONS says otherwise.",
-  deny: "Whatever they would have to ask for is rejected.",
+  deny: "Everything that needs your permission is rejected.",
 };

@@ -64,8 +64,8 @@ export function openSessionView(sessionId, showOver) {
     close.hidden = isClosed;
     prompt.disabled = isClosed;
     prompt.placeholder = isClosed
-      ? "This session has ended. Reopen it to go on."
-      : "What is to be done? Ctrl+Enter sends.";
+      ? "This session has ended. Reopen it to continue."
+      : "What should the agent do? Ctrl+Enter sends.";
     task.disabled = isClosed;
     policy.disabled = isClosed;
     renderer.setAwaiting(isBusy && !isClosed);
@@ -137,7 +137,7 @@ export function openSessionView(sessionId, showOver) {
     const text = prompt.value;
     const taskName = task.value;
     if (text.trim() === "" && !wordlessTasks.has(taskName)) {
-      showError("Write down what is to be done.");
+      showError("Describe what to do.");
       prompt.focus();
       return;
     }

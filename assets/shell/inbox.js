@@ -34,7 +34,7 @@ const count = element("button", {
 });
 const inbox = element(
   "aside",
-  { className: "inbox", "aria-label": "What waits for you", hidden: true },
+  { className: "inbox", "aria-label": "Requests that wait for you", hidden: true },
   count,
   list,
 );

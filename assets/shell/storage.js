@@ -41,7 +41,7 @@ function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDay
   return [
     `${formatSize(storeBytes + toolOutputBytes)} on disk, ${formatSize(freeBytes)} free.`,
     `What has ended is kept: ${kept.join(", ")}.${closed}`,
-    "Space that becomes free is used again.",
+    "Freed space is reused.",
   ].join(" ");
 }
 
@@ -50,8 +50,7 @@ async function show(result) {
   /** @type {Storage} */
   const storage = await api("copilot/storage");
   const due = removedIn(storage.due);
-  const state =
-    result ?? (due ? `Kept long enough: ${due}.` : "Nothing has been kept long enough to be removed.");
+  const state = result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");
   const clean = button("Clean up", () => cleanUp(clean, due), { disabled: due === "" });
   text.replaceChildren(
     element("p", {}, describe(storage)),

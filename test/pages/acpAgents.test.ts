@@ -441,7 +441,7 @@ describe("ACP agents on the agents page", () => {
     });
     await session.call("stop", { method: "POST" });
     await card.getByRole("button", { name: "Load" }).first().click();
-    await before.getByText("So far the earlier conversation").waitFor();
+    await before.getByText("The earlier conversation, as the agent remembers it").waitFor();
     await before.locator("[data-type=User]", { hasText: "remember me" }).waitFor();
     assert.equal(await before.locator(".message-block-title").first().textContent(), "User (earlier)");
     await prompt(before).fill("go on");

@@ -285,9 +285,15 @@ describe("the buttons of a card have the portal's words", () => {
     ["reject_once", "Allow once", "Reject", "danger", "an agent may name a rejecting option Allow once"],
     ["allow_always", "Allow once", "Always allow", "", "an agent may name a lasting option Allow once"],
     ["reject_always", "", "Always reject", "danger", "an agent may give an option no name"],
-    ["allow_forever", "Reject", "Other answer of the agent", "", "an unknown kind gets a neutral look"],
-    ["Allow_once", "Allow once", "Other answer of the agent", "", "not even when it is nearly one of ours"],
-    ["__proto__", "Reject", "Other answer of the agent", "", "or a name of the language"],
+    ["allow_forever", "Reject", "Another answer of the agent", "", "an unknown kind gets a neutral look"],
+    [
+      "Allow_once",
+      "Allow once",
+      "Another answer of the agent",
+      "",
+      "a kind that is nearly a known one is unknown",
+    ],
+    ["__proto__", "Reject", "Another answer of the agent", "", "a name that every object has is not a kind"],
     ["allow_once", `x\u202e${"\n".repeat(50)}`, "Allow once", "primary", "or one that hides what follows"],
   ];
   for (const [kind, name, label, look, why] of lies)
@@ -320,7 +326,7 @@ describe("the buttons of a card have the portal's words", () => {
     await feed(page, command("ls", { options }));
     const card = onlyCard(page);
     const labels = await card.locator(".permission-first button, .permission-always button").allInnerTexts();
-    const ours = ["Allow once", "Reject", "Always allow", "Always reject", "Other answer of the agent"];
+    const ours = ["Allow once", "Reject", "Always allow", "Always reject", "Another answer of the agent"];
     assert.deepEqual(labels, ours);
     assert.deepEqual((await seenIn(card)).match(/The agent calls this: .*/g), [
       "The agent calls this: “Perhaps”",

@@ -91,7 +91,7 @@ describe("a session in the browser", () => {
   it("says what is missing when there is nothing to send", async t => {
     const { page } = await openSession(t, byPrompt({}));
     await send(page, "   ");
-    await page.locator("#requestError", { hasText: "Write down what is to be done." }).waitFor();
+    await page.locator("#requestError", { hasText: "Describe what to do." }).waitFor();
   });
 
   it("stops the turn on request, and takes the next one", async t => {

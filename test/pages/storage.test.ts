@@ -38,7 +38,7 @@ test("The footer of the start page shows the size on disk and the expired part, 
   for (const [look, options] of Object.entries(looks)) {
     const { page, problems } = await openPage(t, browser, portal.url, options);
     await page.getByText("Storage", { exact: true }).click();
-    await page.getByText("Kept long enough: 1 job and 2 sessions.").waitFor();
+    await page.getByText("Due for removal: 1 job and 2 sessions.").waitFor();
     await page
       .getByText(
         /^\d+ MB on disk, .* free\. What has ended is kept: jobs for 90 days, sessions for 90 days, runs for 30 days\./,
