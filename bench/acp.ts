@@ -8,7 +8,7 @@ import { absoluteRow, percentile, type Row, ratioRow, round } from "./support/ro
 import { inScope } from "./support/scope.js";
 
 const sessions = 10;
-/** Each way counts at its best round: others use this machine too. */
+/** The best round of each way counts, because other processes share the machine. */
 const rounds = 6;
 /** The pace of a quick model. */
 const deltaEveryMs = 20;
@@ -18,7 +18,7 @@ const outputLines = 200_000;
 type Way = "direct" | "portal";
 const ways: readonly Way[] = ["direct", "portal"];
 
-/** Each delta is the time at which the model sends it. */
+/** Each delta is the time at which the model sent it. */
 const timed = (delayMs: number): Step => ({
   get text() {
     return `${performance.now().toFixed(2)} `;
@@ -29,7 +29,7 @@ const timed = (delayMs: number): Step => ({
 const script: Script = ({ userText, round: replies }) => {
   if (userText === "paced") return Array.from({ length: deltas }, () => timed(deltaEveryMs));
   if (replies > 0) return [{ text: "Done." }];
-  // As a build does it: some thousand lines, again and again.
+  // Like a build: some thousand lines, again and again.
   return [runShell(`for i in $(seq 100); do seq ${outputLines / 100}; sleep 0.02; done`)];
 };
 
@@ -56,7 +56,7 @@ async function bothWays(scope: TestContext, count: number): Promise<Record<Way, 
   return both;
 }
 
-/** A turn as a page sees it: the request by POST, everything that follows by one event stream that stays open. */
+/** A turn as a page sees it: the request by POST, the responses on one event stream that stays open. */
 function throughPortal(session: RestSession): DirectSession {
   const events = session.events();
   return {
@@ -80,13 +80,13 @@ function nth(list: readonly DirectSession[], index: number): DirectSession {
 async function delaysOf(session: DirectSession): Promise<number[]> {
   const delays: number[] = [];
   await session.turn("paced", delta => {
-    // Several may have come together.
+    // Several deltas may arrive together.
     for (const sentAt of delta.trim().split(" ")) delays.push(performance.now() - Number(sentAt));
   });
   return delays;
 }
 
-/** How much later than a direct client the portal's has a delta. */
+/** How much later a delta reaches the portal's client than a direct client. */
 function delayRow(figure: string, delays: Record<Way, number[][]>): Row {
   const best = (way: Way) => Math.min(...delays[way].map(taken => percentile(taken, 0.99)));
   const [value, reference] = [best("portal"), best("direct")];
@@ -98,7 +98,7 @@ function delayRow(figure: string, delays: Record<Way, number[][]>): Row {
   };
 }
 
-/** The ways take turns, so that both meet the same machine; the first round warms up. */
+/** The ways take turns, so that both run under the same load; the first round is a warm-up. */
 async function measure<T>(measureOne: (way: Way) => Promise<T>): Promise<Record<Way, T[]>> {
   const taken: Record<Way, T[]> = { direct: [], portal: [] };
   for (let i = 0; i <= rounds; i++)

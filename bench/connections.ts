@@ -11,11 +11,11 @@ import { inScope } from "./support/scope.js";
 const idleConnections = 2000;
 const readers = 2000;
 const sessions = 20;
-/** Enough that the 99th percentile is more than one unlucky request. */
+/** Enough requests that the 99th percentile is more than one unlucky one. */
 const requests = 1000;
-/** Each is measured so often, in turn, and counts at its best: others use this machine too. */
+/** Each is measured this often, in turn, and its best counts, because other processes share the machine. */
 const rounds = 5;
-/** So many connections are opened at once: more would only wait in the system's own queue. */
+/** The number of connections opened at once: more would only wait in the system's queue. */
 const batch = 100;
 
 async function residentMiB(pid: number): Promise<number> {
@@ -43,7 +43,7 @@ async function idle(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Someone who follows a session's log and waits for the next response. */
+/** A reader that follows a session's log and waits for the next response. */
 async function reader(url: string, sessionId: string): Promise<IncomingMessage> {
   const [response] = (await once(
     get(`${url}/api/copilot/session/${sessionId}/events`, { agent: false }),
@@ -53,7 +53,7 @@ async function reader(url: string, sessionId: string): Promise<IncomingMessage> 
   return response;
 }
 
-/** The delay below which 99 of 100 small requests are answered, one after another. */
+/** The delay within which 99 of 100 small requests are answered, one after another. */
 async function delayMs(url: string): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const delays: number[] = [];
@@ -78,7 +78,7 @@ async function startSessions(portal: Portal): Promise<string[]> {
   return ids;
 }
 
-/** A portal with sessions, of which the compiler has seen everything once. */
+/** A portal with sessions, whose code is warm. */
 async function startWarm(scope: TestContext) {
   const portal = await startPortal(scope);
   const ids = await startSessions(portal);

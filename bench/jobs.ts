@@ -15,7 +15,7 @@ const rounds = 7;
 const tasksPerRound = 10;
 const waitingJobs = 30;
 const idleMs = 10_000;
-/** A server that has just started still compiles and polls faster. */
+/** The warm-up: a new server still compiles and polls faster. */
 const settleMs = 10_000;
 const kills = 100;
 
@@ -28,7 +28,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Ten tasks as a job, and as ten sessions that are opened, asked and closed in a plain loop, in turns. */
+/** Compares, in turns, a job of ten tasks with ten sessions that a plain loop opens, asks and closes. */
 async function overheadRow(): Promise<Row> {
   return inScope(async scope => {
     const { workingDirectory } = await portalHere(scope);
@@ -52,7 +52,7 @@ async function overheadRow(): Promise<Row> {
     const times = { loop: [] as number[], job: [] as number[] };
     for (let i = 0; i <= rounds; i++) {
       const taken = { loop: await timed(loop), job: await timed(job) };
-      // The first round warms up.
+      // The first round is a warm-up.
       if (i > 0) for (const way of ["loop", "job"] as const) times[way].push(taken[way] / tasksPerRound);
     }
     const [value, reference] = [median(times.job), median(times.loop)];
@@ -77,7 +77,7 @@ async function idlePercent({ portal }: JobsPortal): Promise<number> {
   return ((await cpuMs(portal.pid)) - before) / (idleMs / 100);
 }
 
-/** The queue is full of jobs that wait; then the server dies and finds them again. */
+/** Fills the queue with waiting jobs; then the server dies and finds them again. */
 async function idleRows(): Promise<Row[]> {
   return inScope(async scope => {
     const jobs = { plain: { work: task("plain") }, held: { work: task("held") } };
@@ -116,7 +116,7 @@ export async function jobRows(): Promise<Row[]> {
   return [await overheadRow(), ...(await idleRows())];
 }
 
-/** Apart from the others, because it takes ten minutes. */
+/** Separate from the others, because it takes ten minutes. */
 export async function killRows(): Promise<Row[]> {
   return [await killRow()];
 }

@@ -16,7 +16,7 @@ import { inScope } from "./support/scope.js";
 const run = promisify(execFile);
 const client = fileURLToPath(new URL("./support/liveClient.js", import.meta.url));
 const million = 1_000_000;
-/** Each is measured so often, in turn, and counts at its best: others use this machine too. */
+/** Each is measured this often, in turn, and its best counts, because other processes share the machine. */
 const rounds = 5;
 
 const response = (i: number): LiveResponse => ({
@@ -40,7 +40,7 @@ async function timeOf(url: string, answers: number): Promise<number> {
   return ms;
 }
 
-/** The same answers by nothing but Express. */
+/** The same answers from Express alone. */
 async function startBare(scope: TestContext, sizes: readonly number[]): Promise<string> {
   const all = Array.from({ length: million }, (_, i) => response(i));
   const answers = sizes.map((size, i) => {
@@ -105,7 +105,7 @@ async function memory(live: Live): Promise<Row[]> {
   ];
 }
 
-/** A million appends and their storing; 10 µs each leave room for 5,000 a second at a twentieth of a core. */
+/** Appends and stores a million responses; 10 µs each allow 5,000 a second on a twentieth of a core. */
 async function appending(live: Live): Promise<Row> {
   const log = await live.logs.create("session", "appending");
   await log.append({ callback: "onStartMessage", messageId: "m" });

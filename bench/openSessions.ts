@@ -8,7 +8,7 @@ import { inScope } from "./support/scope.js";
 const openSessions = 10_000;
 const turns = 3;
 
-/** A store of an earlier life with this many open sessions, each with a conversation of a few lines. */
+/** The store of an earlier portal with this many open sessions, each with a conversation of a few lines. */
 async function prepare(dataDir: string, sessions: number): Promise<void> {
   const store = openStore({ dataDir, log: createLog("silent") });
   await store.query(
@@ -26,7 +26,7 @@ async function prepare(dataDir: string, sessions: number): Promise<void> {
   await store.close();
 }
 
-/** From the first instruction until the sessions are listed, which needs those of earlier lives. */
+/** The time from the start of the process until the sessions are listed, including those of the earlier portal. */
 async function startMs(dataDir: string): Promise<number> {
   return inScope(async scope => {
     const begun = performance.now();

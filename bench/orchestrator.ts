@@ -18,7 +18,7 @@ const sentence =
   "Review the login flow in src/auth/session.ts for security, fix something and write unit tests. ";
 const textOf = (chars: number) => sentence.repeat(Math.ceil(chars / sentence.length)).slice(0, chars);
 
-/** The promise is for the worst of these. */
+/** The promise applies to the worst of these. */
 const prompts: Record<string, string> = {
   sentences: textOf(32_000),
   "one letter": "a".repeat(32_000),
@@ -68,7 +68,7 @@ async function listRow(t: TestContext): Promise<Row> {
   await callTool(client, "list_agents");
   const times: number[] = [];
   for (let i = 0; i < 3; i++) {
-    // Past the second in which the folder is not looked at again, so that looking is measured too.
+    // More than a second later the folder is read again, so that the read is measured too.
     await new Promise(resolve => setTimeout(resolve, 1100));
     times.push(...(await timesMs(1, () => callTool(client, "list_agents"))));
   }
@@ -87,7 +87,7 @@ async function connect(url: URL) {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Two rounds: what the second adds is what calls leave behind. */
+/** Two rounds: the growth in the second is what calls leave behind. */
 async function manyCallsRows(t: TestContext): Promise<Row[]> {
   const { module } = await startModule(t, { env: { CACHE_SIZE: "10" } });
   const app = express();
@@ -139,7 +139,7 @@ async function manyCallsRows(t: TestContext): Promise<Row[]> {
   ];
 }
 
-/** What the orchestrator promises, with an invoker that answers at once: everything but the agents themselves. */
+/** The orchestrator's promises with an invoker that answers at once: everything except the agents. */
 export function orchestratorRows(): Promise<Row[]> {
   return inScope(async t => [...(await evaluateRows(t)), await listRow(t), ...(await manyCallsRows(t))]);
 }

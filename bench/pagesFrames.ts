@@ -1,11 +1,11 @@
-// How long the pages' own code keeps a frame: many blocks, many deltas, a huge message. `npm run bench -- pages`
+// How long the pages' own code blocks a frame: many blocks, many deltas, a huge message. `npm run bench -- pages`
 import type { Page } from "playwright-core";
 import { launchBrowser, openRenderer } from "../test/support/browser.js";
 import { absoluteRow, type Row } from "./support/row.js";
 
 type Response = { [name: string]: unknown };
 
-/** In the page: test/support/fixture/renderer.js. */
+/** The page's side is test/support/fixture/renderer.js. */
 declare function load(responses: Response[]): void;
 declare function play(perFrame: number): Promise<void>;
 declare function scrollUp(stepPx: number): Promise<void>;
@@ -24,12 +24,12 @@ interface TraceEvent {
   ph: string;
   pid: number;
   tid: number;
-  /** Microseconds of the thread's own time: what another program takes from the machine does not count. */
+  /** Microseconds of the thread's own CPU time, so that other programs do not count. */
   tdur?: number;
   args: { name?: string };
 }
 
-/** What a trace tells of the page's main thread. */
+/** The figures of the page's main thread in a trace. */
 function figuresOf(name: string, trace: Buffer): FrameFigures {
   const events = (JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] }).traceEvents;
   const main = new Set(

@@ -11,10 +11,10 @@ const jobsPerDay = Math.round(10_000 / 30);
 const daysOfYear = 365;
 const keptDays = 90;
 const dayMs = 86_400_000;
-/** The portal does it whenever it is idle for a minute. */
+/** The portal cleans up whenever it is idle for a minute. */
 const daysBetweenVacuums = 5;
 
-/** The rows of one day: each job with two tasks, a session and a log for each, and what the engine remembers of it. */
+/** The rows of one day: each job with two tasks, a session and a log for each, and the engine's records. */
 async function writeDay({ query }: Pick<Store, "query">, day: Date): Promise<void> {
   const made = `select $1::timestamptz + i * interval '4 minutes' as at, gen_random_uuid()::text as id
     from generate_series(1, ${jobsPerDay}) as i`;
@@ -60,7 +60,7 @@ async function lookAfter({ query }: Pick<Store, "query">): Promise<void> {
 }
 
 interface Year {
-  /** The size of the store when nothing has been removed yet, and at the end. */
+  /** The size of the store before anything is removed, and at the end. */
   first: number;
   last: number;
   roundMs: number[];
@@ -79,7 +79,7 @@ async function liveThroughAYear(): Promise<Year> {
     for (let day = 1; day <= daysOfYear; day++) {
       await writeDay(store, now);
       now = new Date(now.getTime() + dayMs);
-      // As many rounds as a day has hours would do the same in smaller pieces.
+      // The portal does the same work in smaller pieces over the day.
       for (let again = true; again; ) {
         const startMs = performance.now();
         const removed = await janitor.clean(0);

@@ -37,7 +37,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** A turn as a page sees it: the request by POST, everything that follows by one event stream that stays open. */
+/** A turn as a page sees it: the request by POST, the responses on one event stream that stays open. */
 function eventTurns(session: RestSession): (prompt: string) => Promise<void> {
   const events = session.events();
   return async prompt => {
@@ -54,7 +54,7 @@ async function liveTurn(session: RestSession, prompt: string): Promise<void> {
   for (;;) if ((await session.call("live")).callback === "onIdle") return;
 }
 
-/** The turns of each way are taken in turns, so that all of them meet the same machine. */
+/** The ways take turns, so that all of them run under the same load. */
 async function turnRows(prompt: "burst" | "paced", turns: number): Promise<Row[]> {
   return inScope(async scope => {
     const [bare] = await bareSessions(scope, 1, script);
@@ -68,7 +68,7 @@ async function turnRows(prompt: "burst" | "paced", turns: number): Promise<Row[]
         events: await timed(() => eventTurn(prompt)),
         live: await timed(() => liveTurn(byLive, prompt)),
       };
-      // The first turn warms up.
+      // The first turn is a warm-up.
       if (i > 0) for (const way of ["bare", "events", "live"] as const) times[way].push(taken[way]);
     }
     const reference = median(times.bare);

@@ -20,14 +20,14 @@ const [sessions, jobs, readers] = [20, 3, 10];
 const samples = 200;
 const kills = 20;
 const surprisesShown = 20;
-/** A runtime needs time to be of use before it is killed again. */
+/** A runtime needs time to be useful before the next kill. */
 const shortestLifeMs = 30_000;
 
 type Measure = Exclude<keyof Sample, "atMs">;
 
 /**
- * Flat: after the first tenth, the median of the last quarter is at most a twentieth above that of the first quarter,
- * and what is given here besides, because small figures jump.
+ * A figure is flat when, after the first tenth, the median of the last quarter is at most a twentieth above that of
+ * the first quarter, plus the slack given here, because small figures jump.
  */
 const measures: Record<Measure, { figure: string; unit: string; slack: number }> = {
   usedMiB: { figure: "memory in use after a collection", unit: "MiB", slack: 4 },
@@ -38,7 +38,7 @@ const measures: Record<Measure, { figure: string; unit: string; slack: number }>
 };
 const mostGrowth = 1.05;
 
-/** What is left after the warm-up, in four parts. */
+/** The values after the warm-up, in four parts. */
 function quarters(all: readonly Sample[], measure: Measure): { first: number; last: number } {
   const warm = all.slice(Math.ceil(all.length / 10)).map(sample => sample[measure]);
   const quarter = Math.ceil(warm.length / 4);
@@ -118,7 +118,7 @@ async function soak(scope: TestContext, minutes: number): Promise<{ all: Sample[
   return { all, counts: load.counts };
 }
 
-/** Twenty sessions, three jobs, readers that come and go, kills of the runtime, for so many minutes. */
+/** Twenty sessions, three jobs, readers that come and go, and kills of the runtime, for this many minutes. */
 export async function soakRows(minutes = defaultMinutes): Promise<Row[]> {
   const { all, counts } = await inScope(scope => soak(scope, minutes));
   const { surprises, ...sums } = counts;

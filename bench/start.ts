@@ -13,7 +13,7 @@ import { absoluteRow, median, type Row, ratioRow } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 
 const repetitions = 5;
-/** What a start leaves to be collected is gone by then. */
+/** By then the garbage of the start is collected. */
 const settleMs = 15_000;
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -30,7 +30,7 @@ async function repeat(work: () => Promise<number>): Promise<number> {
 
 const emptyNode = () => timed(() => once(spawn(process.execPath, ["-e", "0"]), "exit"));
 
-/** From the first instruction until a session has been started, on a new folder and on one that exists. */
+/** The time from the start of the process until a session has started, on a new and on an existing data folder. */
 async function firstSession() {
   return inScope(async scope => {
     const model = await startScriptedModel(scope, {});
@@ -68,7 +68,7 @@ async function idleMemory(): Promise<Row[]> {
       for (let i = 0; i < sessions; i++) await startSession();
       return residentMiB(portal.pid);
     };
-    // The first round also pays for what grows only once.
+    // The first round also pays for growth that happens only once.
     const before = await start();
     const after = await start();
     return [
@@ -77,7 +77,7 @@ async function idleMemory(): Promise<Row[]> {
   });
 }
 
-/** Both as they stand when nobody has asked them anything. */
+/** Both before any request. */
 async function idleServer(): Promise<Row> {
   return inScope(async scope => {
     const portal = await startPortal(scope);

@@ -1,4 +1,4 @@
-// The tests of the sandbox need a bwrap that works: the system's own, installed from its packages where it is missing.
+// The tests of the sandbox need a working bwrap: the system's own, installed from its packages when it is missing.
 import { spawnSync } from "node:child_process";
 import { run, SetupError } from "./setup.mjs";
 

@@ -1,5 +1,5 @@
-// node scripts/bundle.mjs: makes each program of dist/src one file, because 800 small ones take twice the processor time.
-// It takes the place of what tsc wrote; the modules stay beside it for the tests, and each program runs without this too.
+// node scripts/bundle.mjs: makes each program of dist/src one file, because 800 small ones take twice the CPU time.
+// It replaces the output of tsc; the modules stay beside it for the tests, and each program also runs unbundled.
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, "dist", "src");
 const programs = ["index.js", "mcp.js", "acp.js"];
 
-/** They find files of their own beside themselves, or are there only where the user has installed them. */
+/** These packages find their own files beside themselves, or exist only when the user has installed them. */
 const external = [
   "@electric-sql/pglite",
   "@github/copilot-sdk",
@@ -19,7 +19,7 @@ const external = [
   "winston-transport",
 ];
 
-/** A module goes on to find the files beside it. */
+/** A module must still find the files beside it. */
 const ownPlace = {
   name: "own place",
   setup({ onLoad }) {
@@ -44,7 +44,7 @@ await build({
   logLevel: "warning",
   external,
   plugins: [ownPlace],
-  // CommonJS packages ask for the modules of Node by `require`, which a module does not have.
+  // CommonJS packages load Node's modules with `require`, which an ES module does not have.
   banner: {
     js: 'import { createRequire as requireOf } from "node:module";\nconst require = requireOf(import.meta.url);',
   },

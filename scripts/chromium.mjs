@@ -1,4 +1,4 @@
-// The tests look at the pages in a real Chromium: the system's own, installed from its packages where it is missing.
+// The tests open the pages in a real Chromium: the system's own, installed from its packages when it is missing.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";

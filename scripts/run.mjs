@@ -1,4 +1,4 @@
-// npm run portal | mcp | acp | test | test:fast | check | bench | build: sets up what is missing, then does it.
+// npm run portal | mcp | acp | test | test:fast | check | bench | build: sets up what is missing, then runs the command.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { needBubblewrap } from "./bubblewrap.mjs";
@@ -26,7 +26,7 @@ function check() {
   );
 }
 
-/** They take longest; begun last, one of them would keep a single core busy at the end. */
+/** The longest test files start first; one that started last would run alone at the end. */
 const longest = [
   "store/killPoints",
   "store/exportImport",
@@ -44,7 +44,7 @@ function longestFirst(files) {
   return files.sort((a, b) => rank(a) - rank(b));
 }
 
-/** The test files below these folders of dist/ whose path contains one of `parts`; all of them without parts. */
+/** The test files below these folders of dist/ whose path contains one of `parts`; without parts, all of them. */
 function testFiles(folders, parts) {
   const files = folders
     .flatMap(folder => filesEndingWith(join(root, "dist", folder), ".test.js"))
@@ -72,7 +72,7 @@ function test() {
   runTests(files, { CHROMIUM: chromium(), ...agents });
 }
 
-/** In this process, so that signals and streams are its own. */
+/** Runs in this process, so that the program owns its signals and streams. */
 function start(program) {
   process.argv.splice(2, 1);
   return import(`../dist/src/${program}`);
@@ -81,7 +81,7 @@ function start(program) {
 const commands = {
   portal: () => start("index.js"),
   mcp: () => {
-    // npm moves into the package; the repository is where the user is.
+    // npm changes into the package folder; the repository is the user's folder.
     process.env.REPO_ROOT ||= process.env.INIT_CWD ?? process.cwd();
     return start("mcp.js");
   },
@@ -90,7 +90,7 @@ const commands = {
     if (args.length === 0) check();
     test();
   },
-  // What stands beside its source needs no portal, no browser and no agent.
+  // A test beside its source needs no portal, no browser and no agent.
   "test:fast": () => runTests(testFiles(["src"], args)),
   check,
   bench: () => {

@@ -1,12 +1,12 @@
-// node scripts/runTests.mjs FILE…: runs test files in the order given, which `node --test` would sort by name, and
-// says at the end which of them took longest.
+// node scripts/runTests.mjs FILE…: runs test files in the given order, because `node --test` would sort them by name,
+// and lists the slowest ones at the end.
 import { relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
-/** A file that takes longer hangs; the longest takes two minutes on a quiet machine. */
+/** A file that takes longer hangs; the slowest takes two minutes on an idle machine. */
 const timeout = 14 * 60_000;
-/** Most tests wait for the agent runtime's own back-off, so more of them run at once than there are cores. */
+/** Most tests wait for the agent runtime's own back-off, so more files run at once than there are cores. */
 const concurrency = 5;
 const mostFiles = 20;
 

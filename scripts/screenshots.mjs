@@ -1,4 +1,4 @@
-// node scripts/screenshots.mjs FOLDER [PART-OF-A-NAME]: pictures of every page and state, played by the demo model.
+// node scripts/screenshots.mjs FOLDER [PART-OF-A-NAME]: pictures of every page and state, with the demo model.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const looks = {
   "4k": { viewport: { width: 3840, height: 2160 }, colorScheme: "light" },
 };
 
-/** Agents of the demo write files: they get a folder of their own. */
+/** The demo's agents write files, so they get their own folder. */
 function makeProject(folder) {
   mkdirSync(folder);
   writeFileSync(join(folder, "README.md"), "# My project\n\nIt greets people.\n");
@@ -33,7 +33,7 @@ function makeProject(folder) {
   return folder;
 }
 
-/** The agent of the tests: it does what its prompt says. */
+/** The tests' agent, which does what its prompt says. */
 function writeConfig(home) {
   const choice = (value, name) => ({ value, name });
   const behaviour = {
@@ -120,7 +120,7 @@ async function call(url, path, body) {
   return response.json();
 }
 
-/** A session that has answered, one that is closed, and a job that has ended when it is looked at. */
+/** A session that has answered, a closed session, and an ended job. */
 async function prepare(url, work) {
   const start = async () => (await call(url, "copilot/session/start/demo", work)).sessionId;
   const say = async (id, text) => {
@@ -150,7 +150,7 @@ async function prepare(url, work) {
 
 const ready = (page, selector) => page.locator(selector).first().waitFor();
 
-/** What is to be seen, and how to get there. */
+/** The pictures, and how to get there. */
 function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
   const tracking = `/jobTracking.html?jobName=${encodeURIComponent(name)}`;
   const running = async () => `${tracking}&jobId=${await startJob()}`;
@@ -262,7 +262,7 @@ try {
         () => "",
         error => error.message,
       );
-      // Fonts, highlighting and the last frame.
+      // Waits for fonts, highlighting and the last frame.
       await page.waitForTimeout(400);
       await page.screenshot({ path: resolve(folder, `${scene}-${look}.png`) });
       process.stderr.write(`${scene}-${look}${problem && `: ${problem}`}\n`);

@@ -1,5 +1,5 @@
-// Makes a bare clone runnable: installs and builds when needed, and is silent when there is nothing to do.
-// Uses nothing but Node, because it runs before anything is installed.
+// Makes a fresh clone runnable: installs and builds when needed, and is silent when there is nothing to do.
+// Uses only Node, because it runs before anything is installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -38,8 +38,8 @@ function newestMs(path) {
 }
 
 /**
- * Exactly what the lock file says, each package compared with its checksum. `npm ci` refuses a lock file that lacks the
- * packages of other platforms, which not every registry has: then `npm install`, which compares all the same.
+ * Installs exactly what the lock file says, and compares each package with its checksum. `npm ci` refuses a lock file
+ * that lacks the packages of other platforms, which not every registry has: then `npm install` does the same checks.
  */
 export function installLocked(folder, more = []) {
   const flags = ["--no-audit", "--no-fund", "--loglevel=error", ...more];
@@ -47,7 +47,7 @@ export function installLocked(folder, more = []) {
   const shell = process.platform === "win32";
   const { status, stderr } = spawnSync("npm", ["ci", ...flags], { ...options, shell });
   if (status === 0) return;
-  // A package that is not what it should be is no reason to try again in a laxer way.
+  // A package with a wrong checksum must not be retried in a laxer way.
   if (/EINTEGRITY/.test(stderr)) throw new SetupError(`A package is not what the lock file says\n${stderr}`);
   run("npm", ["install", "--no-save", ...flags], "npm install", { cwd: folder });
 }

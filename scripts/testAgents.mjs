@@ -1,9 +1,9 @@
-// The tests drive real ACP agents, offline. They are installed once, into a folder of their own: the portal needs none of them.
+// The tests drive real ACP agents offline. They are installed once into a separate folder, because the portal does not need them.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, run, SetupError } from "./setup.mjs";
 
-/** Its own name in the registry is for people; the program is in a package for each platform. */
+/** The package of this name is for people; the program itself is in one package per platform. */
 function opencodePackage() {
   const system = process.platform === "win32" ? "windows" : process.platform;
   // "baseline" also runs on processors without AVX2.
@@ -41,7 +41,7 @@ export function testAgents() {
   return folder;
 }
 
-/** Its first start unpacks it for seconds; no test is to wait for that, and the user's own cache is left alone. */
+/** Its first start unpacks it for seconds; tests must not wait for that, and the user's own cache stays untouched. */
 function unpackCopilot(folder) {
   const env = {
     ...process.env,

@@ -15,8 +15,8 @@ const deltas = 250;
 const now = () => performance.timeOrigin + performance.now();
 
 /**
- * The time from the callback of a session, in which the delta is appended, to its bytes at an event stream's client.
- * The client is a process of its own; the server writes to the real store all the while.
+ * The time from the session's callback, which appends the delta, to its bytes at the client of an event stream.
+ * The client is a separate process; the server writes to the real store meanwhile.
  */
 export async function deltaDelayRows(): Promise<Row[]> {
   return inScope(async scope => {
@@ -46,7 +46,7 @@ export async function deltaDelayRows(): Promise<Row[]> {
   });
 }
 
-/** Reads all streams and tells how late each delta came; several that came together count by the oldest. */
+/** Reads all streams and measures the delay of each delta; several that arrive together count as the oldest. */
 async function runClient(urls: readonly string[]): Promise<void> {
   const delays: number[] = [];
   let open = 0;

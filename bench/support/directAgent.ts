@@ -17,7 +17,7 @@ interface Update {
   content?: { text?: string };
 }
 
-/** A session of an agent that is spoken to without the portal. */
+/** A session with an agent without the portal. */
 export interface DirectSession {
   turn(prompt: string, onDelta: (delta: string) => void): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface DirectAgent {
   newSession(cwd: string): Promise<DirectSession>;
 }
 
-/** The least that a client of an ACP agent does: a line, its JSON, who it is for. Everything is allowed. */
+/** The minimum of an ACP client: it reads lines, parses JSON and routes messages. It allows everything. */
 export async function directAgent(
   scope: TestContext,
   command: string,

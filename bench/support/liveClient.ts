@@ -1,9 +1,9 @@
-// node liveClient.js URL COUNT: calls URL one after another until it has COUNT answers, and says how long that took.
+// node liveClient.js URL COUNT: calls URL until it has COUNT answers, one after another, and prints how long that took.
 import { get } from "node:http";
 
 const [url = "", count = "1"] = process.argv.slice(2);
 
-/** Reads an answer without looking at it: what a client does with it is the same for everyone. */
+/** Reads an answer without parsing it, because parsing costs the same for every server. */
 function read(): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, response => {

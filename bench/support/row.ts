@@ -1,4 +1,4 @@
-/** One figure beside its reference, both taken in the same run. */
+/** A figure beside its reference, both from the same run. */
 export interface Row {
   figure: string;
   value: string;
@@ -8,7 +8,7 @@ export interface Row {
   ok: boolean;
 }
 
-/** A figure that is a ratio to a reference: `atMost` or `atLeast` says which side of the goal is good. */
+/** A figure relative to a reference: `atMost` or `atLeast` says which side of the goal is good. */
 export function ratioRow(
   figure: string,
   measured: { value: number; reference: number; unit: string },
@@ -51,7 +51,7 @@ function judge(
     : { goal: `≥ ${goal.atLeast}${unit}`, ok: value >= goal.atLeast };
 }
 
-/** Three significant digits say what a shared machine can say. */
+/** Three significant digits, because a shared machine is not more precise. */
 export function round(value: number): number {
   return Number(value.toPrecision(3));
 }

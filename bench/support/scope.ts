@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 
-/** Lets a bench use what the tests are built from; everything is cleaned up when `work` has ended. */
+/** Lets a bench use the support code of the tests; everything is cleaned up when `work` ends. */
 export async function inScope<T>(work: (scope: TestContext) => Promise<T>): Promise<T> {
   const cleanups: (() => unknown)[] = [];
   const scope = { after: (cleanup: () => unknown) => cleanups.push(cleanup) };

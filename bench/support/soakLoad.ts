@@ -7,23 +7,23 @@ import { puppet } from "../../test/support/puppet.js";
 import { sessionById } from "../../test/support/restSession.js";
 import { liveAll, sseEvents } from "../../test/support/sse.js";
 
-/** A turn or a job that has not come to its end by then never will. */
+/** A turn or a job that has not ended by then never will. */
 const endTimeoutMs = 120_000;
 const turnsPerSession = 6;
 const model = { category: "driving" };
 const yes = "@call job_boolean_true yes";
 
-/** What became of everything that was begun. */
+/** The outcomes of everything that was started. */
 export interface SoakCounts {
   sessions: number;
   turns: number;
-  /** Of the turns, those that a kill of the runtime hit. */
+  /** The turns that a kill of the runtime interrupted. */
   failedTurns: number;
   jobs: number;
   failedJobs: number;
   reads: number;
   kills: number;
-  /** What should not have happened. */
+  /** Unexpected events. */
   surprises: string[];
 }
 
@@ -47,7 +47,7 @@ export const soakEntry: EntryOfTest = {
   },
 };
 
-/** Talks at the pace of a quick model; else does what the prompt says. */
+/** Talks at the pace of a quick model, or does what the prompt says. */
 export function soakScript(): Script {
   const doll = puppet();
   return request => {
@@ -58,11 +58,11 @@ export function soakScript(): Script {
   };
 }
 
-/** What a turn says that a kill of the runtime hit. */
+/** The errors of a turn that a kill of the runtime interrupted. */
 const killed = /Copilot runtime (ended unexpectedly|is gone)|connection to the Copilot runtime broke/;
 const prompts = ["talk", "run\n@shell echo hello", "talk", "short"];
 
-/** Work that goes on until `signal` fires; a surprise ends nothing, but is told. */
+/** Repeats work until `signal` fires; an unexpected error is recorded and stops nothing. */
 export class SoakLoad {
   readonly counts: SoakCounts = {
     sessions: 0,
@@ -78,7 +78,7 @@ export class SoakLoad {
   readonly #modelId: string;
   readonly #workingDirectory: string;
   readonly #signal: AbortSignal;
-  /** Those that can be read at this moment. */
+  /** The sessions that can be read now. */
   readonly #open = new Set<string>();
 
   constructor(portal: Portal, modelId: string, workingDirectory: string, signal: AbortSignal) {
@@ -88,14 +88,14 @@ export class SoakLoad {
     this.#signal = signal;
   }
 
-  /** One session after the other: started, talked to, closed, deleted. */
+  /** One session after another is started, asked, closed and deleted. */
   sessions(): Promise<void> {
     return this.#repeat(async () => {
       const { body } = await this.#portal.api<{ sessionId?: string }>(
         `copilot/session/start/${this.#modelId}`,
         { body: this.#workingDirectory },
       );
-      // The runtime was killed in this moment.
+      // The runtime was killed at this moment.
       if (!body.sessionId) return void (await this.#pause(1_000));
       this.counts.sessions++;
       this.#open.add(body.sessionId);
@@ -108,7 +108,7 @@ export class SoakLoad {
     });
   }
 
-  /** One job after the other, each read to its end. */
+  /** One job after another, each read to its end. */
   jobs(): Promise<void> {
     return this.#repeat(async () => {
       const body = `${this.#workingDirectory}\n`;
@@ -122,7 +122,7 @@ export class SoakLoad {
     });
   }
 
-  /** Comes, reads some session for a while in one of the three ways, and hangs up in the middle. */
+  /** A reader that reads a session for a while in one of the three ways, and hangs up in the middle. */
   readers(): Promise<void> {
     return this.#repeat(async () => {
       const ids = [...this.#open];
@@ -135,14 +135,14 @@ export class SoakLoad {
         if (Math.random() < 0.5) for await (const _ of sseEvents(`${path}/events`, { signal: hangUp }));
         else while (!hangUp.aborted) await this.#poll(`${path}/live${token}`, hangUp);
       } catch (error) {
-        // Hung up, or the session was deleted when the reader came.
+        // The reader hung up, or the session was deleted before.
         if (!hangUp.aborted && !/SessionNotFound/.test(String(error))) throw error;
       }
       this.counts.reads++;
     });
   }
 
-  /** Kills the runtime from time to time; the sessions go on in the next one. */
+  /** Kills the runtime from time to time; the sessions continue in the next one. */
   kills(everyMs: number): Promise<void> {
     return this.#repeat(async () => {
       await this.#pause(everyMs);
@@ -152,7 +152,7 @@ export class SoakLoad {
         try {
           process.kill(pid, "SIGKILL");
         } catch {
-          // It has just ended by itself.
+          // The process has already ended.
         }
       }
       this.counts.kills++;

@@ -1,26 +1,26 @@
-// Loaded into a portal by `node --import`, with SOAK_FILE and SOAK_INTERVAL_MS: writes a line about the process from
-// time to time. It measures what only the process itself knows, without a word of it in the portal.
+// Loaded into a portal by `node --import`, with SOAK_FILE and SOAK_INTERVAL_MS: writes a line about the process at
+// each interval. It measures what only the process itself knows, without any code in the portal.
 import { appendFileSync, readdirSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 import { usedBytes } from "../../test/support/memory.js";
 import { percentile } from "./row.js";
 
-/** One look at the portal's process. */
+/** One sample of the portal's process. */
 export interface Sample {
   atMs: number;
-  /** Reachable memory, after a collection, and all that the process has. */
+  /** Reachable memory after a collection, and the memory of the whole process. */
   usedMiB: number;
   residentMiB: number;
-  /** What keeps or could keep the loop alive: timers, sockets, files, processes. */
+  /** Everything that could keep the loop alive: timers, sockets, files, processes. */
   handles: number;
   descriptors: number;
-  /** Of the loop since the last look: 99 of 100 turns came less late. */
+  /** The delay of the loop since the last sample, 99th percentile. */
   loopDelayMs: number;
 }
 
 const mib = 1024 * 1024;
 const tickMs = 10;
-/** How late each tick came since the last look. */
+/** The delay of each tick since the last sample. */
 let latenessMs: number[] = [];
 
 function watchLoop(): void {
@@ -45,13 +45,13 @@ async function look(file: string): Promise<void> {
     loopDelayMs,
   };
   appendFileSync(file, `${JSON.stringify(sample)}\n`);
-  // Its own collections are not the portal's delay.
+  // The probe's own collections are not a delay of the portal.
   latenessMs = [];
 }
 
 const { SOAK_FILE, SOAK_INTERVAL_MS } = process.env;
 if (isMainThread && SOAK_FILE !== undefined) {
-  // Not for what the portal starts.
+  // The portal's child processes must not load the probe.
   delete process.env.SOAK_FILE;
   delete process.env.NODE_OPTIONS;
   watchLoop();
