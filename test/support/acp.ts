@@ -14,14 +14,14 @@ export interface PortalWithAgent {
   portal: Portal;
   workingDirectory: string;
   configFile: string;
-  /** Where the fake agent keeps its conversations, when it has a memory. */
+  /** Where the fake agent keeps its conversations, if it remembers them. */
   memory: string;
-  /** `POST copilot/session/start/…`, whatever comes of it. */
+  /** `POST copilot/session/start/…`; returns the answer, even a refusal. */
   tryStart(modelId?: string, query?: string): Promise<Record<string, unknown>>;
   start(modelId?: string, query?: string): Promise<RestSession>;
   /** A POST with a JSON body. */
   post<T = Record<string, unknown>>(path: string, body?: unknown): Promise<T>;
-  /** Changes the file; the portal reads it again when it is told to. */
+  /** Changes the file; the portal reads it again on request. */
   configure(acpAgents: unknown): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface AgentOptions {
   behaviour?: FakeBehaviour;
   /** More settings of the agent `fake`. */
   settings?: Record<string, unknown>;
-  /** Instead of the one agent. */
+  /** Replaces the single agent. */
   acpAgents?: Record<string, unknown>;
   /** Whether conversations survive the agent's process. */
   remembers?: boolean;
@@ -55,7 +55,7 @@ export function fakeAgent(
   };
 }
 
-/** An agent that nobody can start a session on, now or later: its user is not signed in. */
+/** An agent that can never start a session, because its user is not signed in. */
 export function signedOutAgent() {
   const refuse = { "session/new": { code: -32000, message: "Authentication required" } };
   return fakeAgent({ refuse }, { loginHint: "Log in." });
@@ -96,7 +96,7 @@ export async function portalWithAgent(t: Scope, options: AgentOptions = {}): Pro
   };
 }
 
-/** One for all tests of a file, which leave it running. */
+/** One portal for all tests of a file, which leave it running. */
 export const sharedAgent = (options: AgentOptions = {}) => portalWithAgent({ after }, options);
 
 /** A prompt that the fake agent carries out. */

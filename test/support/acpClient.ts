@@ -43,11 +43,11 @@ export interface AcpClient {
   prompt(sessionId: string, text: string): Promise<PromptResponse>;
   cancel(sessionId: string): Promise<void>;
   updates(sessionId: string): SessionUpdate[];
-  /** The first update, past or to come, that `matches`. */
+  /** The first update, past or future, that `matches`. */
   waitFor(matches: (update: SessionUpdate, sessionId: string) => boolean): Promise<SessionUpdate>;
 }
 
-/** Without what the developer's own shell says about models, sign-in and portals. */
+/** Leaves out the developer's own settings of models, sign-in and portals. */
 export function acpEnvironment(home: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { PATH, TMPDIR } = process.env;
   return {
@@ -97,7 +97,7 @@ export async function startAcp(t: TestContext, options: AcpOptions = {}): Promis
       if (options.onPermission) return options.onPermission(params, signal);
       throw new Error(`Nobody expected to be asked: ${JSON.stringify(params)}`);
     });
-  // A stream of its own, so that every byte is still seen.
+  // A separate stream, so that the test still sees every byte.
   const bytes = Readable.from(copyOf(child.stdout));
   const connection = app.connect(
     ndJsonStream(
@@ -143,7 +143,7 @@ async function* copyOf(stream: Readable): AsyncGenerator<Buffer> {
   for await (const piece of stream) yield Buffer.from(piece);
 }
 
-/** The text of the chunks of this kind, put together. */
+/** The joined text of the chunks of this kind. */
 export function textOf(updates: readonly SessionUpdate[], kind: SessionUpdate["sessionUpdate"]): string {
   return updates
     .map(update =>
@@ -160,7 +160,7 @@ export function toolUpdates(updates: readonly SessionUpdate[]) {
   );
 }
 
-/** What an error of the protocol says. */
+/** The message of a protocol error. */
 export async function rpcErrorOf(
   promise: Promise<unknown>,
 ): Promise<{ code: number; message: string; data?: unknown }> {

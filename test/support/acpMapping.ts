@@ -5,7 +5,7 @@ import { logCallbacks } from "../../src/sessions/logCallbacks.js";
 
 export type Seen = Record<string, unknown>;
 
-/** What a mapper makes of updates, without what differs from run to run. */
+/** The result of mapping updates, without the values that differ from run to run. */
 export function mapping(options: Partial<UpdateOptions> = {}) {
   const seen: Seen[] = [];
   const unknown: string[] = [];

@@ -45,7 +45,7 @@ export function documentedCalls(markdown: string): DocumentedCall[] {
   return calls;
 }
 
-/** `sessionId` of an answer fills `SESSION_ID` of later lines; of requests that wait, the first does. */
+/** `sessionId` of an answer fills `SESSION_ID` of later lines; of several open requests the first one counts. */
 export function placeholdersOf(answer: unknown): Map<string, string> {
   const found = new Map<string, string>();
   const { requests = [], ...fields } = Object(answer) as Record<string, unknown>;
@@ -57,7 +57,7 @@ export function placeholdersOf(answer: unknown): Map<string, string> {
   return found;
 }
 
-/** Whole words only: a line that still has a placeholder after this has no earlier answer that gave it. */
+/** Whole words only: a placeholder that is left has no earlier answer that gave its value. */
 export function fillPlaceholders(command: string, values: ReadonlyMap<string, string>): string {
   return command.replaceAll(/\b[A-Z]+(?:_[A-Z]+)*\b/g, word => values.get(word) ?? word);
 }

@@ -52,7 +52,7 @@ export async function startApp(
   };
 }
 
-/** One request on its own connection; `path` is sent as it is. */
+/** One request on its own connection; `path` is sent unchanged. */
 export function send(port: number, path: string, options: SendOptions = {}): Promise<RawAnswer> {
   const { method = "GET", headers = {}, body } = options;
   return new Promise((resolve, reject) => {

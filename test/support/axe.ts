@@ -8,7 +8,7 @@ interface AxeResult {
   violations: { id: string; help: string; nodes: { target: string[]; failureSummary: string }[] }[];
 }
 
-/** Fails with every place where the page breaks WCAG 2.2 A or AA, contrast among them. */
+/** Fails and lists every place where the page breaks WCAG 2.2 A or AA, including contrast. */
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   await page.evaluate(source);
   const { violations } = (await page.evaluate(

@@ -16,7 +16,7 @@ const flags = [
   "--disable-sync",
 ];
 
-/** What the portal sends too; a page that needs more is wrong. */
+/** The portal's own policy; a page that needs more is wrong. */
 export const strictPolicy = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
 
 /** A test context, or anything else that closes what was opened. */
@@ -24,7 +24,7 @@ export interface Cleanup {
   after(close: () => unknown): void;
 }
 
-/** Nothing is timed here: a machine that is busy with other tests must not fail one. */
+/** Generous, because a machine that is busy with other tests must not fail one. */
 const patienceMs = 120_000;
 
 export function launchBrowser(more: readonly string[] = []): Promise<Browser> {

@@ -11,7 +11,7 @@ export const feed = (page: Page, ...responses: Response[]) =>
 
 export const option = (optionId: string, kind: string, name: string) => ({ optionId, kind, name });
 
-/** What the portal offers for a request that no rule could cover. */
+/** The portal's options for a request that no rule can cover. */
 const ownOptions = [
   option("allow_once", "allow_once", "Allow once"),
   option("reject_once", "reject_once", "Reject"),
@@ -31,22 +31,22 @@ export const command = (text: string, more: Response = {}): Response =>
 
 export const onlyCard = (page: Page): Locator => page.locator(".permission-card[data-state=open]");
 
-/** What fixture/renderer.js has for the tests. */
+/** The helpers in fixture/renderer.js. */
 interface Helpers {
   inSight(element: unknown, text: string): boolean;
   isInOrder(element: unknown): boolean;
   copyOf(element: unknown): Promise<string>;
 }
 
-/** Whether this text can be seen by someone who touches nothing. */
+/** Whether this text is visible without any action. */
 export const inSight = (card: Locator, text: string) =>
   card.evaluate((one, wanted) => (globalThis as unknown as Helpers).inSight(one, wanted), text);
 
-/** Whether its letters stand from left to right in the order in which they are written. */
+/** Whether its letters run from left to right in written order. */
 export const isInOrder = (place: Locator) =>
   place.evaluate(one => (globalThis as unknown as Helpers).isInOrder(one));
 
-/** What goes to the clipboard when it is copied. */
+/** The text on the clipboard after a copy. */
 export const copyOf = (place: Locator) =>
   place.evaluate(one => (globalThis as unknown as Helpers).copyOf(one));
 

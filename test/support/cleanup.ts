@@ -4,14 +4,14 @@ import { join } from "node:path";
 
 type Cleanup = () => unknown;
 
-/** What cleans up at its end: a test, or a whole file by the hooks of node:test. */
+/** The owner of cleanups: a test, or a whole file through the hooks of node:test. */
 export interface Scope {
   after(cleanup: () => Promise<void>): void;
 }
 
 const stacks = new WeakMap<Scope, Cleanup[]>();
 
-/** Runs `cleanup` when the test ends: the last one registered first, and each of them whatever the others do. */
+/** Runs `cleanup` when the test ends: in reverse order, and each even when others fail. */
 export function defer(t: Scope, cleanup: Cleanup): void {
   const known = stacks.get(t);
   if (known) {
@@ -33,10 +33,10 @@ export function defer(t: Scope, cleanup: Cleanup): void {
   });
 }
 
-/** A new empty folder that is gone when the test ends. */
+/** A new empty folder that is removed when the test ends. */
 export async function tempFolder(t: Scope, name = "portal-test"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `${name}-`));
-  // A process that is just ending may still write into it.
+  // A process that is ending may still write into it.
   defer(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return folder;
 }

@@ -16,7 +16,7 @@ function tool(
   };
 }
 
-/** What the conformance suite calls, on the same dispatcher as the real tools. */
+/** The tools that the conformance suite calls, on the same dispatcher as the real tools. */
 export const conformanceTools: readonly McpTool[] = [
   tool("test_simple_text", () => text("This is a simple text response for testing.")),
   tool("test_error_handling", () => ({

@@ -3,13 +3,13 @@ import { defer } from "./cleanup.js";
 import type { RestSession } from "./restSession.js";
 import { type AnyResponse, collectUntil } from "./sse.js";
 
-/** A session that is read along: each call goes on behind what the one before has read. */
+/** A session with a reader: each call continues where the previous one stopped reading. */
 export interface Conversation extends RestSession {
-  /** Everything up to and with the next response with this callback. */
+  /** Everything up to and including the next response with this callback. */
   until(callback: string): Promise<AnyResponse[]>;
   /** The next response with this callback. */
   next(callback: string): Promise<AnyResponse>;
-  /** Sends the prompt; everything until the session is idle again. */
+  /** Sends the prompt; returns everything until the session is idle again. */
   ask(prompt: string): Promise<AnyResponse[]>;
   /** Posts JSON to `…/copilot/session/{id}/PATH`. */
   post<T = AnyResponse>(path: string, body: unknown): Promise<T>;
@@ -19,7 +19,7 @@ export function converse(t: TestContext, session: RestSession): Conversation {
   const hangUp = new AbortController();
   defer(t, () => hangUp.abort());
   const events = session.events(0, hangUp.signal);
-  // Leaving a loop would hang up.
+  // Leaving the loop would close the connection.
   const rest = { [Symbol.asyncIterator]: () => ({ next: () => events.next() }) };
   const until = async (callback: string) =>
     (await collectUntil(rest, ({ data }) => data.callback === callback)).map(({ data }) => data);

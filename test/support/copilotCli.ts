@@ -14,7 +14,7 @@ import {
 } from "./scriptedModel.js";
 import { copilotCache, copilotCommand } from "./testAgents.js";
 
-/** An agent as `portal.config.json` has it. */
+/** An agent in `portal.config.json`. */
 export type AgentSettings = Record<string, unknown> & { env?: Record<string, string> };
 
 export interface AgentPortal {
@@ -33,10 +33,10 @@ export interface AgentPortalOptions {
 /** Under a name that Copilot does not know, the model has the tools `create` and `edit`. */
 const modelId = "plain-model";
 
-/** The key of the portal's provider is not inherited: an agent that shares it says so. */
+/** An agent does not inherit the key of the portal's provider: one that shares it must say so. */
 export const sharedKey = { COPILOT_PROVIDER_API_KEY: `\${env:COPILOT_PROVIDER_API_KEY}` };
 
-/** What stays the same whichever way the CLI is talked to; the provider is that of the portal. */
+/** The variables for every way to run the CLI; the provider is the portal's. */
 const copilotEnv = {
   ...sharedKey,
   COPILOT_CACHE_HOME: copilotCache,
@@ -92,7 +92,7 @@ export async function portalWithAgents(
   };
 }
 
-/** Agents leave files in their home and in the temporary folder: they get some of their own. */
+/** Agents leave files in their home and temporary folders, so they get their own. */
 export async function atHome(
   t: TestContext,
   agents: Record<string, AgentSettings>,
@@ -104,7 +104,7 @@ export async function atHome(
   );
 }
 
-/** The processes of the portal's ACP agents that still run. */
+/** The running processes of the portal's ACP agents. */
 export async function agentProcesses(portal: Portal): Promise<number[]> {
   const pids = await portal.processes();
   const commands = await Promise.all(

@@ -6,12 +6,12 @@ import { defer, tempFolder } from "./cleanup.js";
 
 export interface SmallDisk {
   readonly folder: string;
-  /** From here on nothing more can be written. */
+  /** From now on nothing can be written. */
   fill(): void;
   free(): void;
 }
 
-/** A real file system of this size where the system lets us mount one, else a limit on the size of files. */
+/** A real file system of this size if the system allows a mount, otherwise a limit on the size of files. */
 export async function smallDisk(t: TestContext, megabytes: number): Promise<SmallDisk> {
   const folder = await tempFolder(t, "portal-disk");
   try {
@@ -31,7 +31,7 @@ export async function smallDisk(t: TestContext, megabytes: number): Promise<Smal
   };
 }
 
-/** No file of this process may grow beyond what its smallest already has. */
+/** Limits the files of this process to the size of its smallest one. */
 function limitedFiles(t: TestContext, folder: string): SmallDisk {
   const limit = (bytes: string) => execFileSync("prlimit", ["--pid", `${process.pid}`, `--fsize=${bytes}:`]);
   const free = () => void limit("unlimited");

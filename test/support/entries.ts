@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packageRoot } from "../../src/base/paths.js";
 import { type Entry, validateEntry } from "../../src/jobsDef.js";
 
-// A parsed JSON document that tests change at will.
+// A parsed JSON document that tests may change.
 // biome-ignore lint/suspicious/noExplicitAny: tests build entries that are wrong on purpose
 export type Loose = any;
 
@@ -29,7 +29,7 @@ export function accepts(change: (entry: Loose) => void): Entry {
   return validateEntry(smallEntry(change), "here: ");
 }
 
-/** The change makes the entry wrong, and the message is exactly this (without the code path). */
+/** Checks that the change makes the entry wrong, with exactly this message (without the code path). */
 export function refuses(change: (entry: Loose) => void, message: string): void {
   assert.throws(() => accepts(change), {
     name: "PortalError",

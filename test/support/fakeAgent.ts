@@ -8,10 +8,10 @@ import { playBack } from "./fakeAgentPlayback.js";
 import type { FakeBehaviour, Step } from "./fakeAgentSteps.js";
 import { hostileLines, Strays } from "./fakeAgentStorm.js";
 
-/** An ACP agent that does what a prompt tells it: the prompt is a list of steps as JSON, else it is echoed. */
+/** An ACP agent that does what a prompt says: a JSON list of steps is performed, any other prompt is echoed. */
 
 type Json = Record<string, unknown>;
-/** Of all methods: the portal sends what belongs to each. */
+/** The parameters of all methods together. */
 interface Params {
   sessionId: string;
   cwd: string;
@@ -55,7 +55,7 @@ const strays = new Strays();
 let lastSession = 0;
 let lastRequest = 0;
 
-/** Stands before steps inside other text. */
+/** Introduces steps inside other text. */
 const marker = "Do this: ";
 
 class Failure extends Error {
@@ -107,7 +107,7 @@ async function useTerminal(
   }
 }
 
-/** The turn's end is what a step gives back, if it gives something back. */
+/** A step that returns something ends the turn with it. */
 async function perform(id: string, session: Session, step: Step): Promise<Json | undefined> {
   if ("message" in step)
     update(id, chunk("message", step.message, step.messageId ? { messageId: step.messageId } : {}));

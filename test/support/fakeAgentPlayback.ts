@@ -6,8 +6,8 @@ interface Recorded {
 }
 
 /**
- * Plays the agent's part of recorded traffic: what the agent sent then is sent now, as soon as the portal has said
- * what it had said before. Ids of requests may differ.
+ * Plays the agent's part of recorded traffic: sends each recorded message as soon as the portal has sent what came
+ * before it. Ids of requests may differ.
  */
 export function playBack(
   recording: string,

@@ -1,31 +1,31 @@
 import type { Storm } from "./hostileMessages.js";
 
-/** What only an agent does that means harm. */
+/** Steps of a hostile agent. */
 export type HostileStep =
-  /** So many messages of one kind. */
+  /** Sends this many messages of one kind. */
   | { storm: Storm; count: number }
-  /** So many messages at random from this seed. */
+  /** Sends this many random messages from this seed. */
   | { fuzz: number; count: number }
-  /** A line of which a part is there many times; SESSION is the session's id. */
+  /** Sends a line with a repeated part; SESSION is the session's id. */
   | { before: string; repeat: string; times: number; after: string };
 
-/** What the fake agent does in a turn, one after the other. */
+/** The steps of the fake agent in a turn, in order. */
 export type Step =
   | HostileStep
-  /** Tells what was answered to requests that it did not wait for. */
+  /** Reports the answers to requests that it did not wait for. */
   | { strays: true }
   | { message: string; messageId?: string }
   | { thought: string }
   | { update: Record<string, unknown> }
-  /** Exactly these characters on its output. */
+  /** Writes exactly these characters to its output. */
   | { raw: string }
-  /** The same in Base64, written apart from each other. */
+  /** The same as Base64, in separate writes. */
   | { bytes: string[] }
-  /** A line of so many MiB. */
+  /** Writes a line of this many MiB. */
   | { flood: number }
-  /** Tells the arguments it was started with. */
+  /** Reports its command-line arguments. */
   | { arguments: true }
-  /** Tells the value of a variable. */
+  /** Reports the value of an environment variable. */
   | { environment: string }
   | { stderr: string }
   /** A request to the portal; the answer is its next message. */
@@ -34,16 +34,16 @@ export type Step =
   | { terminal: Record<string, unknown>; show?: string; calls: string[] }
   /** Lists the job tools, and calls one unless the name is empty. */
   | { job: string; argument?: string }
-  /** Tells the MCP servers that it was given. */
+  /** Reports the MCP servers that it was given. */
   | { mcp: true }
   /** Waits for a file in the working directory. */
   | { until: string }
   | { cancelled: true }
   | { hang: true }
-  /** A message, or a tool call of this name, some time after, when the turn is over. */
+  /** Sends a message, or a tool call with this id, after the turn has ended. */
   | { later: string; toolCallId?: string }
   | { forgetSession: true }
-  /** Exits with 9 and leaves this file, unless it is there already. */
+  /** Exits with 9 and leaves this file, unless it exists already. */
   | { onceThenFile: string }
   | { exit: number }
   | { kill: true }
@@ -52,7 +52,7 @@ export type Step =
 
 type Refusal = { code: number; message: string; data?: unknown } | "hang";
 
-/** How it is as a whole. */
+/** How the agent behaves in general. */
 export interface FakeBehaviour {
   name?: string;
   protocolVersion?: unknown;
@@ -71,8 +71,8 @@ export interface FakeBehaviour {
   configOptions?: Record<string, unknown>[];
   ignoresOptions?: boolean;
   loadAnswersNull?: boolean;
-  /** By method, what is answered instead. */
+  /** Replacement answers by method. */
   refuse?: Record<string, Refusal>;
-  /** A file of recorded traffic that is played back. */
+  /** A file of recorded traffic to play back. */
   playback?: string;
 }

@@ -3,7 +3,7 @@ import { fuzzedMessages, stormMessage } from "./hostileMessages.js";
 
 type Json = Record<string, unknown>;
 
-/** What the portal answered to requests that the agent did not wait for. */
+/** The portal's answers to requests that the agent did not wait for. */
 export class Strays {
   readonly #answers = new Map<string, Json>();
   readonly #harmful = new Map<string, string>();
@@ -16,7 +16,7 @@ export class Strays {
     if (!isHarmless) this.#harmful.set(id, line);
   }
 
-  /** What was allowed: how much that is harmless, and the lines of what is not; and how many answers there were. */
+  /** What was allowed: the number of harmless requests and the lines of harmful ones; and the number of answers. */
   report(): { harmless: number; harmful: string[]; answers: number } {
     const allowed = [...this.#answers].filter(([, answer]) => /"(yes|always)"/.test(JSON.stringify(answer)));
     const harmful = allowed.flatMap(([id]) => this.#harmful.get(id)?.slice(0, 2000) ?? []);
@@ -24,7 +24,7 @@ export class Strays {
   }
 }
 
-/** The lines of a step that means harm. */
+/** The lines of a hostile step. */
 export function* hostileLines(step: HostileStep, sessionId: string, strays: Strays): Generator<string> {
   if ("storm" in step)
     for (let i = 0; i < step.count; i++)

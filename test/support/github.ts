@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import type { Script } from "../../src/backends/scripted/server.js";
 import { type ScriptedModel, startScriptedModel } from "./scriptedModel.js";
 
-/** The runtime takes a token from the environment only when it begins like one of GitHub's. */
+/** The runtime accepts a token from the environment only with a prefix of GitHub's tokens. */
 export const gitHubTokenForTest = "gho_for_tests_only";
 
 export interface GitHubModel {
@@ -12,7 +12,7 @@ export interface GitHubModel {
 }
 
 export interface ScriptedGitHub extends ScriptedModel {
-  /** With these the runtime, and with it the portal, is signed in. */
+  /** These variables sign in the runtime, and with it the portal. */
   readonly env: {
     COPILOT_API_URL: string;
     COPILOT_DEBUG_GITHUB_API_URL: string;
@@ -22,12 +22,12 @@ export interface ScriptedGitHub extends ScriptedModel {
 
 const quota = "ent=300&ov=0.0&ovPerm=false&rem=83.3&rst=2030-01-01T00:00:00Z";
 
-/** GitHub Copilot as far as the runtime needs it, so that the signed-in case is tested offline. */
+/** The part of GitHub Copilot that the runtime needs, so that tests can sign in offline. */
 export async function startScriptedGitHub(
   t: TestContext,
   options: { script?: Script; models: GitHubModel[] },
 ): Promise<ScriptedGitHub> {
-  // The runtime asks the address it was given, so the user's own endpoint is filled in once it is known.
+  // The runtime calls the address in the answer, so the user's endpoint is set once it is known.
   const endpoints = { api: "" };
   const model = await startScriptedModel(t, {
     ...(options.script && { script: options.script }),

@@ -1,4 +1,4 @@
-/** Lines that users allow for good, and that are then never asked about again. */
+/** Lines that users always allow, so that the portal never asks about them again. */
 export const harmlessLines: readonly string[] = [
   "ls",
   "ls -la sub",

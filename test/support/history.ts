@@ -5,9 +5,9 @@ import type { Entry } from "../../src/jobsDef.js";
 import type { StoredResponse } from "../../src/live/storedResponse.js";
 import type { TaskRecord } from "../../src/tasks/taskRecords.js";
 
-/** What durable code asked of its engine, in this order. */
+/** The calls of durable code to its engine, in order. */
 export type Call =
-  /** `at` says in which order the steps of all flows ended. */
+  /** `at` is the order in which the steps of all flows ended. */
   { step: string; at: number; result: unknown } | { start: string } | { resultOf: string; result: unknown };
 
 export interface RecordedFlow {
@@ -24,7 +24,7 @@ export interface RecordedJob {
   workingDirectory: string;
 }
 
-/** A job, or a task by itself, that ran to its end in some release: what was remembered of it, and what it wrote. */
+/** A job, or a task alone, that ran to its end in some release: its records and its logs. */
 export interface History {
   release: string;
   flowVersion: string;
@@ -32,7 +32,7 @@ export interface History {
   job?: RecordedJob;
   task?: Omit<TaskRecord, "status" | "entryHash">;
   entry: Entry;
-  /** By id; the first is that of the job or the task. */
+  /** By id; the first flow is that of the job or the task. */
   flows: Record<string, RecordedFlow>;
   /** By `job/ID` and `task/ID`. */
   diaries: Record<string, StoredResponse[]>;
@@ -50,7 +50,7 @@ export function readHistories(): { name: string; history: History }[] {
     }));
 }
 
-/** Without what differs between two runs of the same: times, and where in the code an error came up. */
+/** Without the values that differ between two equal runs: times and stack traces. */
 export function comparable(response: StoredResponse): StoredResponse {
   const { time: _, ...rest } = response as StoredResponse & { time?: number };
   return withoutStacks(rest) as StoredResponse;

@@ -9,7 +9,7 @@ import type { Store } from "../../src/store/store.js";
 import { TaskRecords } from "../../src/tasks/taskRecords.js";
 import { type Call, comparable, type History, type RecordedFlow, withoutStacks } from "./history.js";
 
-/** What stands for the folder that a job worked in, which is gone when its history is read. */
+/** Replaces the job's working directory, which no longer exists when its history is read. */
 const anyFolder = "/work";
 
 interface OperationRow {
@@ -21,7 +21,7 @@ interface OperationRow {
   at: string;
 }
 
-/** What DBOS makes of a value. */
+/** A value as DBOS stores it. */
 function parsed(text: string | null): unknown {
   if (text === null) return undefined;
   const { json, meta } = JSON.parse(text) as { json: unknown; meta?: unknown };
@@ -59,7 +59,7 @@ async function flowsBelow(store: Store, rootId: string): Promise<Record<string, 
   return flows;
 }
 
-/** 1, 2, 3 … instead of the time, which nobody can read. */
+/** Replaces times with 1, 2, 3 …, which are easier to read. */
 function numberSteps(calls: readonly Call[]): void {
   const steps = calls.filter(call => "step" in call).sort((a, b) => a.at - b.at);
   for (const [i, step] of steps.entries()) step.at = i + 1;
@@ -73,7 +73,7 @@ async function diary(logs: LiveLogs, kind: LogKind, id: string) {
   return responses;
 }
 
-/** Only what the job uses of it. */
+/** Only the part of the entry that the job uses. */
 function trimmed(entry: Entry, jobName: string | undefined, taskName: string | undefined): Entry {
   const jobs = jobName === undefined ? {} : { [jobName]: entry.jobs[jobName] };
   const used = ([name]: [string, unknown]) =>
@@ -82,7 +82,7 @@ function trimmed(entry: Entry, jobName: string | undefined, taskName: string | u
   return { ...entry, jobs, tasks, grid: [] } as Entry;
 }
 
-/** The history of a job that has ended, out of the store that it ran on. */
+/** The history of an ended job, from the store that it ran on. */
 export async function historyOfJob(
   store: Store,
   logs: LiveLogs,
@@ -107,7 +107,7 @@ export async function historyOfJob(
   };
 }
 
-/** The same of a task by itself. */
+/** The same for a task alone. */
 export async function historyOfTask(
   store: Store,
   logs: LiveLogs,

@@ -7,7 +7,7 @@ const yes = "@call job_boolean_true yes";
 const no = "@call job_boolean_false no";
 
 const plain = (name: string, ...orders: string[]): TaskOfTest => ({ prompt: [name, ...orders], model });
-/** A task that succeeds or fails by what its condition says. */
+/** A task that succeeds or fails with its condition. */
 const judged = (name: string, ...orders: string[]): TaskOfTest => ({
   ...plain(name),
   criteria: { condition: [`${name}? job_boolean_true`, ...orders], failureAction: { retryTimes: 0 } },
@@ -94,14 +94,14 @@ export const historyEntry: EntryOfTest = {
 export interface HistoryRun {
   about: string;
   isTask?: true;
-  /** Runs it to its end and gives its id. */
+  /** Runs it to its end and returns its id. */
   run(portal: JobsPortal): Promise<string>;
 }
 
 const toItsEnd = (jobName: string, userInput?: string) => async (portal: JobsPortal) =>
   (await portal.runJob(jobName, userInput)).jobId;
 
-/** The branches take turns, so that what they write comes in one order only. */
+/** The branches take turns, so that their logs have a fixed order. */
 async function runPar({ startJob, jobLog, puppet, portal }: JobsPortal): Promise<string> {
   const jobId = await startJob("par");
   await Promise.all([puppet.arrived("left"), puppet.arrived("right-first")]);
@@ -115,7 +115,7 @@ async function runPar({ startJob, jobLog, puppet, portal }: JobsPortal): Promise
   return jobId;
 }
 
-/** Resolves when so many works of the job have stopped. */
+/** Resolves when this many works of the job have stopped. */
 async function ended(portal: JobsPortal["portal"], jobId: string, works: number): Promise<void> {
   for (;;) {
     const { body } = await portal.api<{ tasks: { status: string }[] }>(`copilot/job/${jobId}/status`);
@@ -153,7 +153,7 @@ async function runBorrowed({ startSession, portal, taskLog }: JobsPortal): Promi
   return body.taskId;
 }
 
-/** One of each kind of work and of each way that a task can take. */
+/** One job for each kind of work and for each path of a task. */
 export const historyRuns: Record<string, HistoryRun> = {
   ref: { about: "One task with a model of its own and the user's input", run: toItsEnd("ref", "it") },
   seq: { about: "One task after the other", run: toItsEnd("seq") },

@@ -1,9 +1,9 @@
-/** A command that a user allowed for good; a line that this must not cover; why not. */
+/** A command that a user always allows; a line that this must not cover; the reason. */
 export type HostileLine = readonly [allowed: string, line: string, why: string];
 
-/** In a folder with links that lead out of it: see `watchedFolder`. */
+/** They run in a folder with links that lead out of it: see `watchedFolder`. */
 export const hostileLines: readonly HostileLine[] = [
-  // Expansion: what runs is not what stands there.
+  // Expansion: the shell runs something else than the text says.
   ["cat", "cat $HOME/x", "a variable may be any path"],
   ["cat", `cat \${HOME}`, "the same in braces"],
   ["cat", 'cat "$HOME/x"', "double quotes expand"],
@@ -26,7 +26,7 @@ export const hostileLines: readonly HostileLine[] = [
   ["cat", "cat {a,../secret}.txt", "braces make several words"],
   ["cat", "cat {..,x}/secret", "and paths"],
   ["cat", "cat a.txt{,/../../secret}", "and hide them"],
-  // Patterns: the shell takes what is there, links included.
+  // Patterns: the shell takes whatever exists, including links.
   ["cat", "cat sub/conf*", "it matches a link that leads out"],
   ["cat", "cat .?/secret", "in dash it matches .."],
   ["cat", "cat .*/secret", "so does this"],
@@ -104,7 +104,7 @@ export const hostileLines: readonly HostileLine[] = [
   ["echo", "coproc echo a", "a command beside"],
   ["echo", "[[ -f a.txt ]] && echo a", "a condition of bash"],
   ["test", "[ -f a.txt ]", "a pattern by its looks"],
-  // What is set up before an allowed command.
+  // Preparations before an allowed command.
   ["git status", "PATH=. git status", "another git"],
   ["git status", "GIT_DIR=sub git status", "another repository"],
   ["git log", "GIT_PAGER=./x git log", "a pager"],
@@ -163,7 +163,7 @@ export const hostileLines: readonly HostileLine[] = [
   ["ls", "/tmp/ls", "nor this"],
   ["ls", "LS", "nor another case"],
   ["git status", "./git status", "nor this git"],
-  // Paths that lead out, in every place where a path may stand.
+  // Paths that lead out, in every place that accepts a path.
   ["cat", "cat ../secret", "plainly"],
   ["cat", "cat '../secret'", "in quotes"],
   ["cat", "cat a.txt ../secret", "behind another"],
@@ -341,7 +341,7 @@ export const hostileLines: readonly HostileLine[] = [
   ["vim", "vim -c ':!x'", "an editor runs"],
   ["less", "less a.txt", "a pager runs"],
   ["man", "man -P ./x ls", "so does this"],
-  // Several commands: what one of them leaves to another.
+  // Several commands: what one of them leaves for another.
   ["python3", "echo 'print(1)' | python3", "the program comes through the pipe"],
   ["git apply", "cat a.txt | git apply", "so does the patch"],
   ["cp a.txt b.txt", "cp a.txt b.txt && cat b.txt", "what was looked at may have changed"],

@@ -1,4 +1,4 @@
-/** Messages of an agent that means harm, or has lost its mind: by the thousand, and at random from a seed. */
+/** Messages of a hostile or broken agent: by the thousand, and at random from a seed. */
 
 type Json = Record<string, unknown>;
 type Random = () => number;
@@ -83,7 +83,7 @@ export function randomFrom(seed: number): Random {
 
 const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 
-/** Calls that the rules of the test allow as they are, and only as they are. */
+/** Calls that the test's rules allow only in exactly this form. */
 export const harmlessCalls: readonly Json[] = [
   { kind: "execute", rawInput: { command: "ls" } },
   { kind: "execute", rawInput: { command: "cat a.txt" } },
@@ -101,7 +101,7 @@ const fileFields: Record<string, (value: unknown) => boolean> = {
 const editFields = { ...fileFields, content: isText, diff: (value: unknown) => typeof value === "string" };
 const isNothing = (value: unknown) => value === null || value === undefined || JSON.stringify(value) === "[]";
 
-/** Whether a call that was changed at random is still one that the rules of the test may allow. */
+/** Whether the test's rules may still allow a call after a random change. */
 export function isHarmless({ kind, rawInput, content, locations, name }: Json): boolean {
   if (!isNothing(content) || !isNothing(locations) || typeof (name ?? "") !== "string") return false;
   if (typeof rawInput !== "object" || rawInput === null || Array.isArray(rawInput)) return false;
@@ -200,7 +200,7 @@ const oddNames =
   `cwd env args commands shell stdin destination new_path path diff content locations name kind then
   __proto__ toJSON constructor sessionUpdate rawInput`.split(/\s+/);
 
-/** Changes something somewhere inside. */
+/** Makes a random change at a random depth. */
 function mutate(random: Random, value: Json): void {
   const keys = Object.keys(value);
   const key = pick(random, keys.length > 0 ? keys : ["x"]);
@@ -217,7 +217,7 @@ function mutate(random: Random, value: Json): void {
 
 const property = (value: unknown) => ({ value, enumerable: true, configurable: true, writable: true });
 
-/** JSON of any depth: the usual function would run out of stack. */
+/** Writes JSON of any depth, for which `JSON.stringify` would run out of stack. */
 function lineOf(message: Json): string {
   try {
     return JSON.stringify({ jsonrpc: "2.0", ...message });
@@ -228,7 +228,7 @@ function lineOf(message: Json): string {
 
 export interface Fuzzed {
   line: string;
-  /** Of a request for permission: under which id, and whether a rule may allow it as it was sent. */
+  /** For a permission request: its id, and whether a rule may allow it. */
   asked?: { id: string; isHarmless: boolean };
 }
 

@@ -9,14 +9,14 @@ import { sessionById } from "./restSession.js";
 import { callTool, type Script } from "./scriptedModel.js";
 import type { AnyResponse } from "./sse.js";
 
-/** A folder that somebody else has filled, and another one in which everything that ran left a file. */
+/** A folder with foreign content, and another folder in which everything that ran leaves a file. */
 export interface HostileRepository {
   root: string;
-  /** Where the session works; the root or below it. */
+  /** The session's working directory: the root or a folder below it. */
   folder: string;
-  /** Names of what ran so far. */
+  /** The names of everything that ran so far. */
   ran(): Promise<string[]>;
-  /** The command that leaves a file of this name. */
+  /** A command that leaves a file of this name. */
   trace(name: string): string;
   write(path: string, content: string): Promise<void>;
   link(path: string, target: string): Promise<void>;
@@ -50,7 +50,7 @@ export async function hostileRepository(t: TestContext, below = ""): Promise<Hos
 export const hook = (event: string, command: string): string =>
   JSON.stringify({ version: 1, hooks: { [event]: [{ type: "command", bash: command }] } });
 
-/** The form of Claude Code, which the Copilot runtime reads too. */
+/** The format of Claude Code, which the Copilot runtime reads too. */
 export const claudeHook = (event: string, command: string): string =>
   JSON.stringify({ hooks: { [event]: [{ hooks: [{ type: "command", command }] }] } });
 
@@ -67,7 +67,7 @@ export const server = (key: string, command: string): string =>
     },
   });
 
-/** A model that uses, by itself and through a sub-agent, every tool that asks nobody. */
+/** A model that uses, directly and through a sub-agent, every tool that needs no permission. */
 export const curiousModel: Script = request => {
   const lookUp = callTool("lsp", { operation: "documentSymbol", file: "file.ts" });
   if (request.round > 0) return [{ text: "done" }];
@@ -93,7 +93,7 @@ export async function startupOf(portal: Portal, folder: string): Promise<Startup
   return (await portal.api<{ startup: StartupFile[] }>(path)).body.startup;
 }
 
-/** Remembers a rule for each of the folder's files that a rule can name. */
+/** Adds a rule for each file of the folder that a rule can name. */
 export async function allow(
   portal: Portal,
   folder: string,
@@ -124,13 +124,13 @@ export async function turnIn(portal: Portal, folder: string, policy: string): Pr
 export const notices = (responses: readonly AnyResponse[]) =>
   responses.filter(({ callback, title }) => callback === "onNotice" && /want to run/.test(String(title)));
 
-/** Gives the file another content that means the same. */
+/** Changes the file without changing its meaning. */
 export async function rewrite(repo: HostileRepository, file: string): Promise<void> {
   const path = join(repo.folder, file);
   await writeFile(path, `${await readFile(path, "utf8")}\n`);
 }
 
-/** Nothing has run. */
+/** Checks that nothing ran. */
 export async function forget(repo: HostileRepository): Promise<void> {
   for (const name of await repo.ran()) await rm(join(repo.root, "..", "ran", name));
 }

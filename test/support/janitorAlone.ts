@@ -1,4 +1,4 @@
-// node janitorAlone.js DATADIR: removes what is due and tells its parent of each step, until it is killed or done.
+// node janitorAlone.js DATADIR: removes what is due and reports each step to its parent, until it is killed or done.
 import { pino } from "pino";
 import type { LogKind } from "../../src/live/liveResponse.js";
 import { storeWithJanitor } from "./oldStore.js";

@@ -2,12 +2,12 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { Portal } from "./portal.js";
 import type { AnyResponse } from "./sse.js";
 
-/** Reads everything below a job over the deaths of the portal: each connection goes on where the last one broke. */
+/** Reads a job and everything below it across deaths of the portal: each connection resumes where the last one broke. */
 export class JobReader {
   readonly #portal: Portal;
   readonly #jobId: string;
   #lastEventId = "";
-  /** Everything that came, in order; each with `source`, `id` and `n`. */
+  /** All responses in order, each with `source`, `id` and `n`. */
   readonly received: AnyResponse[] = [];
   closed = false;
 
@@ -16,7 +16,7 @@ export class JobReader {
     this.#jobId = jobId;
   }
 
-  /** Reads until so many responses have come, or the job is closed, or the connection breaks. */
+  /** Reads until this many responses have arrived, the job is closed, or the connection breaks. */
   async read(count: number): Promise<void> {
     const hangUp = new AbortController();
     const url = `${this.#portal.url}/api/copilot/job/${this.#jobId}/events?all=1`;
@@ -51,7 +51,7 @@ export class JobReader {
 
 const isDelta = ({ callback }: AnyResponse) => /^on(Reasoning|Message|ToolExecution)$/.test(String(callback));
 
-/** What came of each log, by `source/id`, without the deltas, which a late reader does not get. */
+/** The responses of each log, by `source/id`, without the deltas, which a late reader does not get. */
 export function logsIn(received: readonly AnyResponse[]): Map<string, AnyResponse[]> {
   const logs = new Map<string, AnyResponse[]>();
   for (const response of received) {

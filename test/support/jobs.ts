@@ -42,7 +42,7 @@ export interface JobsPortal {
   puppet: Puppet;
   workingDirectory: string;
   startJob(name: string, userInput?: string): Promise<string>;
-  /** Everything that the job says until its log is closed. */
+  /** All responses of the job until its log is closed. */
   jobLog(jobId: string): Promise<AnyResponse[]>;
   taskLog(taskId: string): Promise<AnyResponse[]>;
   /** Starts the job and follows it to its end. */
@@ -69,7 +69,7 @@ interface EntryPortalOptions {
   ownGroup?: boolean;
 }
 
-/** A portal with this entry, whose only model does what the prompts say. */
+/** A portal with this entry; its only model does what the prompts say. */
 export async function portalWithEntry(
   t: TestContext,
   entry: EntryOfTest,
@@ -84,7 +84,7 @@ export function sharedPortalWithEntry(entry: EntryOfTest) {
   const file = { after };
   let current = puppet();
   let parts: ReturnType<typeof start> | undefined;
-  // The hook has to be there before the first test asks for the portal.
+  // The hook must be registered before the first test asks for the portal.
   defer(file, () => undefined);
   return async (t: TestContext): Promise<JobsPortal> => {
     current = puppet();

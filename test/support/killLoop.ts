@@ -54,7 +54,7 @@ const everyKind = {
     ],
   },
 };
-/** A death comes after at most this many responses. */
+/** The portal dies after at most this many responses. */
 const maxResponsesPerLife = 40;
 
 export interface KillCounts {
@@ -62,12 +62,12 @@ export interface KillCounts {
   kills: number;
   jobs: number;
   tasksEnded: number;
-  /** Every prompt that the model got, and those of them that a death made it get again. */
+  /** The number of prompts that the model received, and of those that it received again after a death. */
   prompts: number;
   repeated: number;
 }
 
-/** Kills the portal at any moment of jobs that are read to their end, and checks what came of each of them. */
+/** Kills the portal at random moments while jobs are read to their end, and checks the result of each. */
 export async function killLoop(t: TestContext, kills: number, seed = Date.now()): Promise<KillCounts> {
   const random = randomFrom(seed);
   const jobsPortal = await portalWithEntry(t, { tasks: manyTasks, jobs: { everyKind } });
@@ -93,7 +93,7 @@ export async function killLoop(t: TestContext, kills: number, seed = Date.now())
   return counts;
 }
 
-/** What the reader got over all deaths is what is there, each once; every task ended once. */
+/** Checks that the reader got every stored response exactly once, and that every task ended once. */
 async function checkJob(
   { portal, puppet }: JobsPortal,
   reader: JobReader,
@@ -132,7 +132,7 @@ async function checkJob(
   puppet.prompts.length = 0;
 }
 
-/** The model is the witness: it got no prompt more often than the logs account for by a death that hit it. */
+/** Checks that the model received no prompt more often than the logged deaths explain. */
 function checkPrompts(
   prompts: readonly string[],
   received: ReadonlyMap<string, AnyResponse[]>,

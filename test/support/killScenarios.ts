@@ -8,7 +8,7 @@ import { type AnyResponse, collectUntil, liveAll } from "./sse.js";
 
 const model = { category: "driving" };
 
-/** Every prompt names its job, so that the model can be asked how often it got it. */
+/** Every prompt names its job, so that a test can count how often the model got it. */
 export const tasks: Record<string, TaskOfTest> = {
   checked: {
     prompt: ["checked $user-input"],
@@ -25,7 +25,7 @@ export const tasks: Record<string, TaskOfTest> = {
   lent: { prompt: ["lent $user-input"] },
   "lent-held": { prompt: ["lent $user-input", "@wait lent $user-input"] },
 };
-/** The agent that the task `refused` is refused by. */
+/** The agent that refuses the task `refused`. */
 export const config = { acpAgents: { "signed-out": signedOutAgent() } };
 export const jobs = {
   both: { work: { kind: "Seq" as const, works: [task("checked"), task("plain")] } },
@@ -34,14 +34,14 @@ export const jobs = {
   held: { work: task("held") },
 };
 
-/** A death here may hit a prompt that is under way; anywhere else every prompt arrives exactly once. */
+/** A death here may interrupt a running prompt; anywhere else every prompt arrives exactly once. */
 const duringTurn = new Set(["log-flush-begins", "log-flushed", "request-accepted", "turn-ended", "stop"]);
 
 export interface Chain extends JobsPortal {
   mortal: Mortal;
 }
 
-/** How a job ended, in words that are the same for every run of it. */
+/** How a job ended, in a form that is the same for every run. */
 export interface JobEnd {
   status: unknown;
   job: unknown[];
@@ -49,7 +49,7 @@ export interface JobEnd {
 }
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** Where an error was made depends on what was cached. */
+/** The stack of an error depends on what was cached. */
 const stackFrame = /\\+n +at [^\\"]*/g;
 const plainWords = (responses: readonly AnyResponse[], input: string): unknown[] =>
   responses.map(({ time: _, ...response }) =>
@@ -60,7 +60,7 @@ const plainWords = (responses: readonly AnyResponse[], input: string): unknown[]
 
 const pathOf = (jobId: string) => `copilot/job/${jobId}`;
 
-/** Starts the job, unless it was started before a death that kept the answer back. */
+/** Starts the job, unless an earlier start took effect but a death kept back its answer. */
 export function startOnce({ portal, mortal, startJob }: Chain, name: string, input: string): Promise<string> {
   return mortal.persist(async () => {
     const { jobs: known } = (
@@ -74,7 +74,7 @@ export async function statusOf({ portal }: Chain, jobId: string): Promise<AnyRes
   return (await portal.api<AnyResponse>(`${pathOf(jobId)}/status`)).body;
 }
 
-/** Follows the job to its end over all deaths, and checks every log and every prompt below it. */
+/** Follows the job to its end across all deaths, and checks every log and every prompt below it. */
 export async function endOf(
   chain: Chain,
   jobId: string,
@@ -117,7 +117,7 @@ export async function endOf(
   };
 }
 
-/** A job that is stopped while its prompt is under way. */
+/** A job that is stopped while its prompt runs. */
 export async function cancelledJob(chain: Chain, input: string): Promise<JobEnd> {
   const { mortal, puppet, portal } = chain;
   const before = mortal.deaths.length;
@@ -130,7 +130,7 @@ export async function cancelledJob(chain: Chain, input: string): Promise<JobEnd>
   return endOf(chain, jobId, input, before);
 }
 
-/** A job, and a task in a session, that the stop of the server catches; the job is continued after the next start. */
+/** A job and a task in a session that a stop of the server interrupts; the job is continued after the next start. */
 export async function pausedJob(chain: Chain, input: string): Promise<JobEnd> {
   const { mortal, puppet, portal, startSession } = chain;
   const before = mortal.deaths.length;
@@ -161,7 +161,7 @@ export async function pausedJob(chain: Chain, input: string): Promise<JobEnd> {
   return end;
 }
 
-/** Nothing of it is left afterwards; who asks twice is told that there is no such job. */
+/** Deletes a job completely; a second deletion answers that there is no such job. */
 export async function deletedJob(chain: Chain, input: string): Promise<unknown> {
   const { mortal, portal } = chain;
   const before = mortal.deaths.length;
@@ -204,12 +204,12 @@ export async function lentTask(chain: Chain, input: string): Promise<string[]> {
   return arrived.map(prompt => prompt.replace(input, "INPUT"));
 }
 
-/** A person's session from its start to its deletion, talked to twice. */
+/** A person's session with two requests, from its start to its deletion. */
 export async function session(chain: Chain, input: string): Promise<unknown> {
   const { mortal, portal, puppet, startSession } = chain;
   const id = await mortal.persist(() => startSession());
   const own = sessionById(portal, id);
-  /** Sends the request until it was answered, as a person would who is told that it was interrupted. */
+  /** Sends the request until it is answered, as a person would after an interruption. */
   function ask(prompt: string): Promise<void> {
     return mortal.persist(async () => {
       for (;;) {
@@ -245,7 +245,7 @@ export async function session(chain: Chain, input: string): Promise<unknown> {
   return { status, permissions, gone, prompts: prompts.map(prompt => prompt.replace(input, "INPUT")) };
 }
 
-/** A death in the middle of a message: its block is ended by the next start. */
+/** A death in the middle of a message: the next start ends its block. */
 export async function cutMessage(chain: Chain, input: string): Promise<unknown> {
   const { mortal, portal, startSession, puppet } = chain;
   const id = await mortal.persist(() => startSession());
@@ -258,7 +258,7 @@ export async function cutMessage(chain: Chain, input: string): Promise<unknown> 
   checkRounds(log);
   const ends = log.filter(({ callback }) => callback === "onEndMessage");
   await mortal.persist(() => own.call("delete", { method: "POST" }));
-  // What was shown in the last 50 ms may not be stored yet; nothing else may stand there.
+  // The text of the last 50 ms may be missing, because it was not stored yet; nothing else may differ.
   return ends.map(({ completeContent, interrupted }) => ({
     isBeginning: "Once upon a time".startsWith(String(completeContent)),
     interrupted,

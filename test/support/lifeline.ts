@@ -3,12 +3,12 @@ import { createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { defer } from "./cleanup.js";
 
-/** A shell command that runs until someone ends it, and a way to see that without looking again and again. */
+/** A shell command that runs until it is ended, and a way to see its end without polling. */
 export interface Lifeline {
   readonly command: string;
   /** Resolves when the command runs. */
   readonly started: Promise<void>;
-  /** Resolves when the command and everything that it started is gone. */
+  /** Resolves when the command and everything that it started has ended. */
   readonly ended: Promise<void>;
   readonly running: boolean;
 }
@@ -41,7 +41,7 @@ export async function lifeline(t: TestContext): Promise<Lifeline> {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  // It also ends by itself when the test, and with it the connection, is gone.
+  // It also ends when the test, and with it the connection, ends.
   const command = `exec 3<>/dev/tcp/127.0.0.1/${port}; echo up; cat <&3`;
   return {
     command,

@@ -26,9 +26,9 @@ export interface Live {
   readonly port: number;
   /** Calls `/api/copilot/PATH`. */
   call(path: string): Promise<Answer>;
-  /** A call that can be hung up; resolves when the server has it. */
+  /** A call that the test can hang up; resolves when the server has received it. */
   dial(path: string): Promise<Dialled>;
-  /** As when the portal stops. */
+  /** Stops it as the portal does. */
   stop(): Promise<void>;
 }
 
@@ -41,11 +41,11 @@ export interface LiveOptions extends LiveSettings {
   dataDir?: string;
   /** Puts something between the live logs and the store. */
   wrap?: (store: Store) => Store;
-  /** What every answer carries besides. */
+  /** Additional headers of every answer. */
   headers?: () => Record<string, string>;
 }
 
-/** One for all tests of a file that need nothing of their own but ids; calls wait until they are answered. */
+/** One server for all tests of a file that need only separate ids; calls wait until they are answered. */
 export const shareLive = () => startLive({ after } as TestContext, { answerTimeoutMs: 60_000 });
 
 /** The routes of the live logs on a real port and a real store. */
@@ -121,7 +121,7 @@ let ids = 0;
 /** An id that no other test of the file uses. */
 export const newId = () => `id-${++ids}`;
 
-/** Appends what a message block is made of, as far as given. */
+/** Appends the given parts of a message block. */
 export const message = {
   start: (messageId: string): LiveResponse => ({ callback: "onStartMessage", messageId }),
   delta: (messageId: string, delta: string): LiveResponse => ({ callback: "onMessage", messageId, delta }),
@@ -138,12 +138,12 @@ export const notice = (text: string | number): LiveResponse => ({
   title: `${text}`,
 });
 
-/** Resolves when everything is in the store, and with it visible. */
+/** Resolves when everything is in the store and therefore visible. */
 export async function append(log: LiveLog, ...responses: LiveResponse[]): Promise<void> {
   await Promise.all(responses.map(response => log.append(response)));
 }
 
-/** Calls `live` until it answers an error, which comes last. */
+/** Calls `live` until it answers with an error, which is the last item. */
 export async function readToEnd(live: Live, path: string): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (;;) {
@@ -168,7 +168,7 @@ export async function storedRecords(store: Store, id: string): Promise<LogRecord
   return records;
 }
 
-/** Keeps the store's only connection until the function that it gives is called. */
+/** Holds the store's only connection until the returned function is called. */
 export async function holdStore(store: Store): Promise<() => Promise<void>> {
   let letGo = () => {};
   const released = new Promise<void>(resolve => {

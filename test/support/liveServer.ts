@@ -1,5 +1,5 @@
-// node liveServer.js DATADIR RESPONSES: serves two closed live logs until it is killed, "long" with so many responses
-// and "short" with a few. Says its address when they are there. Each answer carries the clocks of this process.
+// node liveServer.js DATADIR RESPONSES: serves two closed live logs until it is killed, "long" with this many responses
+// and "short" with a few. Prints its address when they are ready. Each answer has the clocks of this process.
 import { performance } from "node:perf_hooks";
 import type { TestContext } from "node:test";
 import { append, notice, startLive } from "./live.js";

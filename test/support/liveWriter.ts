@@ -17,7 +17,7 @@ async function open(id: string): Promise<LiveLog> {
   return (await logs.open("session", id)) ?? (await logs.create("session", id));
 }
 
-/** Sees every entry with its number, as soon as a reader may. */
+/** Sees every response with its number as soon as a reader can. */
 function watch(log: LiveLog): void {
   let at = log.visibleN;
   let isReading = false;
@@ -39,7 +39,7 @@ async function write(id: string, random: () => number): Promise<void> {
   const log = await open(id);
   watch(log);
   for (let round = 0; ; round++) {
-    // Ids of blocks are new in every life, as those of a real session are.
+    // Block ids are new in every process, as in a real session.
     const rename = (text: string) => text.replaceAll(/"(m\d+)"/g, `"$1-${seed}-${round}"`);
     for (const response of JSON.parse(rename(JSON.stringify(randomLog(random, 200)))) as LiveResponse[]) {
       const stored = log.append(response);

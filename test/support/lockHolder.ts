@@ -1,4 +1,4 @@
-// node lockHolder.js DATADIR: takes the lock and says "held", or why not; keeps it until it is killed.
+// node lockHolder.js DATADIR: takes the lock and prints "held", or why it cannot; keeps it until it is killed.
 import { lockDataFolder } from "../../src/store/lock/lock.js";
 
 try {

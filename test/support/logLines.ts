@@ -7,7 +7,7 @@ export interface LogLine {
   [field: string]: unknown;
 }
 
-/** A log whose lines a test can wait for, so that it need not sleep. */
+/** A log whose lines a test can wait for instead of sleeping. */
 export function logLines(): {
   log: Logger;
   lines: LogLine[];
@@ -32,7 +32,7 @@ export function logLines(): {
   };
 }
 
-/** The lines that a portal has written to stderr; what is no line of its log counts as the worst. */
+/** The lines that a portal has written to stderr; any other text counts as an error of the worst level. */
 export function loggedLines(stderr: string): LogLine[] {
   return stderr
     .split("\n")

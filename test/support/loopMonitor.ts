@@ -2,7 +2,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { packageRoot } from "../../src/base/paths.js";
 
-/** Loaded into a portal before its own code: tells over a socket how long its loop was held up, and what it takes. */
+/** Loaded into a portal before its own code: reports over a socket how long its loop was blocked, and its memory. */
 
 export interface LoopReport {
   /** The longest time in which nothing else could run. */
@@ -19,7 +19,7 @@ function serve(socket: string): void {
   setInterval(() => {
     const atMs = performance.now();
     const { user, system } = process.cpuUsage(last.cpu);
-    // What other programs take from the machine is no fault of the portal, and what its other threads do is none.
+    // Neither the load of other programs nor the portal's other threads count as a delay of its loop.
     heldUpMs = Math.max(heldUpMs, Math.min(atMs - last.atMs - tickMs, (user + system) / 1000));
     last = { atMs, cpu: process.cpuUsage() };
   }, tickMs).unref();
@@ -29,18 +29,18 @@ function serve(socket: string): void {
     client.on("error", () => {});
     client.end(JSON.stringify(report));
   });
-  // The programs that a portal starts inherit the variable; the portal was first.
+  // Child processes inherit the variable, but the portal has the socket already.
   server.on("error", () => {});
   server.listen(socket).unref();
 }
 
-/** The variables of a portal that is watched. */
+/** The variables of a monitored portal. */
 export function monitored(folder: string): NodeJS.ProcessEnv {
   const program = join(packageRoot, "dist", "test", "support", "loopMonitor.js");
   return { NODE_OPTIONS: `--import ${program}`, [variable]: join(folder, "loop.sock") };
 }
 
-/** What has been since the last report. */
+/** The figures since the last report. */
 export async function loopReport(folder: string): Promise<LoopReport> {
   let text = "";
   for await (const part of connect(join(folder, "loop.sock")).setEncoding("utf8")) text += part;

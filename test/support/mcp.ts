@@ -9,7 +9,7 @@ import type { ScriptedModel } from "./scriptedModel.js";
 
 export const mcpProgram = join(packageRoot, "dist", "src", "mcp.js");
 
-/** A name of the family for which the runtime has `create`, `edit` and `grep`. */
+/** A model name of the family that gets `create`, `edit` and `grep` from the runtime. */
 export const mcpModelId = "claude-sonnet-4.6";
 
 export interface McpOptions {
@@ -18,7 +18,7 @@ export interface McpOptions {
   env?: Record<string, string>;
 }
 
-/** Without what the developer's own shell says about models, sign-in and this server. */
+/** Leaves out the developer's own settings of models, sign-in and this server. */
 export function mcpEnvironment({ repoRoot, model, env }: McpOptions, home: string): Record<string, string> {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return {
@@ -37,7 +37,7 @@ export function mcpEnvironment({ repoRoot, model, env }: McpOptions, home: strin
   };
 }
 
-/** The built server as a client starts it, over stdio, and a client that is connected to it. */
+/** The built server over stdio, as a client starts it, and a connected client. */
 export async function startMcp(
   t: TestContext,
   options: McpOptions,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { Portal } from "./portal.js";
 
-/** The portal died while something was waited for that its death does not end. */
+/** The portal died during a wait that its death does not end. */
 class Died extends Error {}
 
-/** Fetch says so when the other side is gone, or goes. */
+/** The errors of fetch when the other side is gone or disconnects. */
 const isHungUp = (error: unknown) => error instanceof Died || error instanceof TypeError;
 
 export const failpointEnv = (point: string | undefined): NodeJS.ProcessEnv =>
@@ -14,21 +14,21 @@ export const failpointEnv = (point: string | undefined): NodeJS.ProcessEnv =>
 export class Mortal {
   readonly portal: Portal;
   readonly #points: string[];
-  /** Where it died so far. */
+  /** The places where it has died. */
   readonly deaths: string[] = [];
 
-  /** It has been started with the first of the points armed. */
+  /** Takes a portal that was started with the first failpoint armed. */
   constructor(portal: Portal, points: readonly string[]) {
     this.portal = portal;
     this.#points = [...points];
   }
 
-  /** Where it dies next. */
+  /** The failpoint of its next death. */
   get armed(): string | undefined {
     return this.#points[0];
   }
 
-  /** Does `work` again after each death, so it first has to look how far it came. */
+  /** Repeats `work` after each death, so `work` must first check how far it got. */
   async persist<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -40,7 +40,7 @@ export class Mortal {
     }
   }
 
-  /** For what nobody hangs up. */
+  /** For waits that no closed connection ends. */
   orDeath<T>(event: Promise<T>): Promise<T> {
     const death = this.portal.exited.then(() => {
       throw new Died();
@@ -48,7 +48,7 @@ export class Mortal {
     return Promise.race([event, death]);
   }
 
-  /** As a user stops it; it may die of that. */
+  /** Stops it as a user does; it may die at a failpoint instead. */
   async stop(): Promise<void> {
     const { signal } = await this.portal.stop().catch(() => this.portal.exited);
     this.deaths.push("stop");
@@ -56,7 +56,7 @@ export class Mortal {
     else await this.#start();
   }
 
-  /** Dies by somebody else's hand, and is started again with the same point armed. */
+  /** Kills it from outside, and starts it again with the same failpoint armed. */
   async kill(): Promise<void> {
     await this.portal.kill("SIGKILL");
     this.deaths.push("somewhere");

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 /** No file of the process can be written beyond this, as on a disk that breaks: the engine aborts at its next write. */
 const limitBytes = 8192;
 
-/** Takes the disk away from a running process, and gives it back. */
+/** Prevents a running process from writing, and allows it again. */
 export function noWrites(pid: number): { end(): void } {
   const limit = (bytes: string) => execFileSync("prlimit", ["--pid", `${pid}`, `--fsize=${bytes}:`]);
   limit(`${limitBytes}`);

@@ -6,7 +6,7 @@ import { Janitor, type JanitorParts } from "../../src/store/keep/janitor.js";
 import { defaultRetention } from "../../src/store/keep/retention.js";
 import { openStore, type Store } from "../../src/store/store.js";
 
-/** The tables that hold what people made; all of them are empty when everything has been removed. */
+/** The tables with people's data; all of them are empty when everything has been removed. */
 export const keptTables = [
   "sessions",
   "jobs",
@@ -29,7 +29,7 @@ export async function rowCounts(store: Pick<Store, "query">): Promise<Record<str
   return counts;
 }
 
-/** A store with a janitor and nothing else of the portal: conversations have no agent, sessions no reader. */
+/** A store with a janitor and no other part of the portal. */
 export async function storeWithJanitor(
   dataDir: string,
   log: Log,
@@ -63,7 +63,7 @@ export async function storeWithJanitor(
   };
 }
 
-/** Each thing with its log and everything below it, as it is some days after its end. */
+/** Inserts things with their logs and everything below them, as they are some days after their end. */
 export function oldThings({ query }: Pick<Store, "query">) {
   const log = (kind: string, key: string, days = 200) =>
     query(
@@ -88,7 +88,7 @@ export function oldThings({ query }: Pick<Store, "query">) {
        on conflict do nothing`,
       [hash],
     );
-  /** `days` undefined: it is open, and was used a moment ago. */
+  /** Without `days` the session is open and was just used. */
   const session = async (id: string, days: number | undefined, owner: string | null = null) => {
     await query(
       `insert into sessions (id, model_id, model_name, backend, working_directory, owner, status, closed_at)

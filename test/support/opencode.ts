@@ -22,13 +22,13 @@ const config = {
   },
 };
 
-/** opencode in a home of its own, where it finds the portal's provider and downloads nothing. */
+/** opencode with its own home folder, where it finds the portal's provider and downloads nothing. */
 export async function opencode(t: TestContext): Promise<AgentSettings> {
   const home = await tempFolder(t, "portal-opencode");
   const folder = join(home, ".config", "opencode");
   await mkdir(join(folder, "node_modules"), { recursive: true });
   await writeFile(join(folder, "opencode.json"), JSON.stringify(config));
-  // It installs a package for plugins in the background, unless this file says that it has it.
+  // It installs a package for plugins in the background, unless this file says that the package is there.
   const packages = { "": { dependencies: { "@opencode-ai/plugin": "*" } } };
   await writeFile(join(folder, "package-lock.json"), JSON.stringify({ packages }));
   return {

@@ -11,10 +11,10 @@ import type { Clock, Invocation, InvokeOptions, Invoker } from "../../src/orches
 import { defer } from "./cleanup.js";
 import { agentRepo, referenceFiles } from "./orchestratorRepo.js";
 
-/** Stands in for the Copilot runtime where only what is above it is tested. */
+/** Replaces the Copilot runtime in tests of the layers above it. */
 export class FakeInvoker implements Invoker {
   readonly calls: { agent: string; prompt: string }[] = [];
-  /** How many agents ran at once, at the most. */
+  /** The largest number of agents that ran at once. */
   mostAtOnce = 0;
   available = true;
   signedIn = true;
@@ -50,7 +50,7 @@ export function untilAborted({ signal }: InvokeOptions): Promise<never> {
   );
 }
 
-/** A clock that moves only when it is told to, apart from the time of day. */
+/** A clock that only the test moves, except for the time of day. */
 export class TestClock implements Clock {
   #ms = 0;
   now = () => new Date();

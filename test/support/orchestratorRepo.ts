@@ -22,7 +22,7 @@ export function agentText(front: string, body = "You are an agent of the tests."
   return `---\n${front}\n---\n\n${body}\n`;
 }
 
-/** The files of the five agents whose selection is known for each reference prompt. */
+/** The files of the five agents with a known selection for each reference prompt. */
 export function referenceFiles(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(referenceAgents).map(([name, keywords]) => [

@@ -14,11 +14,11 @@ export const refused: TaskEvent = { kind: "refused", error: "no such model" };
 
 export interface Played {
   result: TaskResult;
-  /** Everything but the reports, one line each: `open 1 model driving`, `send 1 text`, `close 1 succeeded`. */
+  /** Everything except the reports, one line each: `open 1 model driving`, `send 1 text`, `close 1 succeeded`. */
   actions: string[];
   sends: string[];
   reports: string[];
-  /** Events that the task did not ask for. */
+  /** The events that the task did not use. */
   unused: TaskEvent[];
 }
 

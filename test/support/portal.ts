@@ -9,11 +9,11 @@ import type { ScriptedModel } from "./scriptedModel.js";
 export interface PortalOptions {
   args?: readonly string[];
   env?: NodeJS.ProcessEnv;
-  /** A folder of its own when absent. */
+  /** A new folder when absent. */
   dataDir?: string;
   /** The portal's only provider. */
   model?: Pick<ScriptedModel, "baseUrl" | "apiKey">;
-  /** In a process group of its own, as a terminal has it: `pressCtrlC` reaches all of it. */
+  /** Runs in its own process group, as in a terminal: `pressCtrlC` reaches all of it. */
   ownGroup?: boolean;
 }
 
@@ -30,21 +30,21 @@ export interface Portal {
   readonly pid: number;
   readonly dataDir: string;
   readonly copilotHome: string;
-  /** What the portal that runs now has written so far. */
+  /** The output so far of the current portal process. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves when the portal that runs now has ended. */
+  /** Resolves when the current portal process has ended. */
   readonly exited: Promise<PortalExit>;
   /** Calls `/api/PATH`; with a body it is a POST. */
   api<T = Record<string, unknown>>(path: string, init?: RequestInit): Promise<{ status: number; body: T }>;
   kill(signal?: NodeJS.Signals): Promise<PortalExit>;
-  /** Of a portal with a group of its own. */
+  /** For a portal with its own process group. */
   pressCtrlC(): Promise<PortalExit>;
-  /** The graceful way, by `api/stop`. */
+  /** Stops it gracefully through `api/stop`. */
   stop(): Promise<PortalExit>;
   /** Starts it again on the same data folder, after ending it if it still runs. */
   restart(changes?: Pick<PortalOptions, "args" | "env">): Promise<void>;
-  /** The portal and what it has started, directly or not, as far as it still runs. */
+  /** The running processes of the portal, including all descendants. */
   processes(): Promise<number[]>;
 }
 
@@ -57,10 +57,10 @@ interface Running {
 }
 
 const program = join(packageRoot, "dist", "src", "index.js");
-/** Only a portal that hangs takes this long, also on a machine that does much else. */
+/** Only a portal that hangs takes this long, even on a busy machine. */
 const startTimeoutMs = 90_000;
 
-/** Starts the built portal as a user does; it and all that it started is gone when the test ends. */
+/** Starts the built portal as a user does; it and all its child processes end with the test. */
 export async function startPortal(t: Scope, options: PortalOptions = {}): Promise<Portal> {
   const folders = await prepareFolders(t, options.dataDir);
   let running = await launch(options, folders);
@@ -114,7 +114,7 @@ export async function startPortal(t: Scope, options: PortalOptions = {}): Promis
   };
 }
 
-/** For a start that is expected to fail, or to print something and end. */
+/** For a start that fails, or prints something and ends. */
 export async function runPortal(t: Scope, options: PortalOptions = {}): Promise<PortalExit> {
   const folders = await prepareFolders(t, options.dataDir);
   const { child, exited } = spawnPortal(options, folders);
@@ -156,7 +156,7 @@ function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) 
   return { child, output, exited };
 }
 
-/** Without what the developer's own shell says about models and sign-in. */
+/** Leaves out the developer's own settings of models and sign-in. */
 function environment(options: PortalOptions, copilotHome: string): NodeJS.ProcessEnv {
   const foreign = /^(COPILOT_|PORTAL_|GH_|GITHUB_|NODE_TEST_CONTEXT$)/;
   const inherited = Object.entries(process.env).filter(([name]) => !foreign.test(name));
@@ -198,13 +198,13 @@ async function end({ child, exited }: Running): Promise<void> {
   clearTimeout(force);
 }
 
-/** An agent's command outlives a portal that was killed; the next portal would end it, but there is none. */
+/** An agent's command outlives a killed portal; the next portal would end it, but there is none. */
 async function endLeftovers(copilotHome: string): Promise<void> {
   for (const pid of await processesWith("COPILOT_HOME", copilotHome)) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has just ended by itself.
+      // The process has already ended.
     }
   }
 }

@@ -9,7 +9,7 @@ import { defer, tempFolder } from "./cleanup.js";
 import { type Puppet, puppet } from "./puppet.js";
 import { scriptedApiKey, startScriptedModel } from "./scriptedModel.js";
 
-/** The portal of this process, without a port and without an entry: for what is called as a function. */
+/** A portal in this process, without a port and an entry, for tests of exported functions. */
 export async function portalHere(t: TestContext): Promise<Puppet & { workingDirectory: string }> {
   const doll = puppet();
   const scripted = await startScriptedModel(t, { script: doll.script });

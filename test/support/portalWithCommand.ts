@@ -4,7 +4,7 @@ import { createLog } from "../../src/base/log.js";
 import { startSession } from "../../src/copilotSession.js";
 import { recorder } from "./recorder.js";
 
-// A process for a test to kill: what a portal has around a session, and a request under way.
+// A process for a test to kill: the parts of a portal around a session, with a running request.
 const [dataDir = "", baseUrl = "", apiKey = ""] = process.argv.slice(2);
 const pool = new RuntimePool({ marker: await ownerMarker(dataDir), log: createLog("silent") });
 const runtime = await pool.use();

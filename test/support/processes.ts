@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** The processes, apart from this one, that carry `NAME=value` in their environment. Linux only: elsewhere none is found. */
+/** The other processes with `NAME=value` in their environment. Works on Linux only; elsewhere it finds none. */
 export async function processesWith(name: string, value: string): Promise<number[]> {
   const entries = await readdir("/proc").catch(() => []);
   const pids = entries.map(Number).filter(pid => pid > 0 && pid !== process.pid);
@@ -11,7 +11,7 @@ export async function processesWith(name: string, value: string): Promise<number
 }
 
 async function carries(pid: number, entry: string): Promise<boolean> {
-  // A process may end while it is looked at.
+  // A process may end during the look.
   const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
   return environment.split("\0").includes(entry);
 }

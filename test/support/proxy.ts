@@ -4,12 +4,12 @@ import { defer, type Scope } from "./cleanup.js";
 
 export interface Proxy {
   readonly url: string;
-  /** Breaks every connection and takes no new ones. */
+  /** Breaks every connection and accepts no new ones. */
   down(): void;
   up(): void;
 }
 
-/** A network between a client and a portal that can fail. */
+/** A network between a client and a portal; it can fail. */
 export async function startProxy(t: Scope, target: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let isDown = false;

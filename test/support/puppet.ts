@@ -1,14 +1,14 @@
 import { callTool, fault, type ModelRequest, runShell, type Script, type Step } from "./scriptedModel.js";
 
 /**
- * A model that does what the prompt says. A line of the prompt is one order:
+ * A model that does what the prompt says. Each line of the prompt is an order:
  * - `@call TOOL ARGUMENT` calls a tool; `@call-from N TOOL ARGUMENT` only from the Nth time on
  * - `@shell COMMAND` runs a command
  * - `@say TEXT` begins the answer with this text
  * - `@crash` fails the turn; `@crash-first N` only the first N times
  * - `@wait NAME` stops until the test releases that name
  * - `@false-until N` answers the condition with false, from the Nth time on with true
- * Times are counted per line, whatever session the prompt comes in.
+ * Times are counted per line, across all sessions.
  */
 export interface Puppet {
   script: Script;
@@ -39,7 +39,7 @@ export function puppet(): Puppet {
 
   function stepsOf(line: string, tools: readonly string[]): Step[] {
     const call = ([tool = "", ...argument]: string[]): Step =>
-      // An agent may show a tool under the name of its server.
+      // An agent may prefix a tool with the name of its server.
       callTool(tools.find(name => name.endsWith(tool)) ?? tool, { argument: argument.join(" ") });
     const [order = "", ...words] = line.slice(1).split(" ");
     const time = (times.get(line) ?? 0) + 1;
@@ -74,7 +74,7 @@ export function puppet(): Puppet {
     prompts.push(request.userText);
     const orders = request.userText.split("\n").filter(line => line.startsWith("@"));
     const steps = orders.flatMap(line => stepsOf(line, request.tools));
-    // A failure is the whole reply, and what follows a tool call comes with the next request.
+    // A failure is the whole reply, and the text after a tool call comes with the next request.
     const failure = steps.find(step => "http" in step);
     if (failure) return [failure];
     return steps.some(step => "toolCalls" in step) ? steps : [...steps, { text: "Done." }];

@@ -1,6 +1,6 @@
 import type { LiveResponse } from "../../src/live/liveResponse.js";
 
-/** Numbers from 0 to 1 that are the same for the same seed, so that a failure can be repeated (mulberry32). */
+/** Numbers from 0 to 1, the same for the same seed, so that a failure can be repeated (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -7,18 +7,18 @@ import { noWrites } from "./noWrites.js";
 
 export interface ReadOnlyDisk {
   readonly folder: string;
-  /** What the portal says about it. */
+  /** The portal's message about it. */
   readonly complaint: RegExp;
-  /** As the kernel does it when it finds an error, whoever has files open; only `repair` undoes it. */
+  /** Makes the disk read-only as the kernel does after an error, even with open files; only `repair` undoes it. */
   fail(pid: number): void;
-  /** When nobody uses the disk any more. */
+  /** Call this when nothing uses the disk any longer. */
   repair(): void;
-  /** As an administrator does it, who first has to wait until the store has none of its files open for writing. */
+  /** Makes the disk read-only as an administrator does, once the store has no file open for writing. */
   turnReadOnly(pid: number, pause: () => Promise<unknown>): Promise<void>;
   turnWritable(): void;
 }
 
-/** A real file system where the system lets us mount one, else a limit on the files of the portal. */
+/** A real file system if the system allows a mount, otherwise a limit on the portal's files. */
 export async function readOnlyDisk(t: TestContext): Promise<ReadOnlyDisk> {
   const place = await tempFolder(t, "portal-disk");
   const folder = join(place, "data");

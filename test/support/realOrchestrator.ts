@@ -20,7 +20,7 @@ export interface RealModuleOptions {
   clock?: Clock;
 }
 
-/** One real Copilot runtime on a scripted model, for as many orchestrators as a test wants. */
+/** One real Copilot runtime on a scripted model, for any number of orchestrators. */
 export async function startReal(t: TestContext, script: Script) {
   const home = await tempFolder(t, "mcp-copilot");
   const copilotClient = await startRuntime(t, { COPILOT_HOME: home });
@@ -32,7 +32,7 @@ export async function startReal(t: TestContext, script: Script) {
       const folder = join(home, "session-state");
       return existsSync(folder) ? readdir(folder) : [];
     },
-    /** An orchestrator on that runtime, and a client of it. */
+    /** An orchestrator on that runtime, and its client. */
     async open({ files = referenceFiles(), env, clock, ...given }: RealModuleOptions = {}) {
       const repoRoot = given.repoRoot ?? (await agentRepo(t, files));
       const config = readOrchestratorConfig({
@@ -50,7 +50,7 @@ export async function startReal(t: TestContext, script: Script) {
   };
 }
 
-/** Which of the agents of `referenceFiles` a request to the model was made for. */
+/** The agent of `referenceFiles` that a request to the model belongs to. */
 export function agentOf({ messages }: { messages: readonly { role: string; content: string }[] }): string {
   const system = messages.find(({ role }) => role === "system")?.content ?? "";
   return /You are ([a-z-]+)\./.exec(system)?.[1] ?? "nobody";

@@ -1,5 +1,5 @@
-// node dist/test/support/recordHistories.js: runs a job of each kind on a real portal and writes what was remembered
-// of it to test/histories/RELEASE/. Once per release, before it is made; histories of earlier ones stay as they are.
+// node dist/test/support/recordHistories.js: runs a job of each kind on a real portal and writes its records to
+// test/histories/RELEASE/. Run it once, before each release; the histories of earlier releases stay unchanged.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";

@@ -25,7 +25,7 @@ export interface TextBlock {
   interrupted: boolean;
 }
 
-/** Records the callback stream of a session and checks what it promises. */
+/** Records the callbacks of a session and checks their promises. */
 export interface Recorder {
   readonly callbacks: SessionCallbacks;
   readonly calls: readonly Call[];
@@ -34,9 +34,9 @@ export interface Recorder {
   readonly tools: ToolBlock[];
   readonly usages: TurnUsage[];
   readonly notices: string[];
-  /** Resolves with the first call, past or to come, for which `matches` holds. */
+  /** Resolves with the first call, past or future, that `matches`. */
   waitFor(matches: (call: Call) => boolean): Promise<Call>;
-  /** Throws when the stream so far, with `requests` requests that have ended, breaks a promise. */
+  /** Throws when the callbacks so far, with `requests` ended requests, break a promise. */
   check(requests: number): void;
 }
 

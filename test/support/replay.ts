@@ -14,7 +14,7 @@ import { TaskRecords, taskRow } from "../../src/tasks/taskRecords.js";
 import type { TaskSessions } from "../../src/tasks/taskSessions.js";
 import { type Call, comparable, type History, type RecordedFlow } from "./history.js";
 
-/** Durable code did something else than what was recorded; it passes through that code as an error of the engine. */
+/** Durable code did not do what was recorded; the code sees this as an error of the engine. */
 export class Deviation extends DbosErrors.DBOSError {}
 
 interface Waiting {
@@ -23,19 +23,19 @@ interface Waiting {
 }
 
 /**
- * A durable engine that answers from a history. It runs no step; a call that was not recorded, or comes in another
- * order, ends the replay. One flow goes on at a time, as the steps of the history ended, so that what they write comes
- * in that order too.
+ * A durable engine that answers from a history. It runs no step; a call that was not recorded, or that comes in
+ * another order, ends the replay. One flow continues at a time, in the order in which the recorded steps ended, so
+ * that the flows write in that order too.
  */
 class ReplayedFlows {
   readonly #recorded: Record<string, RecordedFlow>;
   readonly #code: Flows;
   readonly #callsMade = new Map<string, number>();
   readonly #ends = new Map<string, Promise<unknown>>();
-  /** Flows that wait for the end of another one, by that one. */
+  /** Flows that wait for the end of another flow, by the id of that flow. */
   readonly #parents = new Map<string, (() => void)[]>();
   readonly #waiting: Waiting[] = [];
-  /** Flows that wait for nothing. */
+  /** Flows that are running. */
   #running = 0;
 
   constructor(recorded: Record<string, RecordedFlow>, code: Flows) {
@@ -52,12 +52,12 @@ class ReplayedFlows {
       this.#pause();
     });
     this.#ends.set(id, end);
-    // Its parent may never ask how it ended.
+    // Its parent may never ask for its result.
     end.catch(() => {});
     return end;
   }
 
-  /** Throws when something that was recorded did not happen. */
+  /** Throws when a recorded call did not happen. */
   checkComplete(): void {
     for (const [id, { calls }] of Object.entries(this.#recorded)) {
       const missing = calls[this.#callsMade.get(id) ?? 0];
@@ -106,7 +106,7 @@ class ReplayedFlows {
     };
   }
 
-  /** The call that was recorded at this place. */
+  /** The recorded call at this place. */
   #next<Kind extends "step" | "start" | "resultOf">(id: string, kind: Kind, name: string) {
     const made = this.#callsMade.get(id) ?? 0;
     const call = this.#flow(id).calls[made];
@@ -131,7 +131,7 @@ class ReplayedFlows {
         resolve();
       };
       this.#parents.set(id, [...(this.#parents.get(id) ?? []), goOn]);
-      // It may have ended before.
+      // It may have ended already.
       void done.then(goOn);
     });
     this.#pause();
@@ -146,7 +146,7 @@ class ReplayedFlows {
     return turn;
   }
 
-  /** A flow waits or has ended; when none runs, the one whose step ended first goes on. */
+  /** Called when a flow waits or has ended; when none runs, the flow whose step ended first continues. */
   #pause(): void {
     this.#running--;
     if (this.#running > 0) return;
@@ -171,11 +171,11 @@ function same(what: string, actual: unknown, recorded: unknown): void {
     throw new Deviation(`${what} is ${JSON.stringify(actual)}; recorded is ${JSON.stringify(recorded)}`);
 }
 
-/** As it is after a way through the store. */
+/** The value after a round trip through the store. */
 const plain = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 
-/** In a replay everything that a session did is known: none is there, and none may be opened. */
+/** A replay knows the results of all sessions: there are none, and none may be opened. */
 const noSessions: TaskSessions = {
   open: () => Promise.reject(new Deviation("A session is opened outside of a step")),
   find: async () => undefined,
@@ -185,7 +185,7 @@ const noSessions: TaskSessions = {
   delete: async () => {},
 };
 
-/** Runs today's code over a history, on a real store; gives the diaries that it writes. */
+/** Runs the current code over a history on a real store; returns the diaries that it writes. */
 export async function replay(history: History, store: Store, logs: LiveLogs): Promise<History["diaries"]> {
   const jobs = new JobRecords(store);
   const tasks = new TaskRecords(store);

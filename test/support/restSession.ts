@@ -16,13 +16,13 @@ export interface RestSession {
   readonly id: string;
   /** `…/copilot/session/{id}/PATH`. */
   call<T = AnyResponse>(path: string, init?: RequestInit): Promise<T>;
-  /** Gives the id of the request. */
+  /** Returns the id of the request. */
   query(prompt: string): Promise<string>;
-  /** What is in the log behind `after`, and what comes. */
+  /** The responses after `after`, past and future. */
   events(after?: number, signal?: AbortSignal): AsyncGenerator<SseEvent<AnyResponse>>;
   /** All responses up to the `idles`-th `onIdle`. */
   untilIdle(idles?: number): Promise<AnyResponse[]>;
-  /** The first response, past or to come, with this callback. */
+  /** The first response, past or future, with this callback. */
   waitFor(callback: string): Promise<AnyResponse>;
 }
 
@@ -30,7 +30,7 @@ export interface PortalWithModel {
   portal: Portal;
   model: ScriptedModel;
   workingDirectory: string;
-  /** `query` is that of the start call: `?permissions=ask`. */
+  /** `query` is part of the start call, such as `?permissions=ask`. */
   startSession(query?: string): Promise<RestSession>;
 }
 
@@ -73,14 +73,14 @@ export async function portalWithModel(
 }
 
 /**
- * One portal for the tests of a file that leave it running, because each start costs seconds of both cores. What
- * the model says and the sessions belong to each test. Called at the top of the file.
+ * One portal for all tests of a file that leave it running, because each start costs seconds of CPU time. Each test
+ * has its own script of the model and its own sessions. Call it at the top of the file.
  */
 export function sharedPortal({ models, ...options }: PortalOptions & { models?: string[] } = {}) {
   const file = { after };
   let script: Script = byPrompt({});
   let parts: Promise<{ portal: Portal; model: ScriptedModel }> | undefined;
-  // The hook has to be there before the first test asks for the portal.
+  // The hook must be registered before the first test asks for the portal.
   defer(file, () => undefined);
   const start = async () => {
     const model = await startScriptedModel(file, {
@@ -131,7 +131,7 @@ export function callbacksOf(responses: readonly AnyResponse[]): string[] {
   return responses.map(response => String(response.callback ?? Object.keys(response)[0]));
 }
 
-/** The ids of the requests that responses with this callback are about, in order. */
+/** The request ids of the responses with this callback, in order. */
 export function requestsIn(responses: readonly AnyResponse[], callback: string): string[] {
   return responses
     .filter(response => response.callback === callback)

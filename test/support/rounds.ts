@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { AnyResponse } from "./sse.js";
 
-/** What stands before a prompt that is sent again because a death hit it. */
+/** The prefix of a prompt that is resent because a death interrupted it. */
 export const crashPrefix = "The session crashed, please redo and here is the last request:\n";
 
 export const withoutPrefix = (prompt: string) =>
   prompt.startsWith(crashPrefix) ? prompt.slice(crashPrefix.length) : prompt;
 
 /**
- * Reads a session's log to its end: every request came to exactly one end, and a round that finished was never sent
- * again. Gives how often each prompt of a task was sent, without its prefix.
+ * Checks in a session's log that every request has exactly one end, and that a finished round was never resent.
+ * Returns how often each prompt of a task was sent, without its prefix.
  */
 export function checkRounds(log: readonly AnyResponse[]): Map<string, number> {
   const sent = new Map<string, number>();

@@ -10,11 +10,11 @@ import {
 import { defer, tempFolder } from "./cleanup.js";
 import type { ScriptedModel } from "./scriptedModel.js";
 
-/** A Copilot runtime of its own, with an empty home folder, without the portal. */
+/** A separate Copilot runtime with an empty home folder, without the portal. */
 export async function startRuntime(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<CopilotClient> {
   const home = await tempFolder(t, "copilot-home");
   const client = new CopilotClient({ env: { ...process.env, COPILOT_HOME: join(home, "copilot"), ...env } });
-  // stop() can wait for ever for a runtime that is stuck, so the test's end does not depend on it.
+  // stop() can wait forever for a runtime that hangs, so the end of the test does not depend on it.
   defer(t, () => client.forceStop());
   return client;
 }
@@ -34,7 +34,7 @@ export async function startBareSession(
 }
 
 /**
- * Sends a request and collects what happens until the session is idle.
+ * Sends a request and collects the events until the session is idle.
  * Each event counts once: in a burst the runtime sends some of them twice, late and with the same id.
  */
 export async function runTurn(session: CopilotSession, prompt: string): Promise<SessionEvent[]> {
@@ -62,7 +62,7 @@ export function eventsOf<T extends SessionEvent["type"]>(
   return events.filter(event => event.type === type) as Extract<SessionEvent, { type: T }>[];
 }
 
-/** What the main agent said, and what each tool gave back, in one turn. */
+/** The main agent's messages and the tools' results of one turn. */
 export function messageOf(events: readonly SessionEvent[]): string {
   return eventsOf(events, "assistant.message")
     .filter(event => !event.agentId)

@@ -8,25 +8,25 @@ import { runShell, type Script, type ScriptedModel, startScriptedModel } from ".
 import { type AnyResponse, collectUntil, sseEvents } from "./sse.js";
 
 export const portalToken = "token-of-the-sandbox-tests";
-/** Whoever prints it has seen what is hidden. */
+/** A command that prints this has read a hidden file. */
 export const canary = "canary-that-no-sandbox-shows";
 
 export interface SandboxedPortal {
   portal: Portal;
   model: ScriptedModel;
-  /** The user's home folder, with what must not be seen. */
+  /** The user's home folder, with files that must stay hidden. */
   home: string;
-  /** A repository of git in it. */
+  /** A git repository in it. */
   folder: string;
   call<T = AnyResponse>(path: string, body?: string): Promise<T>;
   start(query?: string, folder?: string, modelId?: string): Promise<string>;
   /** The agent of the session runs a command; resolves with its output. */
   shell(sessionId: string, command: string, unseenTurns?: number): Promise<string>;
-  /** All that the next turn of the session says. */
+  /** All responses of the session's next turn. */
   ask(sessionId: string, prompt: string, unseenTurns?: number): Promise<AnyResponse[]>;
 }
 
-/** The model runs what the prompt says, as it is. */
+/** The model runs the prompt as a command, unchanged. */
 const obedient: Script = ({ userText, round }) =>
   round === 0 ? [runShell(userText)] : [{ text: "The command has ended." }];
 
@@ -43,7 +43,7 @@ export async function sandboxedPortal(t: Scope, options: PortalOptions = {}): Pr
     ...(options.dataDir !== undefined && { dataDir: options.dataDir }),
     env: { HOME: home, PORTAL_TOKEN: portalToken, ...options.env },
   });
-  /** How many commands a session has run. */
+  /** The number of commands that a session has run. */
   const asked = new Map<string, number>();
   const headers = { authorization: `Bearer ${portalToken}` };
   const address = () => `${new URL(portal.url).origin}/api`;
@@ -88,7 +88,7 @@ function textOf(result: unknown): string {
   return String(content ?? result);
 }
 
-/** What the user has besides the working directory. */
+/** The user's files outside the working directory. */
 async function plant(home: string): Promise<void> {
   for (const file of [".ssh/id_canary", ".aws/credentials", "projects/other/notes.txt", ".bash_history"]) {
     await mkdir(join(home, file, ".."), { recursive: true });

@@ -20,14 +20,14 @@ export const scriptedModelId = "gpt-5.1-mini";
 export interface RecordedRequest {
   request: ModelRequest;
   receivedAtMs: number;
-  /** "hungUp" is how a test sees that the turn was aborted. */
+  /** "hungUp" shows a test that the turn was aborted. */
   end: Promise<ReplyEnd>;
 }
 
 export interface ScriptedModel extends ScriptedServer {
   readonly modelId: string;
   readonly requests: readonly RecordedRequest[];
-  /** The first request, past or to come, that `matches`. */
+  /** The first request, past or future, that `matches`. */
   waitForRequest(matches?: (request: ModelRequest) => boolean): Promise<RecordedRequest>;
   /** The same model without the requests so far. */
   fromHere(): ScriptedModel;
@@ -35,7 +35,7 @@ export interface ScriptedModel extends ScriptedServer {
 
 export type ScriptedModelForTest = Partial<Omit<ScriptedModelOptions, "onRequest">>;
 
-/** The only fake of the tests: a model whose replies are scripted. It is gone when the test ends. */
+/** The only fake of the tests: a model with scripted replies. It ends with the test. */
 export async function startScriptedModel(
   t: Scope,
   options: ScriptedModelForTest | Script,
@@ -82,7 +82,7 @@ export type ScriptedReply = Step[] | Script;
 
 /**
  * The script of most tests: the longest key that the user's latest request contains chooses the turn, and the
- * number of replies so far chooses the reply within it. The last reply is repeated when the runtime asks on.
+ * number of replies so far chooses the reply within it. The last reply is repeated when the runtime asks again.
  */
 export function byPrompt(turns: Record<string, ScriptedReply | ScriptedReply[]>): Script {
   const keys = Object.keys(turns).sort((a, b) => b.length - a.length);
@@ -104,7 +104,7 @@ function isReplyList(turn: ScriptedReply | ScriptedReply[]): turn is ScriptedRep
 export function failFirst(times: number, failure: Step[], reply: Step[]): Script {
   const attempts = new Map<string, number>();
   return request => {
-    // The runtime repeats a failed request word for word, with the time at which it was made.
+    // The runtime repeats a failed request word for word, with its original time.
     const key = JSON.stringify(request.body.messages);
     const attempt = (attempts.get(key) ?? 0) + 1;
     attempts.set(key, attempt);
@@ -113,9 +113,9 @@ export function failFirst(times: number, failure: Step[], reply: Step[]): Script
 }
 
 export interface Barrier {
-  /** Put it between other steps: the model stops there until the test releases it. */
+  /** A step at which the model stops until the test releases it. */
   readonly step: Step;
-  /** Resolves when a reply has come to the barrier; everything before it has been sent. */
+  /** Resolves when a reply has reached the barrier; everything before it has been sent. */
   readonly reached: Promise<void>;
   release(): void;
 }
@@ -149,7 +149,7 @@ export function runShell(command: string): Step {
   return callTool("bash", { command, description: "Run a command of the test" });
 }
 
-/** The ways in which a provider fails. What stands before them in a reply is sent first. */
+/** The ways in which a provider fails. The steps before a failure are sent first. */
 export const fault = {
   hang: { fault: "hang" },
   destroy: { fault: "destroy" },

@@ -16,7 +16,7 @@ export interface SessionBench {
   client: CopilotClient;
   folder: string;
   provider: ProviderConfig;
-  /** A session on the real runtime, driven by the scripted model, with everything it says recorded. */
+  /** A session on the real runtime with the scripted model; all its callbacks are recorded. */
   start(options?: StartSessionOptions): Promise<SessionForTest>;
 }
 
@@ -52,7 +52,7 @@ function providerOf({ baseUrl, apiKey }: ScriptedModel): ProviderConfig {
   return { type: "openai", baseUrl, apiKey };
 }
 
-/** The conversation as the model last saw it: who said what, without what the runtime adds. */
+/** The conversation as the model last saw it, without the runtime's additions. */
 export function conversation(model: ScriptedModel): string[] {
   const request = model.requests.at(-1)?.request;
   return (request?.messages ?? [])

@@ -36,7 +36,7 @@ export async function* sseEvents<T = AnyResponse>(
   }
 }
 
-/** Everything up to and with the first item that `matches`; an error when the end comes first. */
+/** Everything up to and including the first item that `matches`; throws when the end comes first. */
 export async function collectUntil<T>(items: AsyncIterable<T>, matches: (item: T) => boolean): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) {
@@ -56,7 +56,7 @@ export async function* liveResponses(url: string): AsyncGenerator<AnyResponse> {
   }
 }
 
-/** Everything that `…/live/{token}` has until it is closed. */
+/** All responses of `…/live/{token}` until it is closed. */
 export async function liveAll(url: string): Promise<AnyResponse[]> {
   const all: AnyResponse[] = [];
   for await (const response of liveResponses(url)) all.push(response);

@@ -1,4 +1,4 @@
-// node storeHolder.js DATADIR: opens the store, says "ready", and keeps it until it is killed.
+// node storeHolder.js DATADIR: opens the store, prints "ready", and keeps it open until it is killed.
 import { pino } from "pino";
 import { openStore } from "../../src/store/store.js";
 

@@ -6,7 +6,7 @@ import { packageRoot } from "../../src/base/paths.js";
 const folder = process.env.TEST_AGENTS ?? join(packageRoot, "dist", "test-agents");
 
 export const copilotCommand = join(folder, "node_modules", ".bin", "copilot");
-/** Unpacked once, when it was installed. */
+/** The CLI was unpacked here at its installation. */
 export const copilotCache = join(folder, "copilot-cache");
 export const opencodeCommand = join(folder, "node_modules", "opencode", "bin", "opencode");
 

@@ -6,19 +6,19 @@ import { type Scope, tempFolder } from "./cleanup.js";
 
 const run = promisify(execFile);
 
-/** Stands in every file outside, and in no file inside. */
+/** The content of every file outside, and of no file inside. */
 export const canary = "CANARY-7f3a91";
 
 export const shells = ["dash", "bash"] as const;
 
 export interface WatchedFolder {
-  /** With files, a repository, and every kind of link that leads out. */
+  /** A folder with files, a repository, and every kind of link that leads out. */
   readonly folder: string;
-  /** What the shell and its commands wrote; fails when anything outside was changed, or read. */
+  /** The output of the shell and its commands; fails when anything outside was changed or read. */
   run(shell: (typeof shells)[number], line: string): Promise<string>;
 }
 
-/** A folder beside secrets, in which real shells run lines. */
+/** A folder beside secrets, in which real shells run command lines. */
 export async function watchedFolder(t: Scope): Promise<WatchedFolder> {
   const top = await realpath(await tempFolder(t, "watched"));
   const folder = join(top, "work");
@@ -52,7 +52,7 @@ export async function watchedFolder(t: Scope): Promise<WatchedFolder> {
     [...who, "commit", "-qm", "one"],
   ])
     await run("git", words, { cwd: folder, env });
-  // Read later than it was changed: the next read shows.
+  // With an access time before the change time, the next read updates it.
   const unread = () => Promise.all(outside.map(file => utimes(file, 1, 2)));
   await unread();
   const before = await snapshot(top, folder);
@@ -83,7 +83,7 @@ export async function watchedFolder(t: Scope): Promise<WatchedFolder> {
   };
 }
 
-/** Names, kinds, sizes and times of everything outside the folder. Reads no file: that would show. */
+/** Names, kinds, sizes and times of everything outside the folder. Reads no file, because that would be noticed. */
 async function snapshot(top: string, folder: string): Promise<string> {
   const lines: string[] = [];
   const open = [top];
@@ -98,7 +98,7 @@ async function snapshot(top: string, folder: string): Promise<string> {
   return lines.sort().join("\n");
 }
 
-/** Not every file system notes when a file was read. */
+/** Not every file system records the access time of a file. */
 async function noticesReads(file: string, unread: () => Promise<unknown>): Promise<boolean> {
   await unread();
   await readFile(file);
@@ -107,7 +107,7 @@ async function noticesReads(file: string, unread: () => Promise<unknown>): Promi
   return isNoticed;
 }
 
-/** Where bubblewrap works, a line that gets through can do no harm to the machine of who runs the test. */
+/** Where bubblewrap works, a line that gets through cannot harm the machine that runs the test. */
 function sandboxOf(top: string): string[] {
   const words = [
     "bwrap",
