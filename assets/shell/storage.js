@@ -31,7 +31,7 @@ function removedIn({ jobs, tasks, sessions, runs }) {
 }
 
 /** @param {number} days */
-const keptFor = days => (days === 0 ? "for ever" : `for ${days} ${days === 1 ? "day" : "days"}`);
+const keptFor = days => (days === 0 ? "forever" : `for ${days} ${days === 1 ? "day" : "days"}`);
 
 /** @param {Storage} storage */
 function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDays }) {

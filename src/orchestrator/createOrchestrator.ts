@@ -113,7 +113,7 @@ export function createOrchestrator(options: CreateOptions) {
         defaultAgent &&
         !registry.all().some(({ name }) => name.toLowerCase() === defaultAgent.toLowerCase())
       )
-        log.warn({ defaultAgent }, "there is no agent of the name that DEFAULT_AGENT has");
+        log.warn({ defaultAgent }, "DEFAULT_AGENT names no agent");
     },
     error => log.error({ err: error }, "cannot read the agent files"),
   );

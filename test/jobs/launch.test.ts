@@ -57,7 +57,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
   defer(t, () => engine.close({ pause: false }));
   const start = () => engine.startJob({ entry, jobName: "refused", userInput: "", workingDirectory });
 
-  await line(({ msg }) => msg === "jobs cannot run; it is tried again");
+  await line(({ msg }) => msg === "jobs cannot run; trying again");
   assert.equal(engine.failure()?.code, "JobsUnavailable");
   await assert.rejects(start(), { code: "JobsUnavailable", status: 503 });
 

@@ -240,7 +240,7 @@ export class JobEngine {
         this.#failure = undefined;
         return this.#lookAfter(lookIntervalMs);
       } catch (error) {
-        this.#log.error({ reason: shortReason(error), retryMs }, "jobs cannot run; it is tried again");
+        this.#log.error({ reason: shortReason(error), retryMs }, "jobs cannot run; trying again");
         await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => {});
         if (this.#closing.signal.aborted) return;
         this.#opening = this.#launch();
@@ -277,7 +277,7 @@ export class JobEngine {
           ? error
           : PortalError.unavailable(
               "JobsUnavailable",
-              `Jobs cannot run now: ${shortReason(error)}. It is tried again by itself; those that were started are kept.`,
+              `Jobs cannot run now: ${shortReason(error)}. The portal keeps trying, and started jobs are kept.`,
               error,
             );
       this.#failure = failure;
@@ -303,7 +303,7 @@ export class JobEngine {
     try {
       if (!this.#parts.store.failure()) await this.#open?.watch.look();
     } catch (error) {
-      this.#log.warn({ reason: shortReason(error) }, "cannot look after the jobs now");
+      this.#log.warn({ reason: shortReason(error) }, "cannot check the jobs now");
     }
     this.#lookAfter(lookIntervalMs);
   }
@@ -316,7 +316,7 @@ export class JobEngine {
       await watch.tellReopened(brokenMs);
       await watch.look();
     } catch (error) {
-      this.#log.warn({ reason: shortReason(error) }, "cannot look after the jobs now");
+      this.#log.warn({ reason: shortReason(error) }, "cannot check the jobs now");
     }
     this.#lookAfter(lookAgainMs);
   }

@@ -142,7 +142,7 @@ export class EngineWatch {
     try {
       await work();
     } catch (error) {
-      this.#parts.log.error({ id, error: errorToDetailedString(error) }, "cannot be mended now");
+      this.#parts.log.error({ id, error: errorToDetailedString(error) }, "cannot be repaired now");
     }
   }
 }

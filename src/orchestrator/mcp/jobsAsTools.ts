@@ -175,7 +175,7 @@ export function jobTools(parts: JobToolsParts): McpTool[] {
       input: {
         jobName: { type: "string", minLength: 1, description: "The name of a job of the portal." },
         workingDirectory: { type: "string", minLength: 1, description: "An absolute path." },
-        "userInput?": { type: "string", description: "What the job is to work on." },
+        "userInput?": { type: "string", description: "What the job should work on." },
       },
       data: object({ jobId: text, liveUrl: text, eventsUrl: text }),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -185,7 +185,7 @@ export function jobTools(parts: JobToolsParts): McpTool[] {
       name: "wait_job",
       title: "Wait for a job",
       description:
-        "Waits until a job has ended, or the time is up, and tells its status, the decisions of its tasks and a summary. Call it again while ended is false.",
+        "Waits until a job has ended or the time is up, and returns its status, the decisions of its tasks and a summary. Call it again while ended is false.",
       input: {
         jobId: { type: "string", minLength: 1, description: "From run_job." },
         "timeoutSeconds?": {

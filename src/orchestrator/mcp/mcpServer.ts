@@ -22,7 +22,7 @@ export interface McpServerOptions {
 }
 
 const instructions =
-  "Agents of this repository as tools. Use run_with_orchestrator for a request in plain words; run_agent when you know which agent should answer; list_agents to see who there is; evaluate_prompt to see beforehand how clear a request is and who would run.";
+  "Agents of this repository as tools. Use run_with_orchestrator for a request in plain words; run_agent when you know which agent should answer; list_agents to see the agents; evaluate_prompt to see how clear a request is and which agents would run.";
 
 /** A protocol server for one client, with its own log level, progress and cancellation. */
 export function createMcpServer({ tools, log, onBusy }: McpServerOptions): Server {

@@ -96,14 +96,14 @@ export function orchestratorTools(
       name: "run_with_orchestrator",
       title: "Run the agents that fit a prompt",
       description:
-        "Judges how clear the prompt is, picks the agents of the repository whose skills fit, runs them one after the other and returns one combined answer. Name agents in agentChain to choose them yourself.",
+        "Judges how clear the prompt is, picks the agents of the repository whose skills fit, runs them one after another and returns one combined answer. Name agents in agentChain to choose them yourself.",
       input: {
         prompt: promptInput,
         "agentChain?": {
           type: "array",
           items: { type: "string" },
           maxItems: 10,
-          description: "Names of agents in the order in which they run; empty to have them chosen.",
+          description: "Names of agents in the order in which they run; empty to let the prompt choose.",
         },
       },
       data: orchestrationData,
@@ -156,7 +156,7 @@ export function orchestratorTools(
       name: "evaluate_prompt",
       title: "Judge a prompt",
       description:
-        "Tells how clear a prompt is, what is missing, and which agents run_with_orchestrator would run. Runs nothing.",
+        "Says how clear a prompt is, what is missing, and which agents run_with_orchestrator would run. Runs nothing.",
       input: { prompt: promptInput },
       data: evaluatePromptData,
       annotations: readOnly,

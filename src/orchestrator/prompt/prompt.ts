@@ -27,7 +27,7 @@ export function checkPrompt(value: unknown, maxChars: number): string {
     throw OrchestratorError.invalid("prompt must be a text that is not blank.", "Argument: prompt");
   if (length > maxChars)
     throw OrchestratorError.invalid(
-      `prompt has ${length} characters; at most ${maxChars} are taken.`,
+      `prompt has ${length} characters; at most ${maxChars} are accepted.`,
       "Argument: prompt",
     );
   return prompt;
