@@ -1,4 +1,4 @@
-// The tests open the pages in a real Chromium: the system's own, installed from its packages when it is missing.
+// The tests look at the pages in a real Chromium: the system's own, installed from its packages where it is missing.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -10,35 +10,49 @@ const places = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
+/** The same engine without a window's user interface, at a quarter of the processor time. */
+const shellName = "chromium-headless-shell";
 
-function find() {
+function onPath(...programs) {
   const folders = (process.env.PATH ?? "").split(delimiter);
-  const onPath = folders.flatMap(folder => names.map(name => join(folder, name)));
-  return [process.env.CHROMIUM, ...onPath, ...places].find(path => path && existsSync(path));
+  return folders.flatMap(folder => programs.map(name => join(folder, name)));
 }
+
+const firstOf = paths => paths.find(path => path && existsSync(path));
+const findWhole = () => firstOf([process.env.CHROMIUM, ...onPath(...names), ...places]);
+const findShell = () => firstOf([process.env.CHROMIUM_SHELL, ...onPath(shellName)]);
 
 function mayInstall() {
   return process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0;
 }
 
-/** The path of a Chromium, for the variable CHROMIUM that the tests read. */
-export function chromium() {
-  const found = find();
-  if (found) return found;
-  if (mayInstall()) {
-    process.stderr.write("Installing Chromium …\n");
-    const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-    run("apt-get", ["update", "-qq"], "apt-get update", options);
-    run(
-      "apt-get",
-      ["install", "-y", "-qq", "--no-install-recommends", "chromium"],
-      "Installing Chromium",
-      options,
-    );
+let isUpdated = false;
+
+function install(name, what) {
+  process.stderr.write(`${what} …\n`);
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
+  if (!isUpdated) run("apt-get", ["update", "-qq"], "apt-get update", options);
+  isUpdated = true;
+  run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", name], what, options);
+}
+
+/** Older systems do not have it; the whole browser then does its work. */
+function installShell() {
+  try {
+    install(shellName, "Installing Chromium's headless shell");
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
   }
-  const installed = find();
-  if (installed) return installed;
-  throw new SetupError(
-    "The tests need Chromium. Install it (on Debian: apt-get install chromium), or name it in the variable CHROMIUM.",
-  );
+}
+
+/** For the tests: CHROMIUM, and CHROMIUM_SHELL for those that need a page and not a whole browser. */
+export function chromium() {
+  if (!findWhole() && mayInstall()) install("chromium", "Installing Chromium");
+  const whole = findWhole();
+  if (!whole)
+    throw new SetupError(
+      "The tests need Chromium. Install it (on Debian: apt-get install chromium), or name it in the variable CHROMIUM.",
+    );
+  if (!findShell() && mayInstall()) installShell();
+  return { CHROMIUM: whole, CHROMIUM_SHELL: findShell() ?? whole };
 }

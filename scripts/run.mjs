@@ -69,7 +69,7 @@ function test() {
   const agents = matches(/dist\/test\/.*(acp|editors|api|backends|permissions)/i) && {
     TEST_AGENTS: testAgents(),
   };
-  runTests(files, { CHROMIUM: chromium(), ...agents });
+  runTests(files, { ...chromium(), ...agents });
 }
 
 /** Runs in this process, so that the program owns its signals and streams. */
@@ -94,7 +94,7 @@ const commands = {
   "test:fast": () => runTests(testFiles(["src"], args)),
   check,
   bench: () => {
-    const env = { ...process.env, CHROMIUM: chromium(), TEST_AGENTS: testAgents() };
+    const env = { ...process.env, ...chromium(), TEST_AGENTS: testAgents() };
     run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit", env });
   },
   build: () => undefined,

@@ -245,7 +245,7 @@ await setup();
 const home = mkdtempSync(join(tmpdir(), "portal-pictures-"));
 const { url, child } = await startPortal(home);
 const browser = await chromium.launch({
-  executablePath: chromiumPath(),
+  executablePath: chromiumPath().CHROMIUM,
   args: ["--no-sandbox", "--disable-gpu"],
 });
 try {
