@@ -1,64 +1,89 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
-import type { Browser } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { launchBrowser } from "../support/browser.js";
-import { defer } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
+import { defer, groupScope } from "../support/cleanup.js";
+import { startForeignServer } from "../support/foreignServer.js";
+import { type Portal, startPortal } from "../support/portal.js";
 
+const file = groupScope();
 let browser: Browser;
+let port: number;
 before(async () => {
   // A name server that answers with this machine's address: DNS rebinding.
   browser = await launchBrowser(["--host-resolver-rules=MAP *.example 127.0.0.1"]);
+  port = await startForeignServer(file);
 });
 after(() => browser.close());
 
-/** Everything a foreign page can try without being allowed to read the answer. */
-const attacks = (portal: string) => {
-  const stop = `${portal}/api/stop`;
-  return `<!doctype html><title>evil</title><body>
-<img src="${stop}"><script src="${stop}"></script><link rel="stylesheet" href="${stop}">
-<link rel="prefetch" href="${stop}"><iframe src="${stop}"></iframe><video src="${stop}"></video>
-<object data="${stop}"></object><iframe src="${portal}/index.html"></iframe><img src="/redirect"><iframe name="sink"></iframe>
-<form id="get" action="${stop}" target="sink"></form>
-<form id="text" method="post" enctype="text/plain" action="${portal}/api/copilot/session/start/demo" target="sink"><input name="/" value="x"></form>
-<a id="link" href="${stop}">a link</a>
-<script>
-const results = [];
-const note = (what, promise) => promise.then(() => results.push(what + ": " + "READ"), () => results.push(what + ": refused"));
-const all = [
-  note("cors", fetch("${stop}").then(r => r.text())),
-  note("post", fetch("${portal}/api/copilot/session/start/demo", {method: "POST", body: "/"}).then(r => r.text())),
-  note("json", fetch("${portal}/api/copilot/permission/rules/add", {method: "POST", headers: {"content-type": "application/json"}, body: "{}"}).then(r => r.text())),
-  note("opaque", fetch("${stop}", {mode: "no-cors"}).then(r => r.text().then(t => t === "" ? Promise.reject() : t))),
-  note("credentials", fetch("${portal}/api/copilot/models", {credentials: "include"}).then(r => r.text())),
-  note("events", new Promise((yes, no) => { const s = new EventSource("${portal}/api/copilot/session/x/events"); s.onopen = yes; s.onerror = no; })),
-  note("socket", new Promise((yes, no) => { const s = new WebSocket("${portal}/api/stop".replace("http", "ws")); s.onopen = yes; s.onerror = no; })),
-];
-navigator.sendBeacon("${stop}", "x");
-document.getElementById("get").submit();
-document.getElementById("text").submit();
-Promise.all(all).then(() => { document.title = results.join(", "); });
-</script>`;
-};
+const token = "a-token-for-tests-only-0123456789";
+const stopping = "/api/stop";
+const starting = "/api/copilot/session/start/demo";
+/** Each way is tried on both, on one with and on the other without a token; `routes.test` tries every address. */
+const actingFor = (i: number, auth: boolean) => ((i + Number(auth)) % 2 === 0 ? stopping : starting);
+const ways = ["link", "open", "location", "refresh", "get", "post", "history"];
 
-async function startEvil(t: TestContext, portal: string): Promise<number> {
-  const server = createServer((req, res) => {
-    if (req.url === "/redirect") return void res.writeHead(302, { location: `${portal}/api/stop` }).end();
-    res.writeHead(200, { "content-type": "text/html" }).end(attacks(portal));
+const portals = new Map<boolean, Promise<Portal>>();
+/** One portal with and one without a token for all tests of the file. */
+function portalOf(auth: boolean): Promise<Portal> {
+  const options = auth ? { args: ["--auth"], env: { PORTAL_TOKEN: token } } : {};
+  const portal = portals.get(auth) ?? startPortal(file, options);
+  portals.set(auth, portal);
+  return portal;
+}
+
+const contexts = new Map<boolean, Promise<BrowserContext>>();
+/** A browser whose user has opened the portal and, where it asks for a token, has presented the token. */
+async function contextOf(auth: boolean): Promise<BrowserContext> {
+  const open = async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto((await portalOf(auth)).url);
+    await page.close();
+    return context;
+  };
+  const context = contexts.get(auth) ?? open();
+  contexts.set(auth, context);
+  return context;
+}
+
+/** A new page in that browser. */
+async function openVisited(t: TestContext, auth: boolean) {
+  const portal = await portalOf(auth);
+  const base = new URL(portal.stopUrl).origin;
+  const context = await contextOf(auth);
+  const page = await context.newPage();
+  defer(t, () => page.close());
+  const headers = { authorization: `Bearer ${token}` };
+  const sessions = async () => {
+    const answer = await fetch(`${base}/api/copilot/session/history`, { headers });
+    assert.equal(answer.status, 200, "the portal was not stopped");
+    return ((await answer.json()) as { sessions: unknown[] }).sessions;
+  };
+  return { portal, base, context, page, sessions };
+}
+
+/** The outcome of a prefetch or prerender, as the browser itself reports it. */
+async function outcome(context: BrowserContext, page: Page, how: string, evil: string): Promise<string> {
+  const client = await context.newCDPSession(page);
+  await client.send("Preload.enable");
+  const told = new Promise<string>(resolve => {
+    client.on("Preload.prefetchStatusUpdated", ({ status, prefetchStatus }) => {
+      if (how === "prefetch" && /Failure|Success|Ready/.test(status)) resolve(`${status} ${prefetchStatus}`);
+    });
+    client.on("Preload.prerenderStatusUpdated", ({ status, prerenderStatus }) => {
+      if (how === "prerender" && /Failure|Success|Ready/.test(status))
+        resolve(`${status} ${prerenderStatus}`);
+    });
   });
-  server.listen(0, "127.0.0.1");
-  await new Promise(resolve => server.once("listening", resolve));
-  defer(t, () => server.close().closeAllConnections());
-  return (server.address() as AddressInfo).port;
+  await page.goto(evil);
+  return told;
 }
 
 describe("A foreign page in a real browser", () => {
   for (const host of ["evil.example", "localhost", "127.0.0.1"])
     test(`a foreign page on ${host} can neither call the portal nor read from it nor navigate to it`, async t => {
-      const portal = await startPortal(t);
-      const port = await startEvil(t, portal.url);
+      const portal = await portalOf(false);
       const context = await browser.newContext();
       defer(t, () => context.close());
       const page = await context.newPage();
@@ -70,7 +95,7 @@ describe("A foreign page in a real browser", () => {
       context.on("response", response => {
         if (response.url().startsWith(`${portal.url}/api`)) statuses.push(response.status());
       });
-      await page.goto(`http://${host}:${port}/`);
+      await page.goto(`http://${host}:${port}/attacks?to=${encodeURIComponent(portal.url)}`);
       await page.waitForFunction("document.title.includes(': ')");
       assert.doesNotMatch(await page.title(), /READ/);
       for (const frame of page.frames())
@@ -93,7 +118,7 @@ describe("A foreign page in a real browser", () => {
     });
 
   test("a foreign page gets nothing through a name that resolves to the portal's address", async t => {
-    const portal = await startPortal(t);
+    const portal = await portalOf(false);
     const context = await browser.newContext();
     defer(t, () => context.close());
     const page = await context.newPage();
@@ -103,8 +128,7 @@ describe("A foreign page in a real browser", () => {
   });
 
   test("a browser that opened the printed address stays signed in, and scripts never see the cookie", async t => {
-    const token = "a-token-for-tests-only-0123456789";
-    const portal = await startPortal(t, { args: ["--auth"], env: { PORTAL_TOKEN: token } });
+    const portal = await portalOf(true);
     const context = await browser.newContext();
     defer(t, () => context.close());
     const page = await context.newPage();
@@ -117,5 +141,100 @@ describe("A foreign page in a real browser", () => {
     const stranger = await other.newPage();
     await stranger.goto(new URL("/index.html", portal.url).href);
     assert.equal(await stranger.evaluate("fetch('/api/test').then(r => r.status)"), 401);
+  });
+});
+
+for (const auth of [false, true])
+  describe(`A foreign page cannot make its visitor's browser act, ${auth ? "with a token and its cookie" : "without a token"}`, () => {
+    for (const host of ["localhost", "127.0.0.1", "evil.example"])
+      test(`a foreign page on ${host} cannot act through a prefetch or prerender`, async t => {
+        const { base, context, page, sessions } = await openVisited(t, auth);
+        for (const [i, how] of ["prefetch", "prerender"].entries()) {
+          const path = actingFor(i, auth);
+          const to = `${base}${path}?how=${how}`;
+          const evil = `http://${host}:${port}/speculation?to=${encodeURIComponent(to)}`;
+          assert.match(await outcome(context, page, how, evil), /^Failure/, `${how} ${path}`);
+        }
+        await page.goto(`http://${host}:${port}/hints?to=${encodeURIComponent(base + starting)}`, {
+          waitUntil: "networkidle",
+        });
+        assert.deepEqual(await sessions(), []);
+      });
+
+    for (const host of ["localhost", "127.0.0.1", "evil.example"])
+      test(`a foreign page on ${host} cannot act by sending its visitor to the portal`, async t => {
+        const { base, page, sessions } = await openVisited(t, auth);
+        for (const [i, way] of ways.entries()) {
+          const path = actingFor(i, auth);
+          const arrival = page.waitForResponse(response => response.url().startsWith(`${base}${path}`));
+          await page.goto(`http://${host}:${port}/${way}?to=${encodeURIComponent(base + path)}`);
+          if (way === "open") await page.click("button");
+          const answer = await arrival;
+          assert.equal(answer.status(), 403, `${way} ${path}`);
+          assert.match(await answer.text(), /OriginRefused/, `${way} ${path}`);
+        }
+        assert.deepEqual(await sessions(), []);
+      });
+
+    test("a foreign page cannot act by redirecting a typed address: the portal asks first, and then acts", async t => {
+      const { base, page, sessions } = await openVisited(t, auth);
+      const redirections: [number, string][] = [301, 302, 303, 307, 308].map((status, i) => [
+        status,
+        actingFor(i, auth),
+      ]);
+      for (const [status, path] of [...redirections, [302, starting] as const]) {
+        const answer = await page.goto(
+          `http://evil.example:${port}/${status}?to=${encodeURIComponent(base + path)}`,
+        );
+        assert.equal(answer?.status(), 403);
+        assert.match(await page.content(), /Nothing has happened yet/, `${status} ${path}`);
+      }
+      assert.deepEqual(await sessions(), []);
+      assert.match(await page.content(), /Start a session/);
+      await Promise.all([page.waitForResponse(response => response.status() === 200), page.click("button")]);
+      assert.equal((await sessions()).length, 1);
+    });
+  });
+
+describe("A browser that opens the printed stop address", () => {
+  test("the stop page asks in the portal's own look, light and dark", async t => {
+    const { portal, page } = await openVisited(t, false);
+    const backgrounds = new Set<string>();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const answer = await page.goto(portal.stopUrl);
+      assert.equal(answer?.status(), 403);
+      backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+    }
+    assert.equal(backgrounds.size, 2);
+    assert.match(
+      (await page.locator("main").textContent()) ?? "",
+      /Stops every session, then the portal\s+\/api\/stop/,
+    );
+  });
+
+  test("the stop page ignores clicks at first, and again when a window above it has just closed; then its button stops the portal", async t => {
+    const { portal, page, sessions } = await openVisited(t, false);
+    await page.clock.install({ time: 0 });
+    await page.clock.pauseAt(1000);
+    await page.goto(`${portal.stopUrl}#question`);
+    const button = page.locator("button");
+    const isHeld = page.locator("#question[aria-disabled=true]");
+    await page.locator("button:enabled").waitFor();
+    await isHeld.waitFor();
+    await button.dispatchEvent("click");
+    // An attacker's window above the page would have opened it long before.
+    await page.clock.runFor(10_000);
+    await page.locator("#question:not([aria-disabled])").waitFor();
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await button.dispatchEvent("click");
+    await page.clock.runFor(499);
+    await button.dispatchEvent("click");
+    await sessions();
+    assert.match(page.url(), /#question$/);
+    assert.equal(await page.evaluate("document.activeElement.tagName"), "BODY", "the button has no focus");
+    await page.clock.runFor(1);
+    await button.click();
+    assert.equal((await portal.exited).code, 0);
   });
 });

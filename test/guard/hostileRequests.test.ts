@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import { type SendOptions, send } from "../support/app.js";
-import { defer } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
+import { defer, groupScope } from "../support/cleanup.js";
+import { type Portal, startPortal } from "../support/portal.js";
 
-/** A portal that must neither stop nor start anything, whatever it receives. */
-async function startTarget(t: TestContext) {
-  const portal = await startPortal(t);
-  const port = Number(new URL(portal.url).port);
-  return {
-    portal,
-    port,
-    async assertUnharmed() {
-      assert.equal((await portal.api("test")).status, 200, "the portal still answers");
-      const { body } = await portal.api("copilot/session/history");
-      assert.deepEqual(body, { sessions: [] }, "no session was started");
-      assert.doesNotMatch(portal.stderr, /"level":(50|60)/, "nothing went wrong inside");
-    },
-  };
+const file = groupScope();
+let portal: Portal;
+let port: number;
+before(async () => {
+  portal = await startPortal(file);
+  port = Number(new URL(portal.url).port);
+});
+
+/** The portal must neither stop nor start anything, whatever it receives. */
+async function assertUnharmed(): Promise<void> {
+  assert.equal((await portal.api("test")).status, 200, "the portal still answers");
+  const { body } = await portal.api("copilot/session/history");
+  assert.deepEqual(body, { sessions: [] }, "no session was started");
+  assert.doesNotMatch(portal.stderr, /"level":(50|60)/, "nothing went wrong inside");
 }
 
 const targets = ["/api/stop", "/api/copilot/session/start/demo", "/mcp", "/api/copilot/permission/rules/add"];
@@ -64,8 +64,7 @@ const hostile: Record<string, (port: number) => SendOptions> = {
 };
 
 describe("Hostile requests break nothing", () => {
-  test("requests from foreign pages and to foreign names are refused, whatever they ask for", async t => {
-    const { port, assertUnharmed } = await startTarget(t);
+  test("requests from foreign pages and to foreign names are refused, whatever they ask for", async () => {
     for (const [what, make] of Object.entries(hostile))
       for (const path of targets) {
         const { status, headers } = await send(port, path, make(port));
@@ -75,8 +74,7 @@ describe("Hostile requests break nothing", () => {
     await assertUnharmed();
   });
 
-  test("paths that climb, hide or name prototypes lead nowhere", async t => {
-    const { port, assertUnharmed } = await startTarget(t);
+  test("paths that climb, hide or name prototypes lead nowhere", async () => {
     const paths = [
       "/../../etc/passwd",
       "/..%2f..%2fetc%2fpasswd",
@@ -109,8 +107,7 @@ describe("Hostile requests break nothing", () => {
     await assertUnharmed();
   });
 
-  test("bodies that are too large, endless, mislabelled or smuggled are answered and not kept", async t => {
-    const { port, assertUnharmed } = await startTarget(t);
+  test("bodies that are too large, endless, mislabelled or smuggled are answered and not kept", async () => {
     const path = "/api/copilot/session/start/demo";
     const large = Buffer.alloc(1024 * 1024 + 1, "x");
     const chunked = { method: "POST", body: large, headers: { "transfer-encoding": "chunked" } };
@@ -128,20 +125,18 @@ describe("Hostile requests break nothing", () => {
       `GET /api/test HTTP/1.1\r\n${host}${"X: y\r\n".repeat(5000)}\r\n`,
       "\u0016\u0003\u0001\u0002",
     ])
-      assert.match(await answerTo(port, bytes), /^(HTTP\/1\.1 4\d\d |$)/, bytes.slice(0, 60));
+      assert.match(await answerTo(bytes), /^(HTTP\/1\.1 4\d\d |$)/, bytes.slice(0, 60));
     await assertUnharmed();
   });
 
   test("slow clients do not keep others out, and are cut off", async t => {
-    const { portal, port, assertUnharmed } = await startTarget(t);
-    const sockets = await Promise.all(Array.from({ length: 100 }, () => slowClient(t, port)));
+    const sockets = await Promise.all(Array.from({ length: 100 }, () => slowClient(t)));
     assert.equal((await portal.api("test")).status, 200);
     await Promise.all(sockets.map(({ closed }) => closed));
     await assertUnharmed();
   });
 
-  test("2,000 random requests break nothing", async t => {
-    const { port, assertUnharmed } = await startTarget(t);
+  test("2,000 random requests break nothing", async () => {
     const random = seeded(20_261_116);
     const pick = <T>(items: readonly T[]) => items[Math.floor(random() * items.length)] as T;
     const words =
@@ -199,7 +194,7 @@ function seeded(seed: number): () => number {
 }
 
 /** Everything that the portal sends on a connection until it closes it. */
-async function answerTo(port: number, bytes: string): Promise<string> {
+async function answerTo(bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";
   socket.setEncoding("utf8").on("data", text => {
@@ -212,10 +207,7 @@ async function answerTo(port: number, bytes: string): Promise<string> {
 }
 
 /** Begins a request and never ends it. */
-async function slowClient(
-  t: TestContext,
-  port: number,
-): Promise<{ socket: Socket; closed: Promise<unknown> }> {
+async function slowClient(t: TestContext): Promise<{ socket: Socket; closed: Promise<unknown> }> {
   const socket = connect(port, "127.0.0.1");
   defer(t, () => socket.destroy());
   socket.on("error", () => undefined).resume();

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { Express } from "express";
 import { pino } from "pino";
 import { createApp } from "../../src/server/app.js";
 import { send } from "../support/app.js";
-import { startPortal } from "../support/portal.js";
+import { groupScope } from "../support/cleanup.js";
+import { type Portal, startPortal } from "../support/portal.js";
 
 const token = "a-token-for-tests-only-0123456789";
 
@@ -118,10 +119,18 @@ describe("The guard runs before every router", () => {
         path,
       );
   });
+});
 
-  test("a link may open only routes that are known to read; all others ask first and do nothing", async t => {
-    const portal = await startPortal(t, { args: ["--test"] });
-    const port = Number(new URL(portal.url).port);
+describe("What a link may open", () => {
+  const group = groupScope();
+  let portal: Portal;
+  let port: number;
+  before(async () => {
+    portal = await startPortal(group, { args: ["--test"] });
+    port = Number(new URL(portal.url).port);
+  });
+
+  test("a link may open only routes that are known to read; all others ask first and do nothing", async () => {
     const { body } = await portal.api<{ paths: Record<string, Record<string, { "x-acts": boolean }>> }>(
       "openapi.json",
     );
@@ -145,9 +154,7 @@ describe("The guard runs before every router", () => {
     assert.deepEqual((await portal.api("copilot/session/history")).body, { sessions: [] });
   });
 
-  test("opening every address that reads changes nothing", async t => {
-    const portal = await startPortal(t, { args: ["--test"] });
-    const port = Number(new URL(portal.url).port);
+  test("opening every address that reads changes nothing", async () => {
     const { body: started } = await portal.api<{ sessionId: string }>("copilot/session/start/demo", {
       body: portal.dataDir,
     });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 
 type Cleanup = () => unknown;
 
@@ -33,7 +34,15 @@ export function defer(t: Scope, cleanup: Cleanup): void {
   });
 }
 
-/** A new empty folder that is removed when the test ends. */
+/** The whole file, or the group in which it is called; what is deferred here ends after the last test. */
+export function groupScope(): Scope {
+  const scope = { after };
+  // The hook has to be there before the first test runs.
+  defer(scope, () => undefined);
+  return scope;
+}
+
+/** A new empty folder that is gone when the test ends. */
 export async function tempFolder(t: Scope, name = "portal-test"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `${name}-`));
   // A process that is ending may still write into it.

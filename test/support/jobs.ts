@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, type TestContext } from "node:test";
+import type { TestContext } from "node:test";
 import type { EntryInput, Task } from "../../src/jobsDef.js";
-import { defer, type Scope, tempFolder } from "./cleanup.js";
+import { defer, groupScope, type Scope, tempFolder } from "./cleanup.js";
 import { type Portal, startPortal } from "./portal.js";
 import { type Puppet, puppet } from "./puppet.js";
 import { type Script, type ScriptedModel, scriptedModelId, startScriptedModel } from "./scriptedModel.js";
@@ -80,15 +80,13 @@ export async function portalWithEntry(
 }
 
 /** One such portal for the tests of a file that leave it running; each has its own folder, puppet and jobs. */
-export function sharedPortalWithEntry(entry: EntryOfTest) {
-  const file = { after };
+export function sharedPortalWithEntry(entry: EntryOfTest, options: EntryPortalOptions = {}) {
+  const file = groupScope();
   let current = puppet();
   let parts: ReturnType<typeof start> | undefined;
-  // The hook must be registered before the first test asks for the portal.
-  defer(file, () => undefined);
   return async (t: TestContext): Promise<JobsPortal> => {
     current = puppet();
-    parts ??= start(file, entry, request => current.script(request));
+    parts ??= start(file, entry, request => current.script(request), options);
     const { portal, model } = await parts;
     defer(t, () => deleteJobs(portal));
     return jobsPortal(t, { portal, model: model.fromHere() }, current);

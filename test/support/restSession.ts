@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, type TestContext } from "node:test";
-import { defer, tempFolder } from "./cleanup.js";
+import type { TestContext } from "node:test";
+import { defer, groupScope, tempFolder } from "./cleanup.js";
 import { type Portal, type PortalOptions, startPortal } from "./portal.js";
 import {
   byPrompt,
@@ -77,11 +77,9 @@ export async function portalWithModel(
  * has its own script of the model and its own sessions. Call it at the top of the file.
  */
 export function sharedPortal({ models, ...options }: PortalOptions & { models?: string[] } = {}) {
-  const file = { after };
+  const file = groupScope();
   let script: Script = byPrompt({});
   let parts: Promise<{ portal: Portal; model: ScriptedModel }> | undefined;
-  // The hook must be registered before the first test asks for the portal.
-  defer(file, () => undefined);
   const start = async () => {
     const model = await startScriptedModel(file, {
       script: request => script(request),

@@ -1,0 +1,77 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { defer, type Scope } from "./cleanup.js";
+
+/** Everything a foreign page can try without being allowed to read the answer. */
+const attacks = (portal: string) => {
+  const stop = `${portal}/api/stop`;
+  return `<!doctype html><title>evil</title><body>
+<img src="${stop}"><script src="${stop}"></script><link rel="stylesheet" href="${stop}">
+<link rel="prefetch" href="${stop}"><iframe src="${stop}"></iframe><video src="${stop}"></video>
+<object data="${stop}"></object><iframe src="${portal}/index.html"></iframe><img src="/302?to=${encodeURIComponent(stop)}"><iframe name="sink"></iframe>
+<form id="get" action="${stop}" target="sink"></form>
+<form id="text" method="post" enctype="text/plain" action="${portal}/api/copilot/session/start/demo" target="sink"><input name="/" value="x"></form>
+<a id="link" href="${stop}">a link</a>
+<script>
+const results = [];
+const note = (what, promise) => promise.then(() => results.push(what + ": " + "READ"), () => results.push(what + ": refused"));
+const all = [
+  note("cors", fetch("${stop}").then(r => r.text())),
+  note("post", fetch("${portal}/api/copilot/session/start/demo", {method: "POST", body: "/"}).then(r => r.text())),
+  note("json", fetch("${portal}/api/copilot/permission/rules/add", {method: "POST", headers: {"content-type": "application/json"}, body: "{}"}).then(r => r.text())),
+  note("opaque", fetch("${stop}", {mode: "no-cors"}).then(r => r.text().then(t => t === "" ? Promise.reject() : t))),
+  note("credentials", fetch("${portal}/api/copilot/models", {credentials: "include"}).then(r => r.text())),
+  note("events", new Promise((yes, no) => { const s = new EventSource("${portal}/api/copilot/session/x/events"); s.onopen = yes; s.onerror = no; })),
+  note("socket", new Promise((yes, no) => { const s = new WebSocket("${portal}/api/stop".replace("http", "ws")); s.onopen = yes; s.onerror = no; })),
+];
+navigator.sendBeacon("${stop}", "x");
+document.getElementById("get").submit();
+document.getElementById("text").submit();
+Promise.all(all).then(() => { document.title = results.join(", "); });
+</script>`;
+};
+
+/** Each of these pages sends its visitor to `to` in a different way. */
+const senders: Record<string, (to: string) => string> = {
+  "/speculation": to =>
+    `<script type="speculationrules">${JSON.stringify({
+      [new URL(to).searchParams.get("how") ?? ""]: [{ source: "list", urls: [to], eagerness: "immediate" }],
+    })}</script>`,
+  "/hints": to =>
+    ["prefetch", "prerender", "preload", "modulepreload", "preconnect", "dns-prefetch"]
+      .map(rel => `<link rel="${rel}" as="fetch" href="${to}">`)
+      .join(""),
+  "/link": to =>
+    `<a href="${to}" referrerpolicy="no-referrer">x</a><script>document.links[0].click()</script>`,
+  "/open": to => `<button onclick="open('${to}', '_self', 'noreferrer')">x</button>`,
+  "/location": to => `<script>location = "${to}"</script>`,
+  "/refresh": to =>
+    `<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0;url=${to}">`,
+  "/get": to => `<form action="${to}"></form><script>document.forms[0].submit()</script>`,
+  "/post": to => `<form method="post" action="${to}"><input name="confirm" value="1.x"></form>
+    <script>document.forms[0].submit()</script>`,
+  "/history": to => `<script>location.replace("/303?to=${encodeURIComponent(to)}")</script>`,
+};
+
+/**
+ * A foreign server; gives its port. `/attacks` tries everything on the portal at `?to=`; `/STATUS` redirects there,
+ * and each other path sends its visitor there in a different way.
+ */
+export async function startForeignServer(t: Scope): Promise<number> {
+  const server = createServer((req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? "/", "http://evil.example");
+    const to = searchParams.get("to") ?? "";
+    const status = Number(pathname.slice(1));
+    if (status) return void res.writeHead(status, { location: to, "referrer-policy": "no-referrer" }).end();
+    res.setHeader("content-type", "text/html");
+    res.end(
+      pathname === "/attacks"
+        ? attacks(to)
+        : `<!doctype html><title>evil</title>${senders[pathname]?.(to) ?? ""}`,
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await new Promise(resolve => server.once("listening", resolve));
+  defer(t, () => server.close().closeAllConnections());
+  return (server.address() as AddressInfo).port;
+}
