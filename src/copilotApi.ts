@@ -1,3 +1,4 @@
+import type { Response } from "express";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { sendExport } from "./api/sendExport.js";
@@ -86,6 +87,12 @@ export async function startWithServers(
   return currentPortal().sessions.start({ modelId, workingDirectory, permissions, mcpServers });
 }
 
+/** The answer to who started a session. A caller that has hung up never learns its id, so nobody would ever end it. */
+export async function startedFor(res: Response, session: PortalSession): Promise<{ sessionId: string }> {
+  if (res.destroyed) await currentPortal().sessions.stop(session);
+  return { sessionId: session.id };
+}
+
 async function knownSession(id: string): Promise<SessionRecord> {
   await currentPortal().sessions.ready;
   const record = await currentPortal().sessions.find(id);
@@ -134,10 +141,11 @@ async function startFromBody(
   modelId: string,
   body: string,
   { permissions, sandbox }: { permissions?: string; sandbox?: boolean },
+  res: Response,
 ) {
   const policy = permissionPolicies.find(known => known === permissions);
-  const [, sessionId] = await helperSessionStart(modelId, body.trim() || repoRoot, policy, sandbox);
-  return { sessionId };
+  const [session] = await helperSessionStart(modelId, body.trim() || repoRoot, policy, sandbox);
+  return startedFor(res, portalSession(session));
 }
 
 /** A user would rather get an error than wait. */
@@ -179,7 +187,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         },
       },
       answers: { json: startAnswer },
-      handler: ({ params, query, body }) => startFromBody(params.modelId, body, query),
+      handler: ({ params, query, body, res }) => startFromBody(params.modelId, body, query, res),
     }),
     defineRoute({
       path: "copilot/session/{id}/stop",

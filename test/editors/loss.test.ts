@@ -1,51 +1,121 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { loginMethod } from "../../src/editors/rpcErrors.js";
+import { portalWithAgent } from "../support/acp.js";
 import { rpcErrorOf, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
 import { tempFolder } from "../support/cleanup.js";
 import { startPortal } from "../support/portal.js";
 import { startProxy } from "../support/proxy.js";
 import { portalWithModel, sessionById } from "../support/restSession.js";
-import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
+import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
 
-test("A brief network failure loses nothing and repeats nothing", async t => {
-  const first = barrier();
-  const second = barrier();
-  const { portal, workingDirectory } = await portalWithModel(t, {
-    script: byPrompt({
-      "tell me": [
-        [{ text: "one " }, first.step, { text: "two " }, runShell("echo three")],
-        [{ text: "four " }, second.step, { text: "five" }],
+test("What an editor loses of its portal, and the portal of its editor", async t => {
+  const gates = { first: barrier(), second: barrier(), killed: barrier() };
+  const { portal, model, workingDirectory, startSession } = await portalWithModel(
+    t,
+    byPrompt({
+      "count to five": [
+        [{ text: "one " }, gates.first.step, { text: "two " }, runShell("echo three")],
+        [{ text: "four " }, gates.second.step, { text: "five" }],
       ],
+      "hang on": [[fault.hang]],
+      "tell me": [[{ text: "It begins" }, gates.killed.step]],
     }),
-  });
-  const proxy = await startProxy(t, portal.url);
-  const editor = await startAcp(t, { args: ["--server", proxy.url] });
-  const { sessionId } = await editor.newSession(workingDirectory);
-  const said = () => textOf(editor.updates(sessionId), "agent_message_chunk");
-  const running = editor.prompt(sessionId, "tell me");
-  await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
-
-  // The message ends, a tool runs and the next message begins while the connection is down.
-  proxy.down();
-  first.release();
-  await second.reached;
-  proxy.up();
-  await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("four"));
-  // The turn ends while the connection is down.
-  proxy.down();
-  second.release();
-  await sessionById(portal, sessionId).untilIdle();
-  proxy.up();
-
-  assert.deepEqual(await running, { stopReason: "end_turn" });
-  assert.equal(said(), "one two four five");
-  const tools = toolUpdates(editor.updates(sessionId));
-  assert.deepEqual(
-    tools.flatMap(({ status }) => status ?? []),
-    ["in_progress", "completed"],
   );
-  assert.match(JSON.stringify(tools.at(-1)?.content), /three/);
+  const args = ["--server", portal.url];
+
+  await t.test("a network that fails for a moment loses nothing and repeats nothing", async t => {
+    const proxy = await startProxy(t, portal.url);
+    const editor = await startAcp(t, { args: ["--server", proxy.url] });
+    const { sessionId } = await editor.newSession(workingDirectory);
+    const said = () => textOf(editor.updates(sessionId), "agent_message_chunk");
+    const running = editor.prompt(sessionId, "count to five");
+    await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
+
+    // The message ends, a tool runs and the next message begins while nobody listens.
+    proxy.down();
+    gates.first.release();
+    await gates.second.reached;
+    proxy.up();
+    await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("four"));
+    // The turn ends while nobody listens.
+    proxy.down();
+    gates.second.release();
+    await sessionById(portal, sessionId).untilIdle();
+    proxy.up();
+
+    assert.deepEqual(await running, { stopReason: "end_turn" });
+    assert.equal(said(), "one two four five");
+    const tools = toolUpdates(editor.updates(sessionId));
+    assert.deepEqual(
+      tools.flatMap(({ status }) => status ?? []),
+      ["in_progress", "completed"],
+    );
+    assert.match(JSON.stringify(tools.at(-1)?.content), /three/);
+  });
+
+  await t.test("the end of stdin stops the sessions of the connection, and no others", async t => {
+    const bystander = await startSession();
+    const editor = await startAcp(t, { args });
+    const { sessionId } = await editor.newSession(workingDirectory);
+    editor.prompt(sessionId, "hang on").catch(() => undefined);
+    const request = await model.waitForRequest(({ userText }) => userText.includes("hang on"));
+    editor.child.stdin?.end();
+    assert.equal(await editor.exited, 0);
+    assert.equal(await request.end, "hungUp");
+    const statusOf = async (id: string) => (await portal.api(`copilot/session/${id}`)).body.status;
+    assert.deepEqual([await statusOf(sessionId), await statusOf(bystander.id)], ["Closed", "Idle"]);
+  });
+
+  await t.test("a portal that is killed and started again", async t => {
+    const editor = await startAcp(t, { args });
+    const { sessionId } = await editor.newSession(workingDirectory);
+    const { port } = new URL(portal.url);
+
+    await t.test("fails the turn with its reason, and the same session goes on", async () => {
+      const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me"));
+      await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
+      await portal.kill();
+      await portal.restart({ args: ["--port", port] });
+      const { code, message } = await prompted;
+      assert.equal(code, -32603);
+      assert.match(message, /stopped before this request was done/);
+      assert.deepEqual(await editor.prompt(sessionId, "and now?"), { stopReason: "end_turn" });
+      const said = textOf(editor.updates(sessionId), "agent_message_chunk");
+      assert.match(said, /^It begins.*You said: .*and now\?/s);
+      assert.equal(said.split("It begins").length, 2, "nothing is told twice");
+    });
+
+    await t.test("fails it too when it does not come back, and nothing hangs", async () => {
+      const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me more"));
+      await model.waitForRequest(({ userText }) => userText.includes("tell me more"));
+      await portal.kill();
+      const { code, message } = await prompted;
+      assert.equal(code, -32603);
+      assert.match(message, /does not answer any more/);
+    });
+  });
+});
+
+test("A session that is just starting when the editor leaves does not stay, however long it takes", async t => {
+  const { portal, workingDirectory } = await portalWithAgent(t, { behaviour: { startsWhen: "go" } });
+  const editor = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:fake"] });
+  editor.newSession(workingDirectory).catch(() => undefined);
+  const statuses = async () => {
+    const path = "copilot/session/history";
+    return (await portal.api<{ sessions: { status: string }[] }>(path)).body.sessions.map(
+      ({ status }) => status,
+    );
+  };
+  while ((await statuses()).length === 0);
+  editor.child.stdin?.end();
+  assert.equal(await editor.exited, 0);
+  assert.deepEqual(await statuses(), ["Idle"]);
+  await writeFile(join(workingDirectory, "go"), "");
+  while ((await statuses()).includes("Idle"));
+  assert.deepEqual(await statuses(), ["Closed"]);
 });
 
 test("A user without an account learns how to sign in", async t => {

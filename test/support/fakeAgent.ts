@@ -136,7 +136,7 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
   if ("terminal" in step) await useTerminal(id, step);
   if ("mcp" in step) update(id, chunk("message", JSON.stringify(session.mcpServers)));
   if ("job" in step) await callJobTool(session, step.job, step.argument ?? "");
-  if ("until" in step) while (!existsSync(join(session.cwd, step.until))) await delay(10);
+  if ("until" in step) await fileIn(session.cwd, step.until);
   if ("cancelled" in step && !session.cancelled)
     await new Promise<void>(resolve => session.onCancel.push(resolve));
   if ("hang" in step) await new Promise(() => {});
@@ -213,6 +213,10 @@ function load({ sessionId, cwd, mcpServers }: Params, replay: boolean): Json | n
   return behaviour.loadAnswersNull ? null : result;
 }
 
+async function fileIn(folder: string, name: string): Promise<void> {
+  while (!existsSync(join(folder, name))) await delay(10);
+}
+
 function setOption({ configId, value, type }: Params): Json {
   const option = behaviour.configOptions?.find(({ id }) => id === configId);
   if (!option) throw new Failure(-32602, "Unknown config option");
@@ -241,6 +245,7 @@ async function answer(method: string, params: Params): Promise<Json | null> {
     case "session/new": {
       const id = `fake-${process.pid}-${++lastSession}`;
       const { cwd, mcpServers } = params;
+      if (behaviour.startsWhen) await fileIn(cwd, behaviour.startsWhen);
       const result = opened({ cwd, prompts: [], mcpServers, cancelled: false, onCancel: [] }, id);
       return { sessionId: id, ...result };
     }

@@ -64,6 +64,8 @@ export interface FakeBehaviour {
   /** Neither the end of its input nor SIGTERM ends it. */
   staysAlive?: boolean;
   ignoreCancel?: boolean;
+  /** `session/new` is answered when this file is in the working directory. */
+  startsWhen?: string;
   /** Sent before the answer to `session/new`. */
   earlyUpdates?: Record<string, unknown>[];
   modes?: Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { defineRoute, type Route } from "../../api/route.js";
 import { list, object, oneOfTexts, text } from "../../api/schemas.js";
-import { startWithServers } from "../../copilotApi.js";
+import { startedFor, startWithServers } from "../../copilotApi.js";
 import { permissionPolicies } from "../../permissions/approvals.js";
 import { startAnswer } from "../startAnswer.js";
 
@@ -20,9 +20,8 @@ export function editorRoutes(): Route[] {
       summary: "Start a session on an ACP agent with additional MCP servers",
       bodySchema: startBody,
       answers: { json: startAnswer },
-      handler: async ({ params, json: { cwd, permissions, mcpServers } }) => {
-        return { sessionId: (await startWithServers(params.modelId, cwd, permissions, mcpServers)).id };
-      },
+      handler: async ({ params, json: { cwd, permissions, mcpServers }, res }) =>
+        startedFor(res, await startWithServers(params.modelId, cwd, permissions, mcpServers)),
     }),
   ];
 }
