@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { McpServer, SessionUpdate } from "@agentclientprotocol/sdk";
 import { fakeAgent, portalWithAgent, steps } from "../support/acp.js";
@@ -22,7 +21,7 @@ const ofKind = (updates: readonly SessionUpdate[], kind: SessionUpdate["sessionU
   updates.filter(({ sessionUpdate }) => sessionUpdate === kind) as unknown as AnyResponse[];
 
 test("An editor uses an ACP agent through the portal", async t => {
-  const { portal, workingDirectory } = await portalWithAgent(t, {
+  const { portal, workingDirectory, configure, post } = await portalWithAgent(t, {
     acpAgents: {
       fake: fakeAgent({ configOptions: [effort], capabilities: { mcpCapabilities: { http: true } } }),
       locked: fakeAgent({
@@ -32,9 +31,9 @@ test("An editor uses an ACP agent through the portal", async t => {
     },
   });
   const args = ["--server", portal.url, "--model", "acp:fake"];
+  const editor = await startAcp(t, { args, capabilities });
 
-  await t.test("what only ACP agents report has its own updates", async t => {
-    const editor = await startAcp(t, { args, capabilities });
+  await t.test("what only such agents tell has its own updates", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const update = (content: object) => ({ update: content as Record<string, unknown> });
     const prompt = steps(
@@ -88,10 +87,11 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.deepEqual(await editor.prompt(sessionId, steps({ stop: "refusal" })), { stopReason: "refusal" });
   });
 
-  await t.test("the agent's options appear beside the model and can be set at any time", async t => {
-    const editor = await startAcp(t, { args, capabilities });
+  await t.test("its options stand beside the model, and can be set at any time", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
-    const told = await editor.waitFor(({ sessionUpdate }) => sessionUpdate === "config_option_update");
+    const told = await editor.waitFor(
+      ({ sessionUpdate }, of) => of === sessionId && sessionUpdate === "config_option_update",
+    );
     assert.deepEqual(
       (told as unknown as { configOptions: AnyResponse[] }).configOptions.map(({ id }) => id),
       ["model", "agent/effort"],
@@ -132,8 +132,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /selected.*proceed/);
   });
 
-  await t.test("the editor's MCP servers are passed on and never shown", async t => {
-    const editor = await startAcp(t, { args, capabilities });
+  await t.test("the editor's MCP servers are passed on, and shown to nobody", async () => {
     const env = [{ name: "KEY", value: "a-very-secret-value" }];
     const mcpServers: McpServer[] = [
       { name: "files", command: "files-server", args: [], env },
@@ -160,8 +159,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.match(message, /fake login/);
   });
 
-  await t.test("an agent that dies in mid-turn causes an error, and the session continues", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("an agent that dies in mid-turn is an error, and the session goes on", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const { code, message } = await rpcErrorOf(
       editor.prompt(sessionId, steps({ message: "a" }, { exit: 3 })),
@@ -170,21 +168,22 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.match(message, /code 3/);
     assert.deepEqual(await editor.prompt(sessionId, "back again"), ended);
   });
-});
 
-test("A portal that is its own agent does not call itself endlessly", async t => {
-  const { portal, workingDirectory, configFile, post } = await portalWithAgent(t);
-  const self = {
-    command: process.execPath,
-    args: [acpProgram, "--server", portal.url, "--model", "acp:self"],
-    inheritEnv: true,
-  };
-  await writeFile(configFile, JSON.stringify({ acpAgents: { self } }));
-  await post("acp/reload");
-  const editor = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:self"] });
-  const { code, message } = await rpcErrorOf(editor.newSession(workingDirectory));
-  assert.equal(code, -32603);
-  assert.match(message, /no model "acp:self"; there are: none/, "the second level has no agents");
-  const open = await portal.api<{ sessions: unknown[] }>("copilot/session/history?status=open");
-  assert.deepEqual(open.body.sessions, []);
+  await t.test("a portal that is its own agent does not ask itself for ever", async t => {
+    const open = async () =>
+      (await portal.api<{ sessions: unknown[] }>("copilot/session/history?status=open")).body.sessions.length;
+    const openBefore = await open();
+    const self = {
+      command: process.execPath,
+      args: [acpProgram, "--server", portal.url, "--model", "acp:self"],
+      inheritEnv: true,
+    };
+    await configure({ self });
+    await post("acp/reload");
+    const asking = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:self"] });
+    const { code, message } = await rpcErrorOf(asking.newSession(workingDirectory));
+    assert.equal(code, -32603);
+    assert.match(message, /no model "acp:self"; there are: none/, "the second level has no agents");
+    assert.equal(await open(), openBefore);
+  });
 });

@@ -16,13 +16,12 @@ test("Cancel ends the turn and keeps the session", async t => {
       "run for long": [[runShell("echo started; sleep 600")], [{ text: "done" }]],
     }),
   });
-  const args = ["--server", portal.url];
+  const editor = await startAcp(t, { args: ["--server", portal.url] });
 
-  await t.test("cancel ends a turn while the answer streams", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("while the answer streams", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "stream on");
-    await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
+    await editor.waitFor((update, of) => of === sessionId && textOf([update], "agent_message_chunk") !== "");
     await editor.cancel(sessionId);
     await editor.cancel(sessionId);
     assert.deepEqual(await running, cancelled);
@@ -30,8 +29,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /You said: .*go on/s);
   });
 
-  await t.test("cancel ends a turn before the first word", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("before the first word", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first");
     const request = await model.waitForRequest(({ userText }) => userText.includes("think first"));
@@ -41,8 +39,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("cancel ends a turn before the request has been sent", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("before the request has even been sent", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first, again");
     await editor.cancel(sessionId);
@@ -50,13 +47,14 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("cancel ends a turn and its running command", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("while a command runs, which is ended too", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "run for long");
     const output = await editor.waitFor(
-      update =>
-        update.sessionUpdate === "tool_call_update" && JSON.stringify(update.content).includes("started"),
+      (update, of) =>
+        of === sessionId &&
+        update.sessionUpdate === "tool_call_update" &&
+        JSON.stringify(update.content).includes("started"),
     );
     await editor.cancel(sessionId);
     assert.deepEqual(await running, cancelled);
@@ -66,8 +64,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("cancel also works through the protocol's own request cancellation", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("by the protocol's own way to cancel a request", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const cancel = new AbortController();
     const running = editor.agent.request(
@@ -80,8 +77,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await running, cancelled);
   });
 
-  await t.test("cancel does nothing when no turn runs", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("and does nothing where no turn runs", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     await editor.cancel(sessionId);
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
@@ -89,8 +85,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "and on"), ended);
   });
 
-  await t.test("closing a session answers its prompt as cancelled", async t => {
-    const editor = await startAcp(t, { args });
+  await t.test("closing a session answers its prompt as cancelled", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first, at the end");
     await model.waitForRequest(({ userText }) => userText.includes("at the end"));

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import { startAcp, textOf, toolUpdates } from "../support/acpClient.js";
+import { type AcpOptions, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
 import { tempFolder } from "../support/cleanup.js";
 import { entryOf, task } from "../support/jobs.js";
 import { portalWithModel } from "../support/restSession.js";
@@ -58,18 +58,21 @@ test("The user at the editor decides what an agent may do", async t => {
     { args: ["--permissions", "ask", "--entry", entryFile] },
   );
   const args = ["--server", portal.url];
+  /** Each test has its own user at the one editor. */
+  let onPermission: NonNullable<AcpOptions["onPermission"]>;
+  const editor = await startAcp(t, {
+    args,
+    onPermission: (request, signal) => onPermission(request, signal),
+  });
   const pending = async () =>
     (await portal.api<{ requests: AnyResponse[] }>("copilot/permission/pending")).body.requests;
 
-  await t.test("a command allowed once runs, and the card names it", async t => {
+  await t.test("what is allowed once runs, and the card names it", async () => {
     const asked: RequestPermissionRequest[] = [];
-    const editor = await startAcp(t, {
-      args,
-      onPermission(request) {
-        asked.push(request);
-        return select("allow_once");
-      },
-    });
+    onPermission = request => {
+      asked.push(request);
+      return select("allow_once");
+    };
     const { sessionId } = await editor.newSession(workingDirectory);
     assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
     const [request] = asked;
@@ -90,28 +93,25 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.equal(request?.toolCall.toolCallId, last?.toolCallId, "the card belongs to the tool call");
   });
 
-  await t.test("a rejected command does not run, and the turn continues", async t => {
-    const editor = await startAcp(t, { args, onPermission: () => select("reject_once") });
+  await t.test("what is rejected does not run, and the turn goes on", async () => {
+    onPermission = () => select("reject_once");
     const { sessionId } = await editor.newSession(workingDirectory);
     assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
     assert.equal(toolUpdates(editor.updates(sessionId)).at(-1)?.status, "failed");
   });
 
-  await t.test("an editor that cannot ask rejects the request", async t => {
-    const editor = await startAcp(t, {
-      args,
-      onPermission() {
-        throw new Error("this editor has no user");
-      },
-    });
+  await t.test("an editor that cannot ask rejects", async () => {
+    onPermission = () => {
+      throw new Error("this editor has no user");
+    };
     const { sessionId } = await editor.newSession(workingDirectory);
     assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
     assert.equal(toolUpdates(editor.updates(sessionId)).at(-1)?.status, "failed");
   });
 
-  await t.test("an answer on the website withdraws the card in the editor", async t => {
+  await t.test("who answers first on the website withdraws the card of the editor", async () => {
     const user = thinkingUser();
-    const editor = await startAcp(t, { args, onPermission: user.onPermission });
+    onPermission = user.onPermission;
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "say hello");
     await user.asked;
@@ -126,9 +126,9 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.equal(toolUpdates(editor.updates(sessionId)).at(-1)?.status, "completed");
   });
 
-  await t.test("cancel with an open card ends the turn and withdraws the card", async t => {
+  await t.test("cancel with an open card ends the turn and takes the card back", async () => {
     const user = thinkingUser();
-    const editor = await startAcp(t, { args, onPermission: user.onPermission });
+    onPermission = user.onPermission;
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "say hello");
     await user.asked;
@@ -139,30 +139,24 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), { stopReason: "end_turn" });
   });
 
-  await t.test("a question with choices appears in the editor", async t => {
+  await t.test("a question with choices is asked in the editor", async () => {
     const questions: (string | null | undefined)[] = [];
-    const editor = await startAcp(t, {
-      args,
-      onPermission(request) {
-        questions.push(request.toolCall.title);
-        return select(request.options.some(({ optionId }) => optionId === "blue") ? "blue" : "allow_once");
-      },
-    });
+    onPermission = request => {
+      questions.push(request.toolCall.title);
+      return select(request.options.some(({ optionId }) => optionId === "blue") ? "blue" : "allow_once");
+    };
     const { sessionId } = await editor.newSession(workingDirectory);
     await editor.prompt(sessionId, "ask me");
     assert.ok(questions.includes("Which colour?"), questions.join());
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /You chose: .*blue/);
   });
 
-  await t.test("a job asks for permission in the editor that started it", async t => {
+  await t.test("what a job wants to do is asked in the editor that has started it", async () => {
     const asked: RequestPermissionRequest[] = [];
-    const editor = await startAcp(t, {
-      args,
-      onPermission(request) {
-        asked.push(request);
-        return select("allow_once");
-      },
-    });
+    onPermission = request => {
+      asked.push(request);
+      return select("allow_once");
+    };
     const { sessionId } = await editor.newSession(workingDirectory);
     assert.deepEqual(await editor.prompt(sessionId, "/job hello"), { stopReason: "end_turn" });
     assert.deepEqual(

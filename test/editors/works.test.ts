@@ -26,16 +26,16 @@ const entry: EntryOfTest = {
 test("Tasks and jobs run from an editor", async t => {
   const { portal, puppet, model: scripted, workingDirectory } = await portalWithEntry(t, entry);
   const args = ["--server", portal.url];
-  const open = async (context = t) => {
-    const editor = await startAcp(context, { args });
+  const editor = await startAcp(t, { args });
+  const open = async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const said = () => textOf(editor.updates(sessionId), "agent_message_chunk");
     const thoughts = () => textOf(editor.updates(sessionId), "agent_thought_chunk");
-    return { editor, sessionId, said, thoughts };
+    return { sessionId, said, thoughts };
   };
 
-  await t.test("tasks and jobs are advertised and listed by name", async t => {
-    const { editor, sessionId, said } = await open(t);
+  await t.test("they are advertised, and listed by name", async () => {
+    const { sessionId, said } = await open();
     const update = await editor.waitFor(({ sessionUpdate }) => sessionUpdate === "available_commands_update");
     assert.match(JSON.stringify(update), /"task".*"job".*"tasks".*"jobs"/);
     assert.deepEqual(await editor.prompt(sessionId, "/tasks"), ended);
@@ -45,8 +45,8 @@ test("Tasks and jobs run from an editor", async t => {
     assert.equal(scripted.requests.length, 0, "no agent was asked");
   });
 
-  await t.test("a task that meets its criteria succeeds in the editor's session", async t => {
-    const { editor, sessionId, said, thoughts } = await open(t);
+  await t.test("a task that meets its criteria succeeds in the session of the editor", async () => {
+    const { sessionId, said, thoughts } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/task checked"), ended);
     const tools = toolUpdates(editor.updates(sessionId));
     const [work] = tools.filter(({ title }) => title === "Task checked");
@@ -66,8 +66,8 @@ test("Tasks and jobs run from an editor", async t => {
     assert.match(JSON.stringify(request.body.messages), /Check it/, "the session remembers the task");
   });
 
-  await t.test("a task that misses its criteria fails, with each decision as a thought", async t => {
-    const { editor, sessionId, said, thoughts } = await open(t);
+  await t.test("a task that does not meet them fails, with each decision as a thought", async () => {
+    const { sessionId, said, thoughts } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/task never"), ended);
     assert.match(said(), /Task never failed/);
     assert.match(thoughts(), /job_boolean_true/);
@@ -75,8 +75,8 @@ test("Tasks and jobs run from an editor", async t => {
     assert.match(said(), /Task broken failed/);
   });
 
-  await t.test("a mistyped command is explained instead of failing", async t => {
-    const { editor, sessionId, said } = await open(t);
+  await t.test("what is typed wrong is explained, not an error", async () => {
+    const { sessionId, said } = await open();
     for (const [text, answer] of [
       ["/task", /The tasks of the portal.*greet/s],
       ["/task nothing", /no such task.*greet/s],
@@ -92,8 +92,8 @@ test("Tasks and jobs run from an editor", async t => {
     }
   });
 
-  await t.test("a job shows each of its works and ends with its result", async t => {
-    const { editor, sessionId, said, thoughts } = await open(t);
+  await t.test("a job shows each of its works, and ends with its result", async () => {
+    const { sessionId, said, thoughts } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/job both the world\nand you"), ended);
     const tools = toolUpdates(editor.updates(sessionId));
     const started = tools.filter(({ sessionUpdate }) => sessionUpdate === "tool_call");
@@ -108,16 +108,16 @@ test("Tasks and jobs run from an editor", async t => {
     assert.ok(puppet.prompts.includes("Say hello to the world\nand you"));
   });
 
-  await t.test("a failed job says so", async t => {
-    const { editor, sessionId, said } = await open(t);
+  await t.test("a job that fails says so", async () => {
+    const { sessionId, said } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/job failing"), ended);
     assert.match(said(), /Job failing failed\./);
     const statuses = toolUpdates(editor.updates(sessionId)).flatMap(({ status }) => status ?? []);
     assert.deepEqual(statuses, ["in_progress", "completed", "in_progress", "failed"]);
   });
 
-  await t.test("cancel stops the job and everything it runs", async t => {
-    const { editor, sessionId } = await open(t);
+  await t.test("cancel stops the job and what it runs", async () => {
+    const { sessionId } = await open();
     const running = editor.prompt(sessionId, "/job held job-gate");
     await puppet.arrived("job-gate");
     const turn = await scripted.waitForRequest(({ userText }) => userText.includes("@wait job-gate"));
@@ -133,8 +133,8 @@ test("Tasks and jobs run from an editor", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("cancel ends a task with all its attempts", async t => {
-    const { editor, sessionId } = await open(t);
+  await t.test("cancel ends a task with all its attempts", async () => {
+    const { sessionId } = await open();
     const running = editor.prompt(sessionId, "/task held task-gate");
     await puppet.arrived("task-gate");
     const turn = await scripted.waitForRequest(({ userText }) => userText.includes("@wait task-gate"));
