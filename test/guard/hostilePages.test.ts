@@ -3,13 +3,17 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { launchBrowser } from "../support/browser.js";
 import { defer, groupScope } from "../support/cleanup.js";
-import { startForeignServer } from "../support/foreignServer.js";
+import { initialize, startForeignServer } from "../support/foreignServer.js";
+import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { type Portal, startPortal } from "../support/portal.js";
+import { byPrompt, type ScriptedModel, startScriptedModel } from "../support/scriptedModel.js";
 
 const file = groupScope();
 let browser: Browser;
 let port: number;
+let model: ScriptedModel;
 before(async () => {
+  model = await startScriptedModel(file, byPrompt({}));
   // A name server that answers with this machine's address: DNS rebinding.
   browser = await launchBrowser(["--host-resolver-rules=MAP *.example 127.0.0.1"]);
   port = await startForeignServer(file);
@@ -26,8 +30,12 @@ const ways = ["link", "open", "location", "refresh", "get", "post", "history"];
 const portals = new Map<boolean, Promise<Portal>>();
 /** One portal with and one without a token for all tests of the file. */
 function portalOf(auth: boolean): Promise<Portal> {
-  const options = auth ? { args: ["--auth"], env: { PORTAL_TOKEN: token } } : {};
-  const portal = portals.get(auth) ?? startPortal(file, options);
+  const start = async () => {
+    if (auth) return startPortal(file, { args: ["--auth"], env: { PORTAL_TOKEN: token } });
+    const env = { REPO_ROOT: await agentRepo(file, referenceFiles()) };
+    return startPortal(file, { model, env, args: ["--demo"] });
+  };
+  const portal = portals.get(auth) ?? start();
   portals.set(auth, portal);
   return portal;
 }
@@ -125,6 +133,41 @@ describe("A foreign page in a real browser", () => {
     const answer = await page.goto(`http://rebound.example:${new URL(portal.url).port}/`);
     assert.equal(answer?.status(), 403);
     assert.match(await page.content(), /HostRefused/);
+  });
+
+  test("a foreign page can neither call the agents at /mcp nor read from it, whatever its origin is called", async t => {
+    const portal = await portalOf(false);
+    const mcp = `${portal.url}/mcp`;
+    for (const host of ["evil.example", "localhost", "127.0.0.1"]) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const statuses: number[] = [];
+      const methods = new Set<string>();
+      context.on("request", request => {
+        if (request.url() === mcp) methods.add(request.method());
+      });
+      context.on("response", response => {
+        if (response.url() === mcp) statuses.push(response.status());
+      });
+      await page.goto(`http://${host}:${port}/mcp?to=${encodeURIComponent(mcp)}`);
+      await page.waitForFunction("document.title.includes(': ')");
+      assert.equal((await page.title()).match(/: refused/g)?.length, 6, await page.title());
+      assert.ok(methods.has("POST") && methods.has("GET"), [...methods].join());
+      assert.deepEqual([...new Set(statuses)], [403], host);
+      await context.close();
+    }
+    assert.equal(model.requests.length, 0, "no agent ran");
+    assert.deepEqual((await portal.api("copilot/run/history")).body, { runs: [] });
+
+    const { page: own } = await openVisited(t, false);
+    await own.goto(`${portal.url}/agents.html`);
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const init = JSON.stringify({ method: "POST", headers, body: initialize });
+    assert.equal(
+      await own.evaluate(`fetch("/mcp", ${init}).then(r => r.status)`),
+      200,
+      "the portal's own page may",
+    );
   });
 
   test("a browser that opened the printed address stays signed in, and scripts never see the cookie", async t => {

@@ -31,6 +31,41 @@ Promise.all(all).then(() => { document.title = results.join(", "); });
 </script>`;
 };
 
+export const initialize = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "evil", version: "1" } },
+});
+const call = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 2,
+  method: "tools/call",
+  params: { name: "run_agent", arguments: { agentName: "code-reviewer", prompt: "Run for me" } },
+});
+
+/** All ways in which a page can send something to an MCP endpoint, and look at what comes back. */
+const mcpAttacks = (mcp: string) => `<!doctype html><title>evil</title><body><iframe name="sink"></iframe>
+<form id="form" method="post" enctype="text/plain" action="${mcp}" target="sink"><input name='${initialize.slice(0, -1)},"x":"' value='"}'></form>
+<script>
+const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const plain = { accept: "application/json, text/event-stream" };
+const results = [];
+const note = (what, promise) => promise.then(() => results.push(what + ": READ"), () => results.push(what + ": refused"));
+const read = response => response.text().then(text => response.ok && text !== "" ? text : Promise.reject());
+const all = [
+  note("json", fetch("${mcp}", { method: "POST", headers, body: ${JSON.stringify(initialize)} }).then(read)),
+  note("simple", fetch("${mcp}", { method: "POST", headers: plain, body: ${JSON.stringify(initialize)} }).then(read)),
+  note("opaque", fetch("${mcp}", { method: "POST", mode: "no-cors", body: ${JSON.stringify(initialize)} }).then(read)),
+  note("call", fetch("${mcp}", { method: "POST", headers: { ...headers, "mcp-session-id": "x" }, body: ${JSON.stringify(call)} }).then(read)),
+  note("stream", new Promise((yes, no) => { const s = new EventSource("${mcp}"); s.onopen = yes; s.onerror = () => { s.close(); no(); }; })),
+  note("end", fetch("${mcp}", { method: "DELETE", headers: { "mcp-session-id": "x" } }).then(read)),
+];
+navigator.sendBeacon("${mcp}", ${JSON.stringify(initialize)});
+document.getElementById("form").submit();
+Promise.all(all).then(() => { document.title = results.join(", "); });
+</script>`;
+
 /** Each of these pages sends its visitor to `to` in a different way. */
 const senders: Record<string, (to: string) => string> = {
   "/speculation": to =>
@@ -54,8 +89,8 @@ const senders: Record<string, (to: string) => string> = {
 };
 
 /**
- * A foreign server; gives its port. `/attacks` tries everything on the portal at `?to=`; `/STATUS` redirects there,
- * and each other path sends its visitor there in a different way.
+ * A foreign server; gives its port. `/attacks` tries everything on the portal at `?to=`, `/mcp` on its MCP address;
+ * `/STATUS` redirects there, and each other path sends its visitor there in a different way.
  */
 export async function startForeignServer(t: Scope): Promise<number> {
   const server = createServer((req, res) => {
@@ -64,11 +99,8 @@ export async function startForeignServer(t: Scope): Promise<number> {
     const status = Number(pathname.slice(1));
     if (status) return void res.writeHead(status, { location: to, "referrer-policy": "no-referrer" }).end();
     res.setHeader("content-type", "text/html");
-    res.end(
-      pathname === "/attacks"
-        ? attacks(to)
-        : `<!doctype html><title>evil</title>${senders[pathname]?.(to) ?? ""}`,
-    );
+    const page = { "/attacks": attacks, "/mcp": mcpAttacks }[pathname];
+    res.end(page ? page(to) : `<!doctype html><title>evil</title>${senders[pathname]?.(to) ?? ""}`);
   });
   server.listen(0, "127.0.0.1");
   await new Promise(resolve => server.once("listening", resolve));

@@ -1,11 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { TestContext } from "node:test";
-import { tempFolder } from "./cleanup.js";
+import { type Scope, tempFolder } from "./cleanup.js";
 import { referenceAgents } from "./orchestratorTables.js";
 
 /** A repository with these files below `.github/agents/`; content by file name. */
-export async function agentRepo(t: TestContext, files: Record<string, string>): Promise<string> {
+export async function agentRepo(t: Scope, files: Record<string, string>): Promise<string> {
   const root = await tempFolder(t, "agent-repo");
   await mkdir(join(root, ".github", "agents"), { recursive: true });
   for (const [name, content] of Object.entries(files)) await writeAgent(root, name, content);
