@@ -3,16 +3,19 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { loginMethod } from "../../src/editors/rpcErrors.js";
-import { portalWithAgent } from "../support/acp.js";
+import { fakeAgent } from "../support/acp.js";
 import { rpcErrorOf, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
 import { tempFolder } from "../support/cleanup.js";
 import { startPortal } from "../support/portal.js";
 import { startProxy } from "../support/proxy.js";
 import { portalWithModel, sessionById } from "../support/restSession.js";
 import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
+import type { AnyResponse } from "../support/sse.js";
 
 test("What an editor loses of its portal, and the portal of its editor", async t => {
   const gates = { first: barrier(), second: barrier(), killed: barrier() };
+  const configFile = join(await tempFolder(t, "acp-config"), "portal.config.json");
+  await writeFile(configFile, JSON.stringify({ acpAgents: { slow: fakeAgent({ startsWhen: "go" }) } }));
   const { portal, model, workingDirectory, startSession } = await portalWithModel(
     t,
     byPrompt({
@@ -23,12 +26,13 @@ test("What an editor loses of its portal, and the portal of its editor", async t
       "hang on": [[fault.hang]],
       "tell me": [[{ text: "It begins" }, gates.killed.step]],
     }),
+    { args: ["--config", configFile] },
   );
-  const args = ["--server", portal.url];
+  const args = ["--server", portal.url, "--model", model.modelId];
 
   await t.test("a network that fails for a moment loses nothing and repeats nothing", async t => {
     const proxy = await startProxy(t, portal.url);
-    const editor = await startAcp(t, { args: ["--server", proxy.url] });
+    const editor = await startAcp(t, { args: ["--server", proxy.url, "--model", model.modelId] });
     const { sessionId } = await editor.newSession(workingDirectory);
     const said = () => textOf(editor.updates(sessionId), "agent_message_chunk");
     const running = editor.prompt(sessionId, "count to five");
@@ -69,6 +73,25 @@ test("What an editor loses of its portal, and the portal of its editor", async t
     assert.deepEqual([await statusOf(sessionId), await statusOf(bystander.id)], ["Closed", "Idle"]);
   });
 
+  await t.test(
+    "a session that is just starting when the editor leaves does not stay, however long it takes",
+    async t => {
+      const editor = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:slow"] });
+      editor.newSession(workingDirectory).catch(() => undefined);
+      const statuses = async () => {
+        const { body } = await portal.api<{ sessions: AnyResponse[] }>("copilot/session/history");
+        return body.sessions.filter(({ modelId }) => modelId === "acp:slow").map(({ status }) => status);
+      };
+      while ((await statuses()).length === 0);
+      editor.child.stdin?.end();
+      assert.equal(await editor.exited, 0);
+      assert.deepEqual(await statuses(), ["Idle"]);
+      await writeFile(join(workingDirectory, "go"), "");
+      while ((await statuses()).includes("Idle"));
+      assert.deepEqual(await statuses(), ["Closed"]);
+    },
+  );
+
   await t.test("a portal that is killed and started again", async t => {
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
@@ -99,26 +122,7 @@ test("What an editor loses of its portal, and the portal of its editor", async t
   });
 });
 
-test("A session that is just starting when the editor leaves does not stay, however long it takes", async t => {
-  const { portal, workingDirectory } = await portalWithAgent(t, { behaviour: { startsWhen: "go" } });
-  const editor = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:fake"] });
-  editor.newSession(workingDirectory).catch(() => undefined);
-  const statuses = async () => {
-    const path = "copilot/session/history";
-    return (await portal.api<{ sessions: { status: string }[] }>(path)).body.sessions.map(
-      ({ status }) => status,
-    );
-  };
-  while ((await statuses()).length === 0);
-  editor.child.stdin?.end();
-  assert.equal(await editor.exited, 0);
-  assert.deepEqual(await statuses(), ["Idle"]);
-  await writeFile(join(workingDirectory, "go"), "");
-  while ((await statuses()).includes("Idle"));
-  assert.deepEqual(await statuses(), ["Closed"]);
-});
-
-test("A user without an account learns how to sign in", async t => {
+test("Without an account the editor is told how to sign in", async t => {
   const portal = await startPortal(t);
   const cwd = await tempFolder(t, "acp-work");
   await t.test("choosing a GitHub Copilot model without an account explains how to sign in", async t => {
