@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { watch } from "node:fs";
-import { access, mkdir, readdir, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { type AgentOptions, portalWithAgent, steps } from "../support/acp.js";
-import { defer } from "../support/cleanup.js";
+import { fakeAgent, portalWithAgent, steps } from "../support/acp.js";
+import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
 import { portalWithAgents } from "../support/copilotCli.js";
 import type { Step } from "../support/fakeAgentSteps.js";
 import { opencode } from "../support/opencode.js";
-import { callTool, type Envelope, newClient } from "../support/orchestrator.js";
+import { callTool, connectPortal, type Envelope } from "../support/orchestrator.js";
 import { agentRepo, agentText } from "../support/orchestratorRepo.js";
-import type { Portal } from "../support/portal.js";
+import type { Portal, PortalOptions } from "../support/portal.js";
 import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
 import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
 
@@ -22,52 +21,51 @@ const files = {
     "description: x\nmodel: acp:fake\ntools: [read, edit, execute]",
     "You are the writer.",
   ),
-  "hasty.md": agentText("description: x\nmodel: acp:fake\ntimeout: 1s", "You are hasty."),
+  "hasty.md": agentText("description: x\nmodel: acp:stubborn\ntimeout: 1s", "You are hasty."),
+  "patient.md": agentText("description: x\nmodel: acp:stubborn", "You are patient."),
+  "licensed.md": agentText("description: x\nmodel: acp:broken", "You are licensed."),
   "usual.md": agentText("description: x", "You are the usual one."),
 };
 
 async function connect(t: TestContext, portal: Portal) {
-  const client = newClient();
-  const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
-  defer(t, () => client.close());
-  await client.connect(transport as Parameters<typeof client.connect>[0]);
-  await client.listTools();
+  const client = await connectPortal(t, portal);
   return (agentName: string, prompt: string): Promise<Envelope> =>
     callTool(client, "run_agent", { agentName, prompt });
 }
 
-/** A portal whose repository has these agents, and whose ACP agent keeps its conversations in files. */
-async function start(t: TestContext, env: Record<string, string> = {}, options: AgentOptions = {}) {
+const capabilities = {
+  loadSession: true,
+  mcpCapabilities: { http: true },
+  sessionCapabilities: { close: {}, delete: {} },
+};
+
+/** A portal whose repository has these agents, and whose ACP agent `fake` keeps its conversations in files. */
+async function start(t: Scope, env: Record<string, string> = {}, portal: PortalOptions = {}) {
   const repoRoot = await agentRepo(t, files);
-  const capabilities = {
-    loadSession: true,
-    mcpCapabilities: { http: true },
-    sessionCapabilities: { close: {}, delete: {} },
-  };
+  const memory = await tempFolder(t, "portal-acp-memory");
   const started = await portalWithAgent(t, {
-    remembers: true,
-    ...options,
-    behaviour: { capabilities, ...options.behaviour },
+    acpAgents: {
+      fake: fakeAgent({ capabilities }, { clientFs: true }, memory),
+      stubborn: fakeAgent({ capabilities, ignoreCancel: true }),
+      broken: fakeAgent({ exitAtOnce: 3, stderr: "no licence" }),
+    },
     portal: {
-      ...options.portal,
+      ...portal,
       env: { REPO_ROOT: repoRoot, AGENT_TIMEOUT: "5m", COPILOT_MODEL: "acp:fake", ...env },
     },
   });
-  return {
-    ...started,
-    repoRoot,
-    run: await connect(t, started.portal),
-    /** Resolves when the agent has no conversation left; rejects when it never had one. */
-    async forgotten(): Promise<void> {
-      const watcher = watch(started.memory);
-      defer(t, () => watcher.close());
-      for (;;) {
-        const changed = once(watcher, "change");
-        if ((await readdir(started.memory)).length === 0) return;
-        await changed;
-      }
-    },
-  };
+  return { portal: started.portal, post: started.post, repoRoot, memory };
+}
+
+/** Resolves when the agent has no conversation any more. */
+async function forgotten(t: TestContext, memory: string): Promise<void> {
+  const watcher = watch(memory);
+  defer(t, () => watcher.close());
+  for (;;) {
+    const changed = once(watcher, "change");
+    if ((await readdir(memory)).length === 0) return;
+    await changed;
+  }
 }
 
 const options = [
@@ -90,17 +88,26 @@ async function startRun(portal: Portal, agent: string, prompt: string): Promise<
   return (await portal.api<{ runId: string }>(path, { body: prompt })).body.runId;
 }
 
-describe("A repository's agent on an ACP agent", () => {
-  test("runs there when its file and the settings say so, with its instructions before the prompt and without job tools", async t => {
+describe("An agent of a repository on an ACP agent", () => {
+  const group = groupScope();
+  let declared: ReturnType<typeof start> | undefined;
+  /** The portal of the tests that leave it running; agents may do what their files list. */
+  async function shared(t: TestContext) {
+    declared ??= start(group, { AGENT_PERMISSIONS: "declared" });
+    return { ...(await declared), run: await connect(t, (await declared).portal) };
+  }
+
+  test("runs there when its file says so, with its instructions before the prompt and without the job tools", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { COPILOT_MODEL: "", AGENT_PERMISSIONS: "all" };
-    const { run, forgotten } = await start(t, env, { portal: { model } });
+    const { portal, memory } = await start(t, env, { model });
+    const run = await connect(t, portal);
     const { data } = await run("reader", "Hello there");
     assert.deepEqual(data.output, {
       text: "You said: You are the reader.\n\nHello there",
       model: "acp:fake",
     });
-    await forgotten();
+    await forgotten(t, memory);
     assert.equal((await run("reader", steps({ mcp: true }))).data.output.text, "[]");
     assert.equal(model.requests.length, 0, "the portal's own models were not asked");
     assert.equal(
@@ -112,25 +119,22 @@ describe("A repository's agent on an ACP agent", () => {
     assert.equal(model.requests.length, 1, "the other agents run on their usual backend");
   });
 
-  test("runs there when the settings name it, even when Copilot is not signed in", async t => {
-    const { run } = await start(t);
+  test("runs there when the settings name it, also where Copilot is not signed in", async t => {
+    const { run } = await shared(t);
     const { data } = await run("usual", "Hello there");
     assert.equal(data.output.text, "You said: You are the usual one.\n\nHello there");
   });
 
-  test("never runs there unless the settings say so, because an ACP agent brings its own tools", async t => {
-    const { run } = await start(t, { COPILOT_MODEL: "" });
+  test("is never sent there by itself, because it brings tools of its own", async t => {
+    const { portal } = await start(t, { COPILOT_MODEL: "" });
+    const run = await connect(t, portal);
     assert.equal((await run("usual", "Hello there")).error.code, "CLI_NOT_AVAILABLE");
     const byFile = await run("reader", "Hello there");
     assert.equal(byFile.error.code, "CLI_NOT_AVAILABLE", "a file of the repository alone is not enough");
   });
 
-  test("may use the tools that its file lists, and every other tool is rejected", async t => {
-    const { run, repoRoot } = await start(
-      t,
-      { AGENT_PERMISSIONS: "declared" },
-      { settings: { clientFs: true } },
-    );
+  test("may do what its file lists, and the rest is rejected", async t => {
+    const { run, repoRoot } = await shared(t);
     const rejected = { outcome: { outcome: "selected", optionId: "no" } };
     const allowed = { outcome: { outcome: "selected", optionId: "yes" } };
     const command = { kind: "execute", rawInput: { command: "rm -rf build" } };
@@ -160,8 +164,8 @@ describe("A repository's agent on an ACP agent", () => {
     await access(join(repoRoot, "written.txt"));
   });
 
-  test("asks its user under --permissions ask, and receives the reason for a rejection", async t => {
-    const { portal, post } = await start(t, {}, { portal: { args: ["--permissions", "ask"] } });
+  test("asks its user under --permissions ask, and is told why something was rejected", async t => {
+    const { portal, post } = await start(t, {}, { args: ["--permissions", "ask"] });
     const prompt = steps(ask({ kind: "execute", rawInput: { command: "make" } }));
     const runId = await startRun(portal, "reader", prompt);
     let requests: AnyResponse[] = [];
@@ -182,28 +186,30 @@ describe("A repository's agent on an ACP agent", () => {
     );
   });
 
-  test("stops with its run and leaves nothing behind", async t => {
-    const { portal, memory, forgotten } = await start(t);
+  test("stops when its run is stopped, and leaves nothing behind", async t => {
+    const { portal, memory } = await shared(t);
+    await forgotten(t, memory);
     const runId = await startRun(portal, "reader", steps({ message: "I begin." }, { cancelled: true }));
     const events = sseEvents<AnyResponse>(`${portal.url}/api/copilot/run/${runId}/events`);
     await collectUntil(events, ({ data }) => data.callback === "onMessage");
     assert.equal((await readdir(memory)).length, 1);
     await portal.api(`copilot/run/${runId}/stop`, { body: "" });
     assert.equal((await untilEnded(portal, runId)).at(-1)?.callback, "runCanceled");
-    await forgotten();
+    await forgotten(t, memory);
   });
 
-  test("is ended at its time limit even when it ignores the cancel, and the next run works", async t => {
-    const { run } = await start(t, {}, { behaviour: { ignoreCancel: true } });
-    // The time limit of one second does not include the agent's start.
-    await run("reader", "Hello");
+  test("is ended when its time is up, also where it takes no notice, and the next one runs", async t => {
+    const { run } = await shared(t);
+    // The agent's start is no part of its second.
+    await run("patient", "Hello");
     assert.equal((await run("hasty", steps({ hang: true }))).error.code, "EXECUTION_TIMEOUT");
-    const { data, error } = await run("reader", "Hello");
+    const { data, error } = await run("patient", "Hello");
     assert.match(data?.output.text ?? "", /Hello$/, JSON.stringify(error));
   });
 
-  test("does not start in a folder with files that the ACP agent would run unasked", async t => {
-    const { run, repoRoot } = await start(t);
+  test("does not start beside files that the ACP agent would run by itself", async t => {
+    const { run, repoRoot } = await shared(t);
+    defer(t, () => rm(join(repoRoot, ".github", "hooks"), { recursive: true }));
     await mkdir(join(repoRoot, ".github", "hooks"));
     const hooks = { sessionStart: [{ type: "command", bash: "touch ran" }] };
     await writeFile(join(repoRoot, ".github/hooks/x.json"), JSON.stringify({ version: 1, hooks }));
@@ -212,9 +218,9 @@ describe("A repository's agent on an ACP agent", () => {
     assert.match(error.details, /\.github\/hooks\/x\.json/);
   });
 
-  test("fails with the reason when the ACP agent cannot be started", async t => {
-    const { run } = await start(t, {}, { behaviour: { exitAtOnce: 3, stderr: "no licence" } });
-    const { error } = await run("reader", "Hello");
+  test("is told why when the ACP agent cannot be started", async t => {
+    const { run } = await shared(t);
+    const { error } = await run("licensed", "Hello");
     assert.equal(error.code, "CLI_NOT_AVAILABLE");
     assert.match(error.details, /no licence/);
   });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { approveAll } from "@github/copilot-sdk";
+import { before, describe, test } from "node:test";
+import { approveAll, type CopilotClient } from "@github/copilot-sdk";
 import { workspaceFingerprint } from "../../src/orchestrator/run/fingerprint.js";
+import { groupScope } from "../support/cleanup.js";
 import {
   claudeHook,
   curiousModel,
@@ -14,7 +15,6 @@ import { callTool } from "../support/orchestrator.js";
 import { agentText } from "../support/orchestratorRepo.js";
 import { startReal } from "../support/realOrchestrator.js";
 import { runTurn, startBareSession, startRuntime } from "../support/runtime.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
 
 interface Row {
   what: string;
@@ -72,9 +72,16 @@ const rows: readonly Row[] = [
 ];
 
 describe("A run of a repository's agents", () => {
+  const group = groupScope();
+  let real: Awaited<ReturnType<typeof startReal>>;
+  let bareRuntime: CopilotClient;
+  before(async () => {
+    real = await startReal(group, curiousModel);
+    bareRuntime = await startRuntime(group);
+  });
+
   for (const { what, why, fill, bare } of rows) {
     test(`does not run ${what}: ${why}`, async t => {
-      const real = await startReal(t, curiousModel);
       const repo = await hostileRepository(t);
       await repo.write(
         ".github/agents/evil.md",
@@ -91,8 +98,7 @@ describe("A run of a repository's agents", () => {
       if (!bare) return;
       if (bare === "git") repo.git("status");
       else {
-        const model = await startScriptedModel(t, curiousModel);
-        const session = await startBareSession(await startRuntime(t), model, {
+        const session = await startBareSession(bareRuntime, real.model, {
           workingDirectory: repo.root,
           onPermissionRequest: approveAll,
           model: "plain-model",

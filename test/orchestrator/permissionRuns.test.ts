@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as elapsed } from "node:timers/promises";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { TimeLimit } from "../../src/orchestrator/run/timeLimit.js";
-import { defer } from "../support/cleanup.js";
-import { callTool, newClient } from "../support/orchestrator.js";
+import { groupScope, type Scope } from "../support/cleanup.js";
+import { callTool, connectPortal } from "../support/orchestrator.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { type Portal, startPortal } from "../support/portal.js";
 import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
 import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
 
-async function start(t: TestContext, policy: string) {
+async function start(t: Scope, policy: string) {
   const script = byPrompt({ "say hello": [[runShell("echo hello")], [{ text: "done" }]] });
   const model = await startScriptedModel(t, script);
   const repoRoot = await agentRepo(t, referenceFiles());
@@ -50,8 +49,12 @@ const only = (responses: readonly AnyResponse[], callback: string) =>
   responses.filter(response => response.callback === callback);
 
 describe("Runs of agents under the portal's policy", () => {
-  test("Under ask, a run is in the inbox under its agent's name, continues when allowed, and logs the decision", async t => {
-    const { portal, repoRoot } = await start(t, "ask");
+  const group = groupScope();
+  let asking: ReturnType<typeof start> | undefined;
+  const startAsking = () => (asking ??= start(group, "ask"));
+
+  test("ask: the run is in the inbox under its agent's name, goes on when allowed, and its log tells it", async () => {
+    const { portal, repoRoot } = await startAsking();
     const runId = await startRun(portal);
     const { requestId, ...request } = await untilAsked(portal);
     assert.deepEqual(
@@ -69,13 +72,9 @@ describe("Runs of agents under the portal's policy", () => {
     assert.deepEqual(await answer(portal, { requestId, deny: true }), { error: "RequestNotFound" });
   });
 
-  test("Under ask, a call over MCP asks too, and a stopped run no longer asks", async t => {
-    const { portal } = await start(t, "ask");
-    const client = newClient();
-    defer(t, () => client.close());
-    const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
-    await client.connect(transport as Parameters<typeof client.connect>[0]);
-    await client.listTools();
+  test("ask: calls over MCP ask too, and a run that is stopped asks no more", async t => {
+    const { portal } = await startAsking();
+    const client = await connectPortal(t, portal);
     const call = callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "say hello" });
     const { requestId, sessionTitle } = await untilAsked(portal);
     assert.equal(sessionTitle, "code-reviewer");

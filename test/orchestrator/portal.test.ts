@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { before, describe, test } from "node:test";
 import { send } from "../support/app.js";
-import { defer } from "../support/cleanup.js";
-import { portalWithEntry, task } from "../support/jobs.js";
-import { assertFourTools, callTool, newClient } from "../support/orchestrator.js";
+import { groupScope } from "../support/cleanup.js";
+import { sharedPortalWithEntry, task } from "../support/jobs.js";
+import { assertFourTools, callTool, connectPortal } from "../support/orchestrator.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { type Portal, runPortal, startPortal } from "../support/portal.js";
-import { barrier, byPrompt, fault, startScriptedModel } from "../support/scriptedModel.js";
+import { agentOf } from "../support/realOrchestrator.js";
+import {
+  barrier,
+  byPrompt,
+  fault,
+  type Script,
+  type ScriptedModel,
+  startScriptedModel,
+} from "../support/scriptedModel.js";
 
 interface Run {
   runId: string;
@@ -17,38 +24,30 @@ interface Run {
   failure?: string;
 }
 
-async function connect(t: TestContext, portal: Portal) {
-  const client = newClient();
-  const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
-  defer(t, () => client.close());
-  await client.connect(transport as Parameters<typeof client.connect>[0]);
-  await client.listTools();
-  return client;
-}
+describe("the portal answers MCP at /mcp", () => {
+  const group = groupScope();
+  let script: Script = byPrompt({});
+  let portal: Portal;
+  let shared: ScriptedModel;
+  before(async () => {
+    shared = await startScriptedModel(group, request => script(request));
+    const REPO_ROOT = await agentRepo(group, referenceFiles());
+    const env = { REPO_ROOT, AGENT_TIMEOUT: "5m", LOG_LEVEL: "not of the portal" };
+    portal = await startPortal(group, { model: shared, env });
+  });
 
-describe("The portal at /mcp", () => {
-  test("offers exactly four tools on the portal's own models and runtime", async t => {
-    const model = await startScriptedModel(t, byPrompt({}));
-    const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), LOG_LEVEL: "not of the portal" };
-    const portal = await startPortal(t, { model, env });
-    const client = await connect(t, portal);
+  test("with exactly four tools, on its own models and runtime", async t => {
+    const client = await connectPortal(t, portal);
     await assertFourTools(client);
-    const { data } = await callTool(client, "run_with_orchestrator", { prompt: "Write tests" });
+    const { data } = await callTool(client, "run_with_orchestrator", { prompt: "Write tests first" });
     assert.deepEqual(data.selectedAgents, ["test-generator"]);
-    assert.match(data.finalOutput, /^You said: Write tests/);
-    const exit = await portal.stop();
-    assert.equal(exit.code, 0);
+    assert.match(data.finalOutput, /^You said: Write tests first/);
   });
 
   test("keeps its clients' runs in the history, with live blocks while they run", async t => {
     const hold = barrier();
-    const model = await startScriptedModel(
-      t,
-      byPrompt({ hold: [{ text: "half" }, hold.step, { text: " whole" }], fail: [fault.http(400)] }),
-    );
-    const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), AGENT_TIMEOUT: "5m" };
-    const portal = await startPortal(t, { model, env });
-    const client = await connect(t, portal);
+    script = byPrompt({ hold: [{ text: "half" }, hold.step, { text: " whole" }], fail: [fault.http(400)] });
+    const client = await connectPortal(t, portal);
     const history = async () =>
       (await portal.api<{ runs: Run[] }>("copilot/run/history")).body.runs.map(run => ({
         ...run,
@@ -87,7 +86,7 @@ describe("The portal at /mcp", () => {
     await callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "fail now" });
     const none = await callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "  " });
     assert.equal(none.error.code, "INVALID_PROMPT");
-    const kept = await history();
+    const kept = (await history()).slice(0, 3);
     assert.deepEqual(
       kept.map(run => [run.prompt, run.status, run.agents]),
       [
@@ -103,11 +102,10 @@ describe("The portal at /mcp", () => {
     );
   });
 
-  test("ends a client's run when the client or a person on the page stops it", async t => {
-    const model = await startScriptedModel(t, byPrompt({ hang: [fault.hang] }));
-    const env = { REPO_ROOT: await agentRepo(t, referenceFiles()), AGENT_TIMEOUT: "5m" };
-    const portal = await startPortal(t, { model, env });
-    const client = await connect(t, portal);
+  test("and ends a client's run when the client or a person on the page stops it", async t => {
+    script = byPrompt({ hang: [fault.hang] });
+    const model = shared.fromHere();
+    const client = await connectPortal(t, portal);
     const newest = async () => (await portal.api<{ runs: Run[] }>("copilot/run/history")).body.runs[0];
     const run = (prompt: string, options: { signal?: AbortSignal } = {}) =>
       callTool(client, "run_with_orchestrator", { prompt, agentChain: ["test-generator"] }, options);
@@ -124,7 +122,7 @@ describe("The portal at /mcp", () => {
     assert.equal((await newest())?.status, "Canceled");
 
     const abort = new AbortController();
-    const left = assert.rejects(run("hang two", abort));
+    const left = assert.rejects(run("hang two", { signal: abort.signal }));
     const second = await model.waitForRequest(({ userText }) => userText.includes("hang two"));
     const { runId } = (await newest()) ?? {};
     abort.abort();
@@ -134,8 +132,7 @@ describe("The portal at /mcp", () => {
     assert.match(events, /runCanceled[\s\S]*RunClosed/);
   });
 
-  test("refuses pages of another origin and requests under another host name", async t => {
-    const portal = await startPortal(t, { args: ["--demo"] });
+  test("and not to pages of another origin, nor under another name", async () => {
     const port = Number(new URL(portal.url).port);
     const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
     for (const foreign of [
@@ -152,7 +149,48 @@ describe("The portal at /mcp", () => {
     }
   });
 
-  test("does not start with invalid settings", async t => {
+  test("200 mixed calls of ten clients at once: no error, no answer for another, at most four agents, every run in the history", async t => {
+    let running = 0;
+    let mostAtOnce = 0;
+    script = async request => {
+      mostAtOnce = Math.max(mostAtOnce, ++running);
+      await new Promise(resolve => setImmediate(resolve));
+      running--;
+      return [{ text: `${agentOf(request)}: ${request.userText}` }];
+    };
+    const model = shared.fromHere();
+    const clients = await Promise.all(Array.from({ length: 10 }, () => connectPortal(t, portal)));
+    await Promise.all(
+      clients.map(async (client, c) => {
+        for (let i = 0; i < 2; i++) {
+          const prompt = `Client ${c} call ${i}`;
+          const cheap = Array.from({ length: 4 }, async (_, k) => {
+            const own = `${prompt}.${k}`;
+            assert.equal((await callTool(client, "list_agents")).data.count, 5);
+            const evaluated = await callTool(client, "evaluate_prompt", { prompt: own });
+            assert.equal(evaluated.data.originalPrompt, own);
+          });
+          const [run, chain] = await Promise.all([
+            callTool(client, "run_agent", { agentName: "test-generator", prompt }),
+            callTool(client, "run_with_orchestrator", { prompt, agentChain: ["code-reviewer"] }),
+            ...cheap,
+          ]);
+          assert.equal(run.data?.output.text, `test-generator: ${prompt}`, JSON.stringify(run.error));
+          assert.equal(chain.data?.finalOutput, `code-reviewer: ${prompt}`, JSON.stringify(chain.error));
+        }
+      }),
+    );
+    assert.equal(model.requests.length, 40);
+    assert.ok(mostAtOnce <= 4, `${mostAtOnce} agents at once`);
+    const { body } = await portal.api<{ runs: Run[] }>("copilot/run/history?limit=200&search=Client");
+    assert.deepEqual([body.runs.length, new Set(body.runs.map(({ status }) => status)).size], [40, 1]);
+  });
+
+  test("and ends in good order after all that", async () => {
+    assert.equal((await portal.stop()).code, 0);
+  });
+
+  test("and does not start with settings that mean nothing", async t => {
     const exit = await runPortal(t, { env: { AGENT_TIMEOUT: "30", CACHE_SIZE: "-1" } });
     assert.equal(exit.code, 1);
     assert.match(exit.stderr, /^AGENT_TIMEOUT="30": .*\nCACHE_SIZE="-1": /m);
@@ -176,10 +214,11 @@ describe("Jobs as MCP tools", () => {
     jobs: { checked: { work: task("checked") }, held: { work: task("held") } },
   };
 
-  test("exist only when the setting says so: they start jobs, wait for them and report their decisions", async t => {
-    const env = { MCP_EXPOSE_JOBS: "true" };
-    const { portal, workingDirectory, puppet } = await portalWithEntry(t, entry, { env });
-    const client = await connect(t, portal);
+  const jobsPortal = sharedPortalWithEntry(entry, { env: { MCP_EXPOSE_JOBS: "true" } });
+
+  test("are there only when the setting says so: started, waited for, told with their decisions", async t => {
+    const { portal, workingDirectory, puppet } = await jobsPortal(t);
+    const client = await connectPortal(t, portal);
     assert.deepEqual((await client.listTools()).tools.map(({ name }) => name).slice(4), [
       "run_job",
       "wait_job",
@@ -205,11 +244,9 @@ describe("Jobs as MCP tools", () => {
     assert.deepEqual([(await late).data.status, (await late).data.ended], ["Succeeded", true]);
   });
 
-  test("refuse bad arguments by name", async t => {
-    const { portal, workingDirectory } = await portalWithEntry(t, entry, {
-      env: { MCP_EXPOSE_JOBS: "true" },
-    });
-    const client = await connect(t, portal);
+  test("bad arguments are told by name", async t => {
+    const { portal, workingDirectory } = await jobsPortal(t);
+    const client = await connectPortal(t, portal);
     const cases: [string, Record<string, unknown>, RegExp][] = [
       ["run_job", { jobName: "nothing", workingDirectory }, /jobName/],
       ["run_job", { jobName: "held", workingDirectory: "relative" }, /workingDirectory/],

@@ -6,12 +6,14 @@ import { tempFolder } from "../support/cleanup.js";
 import { callTool } from "../support/orchestrator.js";
 import { agentRepo, agentText, referenceFiles, writeAgent } from "../support/orchestratorRepo.js";
 import { referencePrompts, referenceSelections } from "../support/orchestratorTables.js";
-import { agentOf, startReal } from "../support/realOrchestrator.js";
+import { agentOf, sharedReal } from "../support/realOrchestrator.js";
 import { byPrompt } from "../support/scriptedModel.js";
 
-describe("The reference tables on the MCP tools and the real runtime", () => {
-  test("evaluate_prompt judges each prompt as listed, and the agents that it names are the ones that run", async t => {
-    const { model, open, sessionsOnDisk } = await startReal(t, byPrompt({}));
+const real = sharedReal();
+
+describe("The reference tables, by the tools and on the real runtime", () => {
+  test("prompts are judged, and the agents that evaluate_prompt names are those whose sessions run", async () => {
+    const { model, open, sessionsOnDisk } = await real(byPrompt({}));
     const { client, repoRoot } = await open();
     for (const { prompt, confidence, isClear, issues } of referencePrompts) {
       const { data } = await callTool(client, "evaluate_prompt", { prompt });
@@ -73,7 +75,7 @@ describe("The reference tables on the MCP tools and the real runtime", () => {
     await writeFile(outside, agent("secret"));
     await symlink(outside, join(repoRoot, ".github/agents/outside-folder.md"));
 
-    const { model, open } = await startReal(t, byPrompt({}));
+    const { model, open } = await real(byPrompt({}));
     const { client } = await open({ repoRoot });
     const { data } = await callTool(client, "list_agents");
     const told = data.problems.map(({ file, code }: { file: string; code: string }) => [file, code]);

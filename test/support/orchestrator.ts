@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { pino } from "pino";
 import type { Agent } from "../../src/orchestrator/agents/agentFile.js";
@@ -8,7 +9,7 @@ import { createOrchestrator, type OrchestratorModule } from "../../src/orchestra
 import { readOrchestratorConfig } from "../../src/orchestrator/orchestratorConfig.js";
 import { abortError, OrchestratorError } from "../../src/orchestrator/orchestratorError.js";
 import type { Clock, Invocation, InvokeOptions, Invoker } from "../../src/orchestrator/run/agentRunner.js";
-import { defer } from "./cleanup.js";
+import { defer, type Scope } from "./cleanup.js";
 import { agentRepo, referenceFiles } from "./orchestratorRepo.js";
 
 /** Replaces the Copilot runtime in tests of the layers above it. */
@@ -84,7 +85,7 @@ export async function startModule(t: TestContext, options: ModuleOptions = {}) {
 }
 
 /** A standard client, which checks every answer against the advertised schema. */
-export async function connectClient(t: TestContext, module: OrchestratorModule): Promise<Client> {
+export async function connectClient(t: Scope, module: OrchestratorModule): Promise<Client> {
   const [mine, theirs] = InMemoryTransport.createLinkedPair();
   await module.createMcpServer().connect(theirs);
   const client = newClient();
@@ -97,6 +98,16 @@ export async function connectClient(t: TestContext, module: OrchestratorModule):
 
 export function newClient(): Client {
   return new Client({ name: "tests", version: "1.0.0" });
+}
+
+/** A client at the portal's own address. */
+export async function connectPortal(t: Scope, portal: { readonly url: string }): Promise<Client> {
+  const client = newClient();
+  const transport = new StreamableHTTPClientTransport(new URL(`${portal.url}/mcp`));
+  defer(t, () => client.close());
+  await client.connect(transport as Parameters<typeof client.connect>[0]);
+  await client.listTools();
+  return client;
 }
 
 export async function assertFourTools(client: Client): Promise<void> {
@@ -115,13 +126,19 @@ export async function assertFourTools(client: Client): Promise<void> {
 // biome-ignore lint/suspicious/noExplicitAny: what a tool gives back is looked at piece by piece
 export type Envelope = Record<string, any>;
 
+/** A client's own limit of a minute says nothing about the server on a machine that does much else. */
+const patienceMs = 600_000;
+
 export async function callTool(
   client: Client,
   name: string,
   args: Record<string, unknown> = {},
   options: Parameters<Client["callTool"]>[2] = {},
 ): Promise<Envelope> {
-  const result = await client.callTool({ name, arguments: args }, undefined, options);
+  const result = await client.callTool({ name, arguments: args }, undefined, {
+    timeout: patienceMs,
+    ...options,
+  });
   const content = result.content as { type: string; text: string }[];
   const envelope = result.structuredContent as Envelope;
   if (content.length !== 1 || content[0]?.text !== JSON.stringify(envelope))

@@ -1,17 +1,16 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { pino } from "pino";
 import { createOrchestrator } from "../../src/orchestrator/createOrchestrator.js";
 import { readOrchestratorConfig } from "../../src/orchestrator/orchestratorConfig.js";
 import type { Clock } from "../../src/orchestrator/run/agentRunner.js";
-import { defer, tempFolder } from "./cleanup.js";
+import { defer, groupScope, type Scope, tempFolder } from "./cleanup.js";
 import { mcpModelId } from "./mcp.js";
 import { connectClient } from "./orchestrator.js";
 import { agentRepo, referenceFiles } from "./orchestratorRepo.js";
 import { startRuntime } from "./runtime.js";
-import { type Script, startScriptedModel } from "./scriptedModel.js";
+import { byPrompt, type Script, startScriptedModel } from "./scriptedModel.js";
 
 export interface RealModuleOptions {
   files?: Record<string, string>;
@@ -20,8 +19,8 @@ export interface RealModuleOptions {
   clock?: Clock;
 }
 
-/** One real Copilot runtime on a scripted model, for any number of orchestrators. */
-export async function startReal(t: TestContext, script: Script) {
+/** One real Copilot runtime on a scripted model, for as many orchestrators as a test wants. */
+export async function startReal(t: Scope, script: Script) {
   const home = await tempFolder(t, "mcp-copilot");
   const copilotClient = await startRuntime(t, { COPILOT_HOME: home });
   const model = await startScriptedModel(t, script);
@@ -50,7 +49,20 @@ export async function startReal(t: TestContext, script: Script) {
   };
 }
 
-/** The agent of `referenceFiles` that a request to the model belongs to. */
+/** The same for the tests of a file, each with its own script, repositories and requests. */
+export function sharedReal() {
+  const file = groupScope();
+  let current: Script = byPrompt({});
+  let parts: ReturnType<typeof startReal> | undefined;
+  return async (script: Script) => {
+    current = script;
+    parts ??= startReal(file, request => current(request));
+    const { model, ...real } = await parts;
+    return { ...real, model: model.fromHere() };
+  };
+}
+
+/** Which of the agents of `referenceFiles` a request to the model was made for. */
 export function agentOf({ messages }: { messages: readonly { role: string; content: string }[] }): string {
   const system = messages.find(({ role }) => role === "system")?.content ?? "";
   return /You are ([a-z-]+)\./.exec(system)?.[1] ?? "nobody";
