@@ -86,22 +86,23 @@ describe("A provider that never answers", () => {
     });
     const tookMs = performance.now() - startedAtMs;
     assert.equal(error.code, "EXECUTION_TIMEOUT");
-    assert.ok(tookMs > 4900 && tookMs < 7000, `${tookMs} ms`);
+    assert.match(error.message, /took longer than 5 s and was stopped/);
+    assert.ok(tookMs > 4900, `${tookMs} ms`);
     assert.equal(await model.requests[1]?.end, "hungUp");
     assert.deepEqual(await sessionsOnDisk(home), []);
   });
 
-  test("is abandoned at once when the caller cancels, and the next call works", async t => {
-    const { client, model, home } = await start(t, byPrompt({ hang: [fault.hang] }));
+  test("is left at once by who cancels, and the next call works", async t => {
+    const { client, model, home } = await start(t, byPrompt({ hang: [fault.hang] }), {
+      AGENT_TIMEOUT: "24h",
+    });
     const abort = new AbortController();
     const args = { agentName: "code-reviewer", prompt: "hang" };
     const call = assert.rejects(callTool(client, "run_agent", args, { signal: abort.signal }));
     const request = await model.waitForRequest();
     abort.abort();
     await call;
-    const cancelledAtMs = performance.now();
-    assert.equal(await request.end, "hungUp");
-    assert.ok(performance.now() - cancelledAtMs < 2000);
+    assert.equal(await request.end, "hungUp", "nothing else would end it today");
     assert.equal((await callTool(client, "run_agent", { ...args, prompt: "go on" })).status, "success");
     assert.deepEqual(await sessionsOnDisk(home), []);
   });
@@ -111,22 +112,25 @@ describe("A provider that never answers", () => {
     const { client } = await start(t, () => [hold.step, { text: "late" }], { AGENT_TIMEOUT: "1m" });
     const values: number[] = [];
     const startedAtMs = performance.now();
-    let firstAtMs = 0;
+    let isModelAsked = false;
+    let isFirstEarly: boolean | undefined;
     let enough = () => {};
     const beats = new Promise<void>(resolve => {
       enough = resolve;
     });
     const onprogress = ({ progress }: { progress: number }) => {
-      firstAtMs ||= performance.now() - startedAtMs;
+      isFirstEarly ??= !isModelAsked;
       values.push(progress);
       if (values.length === 4) enough();
     };
     const args = { agentName: "code-reviewer", prompt: "Review auth.go" };
     const call = callTool(client, "run_agent", args, { onprogress });
+    await hold.reached;
+    isModelAsked = true;
     await beats;
-    // One at once, then one every five seconds.
+    // One at once, before the runtime is there; then one every five seconds.
     const tookMs = performance.now() - startedAtMs;
-    assert.ok(firstAtMs < 1000 && tookMs > 14_000, `${firstAtMs}, ${tookMs} ms`);
+    assert.ok(isFirstEarly && tookMs > 14_000, `${tookMs} ms`);
     hold.release();
     await call;
     // The client drops its listener with the answer, so the last value, 1, may come too late.
