@@ -33,7 +33,7 @@ test("An editor uses an ACP agent through the portal", async t => {
   const args = ["--server", portal.url, "--model", "acp:fake"];
   const editor = await startAcp(t, { args, capabilities });
 
-  await t.test("what only such agents tell has its own updates", async () => {
+  await t.test("what only ACP agents report has its own updates", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const update = (content: object) => ({ update: content as Record<string, unknown> });
     const prompt = steps(
@@ -87,7 +87,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.deepEqual(await editor.prompt(sessionId, steps({ stop: "refusal" })), { stopReason: "refusal" });
   });
 
-  await t.test("its options stand beside the model, and can be set at any time", async () => {
+  await t.test("the agent's options appear beside the model and can be set at any time", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const told = await editor.waitFor(
       ({ sessionUpdate }, of) => of === sessionId && sessionUpdate === "config_option_update",
@@ -132,7 +132,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /selected.*proceed/);
   });
 
-  await t.test("the editor's MCP servers are passed on, and shown to nobody", async () => {
+  await t.test("the editor's MCP servers are passed on and never shown", async () => {
     const env = [{ name: "KEY", value: "a-very-secret-value" }];
     const mcpServers: McpServer[] = [
       { name: "files", command: "files-server", args: [], env },
@@ -159,7 +159,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.match(message, /fake login/);
   });
 
-  await t.test("an agent that dies in mid-turn is an error, and the session goes on", async () => {
+  await t.test("an agent that dies in mid-turn causes an error, and the session continues", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const { code, message } = await rpcErrorOf(
       editor.prompt(sessionId, steps({ message: "a" }, { exit: 3 })),
@@ -169,7 +169,7 @@ test("An editor uses an ACP agent through the portal", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "back again"), ended);
   });
 
-  await t.test("a portal that is its own agent does not ask itself for ever", async t => {
+  await t.test("a portal that is its own agent does not call itself endlessly", async t => {
     const open = async () =>
       (await portal.api<{ sessions: unknown[] }>("copilot/session/history?status=open")).body.sessions.length;
     const openBefore = await open();

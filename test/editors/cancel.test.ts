@@ -18,7 +18,7 @@ test("Cancel ends the turn and keeps the session", async t => {
   });
   const editor = await startAcp(t, { args: ["--server", portal.url] });
 
-  await t.test("while the answer streams", async () => {
+  await t.test("cancel ends a turn while the answer streams", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "stream on");
     await editor.waitFor((update, of) => of === sessionId && textOf([update], "agent_message_chunk") !== "");
@@ -29,7 +29,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /You said: .*go on/s);
   });
 
-  await t.test("before the first word", async () => {
+  await t.test("cancel ends a turn before the first word", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first");
     const request = await model.waitForRequest(({ userText }) => userText.includes("think first"));
@@ -39,7 +39,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("before the request has even been sent", async () => {
+  await t.test("cancel ends a turn before the request has been sent", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "think first, again");
     await editor.cancel(sessionId);
@@ -47,7 +47,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("while a command runs, which is ended too", async () => {
+  await t.test("cancel ends a turn and its running command", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const running = editor.prompt(sessionId, "run for long");
     const output = await editor.waitFor(
@@ -64,7 +64,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);
   });
 
-  await t.test("by the protocol's own way to cancel a request", async () => {
+  await t.test("cancel also works through the protocol's own request cancellation", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     const cancel = new AbortController();
     const running = editor.agent.request(
@@ -77,7 +77,7 @@ test("Cancel ends the turn and keeps the session", async t => {
     assert.deepEqual(await running, cancelled);
   });
 
-  await t.test("and does nothing where no turn runs", async () => {
+  await t.test("cancel does nothing when no turn runs", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     await editor.cancel(sessionId);
     assert.deepEqual(await editor.prompt(sessionId, "go on"), ended);

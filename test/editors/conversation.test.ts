@@ -42,28 +42,26 @@ test("An editor uses the models of a portal", async t => {
   const args = ["--server", portal.url];
   const editor = await startAcp(t, { args });
 
-  await t.test(
-    "a prompt gives thoughts, tool calls and a message as they come, then the turn ends",
-    async () => {
-      const { sessionId } = await editor.newSession(workingDirectory);
-      assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
-      const updates = editor.updates(sessionId);
-      assert.equal(textOf(updates, "agent_thought_chunk"), "I should use the shell.");
-      assert.equal(textOf(updates, "agent_message_chunk"), "The shell said hello.");
-      const chunks = updates.filter(({ sessionUpdate }) => sessionUpdate === "agent_message_chunk");
-      assert.ok(chunks.every(chunk => "messageId" in chunk && chunk.messageId));
-      const [start, ...rest] = toolUpdates(updates);
-      assert.deepEqual(
-        [start?.title, start?.name, start?.kind, start?.status],
-        ["echo hello from the shell", "bash", "execute", "in_progress"],
-      );
-      assert.match(JSON.stringify(start?.rawInput), /"command":"echo hello from the shell"/);
-      assert.equal(rest.at(-1)?.status, "completed");
-      assert.match(JSON.stringify(rest.at(-1)?.content), /hello from the shell/);
-      const titles = updates.flatMap(update =>
-        update.sessionUpdate === "session_info_update" ? [update.title] : [],
-      );
-      assert.deepEqual(titles, ["say hello"]);
+  await t.test("a prompt streams thoughts, tool calls and a message, then the turn ends", async () => {
+    const { sessionId } = await editor.newSession(workingDirectory);
+    assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
+    const updates = editor.updates(sessionId);
+    assert.equal(textOf(updates, "agent_thought_chunk"), "I should use the shell.");
+    assert.equal(textOf(updates, "agent_message_chunk"), "The shell said hello.");
+    const chunks = updates.filter(({ sessionUpdate }) => sessionUpdate === "agent_message_chunk");
+    assert.ok(chunks.every(chunk => "messageId" in chunk && chunk.messageId));
+    const [start, ...rest] = toolUpdates(updates);
+    assert.deepEqual(
+      [start?.title, start?.name, start?.kind, start?.status],
+      ["echo hello from the shell", "bash", "execute", "in_progress"],
+    );
+    assert.match(JSON.stringify(start?.rawInput), /"command":"echo hello from the shell"/);
+    assert.equal(rest.at(-1)?.status, "completed");
+    assert.match(JSON.stringify(rest.at(-1)?.content), /hello from the shell/);
+    const titles = updates.flatMap(update =>
+      update.sessionUpdate === "session_info_update" ? [update.title] : [],
+    );
+    assert.deepEqual(titles, ["say hello"]);
 
     const { body } = await portal.api(`copilot/session/${sessionId}`);
     assert.deepEqual([body.title, body.workingDirectory], ["say hello", workingDirectory]);
@@ -105,7 +103,7 @@ test("An editor uses the models of a portal", async t => {
     assert.match(JSON.stringify(result), /"authMethods":\[\{"type":"terminal".*"args":\["--login"\]/);
   });
 
-  await t.test("what makes no sense is refused with its reason, and hurts nothing", async () => {
+  await t.test("invalid requests are refused with a reason and do no harm", async () => {
     const file = join(workingDirectory, "a-file");
     await writeFile(file, "");
     for (const cwd of ["", " ", "relative", "./x", join(workingDirectory, "nowhere"), file]) {
@@ -137,7 +135,7 @@ test("An editor uses the models of a portal", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "still there?"), { stopReason: "end_turn" });
   });
 
-  await t.test("links and embedded text reach the model, one below the other", async () => {
+  await t.test("links and embedded text reach the model in order", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     await editor.agent.request("session/prompt", {
       sessionId,
@@ -164,36 +162,42 @@ test("An editor uses the models of a portal", async t => {
     assert.match(JSON.stringify(notices), /MCP servers of the editor are not used/);
   });
 
-  await t.test("a failed turn is an error with the provider's words, and the session goes on", async () => {
-    const { sessionId } = await editor.newSession(workingDirectory);
-    const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "fail please"));
-    assert.equal(code, -32603);
-    assert.match(message, /the scripted provider says no/);
-    assert.deepEqual(await editor.prompt(sessionId, "still there?"), { stopReason: "end_turn" });
-  });
+  await t.test(
+    "a failed turn is an error with the provider's message, and the session continues",
+    async () => {
+      const { sessionId } = await editor.newSession(workingDirectory);
+      const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "fail please"));
+      assert.equal(code, -32603);
+      assert.match(message, /the scripted provider says no/);
+      assert.deepEqual(await editor.prompt(sessionId, "still there?"), { stopReason: "end_turn" });
+    },
+  );
 
-  await t.test("one prompt at a time; what the website asks is shown too", async () => {
-    const { sessionId } = await editor.newSession(workingDirectory);
-    const running = editor.prompt(sessionId, "wait for me");
-    await gate.reached;
-    const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "and this?"));
-    assert.deepEqual([code, message], [-32602, "a prompt is already running"]);
-    await portal.api(`copilot/session/${sessionId}/query`, { body: "asked on the website" });
-    gate.release();
-    assert.deepEqual(await running, { stopReason: "end_turn" });
-    assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /^Half of it, and the rest\./);
-    await editor.waitFor(
-      (update, of) => of === sessionId && textOf([update], "user_message_chunk") === "asked on the website",
-    );
+  await t.test(
+    "an editor's prompts run one at a time, and requests from the website are shown too",
+    async () => {
+      const { sessionId } = await editor.newSession(workingDirectory);
+      const running = editor.prompt(sessionId, "wait for me");
+      await gate.reached;
+      const { code, message } = await rpcErrorOf(editor.prompt(sessionId, "and this?"));
+      assert.deepEqual([code, message], [-32602, "a prompt is already running"]);
+      await portal.api(`copilot/session/${sessionId}/query`, { body: "asked on the website" });
+      gate.release();
+      assert.deepEqual(await running, { stopReason: "end_turn" });
+      assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /^Half of it, and the rest\./);
+      await editor.waitFor(
+        (update, of) => of === sessionId && textOf([update], "user_message_chunk") === "asked on the website",
+      );
 
-    await portal.api(`copilot/session/${sessionId}/query`, { body: "wait for the website" });
-    await websiteGate.reached;
-    assert.equal((await rpcErrorOf(editor.prompt(sessionId, "and this?"))).code, -32602);
-    websiteGate.release();
-    await editor.waitFor(
-      (update, of) => of === sessionId && textOf([update], "agent_message_chunk").includes("it was"),
-    );
-  });
+      await portal.api(`copilot/session/${sessionId}/query`, { body: "wait for the website" });
+      await websiteGate.reached;
+      assert.equal((await rpcErrorOf(editor.prompt(sessionId, "and this?"))).code, -32602);
+      websiteGate.release();
+      await editor.waitFor(
+        (update, of) => of === sessionId && textOf([update], "agent_message_chunk").includes("it was"),
+      );
+    },
+  );
 
   await t.test("the same words from the editor and the website are two requests", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
@@ -268,7 +272,7 @@ test("An editor uses the models of a portal", async t => {
     assert.equal((await portal.api(`copilot/session/${second.sessionId}`)).body.status, "Idle");
   });
 
-  await t.test("a session that was stopped on the website is not known any more", async () => {
+  await t.test("a session stopped on the website is no longer known", async () => {
     const { sessionId } = await editor.newSession(workingDirectory);
     await portal.api(`copilot/session/${sessionId}/stop`);
     const { code, data } = await rpcErrorOf(editor.prompt(sessionId, "hi"));

@@ -30,7 +30,7 @@ test("What an editor loses of its portal, and the portal of its editor", async t
   );
   const args = ["--server", portal.url, "--model", model.modelId];
 
-  await t.test("a network that fails for a moment loses nothing and repeats nothing", async t => {
+  await t.test("a brief network failure loses nothing and repeats nothing", async t => {
     const proxy = await startProxy(t, portal.url);
     const editor = await startAcp(t, { args: ["--server", proxy.url, "--model", model.modelId] });
     const { sessionId } = await editor.newSession(workingDirectory);
@@ -38,13 +38,13 @@ test("What an editor loses of its portal, and the portal of its editor", async t
     const running = editor.prompt(sessionId, "count to five");
     await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
 
-    // The message ends, a tool runs and the next message begins while nobody listens.
+    // The message ends, a tool runs and the next message begins while the connection is down.
     proxy.down();
     gates.first.release();
     await gates.second.reached;
     proxy.up();
     await editor.waitFor(update => textOf([update], "agent_message_chunk").includes("four"));
-    // The turn ends while nobody listens.
+    // The turn ends while the connection is down.
     proxy.down();
     gates.second.release();
     await sessionById(portal, sessionId).untilIdle();
@@ -60,7 +60,7 @@ test("What an editor loses of its portal, and the portal of its editor", async t
     assert.match(JSON.stringify(tools.at(-1)?.content), /three/);
   });
 
-  await t.test("the end of stdin stops the sessions of the connection, and no others", async t => {
+  await t.test("the end of stdin stops the sessions of this connection and no others", async t => {
     const bystander = await startSession();
     const editor = await startAcp(t, { args });
     const { sessionId } = await editor.newSession(workingDirectory);
@@ -74,7 +74,7 @@ test("What an editor loses of its portal, and the portal of its editor", async t
   });
 
   await t.test(
-    "a session that is just starting when the editor leaves does not stay, however long it takes",
+    "a session that is still starting when the editor leaves does not stay open, however long the start takes",
     async t => {
       const editor = await startAcp(t, { args: ["--server", portal.url, "--model", "acp:slow"] });
       editor.newSession(workingDirectory).catch(() => undefined);
@@ -97,7 +97,7 @@ test("What an editor loses of its portal, and the portal of its editor", async t
     const { sessionId } = await editor.newSession(workingDirectory);
     const { port } = new URL(portal.url);
 
-    await t.test("fails the turn with its reason, and the same session goes on", async () => {
+    await t.test("a killed portal fails the turn with a reason, and the same session continues", async () => {
       const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me"));
       await editor.waitFor(update => textOf([update], "agent_message_chunk") !== "");
       await portal.kill();
@@ -108,10 +108,10 @@ test("What an editor loses of its portal, and the portal of its editor", async t
       assert.deepEqual(await editor.prompt(sessionId, "and now?"), { stopReason: "end_turn" });
       const said = textOf(editor.updates(sessionId), "agent_message_chunk");
       assert.match(said, /^It begins.*You said: .*and now\?/s);
-      assert.equal(said.split("It begins").length, 2, "nothing is told twice");
+      assert.equal(said.split("It begins").length, 2, "nothing is sent twice");
     });
 
-    await t.test("fails it too when it does not come back, and nothing hangs", async () => {
+    await t.test("a portal that does not come back fails the turn, and nothing hangs", async () => {
       const prompted = rpcErrorOf(editor.prompt(sessionId, "tell me more"));
       await model.waitForRequest(({ userText }) => userText.includes("tell me more"));
       await portal.kill();
@@ -122,7 +122,7 @@ test("What an editor loses of its portal, and the portal of its editor", async t
   });
 });
 
-test("Without an account the editor is told how to sign in", async t => {
+test("A user without an account learns how to sign in", async t => {
   const portal = await startPortal(t);
   const cwd = await tempFolder(t, "acp-work");
   await t.test("choosing a GitHub Copilot model without an account explains how to sign in", async t => {

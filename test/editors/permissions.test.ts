@@ -67,7 +67,7 @@ test("The user at the editor decides what an agent may do", async t => {
   const pending = async () =>
     (await portal.api<{ requests: AnyResponse[] }>("copilot/permission/pending")).body.requests;
 
-  await t.test("what is allowed once runs, and the card names it", async () => {
+  await t.test("a command allowed once runs, and the card names it", async () => {
     const asked: RequestPermissionRequest[] = [];
     onPermission = request => {
       asked.push(request);
@@ -93,14 +93,14 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.equal(request?.toolCall.toolCallId, last?.toolCallId, "the card belongs to the tool call");
   });
 
-  await t.test("what is rejected does not run, and the turn goes on", async () => {
+  await t.test("a rejected command does not run, and the turn continues", async () => {
     onPermission = () => select("reject_once");
     const { sessionId } = await editor.newSession(workingDirectory);
     assert.deepEqual(await editor.prompt(sessionId, "say hello"), { stopReason: "end_turn" });
     assert.equal(toolUpdates(editor.updates(sessionId)).at(-1)?.status, "failed");
   });
 
-  await t.test("an editor that cannot ask rejects", async () => {
+  await t.test("an editor that cannot ask rejects the request", async () => {
     onPermission = () => {
       throw new Error("this editor has no user");
     };
@@ -109,7 +109,7 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.equal(toolUpdates(editor.updates(sessionId)).at(-1)?.status, "failed");
   });
 
-  await t.test("who answers first on the website withdraws the card of the editor", async () => {
+  await t.test("an answer on the website withdraws the card in the editor", async () => {
     const user = thinkingUser();
     onPermission = user.onPermission;
     const { sessionId } = await editor.newSession(workingDirectory);
@@ -126,7 +126,7 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.equal(toolUpdates(editor.updates(sessionId)).at(-1)?.status, "completed");
   });
 
-  await t.test("cancel with an open card ends the turn and takes the card back", async () => {
+  await t.test("cancel with an open card ends the turn and withdraws the card", async () => {
     const user = thinkingUser();
     onPermission = user.onPermission;
     const { sessionId } = await editor.newSession(workingDirectory);
@@ -139,7 +139,7 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.deepEqual(await editor.prompt(sessionId, "go on"), { stopReason: "end_turn" });
   });
 
-  await t.test("a question with choices is asked in the editor", async () => {
+  await t.test("a question with choices appears in the editor", async () => {
     const questions: (string | null | undefined)[] = [];
     onPermission = request => {
       questions.push(request.toolCall.title);
@@ -151,7 +151,7 @@ test("The user at the editor decides what an agent may do", async t => {
     assert.match(textOf(editor.updates(sessionId), "agent_message_chunk"), /You chose: .*blue/);
   });
 
-  await t.test("what a job wants to do is asked in the editor that has started it", async () => {
+  await t.test("a job asks for permission in the editor that started it", async () => {
     const asked: RequestPermissionRequest[] = [];
     onPermission = request => {
       asked.push(request);

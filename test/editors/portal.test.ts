@@ -51,7 +51,7 @@ test("An editor without a running portal", async t => {
   };
 
   await t.test(
-    "one is started, which ends with the editor, and of which a second editor goes on",
+    "a portal is started and ends with the editor, and a second editor that shared it continues",
     async t => {
       const first = await startAcp(t, { args: [...args, "--log-level", "debug"], env });
       assert.match(await talk(first, "hello"), /You said: .*hello/s);
@@ -73,14 +73,17 @@ test("An editor without a running portal", async t => {
         assert.doesNotMatch(first.stderr, new RegExp(model.apiKey));
       });
 
-      await t.test("the conversation of the second editor is still there", async () => {
-        assert.deepEqual(await second.prompt(sessionId, "go on"), { stopReason: "end_turn" });
-        const { request } = await model.waitForRequest(({ userText }) => userText.includes("go on"));
-        assert.match(JSON.stringify(request.body.messages), /heron/);
-      });
+      await t.test(
+        "the second editor continues its conversation without the first one's portal",
+        async () => {
+          assert.deepEqual(await second.prompt(sessionId, "go on"), { stopReason: "end_turn" });
+          const { request } = await model.waitForRequest(({ userText }) => userText.includes("go on"));
+          assert.match(JSON.stringify(request.body.messages), /heron/);
+        },
+      );
 
       await t.test(
-        "a portal of its own that is killed fails the turn, and the next prompt starts another",
+        "a started portal that is killed fails the turn at once, and the next prompt starts another",
         async () => {
           const prompted = rpcErrorOf(second.prompt(sessionId, "hang on, again"));
           await model.waitForRequest(({ userText }) => userText.includes("hang on, again"));
@@ -99,7 +102,7 @@ test("An editor without a running portal", async t => {
   );
 
   await t.test(
-    "one is started beside another program at the address, and ends when the editor is killed in a turn",
+    "another program at the address is not mistaken for a portal; the started one ends in mid-turn when the editor is killed",
     async t => {
       const stranger = createServer((_req, res) => res.end("<h1>hello</h1>")).listen(0, "127.0.0.1");
       defer(t, () => stranger.close());
@@ -154,8 +157,8 @@ test("A portal with --auth", async t => {
   });
 });
 
-test("The command line", async t => {
-  await t.test("names what is wrong, and stdout stays empty", async t => {
+test("The command line of the ACP program", async t => {
+  await t.test("a wrong command line is explained, and stdout stays empty", async t => {
     for (const [args, words] of [
       [["--server", "nonsense"], /--server nonsense: must be the http or https address/],
       [["--colour"], /[Uu]nknown argument.*colour/],

@@ -34,7 +34,7 @@ test("Tasks and jobs run from an editor", async t => {
     return { sessionId, said, thoughts };
   };
 
-  await t.test("they are advertised, and listed by name", async () => {
+  await t.test("tasks and jobs are advertised and listed by name", async () => {
     const { sessionId, said } = await open();
     const update = await editor.waitFor(({ sessionUpdate }) => sessionUpdate === "available_commands_update");
     assert.match(JSON.stringify(update), /"task".*"job".*"tasks".*"jobs"/);
@@ -45,7 +45,7 @@ test("Tasks and jobs run from an editor", async t => {
     assert.equal(scripted.requests.length, 0, "no agent was asked");
   });
 
-  await t.test("a task that meets its criteria succeeds in the session of the editor", async () => {
+  await t.test("a task that meets its criteria succeeds in the editor's session", async () => {
     const { sessionId, said, thoughts } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/task checked"), ended);
     const tools = toolUpdates(editor.updates(sessionId));
@@ -66,7 +66,7 @@ test("Tasks and jobs run from an editor", async t => {
     assert.match(JSON.stringify(request.body.messages), /Check it/, "the session remembers the task");
   });
 
-  await t.test("a task that does not meet them fails, with each decision as a thought", async () => {
+  await t.test("a task that misses its criteria fails, with each decision as a thought", async () => {
     const { sessionId, said, thoughts } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/task never"), ended);
     assert.match(said(), /Task never failed/);
@@ -75,7 +75,7 @@ test("Tasks and jobs run from an editor", async t => {
     assert.match(said(), /Task broken failed/);
   });
 
-  await t.test("what is typed wrong is explained, not an error", async () => {
+  await t.test("a mistyped command is explained instead of failing", async () => {
     const { sessionId, said } = await open();
     for (const [text, answer] of [
       ["/task", /The tasks of the portal.*greet/s],
@@ -92,7 +92,7 @@ test("Tasks and jobs run from an editor", async t => {
     }
   });
 
-  await t.test("a job shows each of its works, and ends with its result", async () => {
+  await t.test("a job shows each of its works and ends with its result", async () => {
     const { sessionId, said, thoughts } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/job both the world\nand you"), ended);
     const tools = toolUpdates(editor.updates(sessionId));
@@ -108,7 +108,7 @@ test("Tasks and jobs run from an editor", async t => {
     assert.ok(puppet.prompts.includes("Say hello to the world\nand you"));
   });
 
-  await t.test("a job that fails says so", async () => {
+  await t.test("a failed job says so", async () => {
     const { sessionId, said } = await open();
     assert.deepEqual(await editor.prompt(sessionId, "/job failing"), ended);
     assert.match(said(), /Job failing failed\./);
@@ -116,7 +116,7 @@ test("Tasks and jobs run from an editor", async t => {
     assert.deepEqual(statuses, ["in_progress", "completed", "in_progress", "failed"]);
   });
 
-  await t.test("cancel stops the job and what it runs", async () => {
+  await t.test("cancel stops the job and everything it runs", async () => {
     const { sessionId } = await open();
     const running = editor.prompt(sessionId, "/job held job-gate");
     await puppet.arrived("job-gate");

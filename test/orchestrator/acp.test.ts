@@ -88,7 +88,7 @@ async function startRun(portal: Portal, agent: string, prompt: string): Promise<
   return (await portal.api<{ runId: string }>(path, { body: prompt })).body.runId;
 }
 
-describe("An agent of a repository on an ACP agent", () => {
+describe("A repository's agent on an ACP agent", () => {
   const group = groupScope();
   let declared: ReturnType<typeof start> | undefined;
   /** The portal of the tests that leave it running; agents may do what their files list. */
@@ -97,7 +97,7 @@ describe("An agent of a repository on an ACP agent", () => {
     return { ...(await declared), run: await connect(t, (await declared).portal) };
   }
 
-  test("runs there when its file says so, with its instructions before the prompt and without the job tools", async t => {
+  test("runs there when its file and the settings say so, with its instructions before the prompt and without job tools", async t => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { COPILOT_MODEL: "", AGENT_PERMISSIONS: "all" };
     const { portal, memory } = await start(t, env, { model });
@@ -119,13 +119,13 @@ describe("An agent of a repository on an ACP agent", () => {
     assert.equal(model.requests.length, 1, "the other agents run on their usual backend");
   });
 
-  test("runs there when the settings name it, also where Copilot is not signed in", async t => {
+  test("runs there when the settings name it, even when Copilot is not signed in", async t => {
     const { run } = await shared(t);
     const { data } = await run("usual", "Hello there");
     assert.equal(data.output.text, "You said: You are the usual one.\n\nHello there");
   });
 
-  test("is never sent there by itself, because it brings tools of its own", async t => {
+  test("never runs there unless the settings say so, because an ACP agent brings its own tools", async t => {
     const { portal } = await start(t, { COPILOT_MODEL: "" });
     const run = await connect(t, portal);
     assert.equal((await run("usual", "Hello there")).error.code, "CLI_NOT_AVAILABLE");
@@ -133,7 +133,7 @@ describe("An agent of a repository on an ACP agent", () => {
     assert.equal(byFile.error.code, "CLI_NOT_AVAILABLE", "a file of the repository alone is not enough");
   });
 
-  test("may do what its file lists, and the rest is rejected", async t => {
+  test("may use the tools that its file lists, and every other tool is rejected", async t => {
     const { run, repoRoot } = await shared(t);
     const rejected = { outcome: { outcome: "selected", optionId: "no" } };
     const allowed = { outcome: { outcome: "selected", optionId: "yes" } };
@@ -164,7 +164,7 @@ describe("An agent of a repository on an ACP agent", () => {
     await access(join(repoRoot, "written.txt"));
   });
 
-  test("asks its user under --permissions ask, and is told why something was rejected", async t => {
+  test("asks its user under --permissions ask, and receives the reason for a rejection", async t => {
     const { portal, post } = await start(t, {}, { args: ["--permissions", "ask"] });
     const prompt = steps(ask({ kind: "execute", rawInput: { command: "make" } }));
     const runId = await startRun(portal, "reader", prompt);
@@ -186,7 +186,7 @@ describe("An agent of a repository on an ACP agent", () => {
     );
   });
 
-  test("stops when its run is stopped, and leaves nothing behind", async t => {
+  test("stops with its run and leaves nothing behind", async t => {
     const { portal, memory } = await shared(t);
     await forgotten(t, memory);
     const runId = await startRun(portal, "reader", steps({ message: "I begin." }, { cancelled: true }));
@@ -198,16 +198,16 @@ describe("An agent of a repository on an ACP agent", () => {
     await forgotten(t, memory);
   });
 
-  test("is ended when its time is up, also where it takes no notice, and the next one runs", async t => {
+  test("is ended at its time limit even when it ignores the cancel, and the next run works", async t => {
     const { run } = await shared(t);
-    // The agent's start is no part of its second.
+    // The time limit of one second does not include the agent's start.
     await run("patient", "Hello");
     assert.equal((await run("hasty", steps({ hang: true }))).error.code, "EXECUTION_TIMEOUT");
     const { data, error } = await run("patient", "Hello");
     assert.match(data?.output.text ?? "", /Hello$/, JSON.stringify(error));
   });
 
-  test("does not start beside files that the ACP agent would run by itself", async t => {
+  test("does not start in a folder with files that the ACP agent would run unasked", async t => {
     const { run, repoRoot } = await shared(t);
     defer(t, () => rm(join(repoRoot, ".github", "hooks"), { recursive: true }));
     await mkdir(join(repoRoot, ".github", "hooks"));
@@ -218,7 +218,7 @@ describe("An agent of a repository on an ACP agent", () => {
     assert.match(error.details, /\.github\/hooks\/x\.json/);
   });
 
-  test("is told why when the ACP agent cannot be started", async t => {
+  test("fails with the reason when the ACP agent cannot be started", async t => {
     const { run } = await shared(t);
     const { error } = await run("licensed", "Hello");
     assert.equal(error.code, "CLI_NOT_AVAILABLE");

@@ -53,7 +53,7 @@ describe("Runs of agents under the portal's policy", () => {
   let asking: ReturnType<typeof start> | undefined;
   const startAsking = () => (asking ??= start(group, "ask"));
 
-  test("ask: the run is in the inbox under its agent's name, goes on when allowed, and its log tells it", async () => {
+  test("Under ask, a run is in the inbox under its agent's name, continues when allowed, and logs the decision", async () => {
     const { portal, repoRoot } = await startAsking();
     const runId = await startRun(portal);
     const { requestId, ...request } = await untilAsked(portal);
@@ -72,7 +72,7 @@ describe("Runs of agents under the portal's policy", () => {
     assert.deepEqual(await answer(portal, { requestId, deny: true }), { error: "RequestNotFound" });
   });
 
-  test("ask: calls over MCP ask too, and a run that is stopped asks no more", async t => {
+  test("Under ask, a call over MCP asks too, and a stopped run no longer asks", async t => {
     const { portal } = await startAsking();
     const client = await connectPortal(t, portal);
     const call = callTool(client, "run_agent", { agentName: "code-reviewer", prompt: "say hello" });

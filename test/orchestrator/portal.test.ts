@@ -24,7 +24,7 @@ interface Run {
   failure?: string;
 }
 
-describe("the portal answers MCP at /mcp", () => {
+describe("The portal at /mcp", () => {
   const group = groupScope();
   let script: Script = byPrompt({});
   let portal: Portal;
@@ -36,7 +36,7 @@ describe("the portal answers MCP at /mcp", () => {
     portal = await startPortal(group, { model: shared, env });
   });
 
-  test("with exactly four tools, on its own models and runtime", async t => {
+  test("offers exactly four tools on the portal's own models and runtime", async t => {
     const client = await connectPortal(t, portal);
     await assertFourTools(client);
     const { data } = await callTool(client, "run_with_orchestrator", { prompt: "Write tests first" });
@@ -102,7 +102,7 @@ describe("the portal answers MCP at /mcp", () => {
     );
   });
 
-  test("and ends a client's run when the client or a person on the page stops it", async t => {
+  test("ends a client's run when the client or a person on the page stops it", async t => {
     script = byPrompt({ hang: [fault.hang] });
     const model = shared.fromHere();
     const client = await connectPortal(t, portal);
@@ -132,7 +132,7 @@ describe("the portal answers MCP at /mcp", () => {
     assert.match(events, /runCanceled[\s\S]*RunClosed/);
   });
 
-  test("and not to pages of another origin, nor under another name", async () => {
+  test("refuses pages of another origin and requests under another host name", async () => {
     const port = Number(new URL(portal.url).port);
     const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
     for (const foreign of [
@@ -149,7 +149,7 @@ describe("the portal answers MCP at /mcp", () => {
     }
   });
 
-  test("200 mixed calls of ten clients at once: no error, no answer for another, at most four agents, every run in the history", async t => {
+  test("gives ten clients the right answer to each of 200 mixed calls; at most four agents run at once, and the history has every run", async t => {
     let running = 0;
     let mostAtOnce = 0;
     script = async request => {
@@ -186,11 +186,11 @@ describe("the portal answers MCP at /mcp", () => {
     assert.deepEqual([body.runs.length, new Set(body.runs.map(({ status }) => status)).size], [40, 1]);
   });
 
-  test("and ends in good order after all that", async () => {
+  test("ends with code 0 after all these runs", async () => {
     assert.equal((await portal.stop()).code, 0);
   });
 
-  test("and does not start with settings that mean nothing", async t => {
+  test("does not start with invalid settings", async t => {
     const exit = await runPortal(t, { env: { AGENT_TIMEOUT: "30", CACHE_SIZE: "-1" } });
     assert.equal(exit.code, 1);
     assert.match(exit.stderr, /^AGENT_TIMEOUT="30": .*\nCACHE_SIZE="-1": /m);
@@ -216,7 +216,7 @@ describe("Jobs as MCP tools", () => {
 
   const jobsPortal = sharedPortalWithEntry(entry, { env: { MCP_EXPOSE_JOBS: "true" } });
 
-  test("are there only when the setting says so: started, waited for, told with their decisions", async t => {
+  test("exist only when the setting says so: they start jobs, wait for them and report their decisions", async t => {
     const { portal, workingDirectory, puppet } = await jobsPortal(t);
     const client = await connectPortal(t, portal);
     assert.deepEqual((await client.listTools()).tools.map(({ name }) => name).slice(4), [
@@ -244,7 +244,7 @@ describe("Jobs as MCP tools", () => {
     assert.deepEqual([(await late).data.status, (await late).data.ended], ["Succeeded", true]);
   });
 
-  test("bad arguments are told by name", async t => {
+  test("refuse bad arguments by name", async t => {
     const { portal, workingDirectory } = await jobsPortal(t);
     const client = await connectPortal(t, portal);
     const cases: [string, Record<string, unknown>, RegExp][] = [

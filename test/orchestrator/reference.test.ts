@@ -11,8 +11,8 @@ import { byPrompt } from "../support/scriptedModel.js";
 
 const real = sharedReal();
 
-describe("The reference tables, by the tools and on the real runtime", () => {
-  test("prompts are judged, and the agents that evaluate_prompt names are those whose sessions run", async () => {
+describe("The reference tables on the MCP tools and the real runtime", () => {
+  test("evaluate_prompt judges each prompt as listed, and the agents that it names are the ones that run", async () => {
     const { model, open, sessionsOnDisk } = await real(byPrompt({}));
     const { client, repoRoot } = await open();
     for (const { prompt, confidence, isClear, issues } of referencePrompts) {

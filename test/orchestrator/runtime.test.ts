@@ -92,7 +92,7 @@ describe("A provider that never answers", () => {
     assert.deepEqual(await sessionsOnDisk(home), []);
   });
 
-  test("is left at once by who cancels, and the next call works", async t => {
+  test("is abandoned at once when the caller cancels, and the next call works", async t => {
     const { client, model, home } = await start(t, byPrompt({ hang: [fault.hang] }), {
       AGENT_TIMEOUT: "24h",
     });

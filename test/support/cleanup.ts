@@ -42,7 +42,7 @@ export function groupScope(): Scope {
   return scope;
 }
 
-/** A new empty folder that is gone when the test ends. */
+/** A new empty folder that is removed when the test ends. */
 export async function tempFolder(t: Scope, name = "portal-test"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `${name}-`));
   // A process that is ending may still write into it.

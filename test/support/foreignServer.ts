@@ -44,7 +44,7 @@ const call = JSON.stringify({
   params: { name: "run_agent", arguments: { agentName: "code-reviewer", prompt: "Run for me" } },
 });
 
-/** All ways in which a page can send something to an MCP endpoint, and look at what comes back. */
+/** Every way for a page to send something to an MCP endpoint and read the response. */
 const mcpAttacks = (mcp: string) => `<!doctype html><title>evil</title><body><iframe name="sink"></iframe>
 <form id="form" method="post" enctype="text/plain" action="${mcp}" target="sink"><input name='${initialize.slice(0, -1)},"x":"' value='"}'></form>
 <script>

@@ -19,7 +19,7 @@ export interface RealModuleOptions {
   clock?: Clock;
 }
 
-/** One real Copilot runtime on a scripted model, for as many orchestrators as a test wants. */
+/** One real Copilot runtime on a scripted model, for any number of orchestrators. */
 export async function startReal(t: Scope, script: Script) {
   const home = await tempFolder(t, "mcp-copilot");
   const copilotClient = await startRuntime(t, { COPILOT_HOME: home });
@@ -62,7 +62,7 @@ export function sharedReal() {
   };
 }
 
-/** Which of the agents of `referenceFiles` a request to the model was made for. */
+/** The agent of `referenceFiles` that a request to the model belongs to. */
 export function agentOf({ messages }: { messages: readonly { role: string; content: string }[] }): string {
   const system = messages.find(({ role }) => role === "system")?.content ?? "";
   return /You are ([a-z-]+)\./.exec(system)?.[1] ?? "nobody";
