@@ -67,7 +67,7 @@ test("A job survives kills, pauses and restarts", async t => {
   }
   async function continues(job: string, jobId: string, seen: number): Promise<void> {
     assert.equal(await statusOf(jobId), "Paused");
-    // Another job that starts later and ends shows that the paused one does not go on by itself.
+    // Another job that starts later and ends shows that the paused one does not resume without a request.
     await jobsPortal.runJob("other");
     assert.equal(await statusOf(jobId), "Paused");
     const answer = (await portal.api(`copilot/job/${jobId}/continue`)).body;
@@ -87,7 +87,7 @@ test("A job survives kills, pauses and restarts", async t => {
   }
   let dropped = "";
 
-  await t.test("being paused by api/stop, until it is continued", async () => {
+  await t.test("A job paused by api/stop waits until it is continued", async () => {
     const seen = puppet.prompts.length;
     const jobId = await startHeld("paused");
     dropped = await startHeld("dropped");
@@ -99,7 +99,7 @@ test("A job survives kills, pauses and restarts", async t => {
   });
 
   await t.test(
-    "being paused by Ctrl+C, until it is continued; one that is stopped meanwhile stays stopped",
+    "A job paused by Ctrl+C waits until it is continued, and one stopped while it is paused stays stopped",
     async () => {
       assert.equal(await statusOf(dropped), "Paused");
       assert.deepEqual((await portal.api(`copilot/job/${dropped}/stop`)).body, { result: "Closed" });
@@ -117,7 +117,7 @@ test("A job survives kills, pauses and restarts", async t => {
     },
   );
 
-  await t.test("SIGTERM: it goes on by itself with the next start", async () => {
+  await t.test("After SIGTERM a job resumes at the next start", async () => {
     const jobId = await startHeld("terminated");
     await stopped(portal.kill("SIGTERM"));
     puppet.release("terminated");
@@ -125,7 +125,7 @@ test("A job survives kills, pauses and restarts", async t => {
     assert.equal((await jobLog(jobId)).at(-1)?.callback, "jobSucceeded");
   });
 
-  await t.test("a kill of the server", async kill => {
+  await t.test("Jobs and tasks survive a kill of the server", async kill => {
     const seen = puppet.prompts.length;
     const [killed, branches] = [await startHeld("killed"), await startJob("branches")];
     const sessionId = await jobsPortal.startSession();
@@ -138,7 +138,7 @@ test("A job survives kills, pauses and restarts", async t => {
     await portal.restart({ args: ["--test"] });
 
     await kill.test(
-      "the interrupted task goes on in its own conversation, the others stay done",
+      "After a kill of the server the interrupted task continues its conversation, and finished tasks stay done",
       async () => {
         const log = await jobLog(killed);
         // Both jobs run in one folder, of which each has a notice.
@@ -154,7 +154,7 @@ test("A job survives kills, pauses and restarts", async t => {
         );
         const again = await scripted.waitForRequest(({ userText }) => userText === prefix + question);
         const { userTexts } = again.request;
-        // The runtime may not have written down the interrupted question, but it has all before.
+        // The runtime may not have written down the interrupted question, but it has everything before it.
         assert.deepEqual([userTexts[0], userTexts.at(-1)], ["killed", prefix + question]);
         const started = log.filter(({ callback }) => callback === "workStarted");
         const taskResponses = await taskLog(String(started[1]?.taskId));
@@ -165,13 +165,13 @@ test("A job survives kills, pauses and restarts", async t => {
       },
     );
 
-    await kill.test("two branches both go on", async () => {
+    await kill.test("After a kill while two branches run, both continue", async () => {
       const log = await jobLog(branches);
       assert.equal(log.at(-1)?.callback, "jobSucceeded");
       assert.equal(callbacksOf(log).filter(name => name === "workStarted").length, 3);
     });
 
-    await kill.test("a task in a session of its own goes on there", async () => {
+    await kill.test("After a kill a task with a session of its own continues in that session", async () => {
       assert.equal((await taskLog(taskId)).at(-1)?.callback, "taskSucceeded");
       const prompt = "borrowed\n@wait borrowed";
       assert.deepEqual(
@@ -183,6 +183,6 @@ test("A job survives kills, pauses and restarts", async t => {
 });
 
 // `store/killPoints` kills at every point between two writes; `bench/jobs` kills at 100 random moments.
-test("Jobs of every kind of work survive 8 kills at any moment: nothing is lost, nothing comes twice", async t => {
+test("Jobs of every kind of work survive 8 kills at any moment: nothing is lost or repeated", async t => {
   t.diagnostic(JSON.stringify(await killLoop(t, 8)));
 });

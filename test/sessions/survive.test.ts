@@ -7,7 +7,7 @@ import { collectUntil } from "../support/sse.js";
 const portalWith = sharedPortal();
 
 describe("a session survives", () => {
-  it("a kill of the server", async t => {
+  it("sessions survive a kill of the server", async t => {
     const [gate, queueGate] = [barrier(), barrier()];
     const { portal, startSession, model } = await portalWith(
       t,
@@ -20,7 +20,7 @@ describe("a session survives", () => {
     await session.query("story");
     await gate.reached;
     const seen = await collectUntil(session.events(), joinedText("Once upon a time"));
-    // Another session's request is durable when it is acknowledged, and so is what was written before it.
+    // When another session's request is acknowledged, everything written before it is durable.
     const queued = await startSession();
     const done = await queued.query("before");
     await queued.untilIdle();
@@ -30,7 +30,7 @@ describe("a session survives", () => {
     await portal.restart();
 
     await t.test(
-      "in the middle of a message: the block is ended and marked, the conversation goes on",
+      "after a kill in mid-message the block is ended and marked, and the conversation continues",
       async () => {
         const { sessions } = (
           await portal.api<{ sessions: { sessionId: string }[] }>("copilot/session/history")
@@ -45,7 +45,7 @@ describe("a session survives", () => {
         );
         assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
 
-        // Who was reading goes on behind what it has, and gets no number twice.
+        // A reader continues after what it has and gets no number twice.
         const last = seen.at(-1)?.n ?? 0;
         const rest = await collectUntil(session.events(last), ({ data }) => data.callback === "onIdle");
         assert.ok(rest.every(({ n }) => (n ?? 0) > last));
@@ -58,27 +58,30 @@ describe("a session survives", () => {
       },
     );
 
-    await t.test("with requests in the queue: each is reported as interrupted under its own id", async () => {
-      const responses = await queued.untilIdle(4);
-      assert.deepEqual(requestsIn(responses, "onUserRequest"), [done, ...pending]);
-      assert.deepEqual(requestsIn(responses, "onIdle"), [done, ...pending]);
-      const errors = responses.filter(({ sessionError }) => sessionError !== undefined);
-      assert.deepEqual(
-        errors.map(({ requestId }) => requestId),
-        pending,
-      );
-      queueGate.release();
-      const after = await queued.query("after");
-      assert.equal(requestsIn(await queued.untilIdle(5), "onIdle").at(-1), after);
-    });
+    await t.test(
+      "after a kill with queued requests each is logged as interrupted under its own id",
+      async () => {
+        const responses = await queued.untilIdle(4);
+        assert.deepEqual(requestsIn(responses, "onUserRequest"), [done, ...pending]);
+        assert.deepEqual(requestsIn(responses, "onIdle"), [done, ...pending]);
+        const errors = responses.filter(({ sessionError }) => sessionError !== undefined);
+        assert.deepEqual(
+          errors.map(({ requestId }) => requestId),
+          pending,
+        );
+        queueGate.release();
+        const after = await queued.query("after");
+        assert.equal(requestsIn(await queued.untilIdle(5), "onIdle").at(-1), after);
+      },
+    );
 
-    await t.test("before its first request", async () => {
+    await t.test("a session survives a restart before its first request", async () => {
       await untouched.query("hello");
       assert.deepEqual(messagesOf(await untouched.untilIdle()), ["You said: hello"]);
     });
   });
 
-  it("kills at any moment of a turn: every log is whole, balanced and numbered upwards", async t => {
+  it("after kills at random moments of a turn every log is whole, balanced and numbered in order", async t => {
     const { portal, startSession } = await portalWith(
       t,
       byPrompt({
@@ -140,11 +143,11 @@ describe("a session survives", () => {
     );
     assert.equal(messagesOf(all).at(-1), "You said: go on");
     const userTexts = model.requests.at(-1)?.request.userTexts ?? [];
-    // The runtime may not have written down the story that it died of, but it has all before.
+    // The runtime may not have written down the story that it died of, but it has everything before it.
     assert.deepEqual([userTexts[0], userTexts.at(-1)], ["before", "go on"]);
   });
 
-  it("a clean stop and start: listed, readable, and open for the next request", async t => {
+  it("after a clean restart a session is listed, readable and open for the next request", async t => {
     const { portal, startSession, model } = await portalWith(t);
     const session = await startSession();
     await session.query("one");
