@@ -1,5 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -149,7 +150,7 @@ export async function ensureFolder(folder: string, log: Log, template = template
   fresh();
   try {
     if (!existsSync(template)) throw new Error(`${template} does not exist`);
-    await run("tar", ["-xzf", template, "-C", draft]);
+    await unpack(template, draft);
   } catch (error) {
     log.info({ reason: shortReason(error) }, "the store is made without its template, which takes longer");
     fresh();
@@ -184,6 +185,21 @@ function removeDrafts(folder: string, log: Log): void {
       );
     }
   }
+}
+
+/** In its own process group: a Ctrl+C that stops the portal must not end it, or the store is made the long way first. */
+async function unpack(archive: string, folder: string): Promise<void> {
+  const child = spawn("tar", ["-xzf", archive, "-C", folder], {
+    detached: process.platform !== "win32",
+    stdio: ["ignore", "ignore", "pipe"],
+    windowsHide: true,
+  });
+  let complaint = "";
+  child.stderr.setEncoding("utf8").on("data", text => {
+    complaint += text;
+  });
+  const [code, signal] = await once(child, "close");
+  if (code !== 0) throw new Error(complaint || `tar ended with ${code ?? signal}`);
 }
 
 /** Archives a store that was shut down cleanly. */

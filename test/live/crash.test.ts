@@ -11,7 +11,8 @@ import { silent, storedRecords } from "../support/live.js";
 import { randomFrom } from "../support/randomLog.js";
 
 const writer = fileURLToPath(new URL("../support/liveWriter.js", import.meta.url));
-const kills = 12;
+/** `store/killPoints` also kills before and after a write of the log; `bench/jobs` kills at 100 random moments. */
+const kills = 8;
 
 interface Said {
   /** What readers saw under a number, per log. */

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { defer, tempFolder } from "../support/cleanup.js";
+import { loggedLines } from "../support/logLines.js";
 import { type PortalExit, runPortal, startPortal } from "../support/portal.js";
 import { startScriptedModel } from "../support/scriptedModel.js";
 
@@ -24,59 +25,80 @@ async function usedPort(t: TestContext): Promise<string> {
   return address && typeof address === "object" ? String(address.port) : "";
 }
 
+/** A server that the browser of this folder asks instead of showing a page. */
+async function ownBrowser(t: TestContext) {
+  const asked = createHttpServer((_req, res) => res.end()).listen(0, "127.0.0.1");
+  defer(t, () => asked.close().closeAllConnections());
+  await once(asked, "listening");
+  const { port } = asked.address() as AddressInfo;
+  const folder = await tempFolder(t);
+  // Linux opens the browser with one of these names, macOS with the other.
+  for (const name of ["xdg-open", "open"]) {
+    const browser = `#!/bin/sh\ncurl -s "http://127.0.0.1:${port}/?$1"\n`;
+    await writeFile(join(folder, name), browser, { mode: 0o755 });
+  }
+  return { opened: once(asked, "request"), PATH: `${folder}:${process.env.PATH}` };
+}
+
 describe("Starting the portal", () => {
-  test("the portal prints its two URLs and nothing else to stdout", async t => {
-    const portal = await startPortal(t);
-    assert.match(portal.url, /^http:\/\/localhost:[1-9]\d*$/);
-    assert.equal(portal.stopUrl, `${portal.url}/api/stop`);
-    assert.deepEqual(await portal.api("test"), { status: 200, body: { message: "Hello, world!" } });
-    const { stdout } = await portal.stop();
-    assert.equal(stdout, `${portal.url}\n${portal.stopUrl}\n`);
-  });
-
-  test("the portal opens its port before the store is ready, and health says so", async t => {
-    const portal = await startPortal(t);
-    const { body } = await portal.api("health");
-    assert.equal(body.status, "starting");
-    assert.equal(body.store, "opening");
-  });
-
-  test("the portal serves its pages", async t => {
-    const portal = await startPortal(t);
-    const root = await fetch(portal.url);
-    const index = await fetch(`${portal.url}/index.html`);
-    assert.equal(root.status, 200);
-    assert.match(root.headers.get("content-type") ?? "", /^text\/html/);
-    assert.equal(await root.text(), await index.text());
-  });
-
-  test("the portal reads providers from the config file", async t => {
+  test("A portal that a program starts", async t => {
     const { baseUrl, apiKey } = await startScriptedModel(t, { models: ["one", "two"] });
     const config = join(await tempFolder(t), "config.json");
     await writeFile(config, JSON.stringify({ providers: [{ name: "mine", baseUrl, apiKey }] }));
-    const portal = await startPortal(t, { args: ["--config", config] });
-    const { body } = await portal.api<{ models: { id: string }[] }>("copilot/models");
-    const ids = body.models.map(({ id }) => id);
-    assert.ok(ids.includes("one") && ids.includes("two"), ids.join());
-  });
+    const { opened, PATH } = await ownBrowser(t);
+    const args = ["--config", config, "--permissions", "ask", "--open"];
+    const portal = await startPortal(t, { args, env: { PATH } });
 
-  test("the portal opens the browser with --open, and starts even when there is none", async t => {
-    const asked = createHttpServer((_req, res) => res.end()).listen(0, "127.0.0.1");
-    defer(t, () => asked.close().closeAllConnections());
-    await once(asked, "listening");
-    const { port } = asked.address() as AddressInfo;
-    const folder = await tempFolder(t);
-    // Linux opens the browser with one of these names, macOS with the other.
-    for (const name of ["xdg-open", "open"]) {
-      const browser = `#!/bin/sh\ncurl -s "http://127.0.0.1:${port}/?$1"\n`;
-      await writeFile(join(folder, name), browser, { mode: 0o755 });
-    }
-    const opened = once(asked, "request");
-    const portal = await startPortal(t, { args: ["--open"], env: { PATH: `${folder}:${process.env.PATH}` } });
-    const [request] = await opened;
-    assert.equal(request.url, `/?${portal.url}`);
-    await portal.restart({ args: ["--open"], env: { PATH: "" } });
-    assert.equal((await portal.api("test")).status, 200);
+    await t.test("the portal opens its port before the store is ready, and health says so", async () => {
+      const { body } = await portal.api("health");
+      assert.equal(body.status, "starting");
+      assert.equal(body.store, "opening");
+    });
+
+    await t.test("the portal opens the browser with --open", async () => {
+      const [request] = await opened;
+      assert.equal(request.url, `/?${portal.url}`);
+    });
+
+    await t.test("the portal serves its pages", async () => {
+      const root = await fetch(portal.url);
+      const index = await fetch(`${portal.url}/index.html`);
+      assert.equal(root.status, 200);
+      assert.match(root.headers.get("content-type") ?? "", /^text\/html/);
+      assert.equal(await root.text(), await index.text());
+    });
+
+    await t.test("the portal reads providers from the config file", async () => {
+      const { body } = await portal.api<{ models: { id: string }[] }>("copilot/models");
+      const ids = body.models.map(({ id }) => id);
+      assert.ok(ids.includes("one") && ids.includes("two"), ids.join());
+    });
+
+    await t.test("another start on its data folder fails with one line", async () => {
+      const { dataDir, pid } = portal;
+      assertOneLine(await runPortal(t, { dataDir }), new RegExp(`in use by another portal \\(pid ${pid}\\)`));
+    });
+
+    await t.test(
+      "the portal prints its two URLs and nothing else to stdout, and one line to its log",
+      async () => {
+        assert.match(portal.url, /^http:\/\/localhost:[1-9]\d*$/);
+        assert.equal(portal.stopUrl, `${portal.url}/api/stop`);
+        assert.deepEqual(await portal.api("test"), { status: 200, body: { message: "Hello, world!" } });
+        const { stdout, stderr } = await portal.stop();
+        assert.equal(stdout, `${portal.url}\n${portal.stopUrl}\n`);
+        const said = loggedLines(stderr).filter(({ msg }) => msg === "the portal is open");
+        assert.deepEqual(
+          said.map(({ url, permissions, level }) => [url, permissions, level]),
+          [[portal.url, "ask", 30]],
+        );
+      },
+    );
+
+    await t.test("the portal starts with --open even when there is no browser", async () => {
+      await portal.restart({ args: ["--open"], env: { PATH: "" } });
+      assert.equal((await portal.api("test")).status, 200);
+    });
   });
 
   test("the portal prints its help and its version", async t => {
@@ -90,29 +112,15 @@ describe("Starting the portal", () => {
   });
 });
 
+// What the command line refuses stands in `src/server/options.test.ts`.
 describe("A start that cannot work ends with exit code 1 and one line that says why", () => {
   test("the start fails with one line for an unknown option", async t => {
     assertOneLine(await runPortal(t, { args: ["--prot", "1"] }), /Unknown argument: prot/);
   });
 
-  test("the start fails with one line for an invalid port", async t => {
-    assertOneLine(await runPortal(t, { args: ["--port", "http"] }), /--port http: a port is a number/);
-  });
-
   test("the start fails with one line for a port in use", async t => {
     const port = await usedPort(t);
     assertOneLine(await runPortal(t, { args: ["--port", port] }), new RegExp(`Port ${port} is in use`));
-  });
-
-  test("the start fails with one line for an invalid address", async t => {
-    assertOneLine(await runPortal(t, { args: ["--host", "http://x"] }), /--host http:\/\/x/);
-  });
-
-  test("the start fails with one line for a config file that does not exist", async t => {
-    assertOneLine(
-      await runPortal(t, { args: ["--config", "none.json"] }),
-      /none\.json: there is no such file/,
-    );
   });
 
   test("the start fails with one line for each mistake in the config", async t => {
@@ -138,11 +146,6 @@ describe("A start that cannot work ends with exit code 1 and one line that says 
       await runPortal(t, { dataDir: "/dev/null/portal" }),
       /data folder \/dev\/null\/portal cannot be used/,
     );
-  });
-
-  test("the start fails with one line for a data folder that another portal holds", async t => {
-    const { dataDir, pid } = await startPortal(t);
-    assertOneLine(await runPortal(t, { dataDir }), new RegExp(`in use by another portal \\(pid ${pid}\\)`));
   });
 
   test("the start fails with one line for a store that turns out to be unusable after the port is open", async t => {

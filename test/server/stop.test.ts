@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { pino } from "pino";
 import { runStages, Shutdown, type Stage } from "../../src/server/shutdown.js";
 import { type Portal, startPortal } from "../support/portal.js";
@@ -7,9 +7,8 @@ import { type Portal, startPortal } from "../support/portal.js";
 const log = pino({ level: "silent" });
 const limitMs = 5000;
 
-/** A portal in which everything that a session needs is running. */
-async function startReadyPortal(t: TestContext): Promise<Portal> {
-  const portal = await startPortal(t);
+/** Waits until everything that a session needs is running. */
+async function untilReady(portal: Portal): Promise<Portal> {
   await portal.api("copilot/models");
   while ((await portal.api("health")).body.status !== "ok");
   return portal;
@@ -22,9 +21,24 @@ async function freezeAgents(portal: Portal): Promise<void> {
   for (const pid of agents) process.kill(pid, "SIGSTOP");
 }
 
+// `jobs/survive` stops a portal at work by api/stop, SIGINT and SIGTERM: it ends with exit code 0 and leaves no process.
 describe("Stopping the portal", () => {
-  test("api/stop answers {}, and the portal ends with exit code 0 and leaves no process behind", async t => {
-    const portal = await startReadyPortal(t);
+  test("the portal also stops while its store is still opening, and after SIGHUP leaves no process behind", async t => {
+    const portal = await startPortal(t);
+    const { code } = await portal.kill("SIGTERM");
+    assert.equal(code, 0);
+    await portal.restart();
+    await untilReady(portal);
+    const startedAt = Date.now();
+    const hungUp = await portal.kill("SIGHUP");
+    assert.deepEqual([hungUp.code, hungUp.signal], [0, null]);
+    assert.ok(Date.now() - startedAt < limitMs);
+    assert.deepEqual(await portal.processes(), []);
+  });
+
+  test("api/stop answers {}, and the portal does not wait for an agent process that hangs, and ends that too", async t => {
+    const portal = await untilReady(await startPortal(t));
+    await freezeAgents(portal);
     const startedAt = Date.now();
     assert.deepEqual(await portal.api("stop"), { status: 200, body: {} });
     const { code, signal } = await portal.exited;
@@ -33,29 +47,8 @@ describe("Stopping the portal", () => {
     assert.deepEqual(await portal.processes(), []);
   });
 
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    test(`after ${name} the portal ends with exit code 0 and leaves no process behind`, async t => {
-      const portal = await startReadyPortal(t);
-      const startedAt = Date.now();
-      const { code, signal } = await portal.kill(name);
-      assert.deepEqual({ code, signal }, { code: 0, signal: null });
-      assert.ok(Date.now() - startedAt < limitMs);
-      assert.deepEqual(await portal.processes(), []);
-    });
-  }
-
-  test("a stopping portal does not wait for an agent process that hangs, and ends that too", async t => {
-    const portal = await startReadyPortal(t);
-    await freezeAgents(portal);
-    const startedAt = Date.now();
-    const { code } = await portal.stop();
-    assert.equal(code, 0);
-    assert.ok(Date.now() - startedAt < limitMs);
-    assert.deepEqual(await portal.processes(), []);
-  });
-
   test("a second signal ends the portal at once", async t => {
-    const portal = await startReadyPortal(t);
+    const portal = await untilReady(await startPortal(t));
     await freezeAgents(portal);
     process.kill(portal.pid, "SIGTERM");
     // An impatient user: the first of these comes too soon after SIGTERM to count as a second signal.
@@ -63,14 +56,6 @@ describe("Stopping the portal", () => {
     const { code } = await portal.exited;
     clearInterval(impatience);
     assert.equal(code, 1);
-  });
-
-  test("the portal also stops while its store is still opening", async t => {
-    const portal = await startPortal(t);
-    const { code } = await portal.kill("SIGTERM");
-    assert.equal(code, 0);
-    await portal.restart();
-    assert.equal((await portal.api("test")).status, 200);
   });
 });
 

@@ -5,9 +5,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
+import type { PermissionPolicy } from "../../src/permissions/approvals.js";
+import { startLines } from "../../src/server/startLines.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { smallEntry } from "../support/entries.js";
-import { startPortal } from "../support/portal.js";
 
 const program = join(packageRoot, "dist", "src", "index.js");
 
@@ -47,19 +48,27 @@ async function seenAtTerminal(
 const quiet = "--test --log-level silent";
 
 describe("A portal that a person starts at a terminal", () => {
+  test("the portal says where it is, what agents may do and how to stop it", async t => {
+    const [url = "", stop, ...rest] = await seenAtTerminal(t, "--test");
+    assert.match(url, /^http:\/\/localhost:\d+$/);
+    assert.equal(stop, `${url}/api/stop`);
+    assert.deepEqual(rest.slice(0, 3), startLines({ url, permissions: "allow-all", sandbox: false }));
+    // Ctrl+C reaches all processes of the terminal; the one that unpacks the new store is not among them.
+    assert.doesNotMatch(rest.join("\n"), /without its template/);
+  });
+
   const policies = {
-    "": /^Permissions: everything is allowed \(--permissions allow-all\)/,
-    "--permissions ask": /^Permissions: agents ask first \(--permissions ask\)/,
-    "--permissions deny": /^Permissions: nothing is allowed \(--permissions deny\)/,
+    "allow-all": /^Permissions: everything is allowed \(--permissions allow-all\)/,
+    ask: /^Permissions: agents ask first \(--permissions ask\)/,
+    deny: /^Permissions: nothing is allowed \(--permissions deny\)/,
   };
-  for (const [args, policy] of Object.entries(policies))
-    test(`the portal says where it is, what agents may do and how to stop it, with ${args || "no option"}`, async t => {
-      const [url, stop, where = "", permissions = "", how] = await seenAtTerminal(t, `${quiet} ${args}`);
-      assert.match(url ?? "", /^http:\/\/localhost:\d+$/);
-      assert.equal(stop, `${url}/api/stop`);
-      assert.equal(where, `Copilot Portal is at ${url}`);
-      assert.match(permissions, policy);
-      assert.equal(how, "Stop it with Ctrl+C");
+  for (const [permissions, line] of Object.entries(policies))
+    test(`the portal says what the policy ${permissions} means`, () => {
+      const url = "http://localhost:1";
+      const started = { url, permissions: permissions as PermissionPolicy, sandbox: false };
+      const [where, may = "", how] = startLines(started);
+      assert.deepEqual([where, how], [`Copilot Portal is at ${url}`, "Stop it with Ctrl+C"]);
+      assert.match(may, line);
     });
 
   test("the portal does not repeat its token in those lines", async t => {
@@ -83,16 +92,5 @@ describe("A portal that a person starts at a terminal", () => {
       /^\d\d:\d\d:\d\d warn {2}entry\["evil\\u\{9b\}2J\\u\{202e\}"\]: Unknown property; it is ignored\. entry=\S+entry\.json$/,
     );
     assert.doesNotMatch(lines.join("\n"), /[\u009b\u202e]/);
-  });
-});
-
-describe("A portal that a program starts", () => {
-  test("the portal writes a line to its log instead, and only its two addresses to stdout", async t => {
-    const portal = await startPortal(t, { args: ["--permissions", "ask"] });
-    const { stderr, stdout } = await portal.kill("SIGTERM");
-    const lines = stderr.split("\n").filter(Boolean);
-    const opened = lines.map(line => JSON.parse(line)).find(({ msg }) => msg === "the portal is open");
-    assert.deepEqual([opened?.url, opened?.permissions, opened?.level], [portal.url, "ask", 30]);
-    assert.equal(stdout, `${portal.url}\n${portal.stopUrl}\n`);
   });
 });

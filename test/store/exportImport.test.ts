@@ -3,14 +3,16 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, statSync, watch } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { after, describe, type TestContext, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { packageRoot } from "../../src/base/paths.js";
+import { PortalError } from "../../src/base/portalError.js";
 import { StartError } from "../../src/base/startError.js";
+import { runStoreCommand } from "../../src/server/storeCommands.js";
 import { importStore } from "../../src/store/keep/importStore.js";
-import { defer, tempFolder } from "../support/cleanup.js";
+import { defer, type Scope, tempFolder } from "../support/cleanup.js";
 import { portalWithEntry, task } from "../support/jobs.js";
 import { silent } from "../support/live.js";
 import { oldThings, storeWithJanitor } from "../support/oldStore.js";
@@ -20,7 +22,7 @@ import { liveAll } from "../support/sse.js";
 
 const program = join(packageRoot, "dist", "src", "index.js");
 
-function spawnCommand(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+function spawnCommand(t: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, PORTAL_TOKEN: "", ...env },
@@ -39,11 +41,10 @@ function spawnCommand(t: TestContext, args: readonly string[], env: NodeJS.Proce
   };
 }
 
-const run = (t: TestContext, args: readonly string[], env?: NodeJS.ProcessEnv) =>
-  spawnCommand(t, args, env).ended;
+const run = (t: Scope, args: readonly string[], env?: NodeJS.ProcessEnv) => spawnCommand(t, args, env).ended;
 
 /** The command succeeds and says so in one line. */
-async function works(t: TestContext, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<string> {
+async function works(t: Scope, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<string> {
   const { code, stdout, stderr } = await run(t, args, env);
   assert.equal(code, 0, stderr);
   assert.equal(stdout.trimEnd().split("\n").length, 1);
@@ -66,8 +67,18 @@ const linesOf = async (file: string) =>
     .split("\n");
 const withoutEnd = (lines: readonly string[]) => lines.slice(1, -1).sort();
 
-/** The export of a store with one thing of each kind. */
-async function smallExport(t: TestContext): Promise<string> {
+const file = { after };
+// The hook has to be there before the first test asks for the export.
+defer(file, () => undefined);
+let small: Promise<string> | undefined;
+
+/** The export of a store with one thing of each kind, the same for all tests. */
+function smallExport(): Promise<string> {
+  small ??= makeSmallExport(file);
+  return small;
+}
+
+async function makeSmallExport(t: Scope): Promise<string> {
   const folder = await tempFolder(t);
   const { store, close } = await storeWithJanitor(join(folder, "data"), silent);
   const things = oldThings(store);
@@ -118,7 +129,7 @@ async function titlesOf(portal: Portal): Promise<Record<string, string>> {
 }
 
 describe("An export of a running portal", () => {
-  test("an export moves everything into an empty store, where --continue runs the job to its end", async t => {
+  test("an export moves everything into an empty store", async t => {
     const { portal, puppet, model: scripted, open, closed, jobId, folder, file } = await inTheMiddle(t);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.ok(!existsSync(join(portal.dataDir, "snapshot")), "the temporary copy is gone");
@@ -126,67 +137,70 @@ describe("An export of a running portal", () => {
     const titles = await titlesOf(portal);
     assert.equal(Object.keys(titles).length, 4);
     await portal.kill();
-
-    const dataDir = join(folder, "new");
-    await works(t, ["import", file, "--data-dir", dataDir, "--continue"]);
-    const again = join(folder, "again.gz");
-    await works(t, ["export", again, "--data-dir", dataDir]);
-    // Only the reserved numbers have changed.
-    const lines = async (path: string) =>
-      withoutEnd(await linesOf(path)).map(line => line.replace(/"reserved":(\d+)/, '"reserved":0'));
-    assert.deepEqual(await lines(again), await lines(file));
-
-    const home = { COPILOT_HOME: portal.copilotHome };
-    const moved = await startPortal(t, { dataDir, model: scripted, env: home });
-    assert.deepEqual(await titlesOf(moved), titles);
-    puppet.release("held");
-    const log = await liveAll(`${moved.url}/api/copilot/job/${jobId}/live/reader`);
-    assert.equal(callbacksOf(log).at(-1), "jobSucceeded");
-    const sent = puppet.prompts.map(prompt => prompt.split("\n").at(-1));
-    assert.equal(puppet.prompts.filter(prompt => prompt.startsWith("first")).length, 1, sent.join());
-
-    const session = sessionById(moved, open.id);
-    await session.query("again");
-    const responses = await session.untilIdle(2);
-    assert.equal(
-      callbacksOf(responses).filter(name => name === "onUserRequest").length,
-      2,
-      callbacksOf(responses).join(),
-    );
-    assert.deepEqual(scripted.requests.at(-1)?.request.userTexts, ["hello\u2028world ✓", "again"]);
-    const numbers: number[] = [];
-    for await (const { n, data } of session.events()) {
-      numbers.push(n ?? 0);
-      if (data.callback === "onIdle" && (n ?? 0) > 1_000_000) break;
+    /** A portal on the imported store, with its own copy of what the agents remember. */
+    async function moveTo(dataDir: string): Promise<Portal> {
+      const home = `${dataDir}-home`;
+      await cp(portal.copilotHome, home, { recursive: true });
+      return startPortal(t, { dataDir, model: scripted, env: { COPILOT_HOME: home } });
     }
-    assert.deepEqual(
-      numbers,
-      [...numbers].sort((a, b) => a - b),
-    );
-    assert.equal(new Set(numbers).size, numbers.length, "no number is used twice");
-    assert.equal((await sessionById(moved, closed.id).call("")).status, "Closed");
+    const jobLog = async (moved: Portal) =>
+      callbacksOf(await liveAll(`${moved.url}/api/copilot/job/${jobId}/live/reader`));
+
+    await t.test("where --continue runs the job to its end", async () => {
+      const dataDir = join(folder, "new");
+      await works(t, ["import", file, "--data-dir", dataDir, "--continue"]);
+      const again = join(folder, "again.gz");
+      await works(t, ["export", again, "--data-dir", dataDir]);
+      // Only the reserved numbers have changed.
+      const lines = async (path: string) =>
+        withoutEnd(await linesOf(path)).map(line => line.replace(/"reserved":(\d+)/, '"reserved":0'));
+      assert.deepEqual(await lines(again), await lines(file));
+
+      const moved = await moveTo(dataDir);
+      assert.deepEqual(await titlesOf(moved), titles);
+      puppet.release("held");
+      assert.equal((await jobLog(moved)).at(-1), "jobSucceeded");
+      const sent = puppet.prompts.map(prompt => prompt.split("\n").at(-1));
+      assert.equal(puppet.prompts.filter(prompt => prompt.startsWith("first")).length, 1, sent.join());
+
+      const session = sessionById(moved, open.id);
+      await session.query("again");
+      const responses = await session.untilIdle(2);
+      assert.equal(
+        callbacksOf(responses).filter(name => name === "onUserRequest").length,
+        2,
+        callbacksOf(responses).join(),
+      );
+      assert.deepEqual(scripted.requests.at(-1)?.request.userTexts, ["hello\u2028world ✓", "again"]);
+      const numbers: number[] = [];
+      for await (const { n, data } of session.events()) {
+        numbers.push(n ?? 0);
+        if (data.callback === "onIdle" && (n ?? 0) > 1_000_000) break;
+      }
+      assert.deepEqual(
+        numbers,
+        [...numbers].sort((a, b) => a - b),
+      );
+      assert.equal(new Set(numbers).size, numbers.length, "no number is used twice");
+      assert.equal((await sessionById(moved, closed.id).call("")).status, "Closed");
+    });
+
+    await t.test("where without it the job is paused, and continues when the user continues it", async () => {
+      const dataDir = join(folder, "paused");
+      assert.match(await works(t, ["import", file, "--data-dir", dataDir]), /One job waits to be continued/);
+      const before = puppet.prompts.length;
+      const moved = await moveTo(dataDir);
+      assert.equal((await moved.api(`copilot/job/${jobId}/status`)).body.status, "Paused");
+      assert.equal(puppet.prompts.length, before, "the model is not called");
+      assert.deepEqual((await moved.api(`copilot/job/${jobId}/continue`)).body, { result: "Continued" });
+      assert.deepEqual(
+        (await jobLog(moved)).filter(callback => callback.startsWith("job")),
+        ["jobPaused", "jobContinued", "jobSucceeded"],
+      );
+    });
   });
 
-  test("an imported job is paused, and continues when the user continues it", async t => {
-    const { portal, puppet, model: scripted, jobId, folder, file } = await inTheMiddle(t);
-    await portal.kill();
-    const dataDir = join(folder, "new");
-    assert.match(await works(t, ["import", file, "--data-dir", dataDir]), /One job waits to be continued/);
-    const before = puppet.prompts.length;
-    const home = { COPILOT_HOME: portal.copilotHome };
-    const moved = await startPortal(t, { dataDir, model: scripted, env: home });
-    assert.equal((await moved.api(`copilot/job/${jobId}/status`)).body.status, "Paused");
-    assert.equal(puppet.prompts.length, before, "the model is not called");
-    puppet.release("held");
-    assert.deepEqual((await moved.api(`copilot/job/${jobId}/continue`)).body, { result: "Continued" });
-    const log = callbacksOf(await liveAll(`${moved.url}/api/copilot/job/${jobId}/live/reader`));
-    assert.deepEqual(
-      log.filter(callback => callback.startsWith("job")),
-      ["jobPaused", "jobContinued", "jobSucceeded"],
-    );
-  });
-
-  test("an export needs the token of a portal that asks for one", async t => {
+  test("an export needs the token of a portal that asks for one, and an import waits for the end of the portal", async t => {
     const secret = "a-token-of-forty-characters-for-this-test";
     const portal = await startPortal(t, { args: ["--auth"], env: { PORTAL_TOKEN: secret } });
     const file = join(await tempFolder(t), "x.gz");
@@ -194,31 +208,28 @@ describe("An export of a running portal", () => {
     await refuses(t, args, /asks for its token: put it into PORTAL_TOKEN/);
     assert.ok(!existsSync(file));
     await works(t, args, { PORTAL_TOKEN: secret });
+
+    const importing = ["import", await smallExport(), "--data-dir", portal.dataDir];
+    await refuses(t, importing, /is in use by another portal/);
+    await portal.kill("SIGTERM");
+    // A portal has only started on this store.
+    await works(t, importing);
+    await portal.restart({ args: [] });
+    assert.equal((await portal.api("copilot/session/s")).body.status, "Idle");
   });
 });
 
 describe("An import", () => {
   test("an import refuses a store that is not empty and leaves it alone", async t => {
-    const file = await smallExport(t);
+    const file = await smallExport();
     const dataDir = await tempFolder(t);
     await works(t, ["import", file, "--data-dir", dataDir]);
     await refuses(t, ["import", file, "--data-dir", dataDir], /is not empty\. Choose another folder/);
     await works(t, ["export", join(dataDir, "again.gz"), "--data-dir", dataDir]);
   });
 
-  test("an import accepts a store on which a portal has only started", async t => {
-    const file = await smallExport(t);
-    const portal = await startPortal(t);
-    await portal.api("copilot/session/history");
-    await refuses(t, ["import", file, "--data-dir", portal.dataDir], /is in use by another portal/);
-    await portal.stop();
-    await works(t, ["import", file, "--data-dir", portal.dataDir]);
-    await portal.restart();
-    assert.equal((await portal.api("copilot/session/s")).body.status, "Idle");
-  });
-
   test("an import names and refuses every file that is not a complete export, and leaves nothing behind", async t => {
-    const file = await smallExport(t);
+    const file = await smallExport();
     const whole = await readFile(file);
     const lines = await linesOf(file);
     const text = (...changed: string[]) => gzipSync(`${changed.join("\n")}\n`);
@@ -310,7 +321,7 @@ describe("An import", () => {
   });
 
   test("a killed import leaves nothing behind and can be repeated", async t => {
-    const file = await smallExport(t);
+    const file = await smallExport();
     const dataDir = await tempFolder(t);
     for (let kill = 0; kill < 3; kill++) {
       await rm(join(dataDir, "import"), { recursive: true, force: true });
@@ -334,6 +345,11 @@ describe("An import", () => {
     [["import", "a", "--port", "1"], /Unknown argument: port/],
     [["export", "/none/x.gz", "--data-dir", "/proc/none"], /cannot be used/],
   ] as const) {
-    test(`the command says what is wrong with "${args.join(" ")}"`, t => refuses(t, args, reason));
+    test(`the command says what is wrong with "${args.join(" ")}"`, () =>
+      assert.rejects(runStoreCommand(args), (error: unknown) => {
+        assert.ok(error instanceof StartError || error instanceof PortalError);
+        assert.match(error.message, reason);
+        return !error.message.includes("\n");
+      }));
   }
 });

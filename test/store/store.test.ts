@@ -3,20 +3,21 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PortalError } from "../../src/base/portalError.js";
 import { ensureFolder } from "../../src/store/engine.js";
+import { lockDataFolder } from "../../src/store/lock/lock.js";
 import { migrate, migrations } from "../../src/store/migrations.js";
-import { openStore, type StoreOptions } from "../../src/store/store.js";
-import { defer, tempFolder } from "../support/cleanup.js";
+import { openStore, type Store, type StoreOptions } from "../../src/store/store.js";
+import { defer, type Scope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
 import { logLines } from "../support/logLines.js";
 
 const holder = fileURLToPath(new URL("../support/storeHolder.js", import.meta.url));
 const isRoot = process.getuid?.() === 0;
 
-function open(t: TestContext, dataDir: string, options: Partial<StoreOptions> = {}) {
+function open(t: Scope, dataDir: string, options: Partial<StoreOptions> = {}) {
   const store = openStore({ dataDir, log: silent, ...options });
   defer(t, () => store.close());
   return store;
@@ -80,11 +81,10 @@ describe("The data folder", () => {
     test(`the data folder is taken over from a lock ${name}`, async t => {
       const dataDir = await tempFolder(t);
       writeFileSync(join(dataDir, "portal.lock"), content);
-      const store = open(t, dataDir);
-      await store.ready;
+      const unlock = await lockDataFolder(dataDir);
       assert.equal(JSON.parse(readFileSync(join(dataDir, "portal.lock"), "utf8")).pid, process.pid);
-      await store.close();
-      assert.deepEqual(readdirSync(dataDir), ["store"]);
+      unlock();
+      assert.deepEqual(readdirSync(dataDir), []);
     });
   }
 
@@ -123,27 +123,17 @@ describe("The data folder", () => {
 });
 
 describe("The first start", () => {
-  for (const [name, template] of [
-    ["without a template", undefined],
-    ["with a damaged template", "not a tar archive"],
-  ] as const) {
-    test(`the first start works ${name}, and removes what an interrupted start left`, async t => {
-      const dataDir = await tempFolder(t);
-      const [folder, archive] = [join(dataDir, "store"), join(dataDir, "template.tgz")];
-      if (template) writeFileSync(archive, template);
-      mkdirSync(`${folder}.new`);
-      writeFileSync(join(`${folder}.new`, "PG_VERSION"), "half");
-      await ensureFolder(folder, silent, archive);
-      assert.ok(!existsSync(`${folder}.new`));
-      assert.equal(statSync(folder).mode & 0o777, 0o700);
-      const store = open(t, dataDir);
-      assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }]);
-    });
-  }
-
-  test("queries at the first start wait until the store is open", async t => {
-    const store = open(t, await tempFolder(t));
-    assert.equal(store.state(), "opening");
+  // `killPoints` starts portals without a template.
+  test("the first start works with a damaged template, and removes what an interrupted start left", async t => {
+    const dataDir = await tempFolder(t);
+    const [folder, archive] = [join(dataDir, "store"), join(dataDir, "template.tgz")];
+    writeFileSync(archive, "not a tar archive");
+    mkdirSync(`${folder}.new`);
+    writeFileSync(join(`${folder}.new`, "PG_VERSION"), "half");
+    await ensureFolder(folder, silent, archive);
+    assert.ok(!existsSync(`${folder}.new`));
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    const store = open(t, dataDir);
     assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }]);
   });
 });
@@ -166,9 +156,25 @@ describe("The schema", () => {
     await older.close();
     assert.ok(!existsSync(join(dataDir, "portal.lock")));
   });
+});
 
-  test("the schema grows step by step, and a failed step leaves nothing behind", async t => {
-    const store = open(t, await tempFolder(t));
+describe("A new store", () => {
+  let store: Store;
+  let stateAtFirst: string;
+  const suite = { after };
+  // The hook must be registered before the store opens.
+  defer(suite, () => undefined);
+  before(async () => {
+    store = open(suite, await tempFolder(suite));
+    stateAtFirst = store.state();
+  });
+
+  test("queries at the first start wait until the store is open", async () => {
+    assert.equal(stateAtFirst, "opening");
+    assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }]);
+  });
+
+  test("the schema grows step by step, and a failed step leaves nothing behind", async () => {
     const transaction = <T>(work: Parameters<typeof store.transaction<T>>[0]) => store.transaction(work);
     const steps = [...migrations, "create table good (x int)", "create table half (x int); create nonsense"];
     await assert.rejects(migrate(transaction, steps), { code: "42601" });
@@ -178,11 +184,8 @@ describe("The schema", () => {
     const [version] = await store.query("select max(version) as version from portal_schema");
     assert.deepEqual(version, { version: steps.length });
   });
-});
 
-describe("Statements", () => {
-  test("either all statements of a transaction take effect or none, and no others are part of it", async t => {
-    const store = open(t, await tempFolder(t));
+  test("either all statements of a transaction take effect or none, and no others are part of it", async () => {
     await store.query("create table t (x int)");
     const others: Promise<unknown>[] = [];
     const failing = store.transaction(async query => {
@@ -197,8 +200,7 @@ describe("Statements", () => {
     assert.deepEqual(await store.query("select x from t"), [{ x: 2 }]);
   });
 
-  test("a wrong statement fails for its caller and harms nobody else", async t => {
-    const store = open(t, await tempFolder(t));
+  test("a wrong statement fails for its caller and harms nobody else", async () => {
     await assert.rejects(store.query("select nonsense"), { code: "42703" });
     await assert.rejects(
       store.transaction(async query => {

@@ -58,7 +58,7 @@ export function comparable(response: StoredResponse): StoredResponse {
 
 export function withoutStacks(value: unknown): unknown {
   const text = JSON.stringify(value, (_key, item: unknown) =>
-    typeof item === "string" ? item.replaceAll(/(?:\\n|\n) +at [^"\\\n]*/g, "") : item,
+    typeof item === "string" ? item.replaceAll(/(?:\\+n|\n) +at [^"\\\n]*/g, "") : item,
   );
   return text === undefined ? undefined : JSON.parse(text);
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { signedOutAgent } from "./acp.js";
+import { withoutStacks } from "./history.js";
 import { type JobsPortal, type TaskOfTest, task } from "./jobs.js";
 import type { Mortal } from "./mortal.js";
 import { sessionById } from "./restSession.js";
@@ -49,13 +50,9 @@ export interface JobEnd {
 }
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** The stack of an error depends on what was cached. */
-const stackFrame = /\\+n +at [^\\"]*/g;
 const plainWords = (responses: readonly AnyResponse[], input: string): unknown[] =>
   responses.map(({ time: _, ...response }) =>
-    JSON.parse(
-      JSON.stringify(response).replaceAll(uuid, "ID").replaceAll(stackFrame, "").replaceAll(input, "INPUT"),
-    ),
+    JSON.parse(JSON.stringify(withoutStacks(response)).replaceAll(uuid, "ID").replaceAll(input, "INPUT")),
   );
 
 const pathOf = (jobId: string) => `copilot/job/${jobId}`;
