@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import {
   approveAll,
   CopilotClient,
@@ -7,11 +6,11 @@ import {
   type SessionConfig,
   type SessionEvent,
 } from "@github/copilot-sdk";
-import { defer, tempFolder } from "./cleanup.js";
+import { defer, type Scope, tempFolder } from "./cleanup.js";
 import type { ScriptedModel } from "./scriptedModel.js";
 
-/** A separate Copilot runtime with an empty home folder, without the portal. */
-export async function startRuntime(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<CopilotClient> {
+/** A Copilot runtime of its own, with an empty home folder, without the portal. */
+export async function startRuntime(t: Scope, env: NodeJS.ProcessEnv = {}): Promise<CopilotClient> {
   const home = await tempFolder(t, "copilot-home");
   const client = new CopilotClient({ env: { ...process.env, COPILOT_HOME: join(home, "copilot"), ...env } });
   // stop() can wait forever for a runtime that hangs, so the end of the test does not depend on it.
