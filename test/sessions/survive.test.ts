@@ -1,158 +1,143 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { callbacksOf, messagesOf, portalWithModel, requestsIn, sessionById } from "../support/restSession.js";
+import { test } from "node:test";
+import { callbacksOf, messagesOf, portalWithModel, requestsIn } from "../support/restSession.js";
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 import { collectUntil } from "../support/sse.js";
 
-describe("a session survives crashes and restarts", () => {
-  it("after a kill in mid-message the block is ended and marked, and the conversation continues", async t => {
-    const gate = barrier();
-    const { portal, startSession, model } = await portalWithModel(
-      t,
-      byPrompt({ story: [{ text: "Once upon a time", chunkSize: 4 }, gate.step] }),
-    );
-    const session = await startSession();
-    await session.query("before");
-    await session.untilIdle();
-    await session.query("story");
-    await gate.reached;
-    const seen = await collectUntil(session.events(), joinedText("Once upon a time"));
-    // When another session's request is acknowledged, everything written before it is durable.
-    await (await startSession()).query("flush");
+const [storyGate, queueGate, runtimeGate] = [barrier(), barrier(), barrier()];
+const script = byPrompt({
+  story: [{ text: "Once upon a time", chunkSize: 4 }, storyGate.step],
+  wait: [queueGate.step],
+  begin: [{ text: "Once" }, runtimeGate.step],
+  work: [
+    [{ reasoning: "Let me see." }, runShell("echo one; echo two")],
+    [{ text: "It is done. ".repeat(20), delayMs: 2 }],
+  ],
+});
+
+test("a session survives", async t => {
+  const { portal, startSession, model } = await portalWithModel(t, script);
+
+  await t.test("a kill of the server", async t => {
+    const [told, queued, fresh] = [await startSession(), await startSession(), await startSession()];
+    await told.query("before");
+    await told.untilIdle();
+    await told.query("story");
+    await storyGate.reached;
+    const seen = await collectUntil(told.events(), joinedText("Once upon a time"));
+    // A request is durable when it is acknowledged, and so is what was written before it, in any session.
+    const done = await queued.query("before");
+    await queued.untilIdle();
+    const pending = [await queued.query("wait"), await queued.query("wait"), await queued.query("wait")];
+    await queueGate.reached;
     await portal.kill("SIGKILL");
     await portal.restart();
 
-    const { sessions } = (await portal.api<{ sessions: { sessionId: string }[] }>("copilot/session/history"))
-      .body;
-    assert.ok(sessions.some(({ sessionId }) => sessionId === session.id));
-    const responses = await session.untilIdle(2);
-    assert.deepEqual(messagesOf(responses), ["You said: before", "Once upon a time"]);
-    const ends = responses.filter(({ callback }) => callback === "onEndMessage");
-    assert.deepEqual(
-      ends.map(end => end.interrupted ?? false),
-      [false, true],
+    await t.test(
+      "in the middle of a message: the block is ended and marked, the conversation goes on",
+      async () => {
+        const { sessions } = (
+          await portal.api<{ sessions: { sessionId: string }[] }>("copilot/session/history")
+        ).body;
+        assert.ok(sessions.some(({ sessionId }) => sessionId === told.id));
+        const responses = await told.untilIdle(2);
+        assert.deepEqual(messagesOf(responses), ["You said: before", "Once upon a time"]);
+        const ends = responses.filter(({ callback }) => callback === "onEndMessage");
+        assert.deepEqual(
+          ends.map(end => end.interrupted ?? false),
+          [false, true],
+        );
+        assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
+
+        // Who was reading goes on behind what it has, and gets no number twice.
+        const last = seen.at(-1)?.n ?? 0;
+        const rest = await collectUntil(told.events(last), ({ data }) => data.callback === "onIdle");
+        assert.ok(rest.every(({ n }) => (n ?? 0) > last));
+
+        storyGate.release();
+        await told.query("after");
+        const all = await told.untilIdle(3);
+        assert.equal(messagesOf(all).at(-1), "You said: after");
+        assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["before", "story", "after"]);
+      },
     );
-    assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
 
-    // A reader continues after what it has and gets no number twice.
-    const last = seen.at(-1)?.n ?? 0;
-    const rest = await collectUntil(session.events(last), ({ data }) => data.callback === "onIdle");
-    assert.ok(rest.every(({ n }) => (n ?? 0) > last));
+    await t.test(
+      "with requests in the queue: each is told as interrupted under the id it was given",
+      async () => {
+        const responses = await queued.untilIdle(4);
+        assert.deepEqual(requestsIn(responses, "onUserRequest"), [done, ...pending]);
+        assert.deepEqual(requestsIn(responses, "onIdle"), [done, ...pending]);
+        const errors = responses.filter(({ sessionError }) => sessionError !== undefined);
+        assert.deepEqual(
+          errors.map(({ requestId }) => requestId),
+          pending,
+        );
+        queueGate.release();
+        const after = await queued.query("after");
+        assert.equal(requestsIn(await queued.untilIdle(5), "onIdle").at(-1), after);
+      },
+    );
 
-    gate.release();
-    await session.query("after");
-    const all = await session.untilIdle(3);
-    assert.equal(messagesOf(all).at(-1), "You said: after");
-    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["before", "story", "after"]);
+    await t.test("before its first request", async () => {
+      await fresh.query("hello");
+      assert.deepEqual(messagesOf(await fresh.untilIdle()), ["You said: hello"]);
+    });
   });
 
-  it("after a kill with queued requests each is logged as interrupted under its own id", async t => {
-    const gate = barrier();
-    const { portal, startSession } = await portalWithModel(t, byPrompt({ wait: [gate.step] }));
-    const session = await startSession();
-    const done = await session.query("before");
-    await session.untilIdle();
-    const pending = [await session.query("wait"), await session.query("wait"), await session.query("wait")];
-    await gate.reached;
-    await portal.kill("SIGKILL");
-    await portal.restart();
-    const responses = await session.untilIdle(4);
-    assert.deepEqual(requestsIn(responses, "onUserRequest"), [done, ...pending]);
-    assert.deepEqual(requestsIn(responses, "onIdle"), [done, ...pending]);
-    const errors = responses.filter(({ sessionError }) => sessionError !== undefined);
-    assert.deepEqual(
-      errors.map(({ requestId }) => requestId),
-      pending,
-    );
-    gate.release();
-    const after = await session.query("after");
-    assert.equal(requestsIn(await session.untilIdle(5), "onIdle").at(-1), after);
-  });
-
-  it("after kills at random moments of a turn every log is whole, balanced and numbered in order", async t => {
-    const { portal, startSession } = await portalWithModel(
-      t,
-      byPrompt({
-        work: [
-          [{ reasoning: "Let me see." }, runShell("echo one; echo two")],
-          [{ text: "It is done. ".repeat(20), delayMs: 2 }],
-        ],
-      }),
-    );
-    const session = await startSession();
-    const moments = [
-      "onUserRequest",
-      "onAgentStart",
-      "onReasoning",
-      "onStartToolExecution",
-      "onStartMessage",
-      "onMessage",
-    ];
-    let idles = 0;
-    for (const moment of moments) {
-      const before = await lastNumber(session.events(), idles);
-      await session.query("work");
-      await collectUntil(session.events(before), ({ data }) => data.callback === moment);
-      await portal.kill("SIGKILL");
-      await portal.restart();
-      idles++;
-      const all = await collectUntil(session.events(), idleNumber(idles));
-      checkLog(all.map(({ data }) => data));
-      assert.ok(
-        all.every(({ n }, index) => index === 0 || (n ?? 0) > (all[index - 1]?.n ?? 0)),
-        "numbers only increase",
+  await t.test(
+    "the death of the agent runtime: the running request fails by name, and the one behind it continues the conversation",
+    async () => {
+      const session = await startSession();
+      const [begun, behind] = [await session.query("begin"), await session.query("go on")];
+      await runtimeGate.reached;
+      await session.waitFor("onMessage");
+      const runtimes = (await portal.processes()).filter(pid => pid !== portal.pid);
+      assert.ok(runtimes.length > 0, "the runtime is a process of its own");
+      for (const pid of runtimes) process.kill(pid, "SIGKILL");
+      const all = await session.untilIdle(2);
+      assert.deepEqual(requestsIn(all, "onIdle"), [begun, behind]);
+      const errors = all.filter(({ sessionError }) => sessionError !== undefined);
+      assert.deepEqual(
+        errors.map(({ requestId }) => requestId),
+        [begun],
       );
-    }
-    await session.query("still there?");
-    assert.equal(messagesOf(await session.untilIdle(idles + 1)).at(-1), "You said: still there?");
-  });
+      assert.equal(messagesOf(all).at(-1), "You said: go on");
+      assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["begin", "go on"]);
+    },
+  );
 
-  it("when the agent runtime dies the running request fails with a named error, and the next one continues the conversation", async t => {
-    const gate = barrier();
-    const { portal, startSession, model } = await portalWithModel(
-      t,
-      byPrompt({ story: [{ text: "Once" }, gate.step] }),
-    );
-    const session = await startSession();
-    const [story, behind] = [await session.query("story"), await session.query("go on")];
-    await gate.reached;
-    await session.waitFor("onMessage");
-    const runtimes = (await portal.processes()).filter(pid => pid !== portal.pid);
-    assert.ok(runtimes.length > 0, "the runtime is a separate process");
-    for (const pid of runtimes) process.kill(pid, "SIGKILL");
-    const all = await session.untilIdle(2);
-    assert.deepEqual(requestsIn(all, "onIdle"), [story, behind]);
-    const errors = all.filter(({ sessionError }) => sessionError !== undefined);
-    assert.deepEqual(
-      errors.map(({ requestId }) => requestId),
-      [story],
-    );
-    assert.equal(messagesOf(all).at(-1), "You said: go on");
-    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["story", "go on"]);
-  });
-
-  it("after a clean restart a session is listed, readable and open for the next request", async t => {
-    const { portal, startSession, model } = await portalWithModel(t);
-    const session = await startSession();
-    await session.query("one");
-    await session.untilIdle();
-    const before = await session.untilIdle();
-    await portal.stop();
-    await portal.restart();
-    assert.deepEqual(await sessionById(portal, session.id).untilIdle(), before);
-    await session.query("two");
-    await session.untilIdle(2);
-    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["one", "two"]);
-  });
-
-  it("a session survives a restart before its first request", async t => {
-    const { portal, startSession } = await portalWithModel(t);
-    const session = await startSession();
-    await portal.kill("SIGKILL");
-    await portal.restart();
-    await session.query("hello");
-    assert.deepEqual(messagesOf(await session.untilIdle()), ["You said: hello"]);
-  });
+  await t.test(
+    "kills at any moment of a turn: every log is whole, balanced and numbered upwards",
+    async () => {
+      const session = await startSession();
+      const moments = [
+        "onUserRequest",
+        "onAgentStart",
+        "onReasoning",
+        "onStartToolExecution",
+        "onStartMessage",
+        "onMessage",
+      ];
+      let idles = 0;
+      for (const moment of moments) {
+        const before = await lastNumber(session.events(), idles);
+        await session.query("work");
+        await collectUntil(session.events(before), ({ data }) => data.callback === moment);
+        await portal.kill("SIGKILL");
+        await portal.restart();
+        idles++;
+        const all = await collectUntil(session.events(), idleNumber(idles));
+        checkLog(all.map(({ data }) => data));
+        assert.ok(
+          all.every(({ n }, index) => index === 0 || (n ?? 0) > (all[index - 1]?.n ?? 0)),
+          "numbers go upwards",
+        );
+      }
+      await session.query("still there?");
+      assert.equal(messagesOf(await session.untilIdle(idles + 1)).at(-1), "You said: still there?");
+    },
+  );
 });
 
 /** Matches when the deltas so far make up the text. */
