@@ -62,11 +62,13 @@ describe("Sessions from before a restart", () => {
     assert.equal((await registry.find("s0"))?.status, "closed");
   });
 
-  test("sessions are listed, continue their conversation in request order, and can be stopped and deleted", async t => {
+  test("are listed and readable after a clean stop, go on with their conversation in the order of the requests, and can be stopped and deleted", async t => {
     const { portal, startSession, model } = await portalWithModel(t);
     const [talk, stop, remove] = [await startSession(), await startSession(), await startSession()];
     await talk.query("one");
     await talk.untilIdle();
+    const before = await talk.untilIdle();
+    await portal.stop();
     await portal.restart();
     const open = async () => {
       const { sessions } = (
@@ -75,6 +77,7 @@ describe("Sessions from before a restart", () => {
       return sessions.map(({ sessionId }) => sessionId).sort();
     };
     assert.deepEqual(await open(), [talk.id, stop.id, remove.id].sort());
+    assert.deepEqual(await talk.untilIdle(), before);
     await Promise.all(["two", "three", "four"].map(prompt => talk.query(prompt)));
     assert.equal(messagesOf(await talk.untilIdle(4)).length, 4);
     assert.equal(model.requests.at(-1)?.request.userTexts[0], "one");
