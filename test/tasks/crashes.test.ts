@@ -55,12 +55,26 @@ test("Crashes of a task's sessions", async t => {
   ];
   const all = {
     ...withModel,
-    "crash-beside": { work: { kind: "Par" as const, works: [task("held"), task("crash-5")] } },
+    "crash-beside": {
+      work: {
+        kind: "Seq" as const,
+        works: [{ kind: "Par" as const, works: [task("held"), task("crash-5")] }, task("plain")],
+      },
+    },
     "folder-vanishes": { work: { kind: "Seq" as const, works: [task("vanishing"), task("plain")] } },
-    "crash-before": { work: { kind: "Seq" as const, works: [task("crash-5"), task("plain")] } },
   };
   const jobsPortal = await portalWithEntry(t, { tasks, jobs: all, drivingSessionRetries }, { models });
-  const { portal, puppet, runJob, startJob, jobLog, startSession, runTask, model: scripted } = jobsPortal;
+  const {
+    portal,
+    puppet,
+    runJob,
+    startJob,
+    jobLog,
+    startSession,
+    runTask,
+    taskLog,
+    model: scripted,
+  } = jobsPortal;
   const promptsOf = (name: string) => puppet.prompts.filter(prompt => prompt.includes(name));
 
   await t.test("A task survives four crashes, and each fresh session learns what happened", async () => {
@@ -86,21 +100,7 @@ test("Crashes of a task's sessions", async t => {
     assert.match(crashes[3] ?? "", /crashed \(4 of 5\): \{"name":"SessionCrashedError",/);
   });
 
-  await t.test(
-    "fail the task at the fifth, and the job with the detail; nothing starts behind them",
-    async () => {
-      const ran = await runJob("crash-before");
-      assert.deepEqual(ran.tasks, ["crash-5!"]);
-      assert.deepEqual(callbacksOf(ran.responses), ["workStarted", "workStopped", "jobError", "jobFailed"]);
-      assert.match(String(ran.responses[2]?.jobError), /"name":"SessionCrashedError"/);
-      assert.equal(promptsOf("crash-5").length, 5);
-      const log = await firstTask(jobsPortal, ran);
-      assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
-      assert.ok(decisionsOf(log).includes(`[DECISION] The crash budget is spent: ${scriptedModelId} 5 of 5`));
-    },
-  );
-
-  await t.test("After a crash a driving session moves to the next listed model", async () => {
+  await t.test("of driving sessions go round the listed models", async () => {
     const ran = await runJob("rotate");
     assert.equal(ran.outcome, "jobSucceeded");
     const log = await firstTask(jobsPortal, ran);
@@ -131,18 +131,31 @@ test("Crashes of a task's sessions", async t => {
     assert.deepEqual(promptsOf("killed\n"), ["killed\n@wait killed", `${prefix}killed\n@wait killed`]);
   });
 
-  await t.test("A task that fails by crashes stops the job and its parallel tasks at once", async () => {
+  const atTheFifth =
+    "fail the task at the fifth, and the job at once: what runs beside is ended, and nothing starts behind";
+  await t.test(atTheFifth, async () => {
     const jobId = await startJob("crash-beside");
     await puppet.arrived("held");
     const held = await scripted.waitForRequest(request => request.userText.includes("@wait held"));
     const responses = await jobLog(jobId);
     assert.deepEqual(callbacksOf(responses).slice(-2), ["jobError", "jobFailed"]);
+    assert.match(String(responses.at(-2)?.jobError), /"name":"SessionCrashedError"/);
     assert.equal(await held.end, "hungUp");
     const stops = responses.filter(({ callback }) => callback === "workStopped");
     assert.deepEqual(
       stops.map(({ succeeded }) => succeeded),
       [false, false],
     );
+    assert.equal(promptsOf("crash-5").length, 5);
+    const { tasks: works } = (
+      await portal.api<{ tasks: { taskName: string; status: string; taskId: string }[] }>(
+        `copilot/job/${jobId}/status`,
+      )
+    ).body;
+    assert.equal(works.find(({ taskName }) => taskName === "plain")?.status, "NotStarted");
+    const log = await taskLog(works.find(({ taskName }) => taskName === "crash-5")?.taskId ?? "");
+    assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
+    assert.ok(decisionsOf(log).includes(`[DECISION] The crash budget is spent: ${scriptedModelId} 5 of 5`));
   });
 
   await t.test("do not happen for a folder that has vanished: the task fails by its name", async () => {
