@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { RuleStore } from "../../src/permissions/ruleStore.js";
 import type { SessionParts } from "../../src/sessions/portalSession.js";
@@ -11,10 +11,13 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
 import { messagesOf, portalWithModel } from "../support/restSession.js";
 
-/** A registry whose store holds one open session from before a restart for each given number of pending requests. */
-async function registryWith(t: TestContext, pending: readonly number[]) {
-  const store = openStore({ dataDir: await tempFolder(t), log: silent });
-  defer(t, () => store.close());
+const file = { after };
+const store = openStore({ dataDir: await tempFolder(file), log: silent });
+defer(file, () => store.close());
+
+/** The registry of a store in which earlier lives left one open session for each of these numbers of requests. */
+async function registryWith(pending: readonly number[]) {
+  await store.query("truncate sessions, logs cascade");
   for (const [index, count] of pending.entries()) {
     await store.query(
       `with s as (
@@ -32,9 +35,9 @@ async function registryWith(t: TestContext, pending: readonly number[]) {
   return registry;
 }
 
-describe("Sessions from before a restart", () => {
-  test("only sessions with interrupted requests are opened at the start, but all are listed correctly", async t => {
-    const registry = await registryWith(t, [0, 0, 2, 0, 1]);
+describe("Sessions of earlier lives", () => {
+  test("are opened at the start only where something has to be mended, and told the truth about all", async () => {
+    const registry = await registryWith([0, 0, 2, 0, 1]);
     assert.deepEqual(registry.open.map(({ id }) => id).sort(), ["s2", "s4"]);
     const records = await registry.history({ limit: 10, status: "open" });
     assert.deepEqual(records.map(({ id }) => id).sort(), ["s0", "s1", "s2", "s3", "s4"]);
@@ -44,16 +47,16 @@ describe("Sessions from before a restart", () => {
     );
   });
 
-  test("a session is woken once, however many callers ask for it at the same moment", async t => {
-    const registry = await registryWith(t, [0]);
+  test("are taken up once, however many ask for one in the same moment", async () => {
+    const registry = await registryWith([0]);
     const found = await Promise.all(Array.from({ length: 20 }, () => registry.wake("s0")));
     assert.equal(new Set(found).size, 1);
     assert.equal(found[0], registry.get("s0"));
     assert.equal(await registry.wake("nobody"), undefined);
   });
 
-  test("a session is not woken while it is being stopped, nor afterwards", async t => {
-    const registry = await registryWith(t, [0]);
+  test("are not taken up again while they are being stopped, nor afterwards", async () => {
+    const registry = await registryWith([0]);
     const session = await registry.wake("s0");
     assert.ok(session);
     const [, during] = await Promise.all([registry.stop(session), registry.wake("s0")]);
