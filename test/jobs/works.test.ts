@@ -39,7 +39,7 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
   "a Seq in which all succeed": [seq(a, b, c), "jobSucceeded", "a b c"],
   "a Seq that fails in the middle": [seq(a, fail, c), "jobFailed", "a fail!"],
   "a Par in which all succeed": [par(a, b, c), "jobSucceeded", "a b c"],
-  "a Par in which a branch fails on its way, inside a Seq": [
+  "a Par with a branch that fails in its middle, inside a Seq": [
     seq(par(seq(a, fail, c), b), c),
     "jobFailed",
     "a b fail!",
@@ -49,7 +49,7 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
     "jobFailed",
     "a fail!",
   ],
-  "a Loop that expects its pre-condition to fail and goes round until its post-condition holds": [
+  "a Loop that expects its pre-condition to fail and repeats until its post-condition holds": [
     { kind: "Loop", preCondition: [false, fail], body: b, postCondition: [false, task("over")] },
     "jobSucceeded",
     "fail! b over! fail! b over! fail! b over",
@@ -59,7 +59,7 @@ const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFaile
     "jobSucceeded",
     "a b",
   ],
-  "an Alt without the branch that is chosen": [
+  "an Alt without the chosen branch": [
     { kind: "Alt", condition: fail, trueWork: b },
     "jobSucceeded",
     "fail!",

@@ -135,8 +135,8 @@ async function rawGet(url: string, path: string): Promise<string> {
   return text(response);
 }
 
-describe("a provider that fails is told by name", () => {
-  it("one that is not there is a notice; one that answers nonsense to a session is a sessionError, and the session stays", async t => {
+describe("a failing provider is named", () => {
+  it("an unreachable provider causes a notice, one that answers nonsense causes a sessionError, and the session stays open", async t => {
     const server = createServer((request, response) => {
       response.setHeader("content-type", request.url?.endsWith("/models") ? "application/json" : "text/html");
       if (request.url?.endsWith("/models")) response.end(JSON.stringify({ data: [{ id: "nonsense" }] }));

@@ -126,7 +126,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
   });
 });
 
-/** The first turn of a runtime is silent for a while, longer on a busy machine, so another session has it. */
+/** A runtime's first turn is silent for a while, longer on a busy machine, so another session runs it. */
 async function startWarm(bench: SessionBench, options: StartSessionOptions = {}) {
   const { session } = await bench.start();
   await session.sendRequest("warm up");
@@ -135,8 +135,8 @@ async function startWarm(bench: SessionBench, options: StartSessionOptions = {})
 
 const startWatched = (bench: SessionBench) => startWarm(bench, { noProgressTimeoutMs: 2500 });
 
-describe("a turn that", { concurrency: 4 }, () => {
-  test("takes longer than its request allows is stopped and fails", async t => {
+describe("a turn that does not end by itself", { concurrency: 4 }, () => {
+  test("a turn that exceeds its request's time limit is stopped and fails", async t => {
     const stuck = barrier();
     const bench = await benchOf(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
     const { session, record } = await startWarm(bench);

@@ -15,7 +15,7 @@ const file = { after };
 const store = openStore({ dataDir: await tempFolder(file), log: silent });
 defer(file, () => store.close());
 
-/** The registry of a store in which earlier lives left one open session for each of these numbers of requests. */
+/** A registry whose store holds one open session from before a restart for each given number of pending requests. */
 async function registryWith(pending: readonly number[]) {
   await store.query("truncate sessions, logs cascade");
   for (const [index, count] of pending.entries()) {
@@ -35,8 +35,8 @@ async function registryWith(pending: readonly number[]) {
   return registry;
 }
 
-describe("Sessions of earlier lives", () => {
-  test("are opened at the start only where something has to be mended, and told the truth about all", async () => {
+describe("Sessions from before a restart", () => {
+  test("only sessions with interrupted requests are opened at the start, but all are listed correctly", async () => {
     const registry = await registryWith([0, 0, 2, 0, 1]);
     assert.deepEqual(registry.open.map(({ id }) => id).sort(), ["s2", "s4"]);
     const records = await registry.history({ limit: 10, status: "open" });
@@ -47,7 +47,7 @@ describe("Sessions of earlier lives", () => {
     );
   });
 
-  test("are taken up once, however many ask for one in the same moment", async () => {
+  test("a session is woken once, however many callers ask for it at the same moment", async () => {
     const registry = await registryWith([0]);
     const found = await Promise.all(Array.from({ length: 20 }, () => registry.wake("s0")));
     assert.equal(new Set(found).size, 1);
@@ -55,7 +55,7 @@ describe("Sessions of earlier lives", () => {
     assert.equal(await registry.wake("nobody"), undefined);
   });
 
-  test("are not taken up again while they are being stopped, nor afterwards", async () => {
+  test("a session is not woken while it is being stopped, nor afterwards", async () => {
     const registry = await registryWith([0]);
     const session = await registry.wake("s0");
     assert.ok(session);
@@ -65,7 +65,7 @@ describe("Sessions of earlier lives", () => {
     assert.equal((await registry.find("s0"))?.status, "closed");
   });
 
-  test("are listed and readable after a clean stop, go on with their conversation in the order of the requests, and can be stopped and deleted", async t => {
+  test("sessions are listed and readable after a clean stop, continue their conversation in request order, and can be stopped and deleted", async t => {
     const { portal, startSession, model } = await portalWithModel(t);
     const [talk, stop, remove] = [await startSession(), await startSession(), await startSession()];
     await talk.query("one");

@@ -47,7 +47,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
     assert.equal(record.usages[0]?.modelCalls, 4, "its calls are part of the request");
   });
 
-  test("in the background may work on after its tool has ended, and the request waits for it", async t => {
+  test("a background sub-agent may outlive its tool, and the request waits for it", async t => {
     const bench = await benchOf(
       t,
       script([[runShell("echo found")], [{ text: "It is there." }]], "background"),
@@ -65,7 +65,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
     );
   });
 
-  test("that fails fails its tool, not the request", async t => {
+  test("a failing sub-agent fails its tool, not the request", async t => {
     const bench = await benchOf(t, script([[fault.http(400)]]));
     const { session, record } = await bench.start();
     await session.sendRequest("delegate");

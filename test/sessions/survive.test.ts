@@ -15,17 +15,17 @@ const script = byPrompt({
   ],
 });
 
-test("a session survives", async t => {
+test("a session survives crashes and restarts", async t => {
   const { portal, startSession, model } = await portalWithModel(t, script);
 
-  await t.test("a kill of the server", async t => {
+  await t.test("a session survives a kill of the server", async t => {
     const [told, queued, fresh] = [await startSession(), await startSession(), await startSession()];
     await told.query("before");
     await told.untilIdle();
     await told.query("story");
     await storyGate.reached;
     const seen = await collectUntil(told.events(), joinedText("Once upon a time"));
-    // A request is durable when it is acknowledged, and so is what was written before it, in any session.
+    // When another session's request is acknowledged, everything written before it is durable.
     const done = await queued.query("before");
     await queued.untilIdle();
     const pending = [await queued.query("wait"), await queued.query("wait"), await queued.query("wait")];
@@ -34,7 +34,7 @@ test("a session survives", async t => {
     await portal.restart();
 
     await t.test(
-      "in the middle of a message: the block is ended and marked, the conversation goes on",
+      "after a kill in mid-message the block is ended and marked, and the conversation continues",
       async () => {
         const { sessions } = (
           await portal.api<{ sessions: { sessionId: string }[] }>("copilot/session/history")
@@ -49,7 +49,7 @@ test("a session survives", async t => {
         );
         assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
 
-        // Who was reading goes on behind what it has, and gets no number twice.
+        // A reader continues after what it has and gets no number twice.
         const last = seen.at(-1)?.n ?? 0;
         const rest = await collectUntil(told.events(last), ({ data }) => data.callback === "onIdle");
         assert.ok(rest.every(({ n }) => (n ?? 0) > last));
@@ -63,7 +63,7 @@ test("a session survives", async t => {
     );
 
     await t.test(
-      "with requests in the queue: each is told as interrupted under the id it was given",
+      "after a kill with queued requests each is logged as interrupted under its own id",
       async () => {
         const responses = await queued.untilIdle(4);
         assert.deepEqual(requestsIn(responses, "onUserRequest"), [done, ...pending]);
@@ -79,21 +79,21 @@ test("a session survives", async t => {
       },
     );
 
-    await t.test("before its first request", async () => {
+    await t.test("a session survives a kill before its first request", async () => {
       await fresh.query("hello");
       assert.deepEqual(messagesOf(await fresh.untilIdle()), ["You said: hello"]);
     });
   });
 
   await t.test(
-    "the death of the agent runtime: the running request fails by name, and the one behind it continues the conversation",
+    "when the agent runtime dies the running request fails with a named error, and the next one continues the conversation",
     async () => {
       const session = await startSession();
       const [begun, behind] = [await session.query("begin"), await session.query("go on")];
       await runtimeGate.reached;
       await session.waitFor("onMessage");
       const runtimes = (await portal.processes()).filter(pid => pid !== portal.pid);
-      assert.ok(runtimes.length > 0, "the runtime is a process of its own");
+      assert.ok(runtimes.length > 0, "the runtime is a separate process");
       for (const pid of runtimes) process.kill(pid, "SIGKILL");
       const all = await session.untilIdle(2);
       assert.deepEqual(requestsIn(all, "onIdle"), [begun, behind]);
@@ -108,7 +108,7 @@ test("a session survives", async t => {
   );
 
   await t.test(
-    "kills at any moment of a turn: every log is whole, balanced and numbered upwards",
+    "after kills at random moments of a turn every log is whole, balanced and numbered in order",
     async () => {
       const session = await startSession();
       const moments = [
@@ -131,7 +131,7 @@ test("a session survives", async t => {
         checkLog(all.map(({ data }) => data));
         assert.ok(
           all.every(({ n }, index) => index === 0 || (n ?? 0) > (all[index - 1]?.n ?? 0)),
-          "numbers go upwards",
+          "numbers only increase",
         );
       }
       await session.query("still there?");

@@ -36,7 +36,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(reported?.premiumRequests, 0, "a custom provider costs no premium request");
   });
 
-  test("shows reasoning before the text it leads to", async t => {
+  test("reasoning appears before the text it leads to", async t => {
     const bench = await benchOf(
       t,
       byPrompt({ why: [{ reasoning: "let me think ", chunkSize: 4 }, { text: "because" }] }),
@@ -65,7 +65,7 @@ describe("a session", { concurrency: 3 }, () => {
     );
   });
 
-  test("that does not stream shows the same blocks, each in one piece", async t => {
+  test("a session without streaming shows the same blocks, each in one piece", async t => {
     const bench = await benchOf(t, byPrompt({ why: [{ reasoning: "thought" }, { text: "said" }] }));
     const { session, record } = await bench.start({ streaming: false });
     await session.sendRequest("why");
@@ -75,7 +75,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(bench.model.requests[0]?.request.stream, false);
   });
 
-  test("marks an answer that the model cut by its length, and goes on with the rest", async t => {
+  test("an answer cut at the model's length limit is marked, and the rest follows", async t => {
     const bench = await benchOf(
       t,
       byPrompt({ long: [[{ text: "part one" }, { finish: "length" }], [{ text: "part two" }]] }),
@@ -86,7 +86,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.deepEqual(contents(record.messages), ["part one (cut)", "part two"]);
   });
 
-  test("delivers a burst of 10,000 deltas once each", async t => {
+  test("a burst of 10,000 deltas is delivered once each", async t => {
     const bench = await benchOf(t, byPrompt({ burst: [largeText(10_000)] }));
     const { session, record } = await bench.start();
     await session.sendRequest("burst");
@@ -115,7 +115,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(session.state, "idle");
   });
 
-  test("that is detached goes on with the same conversation, under ids that were not used before", async t => {
+  test("a detached session resumes the same conversation with fresh block ids", async t => {
     const bench = await benchOf(t, byPrompt({}));
     const before = await bench.start();
     await before.session.sendRequest("one");
@@ -148,7 +148,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.deepEqual([usage?.modelCalls, usage?.premiumRequests], [2, 3]);
   });
 
-  test("goes on when a listener throws", async t => {
+  test("a session continues when a listener throws", async t => {
     const bench = await benchOf(t, byPrompt({}));
     const record = recorder();
     const callbacks = {
@@ -167,7 +167,7 @@ describe("a session", { concurrency: 3 }, () => {
     assert.equal(record.messages[0]?.content, "You said: hello");
   });
 
-  test("of an id that has no conversation cannot be resumed", async t => {
+  test("a session id without a conversation cannot be resumed", async t => {
     const bench = await benchOf(t, byPrompt({}));
     await assert.rejects(bench.start({ sessionId: crypto.randomUUID(), resume: true }), /not found/i);
   });

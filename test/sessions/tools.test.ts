@@ -10,7 +10,7 @@ const benchOf = sharedRuntime();
 const done = [{ text: "done" }];
 
 describe("a tool", { concurrency: 3 }, () => {
-  test("that is called without a word shows as a block, and no empty message with it", async t => {
+  test("a tool called without text appears as a block, without an empty message", async t => {
     const bench = await benchOf(t, byPrompt({ look: [[callTool("view", { path: "notes.txt" })], done] }));
     await writeFile(join(bench.folder, "notes.txt"), "remember the milk");
     const { session, record } = await bench.start();
@@ -46,7 +46,7 @@ describe("a tool", { concurrency: 3 }, () => {
     ]);
   });
 
-  test("that does not exist ends with an error, and the agent goes on", async t => {
+  test("a tool that does not exist ends with an error, and the agent continues", async t => {
     const bench = await benchOf(t, byPrompt({ go: [[callTool("no_such_tool", {})], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
@@ -56,7 +56,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.equal(record.messages[0]?.content, "done");
   });
 
-  test("that is called with broken arguments ends with an error, and the agent goes on", async t => {
+  test("a tool called with broken arguments ends with an error, and the agent continues", async t => {
     const bench = await benchOf(t, byPrompt({ go: [[callTool("view", '{"path": ')], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
@@ -65,7 +65,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.equal(record.messages[0]?.content, "done");
   });
 
-  test("streams its output while it runs, as a beginning of its result", async t => {
+  test("a running tool streams its output, which is the beginning of its result", async t => {
     const bench = await benchOf(
       t,
       byPrompt({ go: [[runShell("echo; echo one; sleep 0.7; echo two; false")], done] }),
@@ -93,7 +93,7 @@ describe("a tool", { concurrency: 3 }, () => {
     assert.ok(tool?.result?.detailedContent === undefined, "nothing is sent twice");
   });
 
-  test("with output too long for the conversation leaves it in the folder for that", async t => {
+  test("an output too long for the conversation is saved in its folder", async t => {
     const bench = await benchOf(t, byPrompt({ go: [[runShell("seq 1 50000")], done] }));
     const toolOutputDirectory = join(bench.folder, "tool-output");
     const { session, record } = await bench.start({ toolOutputDirectory });

@@ -9,7 +9,7 @@ import {
 import { defer, type Scope, tempFolder } from "./cleanup.js";
 import type { ScriptedModel } from "./scriptedModel.js";
 
-/** A Copilot runtime of its own, with an empty home folder, without the portal. */
+/** A separate Copilot runtime with an empty home folder, without the portal. */
 export async function startRuntime(t: Scope, env: NodeJS.ProcessEnv = {}): Promise<CopilotClient> {
   const home = await tempFolder(t, "copilot-home");
   const client = new CopilotClient({ env: { ...process.env, COPILOT_HOME: join(home, "copilot"), ...env } });

@@ -100,7 +100,7 @@ test("Crashes of a task's sessions", async t => {
     assert.match(crashes[3] ?? "", /crashed \(4 of 5\): \{"name":"SessionCrashedError",/);
   });
 
-  await t.test("of driving sessions go round the listed models", async () => {
+  await t.test("After a crash a driving session moves to the next listed model", async () => {
     const ran = await runJob("rotate");
     assert.equal(ran.outcome, "jobSucceeded");
     const log = await firstTask(jobsPortal, ran);
@@ -110,15 +110,18 @@ test("Crashes of a task's sessions", async t => {
     assert.deepEqual(started, [scriptedModelId, scriptedModelId, "second", scriptedModelId, "second"]);
   });
 
-  await t.test("in a borrowed session fail the task at once and leave the session usable", async () => {
-    const sessionId = await startSession();
-    const log = await runTask("crash-once", sessionId);
-    assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
-    assert.equal(promptsOf("crash-once").length, 1);
-    const session = sessionById(portal, sessionId);
-    await session.query("still there?");
-    assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
-  });
+  await t.test(
+    "A crash in a borrowed session fails the task at once and leaves the session usable",
+    async () => {
+      const sessionId = await startSession();
+      const log = await runTask("crash-once", sessionId);
+      assert.deepEqual(callbacksOf(log).slice(-2), ["taskError", "taskFailed"]);
+      assert.equal(promptsOf("crash-once").length, 1);
+      const session = sessionById(portal, sessionId);
+      await session.query("still there?");
+      assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
+    },
+  );
 
   await t.test("A task survives a crash of the whole runtime like any other crash", async () => {
     const running = runJob("killed");
@@ -132,7 +135,7 @@ test("Crashes of a task's sessions", async t => {
   });
 
   const atTheFifth =
-    "fail the task at the fifth, and the job at once: what runs beside is ended, and nothing starts behind";
+    "The fifth crash fails the task and at once its job: parallel tasks are ended, and no task starts after it";
   await t.test(atTheFifth, async () => {
     const jobId = await startJob("crash-beside");
     await puppet.arrived("held");
@@ -158,7 +161,7 @@ test("Crashes of a task's sessions", async t => {
     assert.ok(decisionsOf(log).includes(`[DECISION] The crash budget is spent: ${scriptedModelId} 5 of 5`));
   });
 
-  await t.test("do not happen for a folder that has vanished: the task fails by its name", async () => {
+  await t.test("A missing folder is not a crash: the task fails with WorkingDirectoryNotExists", async () => {
     const jobId = await startJob("folder-vanishes");
     await puppet.arrived("vanishing");
     await rm(jobsPortal.workingDirectory, { recursive: true });

@@ -72,7 +72,7 @@ test("A task in a session", async t => {
     assert.deepEqual(promptsOf("say"), [`say hello\nyou on ${model.modelId}`]);
   });
 
-  await t.test("fails at once with a budget of 0", async () => {
+  await t.test("A task with a retry budget of 0 fails at once", async () => {
     const responses = await runTask("no-tool", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskFailed");
     assert.equal(promptsOf("no-tool").length, 1);
@@ -94,7 +94,7 @@ test("A task in a session", async t => {
     assert.deepEqual(told, ["[OPERATION] Retry 1 of 3", "[OPERATION] Retry 2 of 3"]);
   });
 
-  await t.test("is retried with the reason when its condition is answered with false", async () => {
+  await t.test("A task is retried with the reason when the answer to its condition is false", async () => {
     const responses = await runTask("condition-later", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskSucceeded");
     assert.deepEqual(promptsOf("condition-later"), [
@@ -103,13 +103,16 @@ test("A task in a session", async t => {
     ]);
   });
 
-  await t.test("runs its condition in the borrowed session even when it asks for another", async () => {
-    const sessionId = await startSession();
-    const responses = await runTask("both", sessionId);
-    assert.equal(responses.at(-1)?.callback, "taskSucceeded");
-    assert.equal(promptsOf("is c.md good?").length, 1);
-    assert.ok(!callbacksOf(responses).includes("taskSessionStarted"));
-  });
+  await t.test(
+    "A task in a borrowed session runs its condition there even when it asks for another session",
+    async () => {
+      const sessionId = await startSession();
+      const responses = await runTask("both", sessionId);
+      assert.equal(responses.at(-1)?.callback, "taskSucceeded");
+      assert.equal(promptsOf("is c.md good?").length, 1);
+      assert.ok(!callbacksOf(responses).includes("taskSessionStarted"));
+    },
+  );
 
   await t.test(
     "A task that does not exist, or lacks its session or input, is refused with a named error",

@@ -32,7 +32,7 @@ const script: Script = ({ userText }) => {
   return failure ? [failure[0]] : [{ text: `You said: ${userText}` }];
 };
 
-test("A Copilot CLI that cannot work says what to do, and one whose provider fails goes on", async t => {
+test("A Copilot CLI that cannot work tells the user what to do, and one whose provider fails continues", async t => {
   const offline = { ...bare, env: { ...bare.env, COPILOT_OFFLINE: "true" } };
   const { portal, workingDirectory, startSession } = await portalWithAgents(t, script, {
     agents: { "signed-out": bare, offline, copilot },
@@ -55,7 +55,7 @@ test("A Copilot CLI that cannot work says what to do, and one whose provider fai
     assert.match(JSON.stringify(agent?.stderr), /Offline mode requires a local model provider/);
   });
 
-  const goesOn = "a provider that fails fails the turn, with its own words, and the session goes on";
+  const goesOn = "a failing provider fails the turn with its own message, and the session continues";
   await t.test(goesOn, { concurrency: true }, async t => {
     await Promise.all(
       Object.entries(failures).map(([name, [, told]]) =>

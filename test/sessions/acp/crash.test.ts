@@ -42,7 +42,7 @@ async function agentOf(agentId: string): Promise<Agent | undefined> {
 }
 
 describe("An ACP agent that dies", () => {
-  test("in the middle of three turns ends each of them once, and the next request goes on", async () => {
+  test("a death during three turns ends each of them once, and the next request continues", async () => {
     const sessions = [await start("acp:dying"), await start("acp:dying"), await start("acp:dying")];
     const [first, ...others] = sessions;
     assert.ok(first);
@@ -73,11 +73,11 @@ describe("An ACP agent that dies", () => {
     await first.query("and now");
     const after = await first.untilIdle(3);
     assert.equal(messagesOf(after).at(-1), "You said: and now");
-    assert.deepEqual(noticesOf(after), [], "it was loaded again, and its past stays hidden");
+    assert.deepEqual(noticesOf(after), [], "it was loaded again, and its history stays hidden");
     assert.equal((await agentOf("dying"))?.state, "ready");
   });
 
-  test("between turns with code 0 disturbs nobody; one that forgets says so when it is needed", async () => {
+  test("an exit between turns disturbs no session, and lost memory is reported at the next request", async () => {
     const session = await start("acp:forgetful");
     const other = await start("acp:forgetful");
     await session.query("hello");
@@ -91,7 +91,7 @@ describe("An ACP agent that dies", () => {
     assert.equal(messagesOf(responses).at(-1), "You said: still there?");
   });
 
-  test("or loses only the session brings it back once and sends the request again", async () => {
+  test("a session that the agent forgot is loaded once, and the request is sent again", async () => {
     const session = await start("acp:losing");
     await session.query(steps({ message: "soon lost" }, { forgetSession: true }));
     await session.query("where were we?");
@@ -101,7 +101,7 @@ describe("An ACP agent that dies", () => {
     assert.equal(callbacksOf(responses).filter(name => name === "onAgentStart").length, 2);
   });
 
-  test("again and again is given up until somebody restarts it", async () => {
+  test("an agent that keeps dying is given up until someone restarts it", async () => {
     for (let attempt = 0; attempt < 5; attempt++) {
       const { error, message } = await tryStart("acp:broken");
       assert.equal(error, "AgentNotAvailable");
@@ -132,7 +132,7 @@ describe("An ACP agent that dies", () => {
 });
 
 describe("An ACP agent that is slow to come back", () => {
-  test("keeps nobody waiting who cancels or stops", async () => {
+  test("cancel and stop do not wait for a slow agent", async () => {
     const [first, second] = [await start("acp:late"), await start("acp:late")];
     await configure({ ...acpAgents, late: fakeAgent({ refuse: { initialize: "hang" } }) });
     await post("acp/reload");
@@ -144,8 +144,8 @@ describe("An ACP agent that is slow to come back", () => {
   });
 });
 
-describe("An ACP agent that nobody has used for its time", () => {
-  test("shuts down by itself", async () => {
+describe("An idle ACP agent", () => {
+  test("an idle agent shuts down after its idle time", async () => {
     const session = await start("acp:idle");
     assert.equal((await agentProcesses("idle")).length, 1);
     await session.call("stop");
@@ -164,35 +164,41 @@ test("ACP agents and the end of the portal", async t => {
   });
   const session = await start("acp:stubborn");
 
-  await t.test("when it is killed, the next portal ends them and the conversation goes on", async () => {
-    await session.query("before");
-    await session.untilIdle();
-    const [before] = await agentProcesses("stubborn");
-    await portal.kill("SIGKILL");
-    await portal.restart();
-    await session.query("after");
-    const responses = await session.untilIdle(2);
-    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
-    assert.deepEqual(noticesOf(responses), []);
-    const now = await agentProcesses("stubborn");
-    assert.equal(now.length, 1);
-    assert.notEqual(now[0], before);
-  });
+  await t.test(
+    "agents of a killed portal are ended by the next one, and the conversation continues",
+    async () => {
+      await session.query("before");
+      await session.untilIdle();
+      const [before] = await agentProcesses("stubborn");
+      await portal.kill("SIGKILL");
+      await portal.restart();
+      await session.query("after");
+      const responses = await session.untilIdle(2);
+      assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
+      assert.deepEqual(noticesOf(responses), []);
+      const now = await agentProcesses("stubborn");
+      assert.equal(now.length, 1);
+      assert.notEqual(now[0], before);
+    },
+  );
 
-  await t.test("when it stops, one that does not want to go and one that is starting end too", async () => {
-    await session.query(steps({ message: "busy" }, { hang: true }));
-    await collectUntil(session.events(), ({ data }) => data.delta === "busy");
-    const starting = tryStart("acp:slow").catch(() => undefined);
-    const slow = async () =>
-      (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
-        ?.state;
-    while ((await slow()) !== "starting") await new Promise(setImmediate);
-    assert.equal((await agentProcesses("stubborn")).length, 1);
-    assert.equal((await portal.stop()).code, 0);
-    await starting;
-    assert.deepEqual(await agentProcesses("stubborn"), []);
-    assert.deepEqual(await portal.processes(), [], "they carry the portal's own environment");
-  });
+  await t.test(
+    "no process survives the portal, neither an agent that ignores signals nor one that is still starting",
+    async () => {
+      await session.query(steps({ message: "busy" }, { hang: true }));
+      await collectUntil(session.events(), ({ data }) => data.delta === "busy");
+      const starting = tryStart("acp:slow").catch(() => undefined);
+      const slow = async () =>
+        (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
+          ?.state;
+      while ((await slow()) !== "starting") await new Promise(setImmediate);
+      assert.equal((await agentProcesses("stubborn")).length, 1);
+      assert.equal((await portal.stop()).code, 0);
+      await starting;
+      assert.deepEqual(await agentProcesses("stubborn"), []);
+      assert.deepEqual(await portal.processes(), [], "they carry the portal's own environment");
+    },
+  );
 });
 
 /** The processes of an agent, by its memory. */

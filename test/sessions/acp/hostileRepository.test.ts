@@ -114,9 +114,9 @@ async function turn(t: TestContext, portal: Portal, folder: string, policy: stri
   return converse(t, sessionById(portal, sessionId)).ask("hello");
 }
 
-describe("A file of a repository that an ACP agent runs by itself", () => {
+describe("A repository file that an ACP agent would run unasked", () => {
   for (const [name, { settings, rows, ofOther }] of Object.entries(agents)) {
-    test(`${name} does not start beside it, unless a rule or the policy allows it`, async t => {
+    test(`keeps ${name} from starting unless a rule or the policy allows it`, async t => {
       const { portal } = await portalWithAgents(t, script, { agents: { agent: await settings(t) } });
       for (const { what, why, below, fill, file } of rows) {
         await t.test(`${what}: ${why}`, async t => {
@@ -151,7 +151,7 @@ describe("A file of a repository that an ACP agent runs by itself", () => {
         });
       }
       if (!ofOther) return;
-      await t.test("a file of another agent does not keep it from starting", async t => {
+      await t.test("does not keep another agent from starting", async t => {
         const repo = await hostileRepository(t);
         await ofOther(repo);
         await turn(t, portal, repo.folder, "deny");

@@ -24,7 +24,7 @@ const {
 } = await sharedAgent({ acpAgents });
 
 describe("A conversation of an ACP agent", () => {
-  test("is loaded with its past, once at a time, and goes on", async () => {
+  test("a conversation is loaded with its history, once at a time, and continues", async () => {
     const session = await start();
     await session.query("first");
     await session.untilIdle();
@@ -70,7 +70,7 @@ describe("A conversation of an ACP agent", () => {
     assert.ok(!callbacksOf(again).includes("onNotice"), "a reopened session is remembered");
   });
 
-  test("is loaded again when the agent broke off a turn by itself, before the next one", async () => {
+  test("a conversation is reloaded before the next turn when the agent broke one off", async () => {
     const session = await start();
     await session.query(steps({ message: "half a" }, { stop: "cancelled" }));
     await session.query("and the other half?");
@@ -86,7 +86,7 @@ describe("A conversation of an ACP agent", () => {
     );
   });
 
-  test("goes on after a restart of the portal, whatever the agent answers to a load; one that can only be resumed too", async () => {
+  test("a conversation continues after a restart of the portal, whatever the agent answers to a load, and also if it can only be resumed", async () => {
     const sessions = [await start("acp:terse"), await start("acp:resumable")];
     for (const session of sessions) {
       await session.query("before");
@@ -108,7 +108,7 @@ describe("A conversation of an ACP agent", () => {
     );
   });
 
-  test("a tool that is told after the turn is ended with the session", async () => {
+  test("a tool that starts after the turn ends with the session", async () => {
     const session = await start();
     await session.query(steps({ later: "late", toolCallId: "t" }));
     await session.waitFor("onStartToolExecution");
@@ -117,7 +117,7 @@ describe("A conversation of an ACP agent", () => {
     assert.deepEqual([end.interrupted, (end.error as { code: string }).code], [true, "cancelled"]);
   });
 
-  test("cannot be loaded or listed where the agent does not say that it can", async () => {
+  test("conversations cannot be loaded or listed if the agent does not declare that it can", async () => {
     const body = { agentSessionId: "x", cwd };
     assert.equal((await post("copilot/session/load/acp%3Aforgetful", body)).error, "NotSupported");
     assert.equal((await portal.api("acp/agent/forgetful/sessions")).body.error, "NotSupported");
@@ -125,8 +125,8 @@ describe("A conversation of an ACP agent", () => {
   });
 });
 
-describe("What goes over the wire", () => {
-  test("is shown without secrets, and can be played back as a test", async () => {
+describe("Recorded traffic of a session", () => {
+  test("recorded traffic contains no secrets and can be replayed as a test", async () => {
     const session = await start();
     await session.query(steps({ thought: "hm" }, { message: "recorded" }));
     await session.untilIdle();

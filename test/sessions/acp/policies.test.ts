@@ -42,8 +42,8 @@ const config = {
   acpAgents: { fake: fakeAgent({}, both), loose: fakeAgent({}, { ...both, taskPolicy: "approve-all" }) },
 };
 
-describe("Without a policy of their own, tasks and jobs", () => {
-  test("may do nothing where the portal denies, whatever they run on, unless the agent's own taskPolicy allows it", async t => {
+describe("Tasks and jobs without a policy of their own", () => {
+  test("tasks and jobs may do nothing when the portal's policy denies, on any backend, unless the agent's taskPolicy allows it", async t => {
     const { runJob, workingDirectory, portal } = await portalWithEntry(t, entry, {
       config,
       args: ["--permissions", "deny"],

@@ -12,7 +12,7 @@ const { portal, start } = await sharedAgent({
 });
 
 describe("a session on an ACP agent", () => {
-  test("streams thinking, answers and tools in the usual blocks, each turn in its frame", async () => {
+  test("thinking, answers and tools stream as the usual blocks, and each turn has a start and an end", async () => {
     const { body } = await portal.api<{ models: { id: string; backend: string; agent?: string }[] }>(
       "copilot/models",
     );
@@ -79,7 +79,7 @@ describe("a session on an ACP agent", () => {
     assert.deepEqual(messagesOf(responses), ["Hello world", "Done"]);
   });
 
-  test("has the job tools at an address of its own, which leads nowhere when it has ended", async () => {
+  test("each session has its own address for the job tools, which stops working when the session ends", async () => {
     const servers = async (modelId?: string) => {
       const session = await start(modelId);
       await session.query(steps({ mcp: true }));

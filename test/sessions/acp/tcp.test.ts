@@ -44,21 +44,24 @@ test("An ACP agent over TCP", async t => {
   });
   const running = (agent: string) => processesWith("FAKE_AGENT_MEMORY", memoryOf(agent));
 
-  await t.test("whose port is taken or silent is not available, with the address", async t => {
-    foreignAgent(t, busy);
-    // The agent of somebody else is there as soon as it answers.
-    while ((await tryStart("acp:listening")).error) await new Promise(setImmediate);
-    assert.deepEqual(await tryStart("acp:busy"), {
-      error: "AgentNotAvailable",
-      message: `busy cannot use 127.0.0.1:${busy}: another program has it.`,
-    });
-    const { error, message } = await tryStart("acp:silent");
-    assert.equal(error, "AgentNotAvailable");
-    assert.match(String(message), new RegExp(`127\\.0\\.0\\.1:${silent}`));
-  });
+  await t.test(
+    "an agent whose port is taken or silent is unavailable, and the error names the address",
+    async t => {
+      foreignAgent(t, busy);
+      // Someone else's agent is ready as soon as it answers.
+      while ((await tryStart("acp:listening")).error) await new Promise(setImmediate);
+      assert.deepEqual(await tryStart("acp:busy"), {
+        error: "AgentNotAvailable",
+        message: `busy cannot use 127.0.0.1:${busy}: another program has it.`,
+      });
+      const { error, message } = await tryStart("acp:silent");
+      assert.equal(error, "AgentNotAvailable");
+      assert.match(String(message), new RegExp(`127\\.0\\.0\\.1:${silent}`));
+    },
+  );
 
   await t.test(
-    "that a killed portal had started keeps running, and the next portal reports its address",
+    "an agent of a killed portal keeps running, and the next portal reports its address",
     async () => {
       await start("acp:fixed");
       const before = await running("fixed");
@@ -72,25 +75,28 @@ test("An ACP agent over TCP", async t => {
     },
   );
 
-  await t.test("that the portal starts is reached on a free port, asked and cancelled", async () => {
-    const session = await start("acp:started");
-    const options = [{ optionId: "yes", kind: "allow_once", name: "Yes" }];
-    const toolCall = { toolCallId: "t", title: "ls", kind: "execute" };
-    await session.query(
-      steps({ message: "hello" }, { ask: "session/request_permission", params: { toolCall, options } }),
-    );
-    const { requestId } = await session.waitFor("onPermissionRequest");
-    await session.call("permission", { body: JSON.stringify({ requestId, optionId: "yes" }) });
-    const responses = await session.untilIdle();
-    assert.equal(messagesOf(responses)[1], '{"outcome":{"outcome":"selected","optionId":"yes"}}');
-    await session.query(steps({ hang: true }));
-    await session.call("cancel");
-    await session.untilIdle(2);
-    assert.equal((await running("started")).length, 1);
-  });
+  await t.test(
+    "an agent that the portal starts listens on a free port, answers and can be cancelled",
+    async () => {
+      const session = await start("acp:started");
+      const options = [{ optionId: "yes", kind: "allow_once", name: "Yes" }];
+      const toolCall = { toolCallId: "t", title: "ls", kind: "execute" };
+      await session.query(
+        steps({ message: "hello" }, { ask: "session/request_permission", params: { toolCall, options } }),
+      );
+      const { requestId } = await session.waitFor("onPermissionRequest");
+      await session.call("permission", { body: JSON.stringify({ requestId, optionId: "yes" }) });
+      const responses = await session.untilIdle();
+      assert.equal(messagesOf(responses)[1], '{"outcome":{"outcome":"selected","optionId":"yes"}}');
+      await session.query(steps({ hang: true }));
+      await session.call("cancel");
+      await session.untilIdle(2);
+      assert.equal((await running("started")).length, 1);
+    },
+  );
 
   let second: ChildProcess | undefined;
-  await t.test("that somebody else started is waited for, and reached again when it was lost", async t2 => {
+  await t.test("an agent that someone else started is awaited, and reconnected after a loss", async t2 => {
     const starting = start("acp:foreign");
     const first = foreignAgent(t2, port);
     const session = await starting;
@@ -107,7 +113,7 @@ test("An ACP agent over TCP", async t => {
     assert.equal(messagesOf(await session.untilIdle(2)).at(-1), "You said: two");
   });
 
-  await t.test("ends with the portal that started it, and only then", async () => {
+  await t.test("an agent ends with the portal only if that portal started it", async () => {
     await portal.stop();
     assert.deepEqual(await running("started"), []);
     assert.ok(second);

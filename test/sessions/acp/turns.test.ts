@@ -199,7 +199,7 @@ describe("A turn of an ACP agent", () => {
 });
 
 describe("An ACP agent that does not end its turn", () => {
-  test("is given up after the time limit of a prompt; the session goes on in another process", async () => {
+  test("a turn is given up after the prompt's time limit, and the session continues in another process", async () => {
     const session = await bench.start("acp:stuck");
     const other = await bench.start("acp:stuck");
     await session.query(steps({ message: "stuck" }, { hang: true }));
