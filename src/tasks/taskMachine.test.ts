@@ -239,6 +239,20 @@ describe("the criteria of a task", () => {
     assert.equal(playTask(task, {}, [both, no]).result.succeeded, false);
   });
 
+  it("say with what words the condition was answered, and when nobody answered", () => {
+    const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
+    const told = (answer: TaskEvent) =>
+      playTask(task, {}, [done, answer])
+        .reports.find(report => report.startsWith("[CRITERIA]"))
+        ?.split("\n")[0];
+    assert.equal(told(yes), "[CRITERIA] Passed: condition: job_boolean_true was called: it is");
+    assert.equal(told(no), "[CRITERIA] Failed: condition: job_boolean_false was called: it is not");
+    assert.equal(
+      told(done),
+      "[CRITERIA] Failed: condition: neither job_boolean_true nor job_boolean_false was called",
+    );
+  });
+
   it("take the last boolean call of the round as its verdict", () => {
     const task = { prompt: ["do"], criteria: { condition: ["good?"], ...retry(0) } };
     const wavering = (last: string) =>

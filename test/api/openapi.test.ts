@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { startPortal } from "../support/portal.js";
 
@@ -17,10 +17,11 @@ interface Document {
   components: { responses: Record<string, unknown>; schemas: Record<string, object> };
 }
 
+const portal = await startPortal({ after });
+const { body } = await portal.api<Document>("openapi.json");
+
 describe("openapi.json", () => {
-  test("openapi.json describes every route completely and without contradiction", async t => {
-    const portal = await startPortal(t);
-    const { body } = await portal.api<Document>("openapi.json");
+  test("openapi.json describes every route completely and without contradiction", () => {
     assert.equal(body.openapi, "3.1.0");
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
     const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
@@ -57,9 +58,7 @@ describe("openapi.json", () => {
     }
   });
 
-  test("errors have the shape that openapi.json describes", async t => {
-    const portal = await startPortal(t);
-    const { body } = await portal.api<Document>("openapi.json");
+  test("errors have the shape that openapi.json describes", async () => {
     const validate = new Ajv2020().compile(body.components.schemas.Error ?? false);
     const { status, body: error } = await portal.api("none");
     assert.equal(status, 404);

@@ -49,17 +49,36 @@ async function runOnGitHub(t: TestContext, config: object) {
   const responses = JSON.stringify(await collectUntil(events, ({ data }) => data.callback === "onIdle"));
   assert.match(responses, /I looked\./, "the session is signed in to GitHub");
   const read = (name: string) => readFile(join(folder, name), "utf8");
-  return { shell: await read("env.txt"), runtime: await read("runtime.txt"), secret: gitHub.apiKey };
+  return {
+    portal,
+    folder,
+    shell: await read("env.txt"),
+    runtime: await read("runtime.txt"),
+    secret: gitHub.apiKey,
+  };
 }
 
 describe("The environment of agents", () => {
-  test("a session of the user's GitHub plan works, and neither its shell nor its runtime sees the token or another secret", async t => {
-    const { shell, runtime, secret } = await runOnGitHub(t, {});
+  test("a session of the user's GitHub plan works, and neither its shell nor its runtime nor an ACP agent sees the token or another secret", async t => {
+    const settings = fakeAgent({}, { env: { HANDED_ON: "$" + "{env:GH_TOKEN}" } });
+    const seenByAgent = join(await tempFolder(t), "env.txt");
+    const command = `env > ${seenByAgent}; exec "$0" "$@"`;
+    const agent = { ...settings, command: "sh", args: ["-c", command, settings.command, ...settings.args] };
+    const { portal, folder, shell, runtime, secret } = await runOnGitHub(t, { acpAgents: { fake: agent } });
     for (const [name, value] of Object.entries({ ...planted, COPILOT_GITHUB_TOKEN: secret })) {
       assert.ok(!shell.includes(value), `the shell sees ${name}`);
       assert.ok(!runtime.includes(value), `the environment or the arguments of the runtime contain ${name}`);
     }
     assert.match(shell, /^KEPT=an ordinary variable$/m);
+
+    const { body } = await portal.api("copilot/session/start/acp:fake", { method: "POST", body: folder });
+    assert.equal(typeof body.sessionId, "string");
+    const env = await readFile(seenByAgent, "utf8");
+    const { GH_TOKEN, ...others } = planted;
+    for (const [name, value] of Object.entries(others))
+      assert.ok(!env.includes(value), `the agent sees ${name}`);
+    assert.doesNotMatch(env, /^GH_TOKEN=/m);
+    assert.ok(env.includes(`\nHANDED_ON=${GH_TOKEN}\n`), "the agent gets what its own settings name");
   });
 
   test("commands see a variable that toolEnv names, and still none of the others", async t => {
@@ -67,27 +86,6 @@ describe("The environment of agents", () => {
     assert.match(shell, /^GH_TOKEN=gho_planted_gh_token$/m);
     assert.ok(!shell.includes(planted.GITHUB_TOKEN));
     assert.ok(!shell.includes(planted.PORTAL_TOKEN), "the portal's own token is never passed on");
-  });
-
-  test("an ACP agent inherits none of the secrets, and gets what its own settings name", async t => {
-    const folder = await tempFolder(t);
-    const file = join(folder, "portal.config.json");
-    const settings = fakeAgent({}, { env: { HANDED_ON: "$" + "{env:GH_TOKEN}" } });
-    const command = `env > ${join(folder, "env.txt")}; exec "$0" "$@"`;
-    const shell = { ...settings, command: "sh", args: ["-c", command, settings.command, ...settings.args] };
-    await writeFile(file, JSON.stringify({ acpAgents: { fake: shell } }));
-    const portal = await startPortal(t, { args: ["--config", file], env: planted });
-    const { body } = await portal.api("copilot/session/start/acp:fake", { method: "POST", body: folder });
-    assert.equal(typeof body.sessionId, "string");
-    const env = await readFile(join(folder, "env.txt"), "utf8");
-    for (const [name, value] of Object.entries(planted)) {
-      if (name === "GH_TOKEN") continue;
-      // No provider in this config names MY_OWN_KEY, so it is an ordinary variable.
-      if (name === "MY_OWN_KEY") continue;
-      assert.ok(!env.includes(value), `the agent sees ${name}`);
-    }
-    assert.doesNotMatch(env, /^GH_TOKEN=/m);
-    assert.match(env, /^HANDED_ON=gho_planted_gh_token$/m);
   });
 
   test("variable names are compared without regard to case, as on Windows", () => {

@@ -19,15 +19,6 @@ describe("The demo model", () => {
     assert.match(body.notices.map(({ message }) => message).join("\n"), /not signed in[\s\S]*demo model/);
   });
 
-  test("the demo model is not listed beside others", async t => {
-    const portal = await startPortal(t, { model: await startScriptedModel(t, {}) });
-    const { body } = await portal.api<Answer>("copilot/models");
-    assert.deepEqual(
-      body.models.map(({ id }) => id),
-      ["gpt-5.1-mini"],
-    );
-  });
-
   test("the demo model is listed beside others with --demo", async t => {
     const portal = await startPortal(t, { model: await startScriptedModel(t, {}), args: ["--demo"] });
     const { body } = await portal.api<Answer>("copilot/models");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
 import { startScriptedGitHub } from "../support/github.js";
 import { eventsOf, messageOf, runTurn, startBareSession, startRuntime } from "../support/runtime.js";
@@ -12,19 +12,20 @@ import {
   callTool,
   failFirst,
   fault,
-  largeText,
   type Script,
   type ScriptedModelForTest,
   startScriptedModel,
 } from "../support/scriptedModel.js";
 
+/** One for all tests, which leave it running. */
+const client = await startRuntime({ after });
+
 async function setUp(t: TestContext, options: ScriptedModelForTest | Script) {
   const folder = await tempFolder(t);
   const model = await startScriptedModel(t, options);
-  const client = await startRuntime(t);
   const newSession = (config = {}) =>
     startBareSession(client, model, { workingDirectory: folder, ...config });
-  return { model, client, folder, newSession };
+  return { model, folder, newSession };
 }
 
 test("text, reasoning and usage arrive as scripted", async t => {
@@ -205,13 +206,6 @@ test("a reply may reach its maximum length, be stopped by a content filter, or b
     eventsOf(await runTurn(session, "empty"), "session.error")[0]?.data.message ?? "",
     /No response/,
   );
-});
-
-test("ten thousand deltas arrive one by one", async t => {
-  const { newSession } = await setUp(t, byPrompt({ long: [largeText(10_000)] }));
-  const events = await runTurn(await newSession(), "long");
-  assert.equal(eventsOf(events, "assistant.message_delta").length, 10_000);
-  assert.equal(messageOf(events).length, 50_000);
 });
 
 test("a sub-agent, a finished background command and a compaction are told apart", async t => {

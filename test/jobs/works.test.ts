@@ -30,80 +30,44 @@ const tasks: Record<string, TaskOfTest> = {
 };
 const [a, b, c, fail] = [task("a"), task("b"), task("c"), task("fail")];
 
-/** `name!` is a task that failed. Branches of a Par end in any order, so those are compared sorted. */
+/**
+ * One job in which each kind succeeds and one in which it fails; the interpreter's own tests have every case.
+ * `name!` is a task that failed. Branches of a Par end in any order, so those are compared sorted.
+ */
 const jobs: Record<string, [work: WorkInput, outcome: "jobSucceeded" | "jobFailed", tasks: string]> = {
-  "a Ref that succeeds": [a, "jobSucceeded", "a"],
   "a Ref that fails": [fail, "jobFailed", "fail!"],
   "a Seq in which all succeed": [seq(a, b, c), "jobSucceeded", "a b c"],
-  "a Seq that fails at its first work": [seq(fail, b, c), "jobFailed", "fail!"],
   "a Seq that fails in the middle": [seq(a, fail, c), "jobFailed", "a fail!"],
-  "a Seq that fails at its last work": [seq(a, b, fail), "jobFailed", "a b fail!"],
   "a Par in which all succeed": [par(a, b, c), "jobSucceeded", "a b c"],
-  "a Par whose first branch fails": [par(fail, b, c), "jobFailed", "b c fail!"],
-  "a Par whose last branch fails": [par(a, b, fail), "jobFailed", "a b fail!"],
-  "a Par with a branch that fails in its middle": [par(seq(a, fail, c), b), "jobFailed", "a b fail!"],
-  "a Par that fails inside a Seq": [seq(par(a, fail), c), "jobFailed", "a fail!"],
-  "a Loop without conditions": [{ kind: "Loop", body: a }, "jobSucceeded", "a"],
-  "a Loop whose body fails": [{ kind: "Loop", body: seq(a, fail) }, "jobFailed", "a fail!"],
-  "a Loop whose pre-condition holds": [
-    { kind: "Loop", preCondition: [true, a], body: b },
-    "jobSucceeded",
-    "a b",
-  ],
-  "a Loop whose pre-condition does not hold": [
-    { kind: "Loop", preCondition: [true, fail], body: b },
-    "jobSucceeded",
-    "fail!",
-  ],
-  "a Loop that expects its pre-condition to fail": [
-    { kind: "Loop", preCondition: [false, fail], body: b },
-    "jobSucceeded",
-    "fail! b",
+  "a Par with a branch that fails in its middle, inside a Seq": [
+    seq(par(seq(a, fail, c), b), c),
+    "jobFailed",
+    "a b fail!",
   ],
   "a Loop whose body fails after its pre-condition": [
     { kind: "Loop", preCondition: [true, a], body: fail, postCondition: [true, b] },
     "jobFailed",
     "a fail!",
   ],
-  "a Loop that repeats until its post-condition holds": [
-    { kind: "Loop", body: b, postCondition: [false, task("over")] },
+  "a Loop that expects its pre-condition to fail and repeats until its post-condition holds": [
+    { kind: "Loop", preCondition: [false, fail], body: b, postCondition: [false, task("over")] },
     "jobSucceeded",
-    "b over! b over! b over",
-  ],
-  "a Loop that expects its post-condition to hold": [
-    { kind: "Loop", body: b, postCondition: [true, fail] },
-    "jobSucceeded",
-    "b fail!",
+    "fail! b over! fail! b over! fail! b over",
   ],
   "an Alt whose condition holds": [
     { kind: "Alt", condition: a, trueWork: b, falseWork: c },
     "jobSucceeded",
     "a b",
   ],
-  "an Alt whose condition does not hold": [
-    { kind: "Alt", condition: fail, trueWork: b, falseWork: c },
-    "jobSucceeded",
-    "fail! c",
-  ],
   "an Alt without the chosen branch": [
     { kind: "Alt", condition: fail, trueWork: b },
     "jobSucceeded",
     "fail!",
   ],
-  "an Alt whose true branch fails": [
-    { kind: "Alt", condition: a, trueWork: fail, falseWork: c },
+  "a Seq as a condition of an Alt whose false branch fails": [
+    { kind: "Alt", condition: seq(a, fail), trueWork: b, falseWork: seq(c, fail) },
     "jobFailed",
-    "a fail!",
-  ],
-  "an Alt whose false branch fails": [
-    { kind: "Alt", condition: fail, trueWork: b, falseWork: seq(c, fail) },
-    "jobFailed",
-    "fail! c fail!",
-  ],
-  "a Seq as a condition": [
-    { kind: "Alt", condition: seq(a, fail), trueWork: b, falseWork: c },
-    "jobSucceeded",
-    "a fail! c",
+    "a fail! c fail!",
   ],
 };
 

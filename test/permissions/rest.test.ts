@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
-import { tempFolder } from "../support/cleanup.js";
+import { after, describe, type TestContext, test } from "node:test";
+import { type Scope, tempFolder } from "../support/cleanup.js";
 import { runPortal } from "../support/portal.js";
-import { portalWithModel, type RestSession, sessionById, sharedPortal } from "../support/restSession.js";
+import { type RestSession, sessionById, sharedPortal } from "../support/restSession.js";
 import { byPrompt, callTool, runShell, type Script } from "../support/scriptedModel.js";
 import { type AnyResponse, collectUntil } from "../support/sse.js";
 
@@ -59,10 +59,17 @@ const script: Script = byPrompt({
 /** A model that the runtime does not know gets the tools `create` and `edit`. */
 const models = ["plain-model"];
 const portalOf = sharedPortal({ models });
-const start = (t: TestContext, args?: string[]) =>
-  args ? portalWithModel(t, { script, models }, { args }) : portalOf(t, script);
+const start = (t: TestContext) => portalOf(t, script);
+const askingPortal = sharedPortal({ models, args: ["--permissions", "ask"] });
+const policy = { folders: { "*": ["reject command echo", "allow edits"] } };
+const config = await configFile(
+  { after },
+  { permissions: { policy: "policy.json", timeoutSeconds: 1 } },
+  policy,
+);
+const strictPortal = sharedPortal({ models, args: ["--config", config] });
 
-async function configFile(t: TestContext, config: unknown, policy?: unknown): Promise<string> {
+async function configFile(t: Scope, config: unknown, policy?: unknown): Promise<string> {
   const folder = await tempFolder(t);
   if (policy !== undefined) await writeFile(join(folder, "policy.json"), JSON.stringify(policy));
   await writeFile(join(folder, "config.json"), JSON.stringify(config));
@@ -146,7 +153,7 @@ describe("The user decides what an agent may do", () => {
   });
 
   test('"always" applies to the folder, in other sessions and after a restart too, and settles what waits', async t => {
-    const { portal, startSession, workingDirectory } = await start(t, ["--permissions", "ask"]);
+    const { portal, startSession, workingDirectory } = await askingPortal(t, script);
     const session = await startSession();
     await session.query("say it twice");
     const second = await nth(session, "onPermissionRequest", 2);
@@ -267,10 +274,9 @@ describe("The user decides what an agent may do", () => {
   });
 
   test("a request that nobody answers in time is rejected", async t => {
-    const config = await configFile(t, { permissions: { timeoutSeconds: 1 } });
-    const { startSession } = await start(t, ["--config", config]);
+    const { startSession } = await strictPortal(t, script);
     const session = await startSession("?permissions=ask");
-    await session.query("say hello");
+    await session.query("open the page");
     const responses = await session.untilIdle();
     assert.deepEqual(
       resolutions(responses).map(({ decision, by }) => [decision, by]),
@@ -307,7 +313,7 @@ describe("The user decides what an agent may do", () => {
   });
 
   test("requests pending at a crash are logged as cancelled once, and nothing waits after the restart", async t => {
-    const { portal, startSession } = await portalWithModel(t, { script, models });
+    const { portal, startSession } = await askingPortal(t, script);
     const [asking, questioning] = await Promise.all([startSession("?permissions=ask"), startSession()]);
     await asking.query("say hello");
     await questioning.query("ask me");
@@ -352,9 +358,7 @@ describe("The user decides what an agent may do", () => {
 
 describe("Rules", () => {
   test("rules also come from the policy file, rejecting rules win, and a test box says which rule would decide", async t => {
-    const policy = { folders: { "*": ["reject command echo", "allow edits"] } };
-    const config = await configFile(t, { permissions: { policy: "policy.json" } }, policy);
-    const { portal, startSession, workingDirectory: folder } = await start(t, ["--config", config]);
+    const { portal, startSession, workingDirectory: folder } = await strictPortal(t, script);
     const call = async (path: string, body: unknown) =>
       (await portal.api(`copilot/permission/${path}`, json(body))).body;
 

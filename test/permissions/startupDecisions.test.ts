@@ -149,7 +149,7 @@ describe("The decision about a file that wants to run something", () => {
 
 describe("A session that goes on after a restart", () => {
   test("a resumed session runs no file that appeared in the meantime until a rule allows it", async t => {
-    const { portal } = await portalWithModel(t, { script: curiousModel, models });
+    const { portal } = await portalOf(t, curiousModel);
     const repo = await hostileRepository(t);
     const session = await startIn(portal, repo.folder, "ask");
     await session.query("Look around");

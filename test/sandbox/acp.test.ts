@@ -1,22 +1,28 @@
 import assert from "node:assert/strict";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { fakeAgent, steps } from "../support/acp.js";
 import { tempFolder } from "../support/cleanup.js";
 import { canary, sandboxedPortal } from "../support/sandbox.js";
 
+const settings = fakeAgent({}, { clientTerminal: true, clientFs: true });
+const look = 'cat "$HOME/.ssh/id_canary" > seen.txt 2>&1; pwd >> seen.txt; exec "$0" "$@"';
+const looking = { ...settings, command: "sh", args: ["-c", look, settings.command, ...settings.args] };
+const config = join(await tempFolder({ after }), "portal.config.json");
+const acpAgents = {
+  fake: looking,
+  files: fakeAgent({}, { clientFs: true }),
+  elsewhere: { transport: "tcp", port: 9 },
+};
+await writeFile(config, JSON.stringify({ acpAgents }));
+const { home, folder, start, ask, call } = await sandboxedPortal(
+  { after },
+  { args: ["--sandbox", "--config", config] },
+);
+
 describe("An ACP agent in a sandbox", () => {
-  test("an ACP agent in a sandbox and its terminals see their folder, but nothing of the user's home", async t => {
-    const settings = fakeAgent({}, { clientTerminal: true, clientFs: true });
-    const look = 'cat "$HOME/.ssh/id_canary" > seen.txt 2>&1; pwd >> seen.txt; exec "$0" "$@"';
-    const looking = { ...settings, command: "sh", args: ["-c", look, settings.command, ...settings.args] };
-    const config = join(await tempFolder(t), "portal.config.json");
-    const elsewhere = { transport: "tcp", port: 9 };
-    await writeFile(config, JSON.stringify({ acpAgents: { fake: looking, elsewhere } }));
-    const { home, folder, start, ask, call } = await sandboxedPortal(t, {
-      args: ["--sandbox", "--config", config],
-    });
+  test("an ACP agent in a sandbox and its terminals see their folder, but nothing of the user's home", async () => {
     const id = await start("", folder, "acp:fake");
     const seen = await readFile(join(folder, "seen.txt"), "utf8");
     assert.match(seen, /id_canary: No such file/);
@@ -41,20 +47,17 @@ describe("An ACP agent in a sandbox", () => {
     assert.match(String(refused.message), /does not start the agent at 127\.0\.0\.1:9/);
   });
 
-  test("an ACP agent in a sandbox cannot make the portal, which is outside, read or write files for it", async t => {
-    const config = join(await tempFolder(t), "portal.config.json");
-    await writeFile(config, JSON.stringify({ acpAgents: { fake: fakeAgent({}, { clientFs: true }) } }));
-    const { folder, start, ask } = await sandboxedPortal(t, { args: ["--sandbox", "--config", config] });
-    const settings = join(folder, ".git", "config");
-    const earlier = await readFile(settings, "utf8");
-    const id = await start("", folder, "acp:fake");
+  test("an ACP agent in a sandbox cannot make the portal, which is outside, read or write files for it", async () => {
+    const gitSettings = join(folder, ".git", "config");
+    const earlier = await readFile(gitSettings, "utf8");
+    const id = await start("", folder, "acp:files");
     const content = "[core]\n\tfsmonitor = ./evil\n";
-    const paths = [settings, join(folder, ".git", "hooks", "post-checkout"), join(folder, ".envrc")];
+    const paths = [gitSettings, join(folder, ".git", "hooks", "post-checkout"), join(folder, ".envrc")];
     const said = await ask(
       id,
       steps(...paths.map(path => ({ ask: "fs/write_text_file", params: { path, content } })), {
         ask: "fs/read_text_file",
-        params: { path: settings },
+        params: { path: gitSettings },
       }),
     );
     assert.equal(
@@ -62,7 +65,7 @@ describe("An ACP agent in a sandbox", () => {
       paths.length + 1,
       JSON.stringify(said),
     );
-    assert.equal(await readFile(settings, "utf8"), earlier);
+    assert.equal(await readFile(gitSettings, "utf8"), earlier);
     for (const path of paths.slice(1)) await assert.rejects(access(path), path);
   });
 });

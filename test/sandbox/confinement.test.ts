@@ -3,30 +3,24 @@ import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer } from "../support/cleanup.js";
-import {
-  canary,
-  git,
-  portalToken,
-  repository,
-  type SandboxedPortal,
-  sandboxedPortal,
-} from "../support/sandbox.js";
+import { canary, git, portalToken, repository, sandboxedPortal } from "../support/sandbox.js";
+
+const box = await sandboxedPortal({ after });
+
+/** A new repository beside the others. */
+async function newRepository(name: string): Promise<string> {
+  const folder = join(box.home, "projects", name);
+  await repository(folder);
+  return folder;
+}
+
+const session = await box.start();
 
 describe("An agent in a sandbox that may do everything", () => {
-  let box: SandboxedPortal;
-  let session: string;
   const shell = (command: string) => box.shell(session, command);
-
-  const suite = { after };
-  // The hook must be registered before the portal starts.
-  defer(suite, () => undefined);
-  before(async () => {
-    box = await sandboxedPortal(suite);
-    session = await box.start();
-  });
 
   test("the agent writes in its folder and commits there under the user's name", async () => {
     const said = await shell("echo new > new.txt && git add -A && git commit -qm second && echo committed");
@@ -133,9 +127,7 @@ describe("An agent in a sandbox that may do everything", () => {
   });
 
   test("two folders have two sandboxes, and neither agent sees the other's home", async () => {
-    const other = join(box.home, "projects", "second");
-    await repository(other);
-    const second = await box.start("", other);
+    const second = await box.start("", await newRepository("second"));
     await box.shell(second, "echo secret of the second > ~/left.txt");
     assert.match(await shell("cat ~/left.txt 2>&1; ls .. 2>&1; echo"), /left\.txt: No such file/);
     assert.doesNotMatch(await shell("ls .. 2>&1"), /second/);
@@ -179,13 +171,13 @@ describe("What an agent in a sandbox leaves behind", () => {
     ],
   ];
 
-  test("an agent in a sandbox cannot change what git, editors and agents obey, whatever it tries", async t => {
-    const { folder, start, shell } = await sandboxedPortal(t);
+  test("an agent in a sandbox cannot change what git, editors and agents obey, whatever it tries", async () => {
+    const folder = await newRepository("attacked");
     for (const file of ownFiles) {
       await mkdir(join(folder, file, ".."), { recursive: true });
       await writeFile(join(folder, file), "{}");
     }
-    const id = await start();
+    const id = await box.start("", folder);
     const snapshot = () =>
       Promise.all(
         [".git/config", ".git/hooks/pre-commit.sample", ...ownFiles].map(file =>
@@ -194,14 +186,15 @@ describe("What an agent in a sandbox leaves behind", () => {
       );
     const earlier = await snapshot();
     for (const [what, attempt] of attempts) {
-      await shell(id, `${attempt(folder)}; true`);
+      await box.shell(id, `${attempt(folder)}; true`);
       assert.deepEqual(await snapshot(), earlier, what);
       await assert.rejects(access(join(folder, ".git", "hooks", "post-checkout")), what);
     }
   });
 
-  test("a linked worktree can commit to its repository, and a forged worktree is not trusted", async t => {
-    const { home, folder, start, shell } = await sandboxedPortal(t);
+  test("a linked worktree can commit to its repository, and a forged worktree is not trusted", async () => {
+    const { home, start, shell } = box;
+    const folder = await newRepository("origin");
     const linked = join(home, "worktrees", "linked");
     git(folder, "worktree", "add", "-q", linked);
     const id = await start("", linked);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { packageRoot } from "../../src/base/paths.js";
 import { tempFolder } from "../support/cleanup.js";
@@ -25,26 +25,12 @@ async function sandboxedRuntimes(copilotHome: string): Promise<number[]> {
   return pids.filter((_, index) => isSandboxed[index]);
 }
 
+/** One for the tests that need nothing special; those that end it stand at the end of the file. */
+const box = await sandboxedPortal({ after });
+
 describe("A sandbox", () => {
-  test("a sandbox ends with everything in it when the portal is killed, and the next portal continues in a new one", async t => {
-    const { portal, home, start, shell, call } = await sandboxedPortal(t);
-    const line = await lifeline(t);
-    const id = await start();
-    await shell(id, "echo remembered > ~/kept.txt");
-    await call(`copilot/session/${id}/query`, line.command);
-    await line.started;
-    await portal.kill("SIGKILL");
-    await line.ended;
-    assert.deepEqual(await portal.processes(), [], "nothing is left to sweep");
-
-    await portal.restart();
-    const said = await shell(id, `cat ~/kept.txt ${home}/.ssh/id_canary 2>&1`, 1);
-    assert.match(said, /^remembered$/m, "the sandbox's home is the same");
-    assert.doesNotMatch(said, new RegExp(canary), "the session is still in a sandbox");
-  });
-
-  test("a sandbox cannot see the process that keeps it, and cannot outlive that process", async t => {
-    const { portal, start, shell } = await sandboxedPortal(t);
+  test("a sandbox cannot see the process that keeps it, and cannot outlive that process", async () => {
+    const { portal, start, shell } = box;
     const said = await shell(await start(), "grep NSpid /proc/1/status; ls -d /proc/[0-9]* | wc -l");
     assert.match(said, /^NSpid:\s+1$/m, "inside, the first process is the sandbox's own");
     const [runtime] = await sandboxedRuntimes(portal.copilotHome);
@@ -54,7 +40,7 @@ describe("A sandbox", () => {
   });
 
   test("when the runtime in a sandbox dies, the turn fails, and the next request continues the conversation in a new one", async t => {
-    const { portal, model, start, shell, call } = await sandboxedPortal(t);
+    const { portal, model, start, shell, call } = box;
     const line = await lifeline(t);
     const id = await start();
     await shell(id, "echo the first command");
@@ -67,13 +53,6 @@ describe("A sandbox", () => {
     assert.match(await shell(id, "echo the third command", 1), /^the third command$/m);
     const last = JSON.stringify(model.requests.at(-1)?.request.body.messages);
     assert.match(last, /the first command/);
-  });
-
-  test("a sandbox also ends when the portal is stopped", async t => {
-    const { portal, start, shell } = await sandboxedPortal(t);
-    await shell(await start(), "sleep 1000 & echo started");
-    assert.equal((await portal.kill("SIGTERM")).code, 0);
-    assert.deepEqual(await portal.processes(), []);
   });
 });
 
@@ -127,8 +106,8 @@ describe("The limits of a sandbox", () => {
     assert.equal(wrong.status, 400);
   });
 
-  test("a folder that contains what a sandbox hides is refused with the reason", async t => {
-    const { portal, home, call, model } = await sandboxedPortal(t);
+  test("a folder that contains what a sandbox hides is refused with the reason", async () => {
+    const { portal, home, call, model } = box;
     const inData = join(portal.dataDir, "inside");
     await mkdir(inData);
     const rows: [string, RegExp][] = [
@@ -182,5 +161,31 @@ describe("What else a sandbox shows", () => {
       new RegExp(canary),
       "a folder in the home that the settings name",
     );
+  });
+});
+
+describe("The end of a sandbox", () => {
+  test("a sandbox ends with everything in it when the portal is killed, and the next portal continues in a new one", async t => {
+    const { portal, home, start, shell, call } = box;
+    const line = await lifeline(t);
+    const id = await start();
+    await shell(id, "echo remembered > ~/kept.txt");
+    await call(`copilot/session/${id}/query`, line.command);
+    await line.started;
+    await portal.kill("SIGKILL");
+    await line.ended;
+    assert.deepEqual(await portal.processes(), [], "nothing is left to sweep");
+
+    await portal.restart();
+    const said = await shell(id, `cat ~/kept.txt ${home}/.ssh/id_canary 2>&1`, 1);
+    assert.match(said, /^remembered$/m, "the sandbox's home is the same");
+    assert.doesNotMatch(said, new RegExp(canary), "the session is still in a sandbox");
+  });
+
+  test("a sandbox also ends when the portal is stopped", async () => {
+    const { portal, start, shell } = box;
+    await shell(await start(), "sleep 1000 & echo started");
+    assert.equal((await portal.kill("SIGTERM")).code, 0);
+    assert.deepEqual(await portal.processes(), []);
   });
 });

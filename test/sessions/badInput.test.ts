@@ -136,21 +136,7 @@ async function rawGet(url: string, path: string): Promise<string> {
 }
 
 describe("a failing provider is named", () => {
-  it("an unreachable provider is listed as such, and everything else works", async t => {
-    const portal = await startPortal(t, {
-      model: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "planted-key-123456" },
-    });
-    type Models = { models: { id: string }[]; notices: { message: string }[] };
-    const { body } = await portal.api<Models>("copilot/models");
-    assert.deepEqual(
-      body.models.map(({ id }) => id),
-      ["demo"],
-    );
-    assert.match(body.notices.map(({ message }) => message).join("\n"), /cannot be reached/);
-    assert.ok(!JSON.stringify(body).includes("planted-key-123456"));
-  });
-
-  it("a provider that answers nonsense causes a sessionError, and the session stays open", async t => {
+  it("an unreachable provider causes a notice, one that answers nonsense causes a sessionError, and the session stays open", async t => {
     const server = createServer((request, response) => {
       response.setHeader("content-type", request.url?.endsWith("/models") ? "application/json" : "text/html");
       if (request.url?.endsWith("/models")) response.end(JSON.stringify({ data: [{ id: "nonsense" }] }));
@@ -159,15 +145,30 @@ describe("a failing provider is named", () => {
     await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
     defer(t, () => server.close());
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    const portal = await startPortal(t, { model: { baseUrl, apiKey: "planted-key-123456" } });
     const folder = await tempFolder(t);
+    const config = join(folder, "portal.config.json");
+    const apiKey = "planted-key-123456";
+    await writeFile(config, JSON.stringify({ providers: [{ name: "odd", baseUrl, apiKey }] }));
+    const portal = await startPortal(t, {
+      model: { baseUrl: "http://127.0.0.1:9/v1", apiKey },
+      args: ["--config", config],
+    });
+    type Models = { models: { id: string }[]; notices: { message: string }[] };
+    const { body } = await portal.api<Models>("copilot/models");
+    assert.deepEqual(
+      body.models.map(({ id }) => id),
+      ["nonsense"],
+    );
+    assert.match(body.notices.map(({ message }) => message).join("\n"), /cannot be reached/);
+    assert.ok(!JSON.stringify(body).includes(apiKey));
+
     const { sessionId } = (await portal.api<Answer>("copilot/session/start/nonsense", { body: folder })).body;
     assert.ok(sessionId);
     const session = sessionById(portal, sessionId);
     await session.query("hello");
     const responses = await session.untilIdle();
     assert.deepEqual(callbacksOf(responses).slice(-2), ["sessionError", "onIdle"]);
-    assert.ok(!JSON.stringify(responses).includes("planted-key-123456"));
+    assert.ok(!JSON.stringify(responses).includes(apiKey));
     assert.equal((await session.call("")).status, "Idle");
   });
 });

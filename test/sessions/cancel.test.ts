@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { StartSessionOptions } from "../../src/copilotSession.js";
 import { lifeline } from "../support/lifeline.js";
 import { barrier, byPrompt, callTool, runShell } from "../support/scriptedModel.js";
-import { type SessionBench, sessionBench } from "../support/session.js";
+import { type SessionBench, sessionBench, sharedRuntime } from "../support/session.js";
 
+const benchOf = sharedRuntime();
 const isDelta = (text: string) => (call: { name: string; args: unknown[] }) => call.args[1] === text;
 const delegate = (mode: string) =>
   callTool("task", {
@@ -18,7 +20,7 @@ const background = (command: string) => callTool("bash", { command, description:
 describe("cancelling a turn", { concurrency: 4 }, () => {
   test("cancelling mid-text keeps the text so far, closes the provider's stream and leaves the session usable", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
+    const bench = await benchOf(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
     const { session, record } = await bench.start();
     const request = session.sendRequest("go");
     await record.waitFor(isDelta("half of"));
@@ -37,7 +39,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
 
   test("cancelling mid-reasoning keeps the reasoning so far", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, byPrompt({ go: [{ reasoning: "hmm" }, stuck.step] }));
+    const bench = await benchOf(t, byPrompt({ go: [{ reasoning: "hmm" }, stuck.step] }));
     const { session, record } = await bench.start();
     const request = session.sendRequest("go");
     await record.waitFor(isDelta("hmm"));
@@ -49,7 +51,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
 
   test("cancelling while a tool runs ends its command", async t => {
     const line = await lifeline(t);
-    const bench = await sessionBench(t, byPrompt({ go: [runShell(line.command)] }));
+    const bench = await benchOf(t, byPrompt({ go: [runShell(line.command)] }));
     const { session, record } = await bench.start();
     const request = session.sendRequest("go");
     await record.waitFor(isDelta("up\n"));
@@ -69,8 +71,8 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
         go: [[delegate(mode)], [{ text: "it works" }]],
         "inner work": [runShell(line.command)],
       });
-      const bench = await sessionBench(t, script);
-      const { session, record } = await bench.start();
+      const bench = await benchOf(t, script);
+      const { session, record } = await startWarm(bench);
       const request = session.sendRequest("go");
       await record.waitFor(isDelta("up\n"));
       await session.cancel();
@@ -86,10 +88,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
 
   test("cancelling when only a background command is left ends that command", async t => {
     const line = await lifeline(t);
-    const bench = await sessionBench(
-      t,
-      byPrompt({ go: [[background(line.command)], [{ text: "it runs" }]] }),
-    );
+    const bench = await benchOf(t, byPrompt({ go: [[background(line.command)], [{ text: "it runs" }]] }));
     const { session, record } = await bench.start();
     const request = session.sendRequest("go");
     await Promise.all([line.started, record.waitFor(({ name }) => name === "onEndMessage")]);
@@ -104,8 +103,8 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
 
   test("cancelling before the runtime has picked up the request still ends the turn", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, () => [{ text: "never ends" }, stuck.step]);
-    const { session, record } = await bench.start();
+    const bench = await benchOf(t, byPrompt({ go: [{ text: "never ends" }, stuck.step] }));
+    const { session, record } = await startWarm(bench);
     const request = session.sendRequest("go");
     await session.cancel();
     await request;
@@ -114,7 +113,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
 
   test("cancelling twice at once ends one turn, and the next request runs", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, byPrompt({ go: [stuck.step] }));
+    const bench = await benchOf(t, byPrompt({ go: [stuck.step] }));
     const { session, record } = await bench.start();
     const request = session.sendRequest("go").then(() => session.sendRequest("next"));
     await stuck.reached;
@@ -127,18 +126,20 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
   });
 });
 
-/** A runtime's first turn is silent for a while, so another session runs it. */
-async function startWatched(bench: SessionBench) {
+/** A runtime's first turn is silent for a while, longer on a busy machine, so another session runs it. */
+async function startWarm(bench: SessionBench, options: StartSessionOptions = {}) {
   const { session } = await bench.start();
   await session.sendRequest("warm up");
-  return bench.start({ noProgressTimeoutMs: 2500 });
+  return bench.start(options);
 }
+
+const startWatched = (bench: SessionBench) => startWarm(bench, { noProgressTimeoutMs: 2500 });
 
 describe("a turn that does not end by itself", { concurrency: 4 }, () => {
   test("a turn that exceeds its request's time limit is stopped and fails", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
-    const { session, record } = await bench.start();
+    const bench = await benchOf(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
+    const { session, record } = await startWarm(bench);
     const failure = { kind: "timeout", message: "The request took longer than 0.5 s and was stopped." };
     await assert.rejects(session.sendRequest("go", 500), failure);
     record.check(1);
@@ -148,7 +149,7 @@ describe("a turn that does not end by itself", { concurrency: 4 }, () => {
 
   test("a turn that shows no sign of life is stopped and fails", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
+    const bench = await benchOf(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
     const { session, record } = await startWatched(bench);
     await assert.rejects(session.sendRequest("go"), { kind: "timeout", message: /no sign of life/ });
     record.check(1);
@@ -157,10 +158,7 @@ describe("a turn that does not end by itself", { concurrency: 4 }, () => {
 
   test("a turn that leaves a quiet command in the background succeeds, and the command is ended", async t => {
     const line = await lifeline(t);
-    const bench = await sessionBench(
-      t,
-      byPrompt({ go: [[background(line.command)], [{ text: "it runs" }]] }),
-    );
+    const bench = await benchOf(t, byPrompt({ go: [[background(line.command)], [{ text: "it runs" }]] }));
     const { session, record } = await startWatched(bench);
     await session.sendRequest("go");
     await line.ended;
@@ -172,7 +170,7 @@ describe("a turn that does not end by itself", { concurrency: 4 }, () => {
 describe("stopping a session", { concurrency: 4 }, () => {
   test("stopping a session ends its command, fails the running request and reports the end", async t => {
     const line = await lifeline(t);
-    const bench = await sessionBench(t, byPrompt({ go: [runShell(line.command)] }));
+    const bench = await benchOf(t, byPrompt({ go: [runShell(line.command)] }));
     const { session, record } = await bench.start();
     const stopped = { name: "SessionCrashedError", kind: "stopped" };
     const outcome = assert.rejects(session.sendRequest("go"), stopped);
@@ -200,7 +198,7 @@ describe("stopping a session", { concurrency: 4 }, () => {
 
   test("a busy session cannot be detached", async t => {
     const stuck = barrier();
-    const bench = await sessionBench(t, () => [stuck.step]);
+    const bench = await benchOf(t, () => [stuck.step]);
     const { session, record } = await bench.start();
     const request = session.sendRequest("go");
     await stuck.reached;

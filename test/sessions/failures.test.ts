@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { byPrompt, failFirst, fault, type Step } from "../support/scriptedModel.js";
-import { sessionBench } from "../support/session.js";
+import { sharedRuntime } from "../support/session.js";
 
+const benchOf = sharedRuntime();
 const recovered = [{ text: "here it is" }];
 
 /** Sends a request to a provider that fails each time; the session must be usable afterwards. */
 async function failsEachTime(t: TestContext, steps: Step[], message: RegExp) {
-  const bench = await sessionBench(t, byPrompt({ go: steps }));
+  const bench = await benchOf(t, byPrompt({ go: steps }));
   const { session, record } = await bench.start();
   const failure = { name: "SessionCrashedError", kind: "turn-failed", message };
   await assert.rejects(session.sendRequest("go"), failure);
@@ -20,7 +21,7 @@ async function failsEachTime(t: TestContext, steps: Step[], message: RegExp) {
 
 /** Sends a request to a provider that fails once: the runtime retries, and the user sees one whole answer. */
 async function failsOnce(t: TestContext, failure: Step[]) {
-  const bench = await sessionBench(t, byPrompt({ go: failFirst(1, failure, recovered) }));
+  const bench = await benchOf(t, byPrompt({ go: failFirst(1, failure, recovered) }));
   const { session, record } = await bench.start();
   await session.sendRequest("go");
   record.check(1);

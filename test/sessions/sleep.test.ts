@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { RuleStore } from "../../src/permissions/ruleStore.js";
 import type { SessionParts } from "../../src/sessions/portalSession.js";
@@ -11,10 +11,13 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
 import { messagesOf, portalWithModel } from "../support/restSession.js";
 
+const file = { after };
+const store = openStore({ dataDir: await tempFolder(file), log: silent });
+defer(file, () => store.close());
+
 /** A registry whose store holds one open session from before a restart for each given number of pending requests. */
-async function registryWith(t: TestContext, pending: readonly number[]) {
-  const store = openStore({ dataDir: await tempFolder(t), log: silent });
-  defer(t, () => store.close());
+async function registryWith(pending: readonly number[]) {
+  await store.query("truncate sessions, logs cascade");
   for (const [index, count] of pending.entries()) {
     await store.query(
       `with s as (
@@ -33,8 +36,8 @@ async function registryWith(t: TestContext, pending: readonly number[]) {
 }
 
 describe("Sessions from before a restart", () => {
-  test("only sessions with interrupted requests are opened at the start, but all are listed correctly", async t => {
-    const registry = await registryWith(t, [0, 0, 2, 0, 1]);
+  test("only sessions with interrupted requests are opened at the start, but all are listed correctly", async () => {
+    const registry = await registryWith([0, 0, 2, 0, 1]);
     assert.deepEqual(registry.open.map(({ id }) => id).sort(), ["s2", "s4"]);
     const records = await registry.history({ limit: 10, status: "open" });
     assert.deepEqual(records.map(({ id }) => id).sort(), ["s0", "s1", "s2", "s3", "s4"]);
@@ -44,16 +47,16 @@ describe("Sessions from before a restart", () => {
     );
   });
 
-  test("a session is woken once, however many callers ask for it at the same moment", async t => {
-    const registry = await registryWith(t, [0]);
+  test("a session is woken once, however many callers ask for it at the same moment", async () => {
+    const registry = await registryWith([0]);
     const found = await Promise.all(Array.from({ length: 20 }, () => registry.wake("s0")));
     assert.equal(new Set(found).size, 1);
     assert.equal(found[0], registry.get("s0"));
     assert.equal(await registry.wake("nobody"), undefined);
   });
 
-  test("a session is not woken while it is being stopped, nor afterwards", async t => {
-    const registry = await registryWith(t, [0]);
+  test("a session is not woken while it is being stopped, nor afterwards", async () => {
+    const registry = await registryWith([0]);
     const session = await registry.wake("s0");
     assert.ok(session);
     const [, during] = await Promise.all([registry.stop(session), registry.wake("s0")]);
@@ -62,11 +65,13 @@ describe("Sessions from before a restart", () => {
     assert.equal((await registry.find("s0"))?.status, "closed");
   });
 
-  test("sessions are listed, continue their conversation in request order, and can be stopped and deleted", async t => {
+  test("sessions are listed and readable after a clean stop, continue their conversation in request order, and can be stopped and deleted", async t => {
     const { portal, startSession, model } = await portalWithModel(t);
     const [talk, stop, remove] = [await startSession(), await startSession(), await startSession()];
     await talk.query("one");
     await talk.untilIdle();
+    const before = await talk.untilIdle();
+    await portal.stop();
     await portal.restart();
     const open = async () => {
       const { sessions } = (
@@ -75,6 +80,7 @@ describe("Sessions from before a restart", () => {
       return sessions.map(({ sessionId }) => sessionId).sort();
     };
     assert.deepEqual(await open(), [talk.id, stop.id, remove.id].sort());
+    assert.deepEqual(await talk.untilIdle(), before);
     await Promise.all(["two", "three", "four"].map(prompt => talk.query(prompt)));
     assert.equal(messagesOf(await talk.untilIdle(4)).length, 4);
     assert.equal(model.requests.at(-1)?.request.userTexts[0], "one");

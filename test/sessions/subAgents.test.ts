@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { byPrompt, callTool, fault, runShell, type Script, type Step } from "../support/scriptedModel.js";
-import { sessionBench } from "../support/session.js";
+import { sharedRuntime } from "../support/session.js";
 
+const benchOf = sharedRuntime();
 const delegate = (prompt: string, mode: "sync" | "background" = "sync") =>
   callTool("task", { name: "helper", prompt, agent_type: "general-purpose", description: "Help", mode });
 
@@ -24,7 +25,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
       [{ text: "I look around." }, runShell("echo found")],
       [{ text: "It is there.", chunkSize: 4 }],
     ];
-    const bench = await sessionBench(t, script(inner));
+    const bench = await benchOf(t, script(inner));
     const { session, record } = await bench.start();
     await session.sendRequest("delegate");
     record.check(1);
@@ -47,7 +48,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
   });
 
   test("a background sub-agent may outlive its tool, and the request waits for it", async t => {
-    const bench = await sessionBench(
+    const bench = await benchOf(
       t,
       script([[runShell("echo found")], [{ text: "It is there." }]], "background"),
     );
@@ -65,7 +66,7 @@ describe("a sub-agent", { concurrency: 3 }, () => {
   });
 
   test("a failing sub-agent fails its tool, not the request", async t => {
-    const bench = await sessionBench(t, script([[fault.http(400)]]));
+    const bench = await benchOf(t, script([[fault.http(400)]]));
     const { session, record } = await bench.start();
     await session.sendRequest("delegate");
     record.check(1);

@@ -6,18 +6,16 @@ import { startScriptedGitHub } from "../support/github.js";
 import { recorder, type TextBlock } from "../support/recorder.js";
 import { startRuntime } from "../support/runtime.js";
 import { barrier, byPrompt, largeText } from "../support/scriptedModel.js";
-import { conversation, sessionBench } from "../support/session.js";
+import { conversation, sharedRuntime } from "../support/session.js";
 
+const benchOf = sharedRuntime();
 const contents = (blocks: TextBlock[]) =>
   blocks.map(({ content, interrupted }) => (interrupted ? `${content} (cut)` : content));
 
 describe("a session", { concurrency: 3 }, () => {
   test("a plain answer streams as one message in one turn, with its usage", async t => {
     const usage = { inputTokens: 7, outputTokens: 5 };
-    const bench = await sessionBench(
-      t,
-      byPrompt({ hello: [{ text: "Hello, you", chunkSize: 3 }, { usage }] }),
-    );
+    const bench = await benchOf(t, byPrompt({ hello: [{ text: "Hello, you", chunkSize: 3 }, { usage }] }));
     const { session, record } = await bench.start();
     await session.sendRequest("hello");
     record.check(1);
@@ -39,7 +37,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("reasoning appears before the text it leads to", async t => {
-    const bench = await sessionBench(
+    const bench = await benchOf(
       t,
       byPrompt({ why: [{ reasoning: "let me think ", chunkSize: 4 }, { text: "because" }] }),
     );
@@ -54,7 +52,7 @@ describe("a session", { concurrency: 3 }, () => {
 
   test("alternating reasoning and text appear in the order of arrival", async t => {
     const steps = [{ text: "a" }, { reasoning: "b" }, { text: "c" }, { reasoning: "d" }];
-    const bench = await sessionBench(t, byPrompt({ mixed: steps }));
+    const bench = await benchOf(t, byPrompt({ mixed: steps }));
     const { session, record } = await bench.start();
     await session.sendRequest("mixed");
     record.check(1);
@@ -68,7 +66,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("a session without streaming shows the same blocks, each in one piece", async t => {
-    const bench = await sessionBench(t, byPrompt({ why: [{ reasoning: "thought" }, { text: "said" }] }));
+    const bench = await benchOf(t, byPrompt({ why: [{ reasoning: "thought" }, { text: "said" }] }));
     const { session, record } = await bench.start({ streaming: false });
     await session.sendRequest("why");
     record.check(1);
@@ -78,7 +76,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("an answer cut at the model's length limit is marked, and the rest follows", async t => {
-    const bench = await sessionBench(
+    const bench = await benchOf(
       t,
       byPrompt({ long: [[{ text: "part one" }, { finish: "length" }], [{ text: "part two" }]] }),
     );
@@ -89,7 +87,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("a burst of 10,000 deltas is delivered once each", async t => {
-    const bench = await sessionBench(t, byPrompt({ burst: [largeText(10_000)] }));
+    const bench = await benchOf(t, byPrompt({ burst: [largeText(10_000)] }));
     const { session, record } = await bench.start();
     await session.sendRequest("burst");
     record.check(1);
@@ -99,7 +97,7 @@ describe("a session", { concurrency: 3 }, () => {
 
   test("a second request during a turn is refused and does not disturb the first", async t => {
     const first = barrier();
-    const bench = await sessionBench(t, byPrompt({ one: [{ text: "1" }, first.step], two: [{ text: "2" }] }));
+    const bench = await benchOf(t, byPrompt({ one: [{ text: "1" }, first.step], two: [{ text: "2" }] }));
     const { session, record } = await bench.start();
     const running = session.sendRequest("one");
     await assert.rejects(session.sendRequest("two"), /already running/);
@@ -118,7 +116,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("a detached session resumes the same conversation with fresh block ids", async t => {
-    const bench = await sessionBench(t, byPrompt({}));
+    const bench = await benchOf(t, byPrompt({}));
     const before = await bench.start();
     await before.session.sendRequest("one");
     await before.session.detach();
@@ -151,7 +149,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("a session continues when a listener throws", async t => {
-    const bench = await sessionBench(t, byPrompt({}));
+    const bench = await benchOf(t, byPrompt({}));
     const record = recorder();
     const callbacks = {
       ...record.callbacks,
@@ -170,7 +168,7 @@ describe("a session", { concurrency: 3 }, () => {
   });
 
   test("a session id without a conversation cannot be resumed", async t => {
-    const bench = await sessionBench(t, byPrompt({}));
+    const bench = await benchOf(t, byPrompt({}));
     await assert.rejects(bench.start({ sessionId: crypto.randomUUID(), resume: true }), /not found/i);
   });
 });

@@ -4,16 +4,14 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { jobToolNames } from "../../src/sessions/jobTools.js";
 import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
-import { sessionBench } from "../support/session.js";
+import { sharedRuntime } from "../support/session.js";
 
+const benchOf = sharedRuntime();
 const done = [{ text: "done" }];
 
 describe("a tool", { concurrency: 3 }, () => {
   test("a tool called without text appears as a block, without an empty message", async t => {
-    const bench = await sessionBench(
-      t,
-      byPrompt({ look: [[callTool("view", { path: "notes.txt" })], done] }),
-    );
+    const bench = await benchOf(t, byPrompt({ look: [[callTool("view", { path: "notes.txt" })], done] }));
     await writeFile(join(bench.folder, "notes.txt"), "remember the milk");
     const { session, record } = await bench.start();
     await session.sendRequest("look");
@@ -33,7 +31,7 @@ describe("a tool", { concurrency: 3 }, () => {
       name: "bash",
       arguments: { command: `echo ${word}`, description: word },
     }));
-    const bench = await sessionBench(t, byPrompt({ go: [[{ toolCalls }], done] }));
+    const bench = await benchOf(t, byPrompt({ go: [[{ toolCalls }], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
     record.check(1);
@@ -49,7 +47,7 @@ describe("a tool", { concurrency: 3 }, () => {
   });
 
   test("a tool that does not exist ends with an error, and the agent continues", async t => {
-    const bench = await sessionBench(t, byPrompt({ go: [[callTool("no_such_tool", {})], done] }));
+    const bench = await benchOf(t, byPrompt({ go: [[callTool("no_such_tool", {})], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
     record.check(1);
@@ -59,7 +57,7 @@ describe("a tool", { concurrency: 3 }, () => {
   });
 
   test("a tool called with broken arguments ends with an error, and the agent continues", async t => {
-    const bench = await sessionBench(t, byPrompt({ go: [[callTool("view", '{"path": ')], done] }));
+    const bench = await benchOf(t, byPrompt({ go: [[callTool("view", '{"path": ')], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
     record.check(1);
@@ -68,7 +66,7 @@ describe("a tool", { concurrency: 3 }, () => {
   });
 
   test("a running tool streams its output, which is the beginning of its result", async t => {
-    const bench = await sessionBench(
+    const bench = await benchOf(
       t,
       byPrompt({ go: [[runShell("echo; echo one; sleep 0.7; echo two; false")], done] }),
     );
@@ -84,7 +82,7 @@ describe("a tool", { concurrency: 3 }, () => {
 
   test("a long output arrives whole and begins with what was streamed", async t => {
     const command = "for i in 1 2 3 4; do seq 1 2500; sleep 0.3; done; echo the end";
-    const bench = await sessionBench(t, byPrompt({ go: [[runShell(command)], done] }));
+    const bench = await benchOf(t, byPrompt({ go: [[runShell(command)], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
     record.check(1);
@@ -96,7 +94,7 @@ describe("a tool", { concurrency: 3 }, () => {
   });
 
   test("an output too long for the conversation is saved in its folder", async t => {
-    const bench = await sessionBench(t, byPrompt({ go: [[runShell("seq 1 50000")], done] }));
+    const bench = await benchOf(t, byPrompt({ go: [[runShell("seq 1 50000")], done] }));
     const toolOutputDirectory = join(bench.folder, "tool-output");
     const { session, record } = await bench.start({ toolOutputDirectory });
     await session.sendRequest("go");
@@ -109,7 +107,7 @@ describe("a tool", { concurrency: 3 }, () => {
     const call = (word: string) => ({
       toolCalls: [{ id: "call_0", name: "job_boolean_true", arguments: { argument: word } }],
     });
-    const bench = await sessionBench(t, byPrompt({ go: [[call("first")], [call("second")], done] }));
+    const bench = await benchOf(t, byPrompt({ go: [[call("first")], [call("second")], done] }));
     const { session, record } = await bench.start();
     await session.sendRequest("go");
     record.check(1);
@@ -121,7 +119,7 @@ describe("a tool", { concurrency: 3 }, () => {
 
   test("a job tool returns its argument to the agent, and says what is wrong with a bad one", async t => {
     const reports = jobToolNames.map(name => callTool(name, { argument: `told by ${name}` }));
-    const bench = await sessionBench(
+    const bench = await benchOf(
       t,
       byPrompt({ go: [reports, done], wrong: [[callTool("job_boolean_true", { reason: "x" })], done] }),
     );

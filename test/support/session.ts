@@ -1,4 +1,4 @@
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import type { CopilotClient, ProviderConfig } from "@github/copilot-sdk";
 import { type StartSessionOptions, startSession } from "../../src/copilotSession.js";
 import { defer, tempFolder } from "./cleanup.js";
@@ -20,14 +20,29 @@ export interface SessionBench {
   start(options?: StartSessionOptions): Promise<SessionForTest>;
 }
 
-export async function sessionBench(
-  t: TestContext,
-  script: Script,
-  env: NodeJS.ProcessEnv = {},
-): Promise<SessionBench> {
+/** On a runtime of its own. */
+export async function sessionBench(t: TestContext, script: Script): Promise<SessionBench> {
+  return benchOn(t, await startRuntime(t), script);
+}
+
+/**
+ * One runtime for the tests of a file that leave it running, because each start costs a second of a core. The
+ * model, the folder and the sessions belong to each test. Called at the top of the file.
+ */
+export function sharedRuntime(): typeof sessionBench {
+  const file = { after };
+  let client: Promise<CopilotClient> | undefined;
+  // The hook has to be there before the first test asks for the runtime.
+  defer(file, () => undefined);
+  return async (t, script) => {
+    client ??= startRuntime(file);
+    return benchOn(t, await client, script);
+  };
+}
+
+async function benchOn(t: TestContext, client: CopilotClient, script: Script): Promise<SessionBench> {
   const folder = await tempFolder(t);
   const model = await startScriptedModel(t, script);
-  const client = await startRuntime(t, env);
   const provider = providerOf(model);
   return { model, client, folder, provider, start: options => sessionOn(t, client, model, folder, options) };
 }

@@ -12,50 +12,16 @@ const tasks: Record<string, TaskOfTest> = {
   plain: { prompt: ["plain"] },
   held: { prompt: ["held", "@wait held"] },
   input: { prompt: ["say $user-input on $task-model"] },
-  tool: {
-    prompt: ["tool", "@call job_prepare_document a.md"],
-    criteria: { toolExecuted: document, ...retry(3) },
-  },
   "no-tool": { prompt: ["no-tool"], criteria: { toolExecuted: document, ...retry(0) } },
   "tool-later": {
     prompt: ["tool-later", "@call-from 3 job_prepare_document b.md"],
     criteria: { toolExecuted: document, ...retry(3, "Please go on.") },
-  },
-  "tool-never": {
-    prompt: ["tool-never"],
-    criteria: { toolExecuted: [...document, "job_prerequisite_failed"], ...retry(2) },
-  },
-  condition: {
-    prompt: ["condition"],
-    criteria: {
-      condition: ["is it good? job_boolean_true", "@call job_boolean_true it is good"],
-      ...retry(3),
-    },
   },
   "condition-later": {
     prompt: ["condition-later"],
     criteria: {
       condition: ["is it late? job_boolean_true", "@false-until 2"],
       ...retry(3, "Because: $reported-false-reason"),
-    },
-  },
-  "condition-never": {
-    prompt: ["condition-never"],
-    criteria: {
-      condition: ["is it bad? job_boolean_true", "@call job_boolean_false it is bad"],
-      ...retry(1),
-    },
-  },
-  "condition-unanswered": {
-    prompt: ["condition-unanswered"],
-    criteria: { condition: ["silence on job_boolean_true"], ...retry(0) },
-  },
-  "tool-and-condition-later": {
-    prompt: ["tool-and-condition-later", "@call-from 2 job_prepare_document d.md"],
-    criteria: {
-      toolExecuted: document,
-      condition: ["is all there? job_boolean_true", "@false-until 3"],
-      ...retry(2, "Because: $reported-false-reason"),
     },
   },
   both: {
@@ -106,12 +72,6 @@ test("A task in a session", async t => {
     assert.deepEqual(promptsOf("say"), [`say hello\nyou on ${model.modelId}`]);
   });
 
-  await t.test("A task that called its tools is not retried", async () => {
-    const responses = await runTask("tool", await startSession());
-    assert.equal(responses.at(-1)?.callback, "taskSucceeded");
-    assert.equal(promptsOf("tool\n@call job").length, 1);
-  });
-
   await t.test("A task with a retry budget of 0 fails at once", async () => {
     const responses = await runTask("no-tool", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskFailed");
@@ -134,26 +94,6 @@ test("A task in a session", async t => {
     assert.deepEqual(told, ["[OPERATION] Retry 1 of 3", "[OPERATION] Retry 2 of 3"]);
   });
 
-  await t.test("A task fails when its retries are spent", async () => {
-    const responses = await runTask("tool-never", await startSession());
-    assert.equal(responses.at(-1)?.callback, "taskFailed");
-    assert.equal(promptsOf("tool-never").length, 3);
-    assert.ok(
-      promptsOf("tool-never")[2]?.endsWith("Not Called: job_prepare_document, job_prerequisite_failed"),
-    );
-    assert.ok(decisionsOf(responses).includes("[DECISION] The retry budget is spent: 2 of 2"));
-  });
-
-  await t.test("A task succeeds when the answer to its condition is true", async () => {
-    const responses = await runTask("condition", await startSession());
-    assert.equal(responses.at(-1)?.callback, "taskSucceeded");
-    assert.equal(promptsOf("is it good?").length, 1);
-    assert.match(
-      decisionsOf(responses)[0] ?? "",
-      /^\[CRITERIA\] Passed: condition: job_boolean_true was called: it is good\n\n/,
-    );
-  });
-
   await t.test("A task is retried with the reason when the answer to its condition is false", async () => {
     const responses = await runTask("condition-later", await startSession());
     assert.equal(responses.at(-1)?.callback, "taskSucceeded");
@@ -161,29 +101,6 @@ test("A task in a session", async t => {
       "condition-later",
       "condition-later\n## You accidentally Stopped\nBecause: time 1",
     ]);
-  });
-
-  await t.test(
-    "A task is asked its condition even when a tool call is missing, so that the retry has a reason",
-    async () => {
-      const responses = await runTask("tool-and-condition-later", await startSession());
-      assert.equal(responses.at(-1)?.callback, "taskSucceeded");
-      const [first, ...retries] = promptsOf("tool-and-condition-later");
-      const missing = "## Required Tool Not Called: job_prepare_document\n";
-      assert.deepEqual(retries, [
-        `${first}\n${missing}## You accidentally Stopped\nBecause: time 1`,
-        `${first}\n## You accidentally Stopped\nBecause: time 2`,
-      ]);
-    },
-  );
-
-  await t.test("A task fails when the answer to its condition is never true", async () => {
-    const bad = await runTask("condition-never", await startSession());
-    assert.equal(bad.at(-1)?.callback, "taskFailed");
-    assert.equal(promptsOf("condition-never").length, 2);
-    const silent = await runTask("condition-unanswered", await startSession());
-    assert.equal(silent.at(-1)?.callback, "taskFailed");
-    assert.match(decisionsOf(silent)[0] ?? "", /neither job_boolean_true nor job_boolean_false was called\n/);
   });
 
   await t.test(

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
 import { RestartBackoff } from "../../../src/sessions/acp/restartBackoff.js";
-import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
+import { fakeAgent, portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
+import { tempFolder } from "../../support/cleanup.js";
 import { processesWith } from "../../support/processes.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
 const errorsOf = (responses: readonly AnyResponse[]) =>
   responses.map(({ sessionError }) => sessionError).filter(error => error !== undefined);
@@ -21,10 +23,27 @@ interface Agent {
   stderr: string[];
 }
 
+const memories = await tempFolder({ after }, "portal-memories");
+const memoryOf = (agent: string) => join(memories, agent);
+/** Each test has an agent of its own. */
+const acpAgents = {
+  dying: fakeAgent({}, {}, memoryOf("dying")),
+  forgetful: fakeAgent(),
+  losing: fakeAgent({}, {}, memoryOf("losing")),
+  broken: fakeAgent({ exitAtOnce: 1, stderr: "no configuration" }),
+  late: fakeAgent(),
+  idle: fakeAgent({}, { idleShutdownSec: 0.1 }, memoryOf("idle")),
+};
+const { portal, start, tryStart, post, configure } = await sharedAgent({ acpAgents });
+
+async function agentOf(agentId: string): Promise<Agent | undefined> {
+  const { body } = await portal.api<{ agents: Agent[] }>("acp/agents");
+  return body.agents.find(({ id }) => id === agentId);
+}
+
 describe("An ACP agent that dies", () => {
-  test("a death during three turns ends each of them once, and the next request continues", async t => {
-    const { portal, start, memory } = await portalWithAgent(t, { remembers: true });
-    const sessions = [await start(), await start(), await start()];
+  test("a death during three turns ends each of them once, and the next request continues", async () => {
+    const sessions = [await start("acp:dying"), await start("acp:dying"), await start("acp:dying")];
     const [first, ...others] = sessions;
     assert.ok(first);
     for (const session of others) await session.query(steps(tool, { message: "working" }, { hang: true }));
@@ -33,12 +52,12 @@ describe("An ACP agent that dies", () => {
     await first.untilIdle();
     await first.query(steps(tool, { stderr: "out of memory" }, { stderr: "goodbye" }, { until: "never" }));
     await first.waitFor("onStartToolExecution");
-    const [pid] = await agentProcesses(memory);
+    const [pid] = await agentProcesses("dying");
     assert.ok(pid);
     process.kill(pid, "SIGKILL");
     for (const session of sessions) {
       const responses = await session.untilIdle(session === first ? 2 : 1);
-      const error = "fake was ended by SIGKILL.\nout of memory\ngoodbye";
+      const error = "dying was ended by SIGKILL.\nout of memory\ngoodbye";
       assert.deepEqual(errorsOf(responses), [error]);
       const end = responses.find(({ callback }) => callback === "onEndToolExecution");
       assert.equal(Object(end?.error).code, "agent_exited");
@@ -55,18 +74,16 @@ describe("An ACP agent that dies", () => {
     const after = await first.untilIdle(3);
     assert.equal(messagesOf(after).at(-1), "You said: and now");
     assert.deepEqual(noticesOf(after), [], "it was loaded again, and its history stays hidden");
-    const { body } = await portal.api<{ agents: Agent[] }>("acp/agents");
-    assert.equal(body.agents[0]?.state, "ready");
+    assert.equal((await agentOf("dying"))?.state, "ready");
   });
 
-  test("an exit between turns disturbs no session, and lost memory is reported at the next request", async t => {
-    const { start } = await portalWithAgent(t);
-    const session = await start();
-    const other = await start();
+  test("an exit between turns disturbs no session, and lost memory is reported at the next request", async () => {
+    const session = await start("acp:forgetful");
+    const other = await start("acp:forgetful");
     await session.query("hello");
     await session.untilIdle();
     await other.query(steps({ message: "bye" }, { exit: 0 }));
-    assert.match(String(errorsOf(await other.untilIdle())[0]), /^fake exited with code 0\./);
+    assert.match(String(errorsOf(await other.untilIdle())[0]), /^forgetful exited with code 0\./);
     await session.query("still there?");
     const responses = await session.untilIdle(2);
     assert.deepEqual(errorsOf(responses), [], "the idle session was not disturbed");
@@ -74,9 +91,8 @@ describe("An ACP agent that dies", () => {
     assert.equal(messagesOf(responses).at(-1), "You said: still there?");
   });
 
-  test("a session that the agent forgot is loaded once, and the request is sent again", async t => {
-    const { start } = await portalWithAgent(t, { remembers: true });
-    const session = await start();
+  test("a session that the agent forgot is loaded once, and the request is sent again", async () => {
+    const session = await start("acp:losing");
     await session.query(steps({ message: "soon lost" }, { forgetSession: true }));
     await session.query("where were we?");
     const responses = await session.untilIdle(2);
@@ -85,24 +101,20 @@ describe("An ACP agent that dies", () => {
     assert.equal(callbacksOf(responses).filter(name => name === "onAgentStart").length, 2);
   });
 
-  test("an agent that keeps dying is given up until someone restarts it", async t => {
-    const { portal, tryStart, post, configure } = await portalWithAgent(t, {
-      behaviour: { exitAtOnce: 1, stderr: "no configuration" },
-    });
+  test("an agent that keeps dying is given up until someone restarts it", async () => {
     for (let attempt = 0; attempt < 5; attempt++) {
-      const { error, message } = await tryStart();
+      const { error, message } = await tryStart("acp:broken");
       assert.equal(error, "AgentNotAvailable");
-      assert.equal(message, "fake exited with code 1.\nno configuration");
+      assert.equal(message, "broken exited with code 1.\nno configuration");
     }
-    const agents = async () => (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents;
-    assert.equal((await agents())[0]?.state, "failed");
-    assert.deepEqual((await agents())[0]?.stderr, ["no configuration"]);
-    assert.match(String((await tryStart()).message), /failed too often/);
-    await configure({ fake: fakeAgent() });
-    assert.deepEqual(await post("acp/reload"), { agents: 1, problems: [] });
-    assert.deepEqual(await post("acp/agent/fake/restart"), {});
-    assert.equal((await post("acp/agent/fake/test")).ok, true);
-    assert.equal((await agents())[0]?.state, "ready");
+    const { state, stderr } = (await agentOf("broken")) ?? {};
+    assert.deepEqual([state, stderr], ["failed", ["no configuration"]]);
+    assert.match(String((await tryStart("acp:broken")).message), /failed too often/);
+    await configure({ ...acpAgents, broken: fakeAgent() });
+    assert.deepEqual(await post("acp/reload"), { agents: Object.keys(acpAgents).length, problems: [] });
+    assert.deepEqual(await post("acp/agent/broken/restart"), {});
+    assert.equal((await post("acp/agent/broken/test")).ok, true);
+    assert.equal((await agentOf("broken"))?.state, "ready");
   });
 
   test("the wait before each restart grows", () => {
@@ -120,12 +132,11 @@ describe("An ACP agent that dies", () => {
 });
 
 describe("An ACP agent that is slow to come back", () => {
-  test("cancel and stop do not wait for a slow agent", async t => {
-    const { start, configure, post } = await portalWithAgent(t);
-    const [first, second] = [await start(), await start()];
-    await configure({ fake: fakeAgent({ refuse: { initialize: "hang" } }) });
+  test("cancel and stop do not wait for a slow agent", async () => {
+    const [first, second] = [await start("acp:late"), await start("acp:late")];
+    await configure({ ...acpAgents, late: fakeAgent({ refuse: { initialize: "hang" } }) });
     await post("acp/reload");
-    await post("acp/agent/fake/restart");
+    await post("acp/agent/late/restart");
     for (const session of [first, second]) await session.query("are you there?");
     while (!(await first.call("cancel")).canceled) await new Promise(setImmediate);
     assert.deepEqual(callbacksOf(await first.untilIdle()), ["onUserRequest", "onIdle"]);
@@ -133,74 +144,62 @@ describe("An ACP agent that is slow to come back", () => {
   });
 });
 
-describe("ACP agents and the end of the portal", () => {
-  test("no process survives the portal, not even an agent that ignores signals", async t => {
-    const { portal, start, memory } = await portalWithAgent(t, {
-      remembers: true,
-      behaviour: { staysAlive: true, ignoreCancel: true },
-    });
-    const session = await start();
-    await session.query(steps({ hang: true }));
-    await session.waitFor("onAgentStart");
-    assert.equal((await agentProcesses(memory)).length, 1);
-    const begun = performance.now();
-    assert.equal((await portal.stop()).code, 0);
-    assert.ok(performance.now() - begun < 8000, "the portal stops in time");
-    assert.deepEqual(await agentProcesses(memory), []);
-  });
-
-  test("agents that are still starting can be cancelled and ended", async t => {
-    const { portal, tryStart, start } = await portalWithAgent(t, {
-      acpAgents: {
-        fake: fakeAgent({}, {}, "x"),
-        slow: fakeAgent({ refuse: { initialize: "hang" }, staysAlive: true }),
-      },
-    });
-    assert.ok(await start());
-    const starting = tryStart("acp:slow").catch(() => undefined);
-    const slow = async () =>
-      (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
-        ?.state;
-    while ((await slow()) !== "starting") await new Promise(setImmediate);
-    assert.equal((await portal.stop()).code, 0);
-    await starting;
-    assert.deepEqual(await portal.processes(), [], "they carry the portal's own environment");
-  });
-
-  test("agents of a killed portal are ended by the next one, and the conversation continues", async t => {
-    const { portal, start, memory } = await portalWithAgent(t, {
-      remembers: true,
-      behaviour: { staysAlive: true },
-    });
-    const session = await start();
-    await session.query("before");
-    await session.untilIdle();
-    const [before] = await agentProcesses(memory);
-    await portal.kill("SIGKILL");
-    await portal.restart();
-    await session.query("after");
-    const responses = await session.untilIdle(2);
-    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
-    assert.deepEqual(noticesOf(responses), []);
-    const now = await agentProcesses(memory);
-    assert.equal(now.length, 1);
-    assert.notEqual(now[0], before);
-  });
-
-  test("an idle agent shuts down after its idle time", async t => {
-    const { portal, start, memory, post } = await portalWithAgent(t, {
-      remembers: true,
-      settings: { idleShutdownSec: 0.1 },
-    });
-    const session = await start();
-    assert.equal((await agentProcesses(memory)).length, 1);
+describe("An idle ACP agent", () => {
+  test("an idle agent shuts down after its idle time", async () => {
+    const session = await start("acp:idle");
+    assert.equal((await agentProcesses("idle")).length, 1);
     await session.call("stop");
-    const state = async () => (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents[0]?.state;
-    while ((await state()) !== "stopped") await new Promise(setImmediate);
-    assert.deepEqual(await agentProcesses(memory), []);
-    assert.equal((await post("acp/agent/fake/test")).ok, true);
+    while ((await agentOf("idle"))?.state !== "stopped") await new Promise(setImmediate);
+    assert.deepEqual(await agentProcesses("idle"), []);
+    assert.equal((await post("acp/agent/idle/test")).ok, true);
   });
 });
 
-/** The fake agents of one test, by their memory. */
-const agentProcesses = (memory: string) => processesWith("FAKE_AGENT_MEMORY", memory);
+test("ACP agents and the end of the portal", async t => {
+  const { portal, start, tryStart } = await portalWithAgent(t, {
+    acpAgents: {
+      stubborn: fakeAgent({ staysAlive: true, ignoreCancel: true }, {}, memoryOf("stubborn")),
+      slow: fakeAgent({ refuse: { initialize: "hang" }, staysAlive: true }),
+    },
+  });
+  const session = await start("acp:stubborn");
+
+  await t.test(
+    "agents of a killed portal are ended by the next one, and the conversation continues",
+    async () => {
+      await session.query("before");
+      await session.untilIdle();
+      const [before] = await agentProcesses("stubborn");
+      await portal.kill("SIGKILL");
+      await portal.restart();
+      await session.query("after");
+      const responses = await session.untilIdle(2);
+      assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
+      assert.deepEqual(noticesOf(responses), []);
+      const now = await agentProcesses("stubborn");
+      assert.equal(now.length, 1);
+      assert.notEqual(now[0], before);
+    },
+  );
+
+  await t.test(
+    "no process survives the portal, neither an agent that ignores signals nor one that is still starting",
+    async () => {
+      await session.query(steps({ message: "busy" }, { hang: true }));
+      await collectUntil(session.events(), ({ data }) => data.delta === "busy");
+      const starting = tryStart("acp:slow").catch(() => undefined);
+      const slow = async () =>
+        (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
+          ?.state;
+      while ((await slow()) !== "starting") await new Promise(setImmediate);
+      assert.equal((await agentProcesses("stubborn")).length, 1);
+      assert.equal((await portal.stop()).code, 0);
+      await starting;
+      assert.deepEqual(await agentProcesses("stubborn"), []);
+      assert.deepEqual(await portal.processes(), [], "they carry the portal's own environment");
+    },
+  );
+});
+
+/** The processes of an agent, by its memory. */
+const agentProcesses = (agent: string) => processesWith("FAKE_AGENT_MEMORY", memoryOf(agent));

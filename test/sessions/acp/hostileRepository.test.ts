@@ -38,11 +38,17 @@ async function installed(repo: HostileRepository): Promise<void> {
   await repo.write(".opencode/node_modules/.keep", "");
 }
 
-const agents: Readonly<
-  Record<string, { settings(t: TestContext): Promise<AgentSettings> | AgentSettings; rows: readonly Row[] }>
-> = {
+interface AgentRows {
+  settings(t: TestContext): Promise<AgentSettings> | AgentSettings;
+  rows: readonly Row[];
+  /** Writes what only another agent would run. */
+  ofOther?(repo: HostileRepository): Promise<void>;
+}
+
+const agents: Readonly<Record<string, AgentRows>> = {
   "Copilot CLI": {
     settings: () => copilot,
+    ofOther: repo => repo.write("opencode.json", mcp(repo.trace("ran"))),
     rows: [
       {
         what: "a hook at each request",
@@ -109,7 +115,7 @@ async function turn(t: TestContext, portal: Portal, folder: string, policy: stri
 }
 
 describe("A repository file that an ACP agent would run unasked", () => {
-  for (const [name, { settings, rows }] of Object.entries(agents)) {
+  for (const [name, { settings, rows, ofOther }] of Object.entries(agents)) {
     test(`keeps ${name} from starting unless a rule or the policy allows it`, async t => {
       const { portal } = await portalWithAgents(t, script, { agents: { agent: await settings(t) } });
       for (const { what, why, below, fill, file } of rows) {
@@ -144,14 +150,13 @@ describe("A repository file that an ACP agent would run unasked", () => {
           assert.deepEqual(await other.ran(), ["ran"]);
         });
       }
+      if (!ofOther) return;
+      await t.test("does not keep another agent from starting", async t => {
+        const repo = await hostileRepository(t);
+        await ofOther(repo);
+        await turn(t, portal, repo.folder, "deny");
+        assert.deepEqual(await repo.ran(), []);
+      });
     });
   }
-
-  test("does not keep another agent from starting", async t => {
-    const { portal } = await portalWithAgents(t, script, { agents: { agent: copilot } });
-    const repo = await hostileRepository(t);
-    await repo.write("opencode.json", mcp(repo.trace("ran")));
-    await turn(t, portal, repo.folder, "deny");
-    assert.deepEqual(await repo.ran(), []);
-  });
 });

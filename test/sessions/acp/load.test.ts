@@ -1,12 +1,30 @@
 import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
-import { describe, test } from "node:test";
-import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
+import { tempFolder } from "../../support/cleanup.js";
 import { callbacksOf, messagesOf, sessionById } from "../../support/restSession.js";
 
+const memories = await tempFolder({ after }, "portal-memories");
+const resumable = join(memories, "resumable");
+const acpAgents = {
+  fake: fakeAgent({}, {}, join(memories, "fake")),
+  terse: fakeAgent({ loadAnswersNull: true }, {}, join(memories, "terse")),
+  resumable: fakeAgent({ capabilities: { sessionCapabilities: { resume: {}, delete: {} } } }, {}, resumable),
+  forgetful: fakeAgent({ capabilities: {} }),
+};
+const {
+  portal,
+  start,
+  post,
+  configure,
+  configFile,
+  workingDirectory: cwd,
+} = await sharedAgent({ acpAgents });
+
 describe("A conversation of an ACP agent", () => {
-  test("a conversation is loaded with its history, once at a time, and continues", async t => {
-    const { portal, start, post, workingDirectory: cwd } = await portalWithAgent(t, { remembers: true });
+  test("a conversation is loaded with its history, once at a time, and continues", async () => {
     const session = await start();
     await session.query("first");
     await session.untilIdle();
@@ -52,8 +70,7 @@ describe("A conversation of an ACP agent", () => {
     assert.ok(!callbacksOf(again).includes("onNotice"), "a reopened session is remembered");
   });
 
-  test("a conversation is reloaded before the next turn when the agent broke one off", async t => {
-    const { portal, start } = await portalWithAgent(t, { remembers: true });
+  test("a conversation is reloaded before the next turn when the agent broke one off", async () => {
     const session = await start();
     await session.query(steps({ message: "half a" }, { stop: "cancelled" }));
     await session.query("and the other half?");
@@ -69,41 +86,29 @@ describe("A conversation of an ACP agent", () => {
     );
   });
 
-  test("a conversation continues after a restart of the portal, whatever the agent answers to the load", async t => {
-    const { portal, start } = await portalWithAgent(t, {
-      remembers: true,
-      behaviour: { loadAnswersNull: true },
-    });
-    const session = await start();
-    await session.query("before");
-    await session.untilIdle();
+  test("a conversation continues after a restart of the portal, whatever the agent answers to a load, and also if it can only be resumed", async () => {
+    const sessions = [await start("acp:terse"), await start("acp:resumable")];
+    for (const session of sessions) {
+      await session.query("before");
+      await session.untilIdle();
+    }
     await portal.restart();
-    await session.query("after");
-    const responses = await session.untilIdle(2);
-    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
-    assert.ok(!callbacksOf(responses).includes("onNotice"));
+    for (const session of sessions) {
+      await session.query("after");
+      const responses = await session.untilIdle(2);
+      assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
+      assert.ok(!callbacksOf(responses).includes("onNotice"));
+    }
+    assert.equal((await readdir(resumable)).length, 1);
+    await sessions[1]?.call("delete", { method: "POST" });
+    assert.deepEqual(
+      await readdir(resumable),
+      [],
+      "the agent's own conversation is deleted with the session",
+    );
   });
 
-  test("a conversation continues without its history if the agent can only resume it, and is deleted with the session", async t => {
-    const { portal, start, memory } = await portalWithAgent(t, {
-      remembers: true,
-      behaviour: { capabilities: { sessionCapabilities: { resume: {}, delete: {} } } },
-    });
-    const session = await start();
-    await session.query("before");
-    await session.untilIdle();
-    await portal.restart();
-    await session.query("after");
-    const responses = await session.untilIdle(2);
-    assert.deepEqual(messagesOf(responses), ["You said: before", "You said: after"]);
-    assert.ok(!callbacksOf(responses).includes("onNotice"));
-    assert.equal((await readdir(memory)).length, 1);
-    await session.call("delete", { method: "POST" });
-    assert.deepEqual(await readdir(memory), []);
-  });
-
-  test("a tool that starts after the turn ends with the session", async t => {
-    const { start } = await portalWithAgent(t);
+  test("a tool that starts after the turn ends with the session", async () => {
     const session = await start();
     await session.query(steps({ later: "late", toolCallId: "t" }));
     await session.waitFor("onStartToolExecution");
@@ -112,24 +117,16 @@ describe("A conversation of an ACP agent", () => {
     assert.deepEqual([end.interrupted, (end.error as { code: string }).code], [true, "cancelled"]);
   });
 
-  test("conversations cannot be loaded or listed if the agent does not declare that it can", async t => {
-    const {
-      portal,
-      post,
-      workingDirectory: cwd,
-    } = await portalWithAgent(t, {
-      acpAgents: { fake: fakeAgent({ capabilities: {} }) },
-    });
+  test("conversations cannot be loaded or listed if the agent does not declare that it can", async () => {
     const body = { agentSessionId: "x", cwd };
-    assert.equal((await post("copilot/session/load/acp%3Afake", body)).error, "NotSupported");
-    assert.equal((await portal.api("acp/agent/fake/sessions")).body.error, "NotSupported");
+    assert.equal((await post("copilot/session/load/acp%3Aforgetful", body)).error, "NotSupported");
+    assert.equal((await portal.api("acp/agent/forgetful/sessions")).body.error, "NotSupported");
     assert.equal((await post("copilot/session/load/acp%3Anobody", body)).error, "ModelIdNotFound");
   });
 });
 
 describe("Recorded traffic of a session", () => {
-  test("recorded traffic contains no secrets and can be replayed as a test", async t => {
-    const { portal, start, configure, post, configFile } = await portalWithAgent(t);
+  test("recorded traffic contains no secrets and can be replayed as a test", async () => {
     const session = await start();
     await session.query(steps({ thought: "hm" }, { message: "recorded" }));
     await session.untilIdle();
@@ -146,7 +143,7 @@ describe("Recorded traffic of a session", () => {
     assert.ok(!/\/api\/acp\/mcp\/[\w-]{20}/.test(recording), "the address of the job tools is a secret");
     const file = `${configFile}.traffic`;
     await writeFile(file, recording);
-    await configure({ again: fakeAgent({ playback: file }) });
+    await configure({ ...acpAgents, again: fakeAgent({ playback: file }) });
     await post("acp/reload");
     const replayed = await start("acp:again");
     await replayed.query("anything");

@@ -1,18 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
 
+const own = { name: "own", command: "x", args: [], env: [] };
+const { portal, start } = await sharedAgent({
+  acpAgents: {
+    fake: fakeAgent({}, { mcpServers: [own] }),
+    stdio: fakeAgent({ capabilities: {} }),
+  },
+});
+
 describe("a session on an ACP agent", () => {
-  test("thinking, answers and tools stream as the usual blocks, and each turn has a start and an end", async t => {
-    const { portal, start } = await portalWithAgent(t);
+  test("thinking, answers and tools stream as the usual blocks, and each turn has a start and an end", async () => {
     const { body } = await portal.api<{ models: { id: string; backend: string; agent?: string }[] }>(
       "copilot/models",
     );
     const listed = body.models.filter(({ backend }) => backend === "acp");
     assert.deepEqual(
       listed.map(({ id, agent }) => ({ id, agent })),
-      [{ id: "acp:fake", agent: "fake" }],
+      [
+        { id: "acp:fake", agent: "fake" },
+        { id: "acp:stdio", agent: "stdio" },
+      ],
     );
     const session = await start();
     await session.query(
@@ -69,14 +79,7 @@ describe("a session on an ACP agent", () => {
     assert.deepEqual(messagesOf(responses), ["Hello world", "Done"]);
   });
 
-  test("each session has its own address for the job tools, which stops working when the session ends", async t => {
-    const own = { name: "own", command: "x", args: [], env: [] };
-    const { start } = await portalWithAgent(t, {
-      acpAgents: {
-        fake: fakeAgent({}, { mcpServers: [own] }),
-        stdio: fakeAgent({ capabilities: {} }),
-      },
-    });
+  test("each session has its own address for the job tools, which stops working when the session ends", async () => {
     const servers = async (modelId?: string) => {
       const session = await start(modelId);
       await session.query(steps({ mcp: true }));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
 import { callbacksOf, isEndOf, messagesOf, requestsIn } from "../../support/restSession.js";
 import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
@@ -12,7 +12,11 @@ const errorsOf = (responses: readonly AnyResponse[]) =>
   responses.map(({ sessionError }) => sessionError).filter(error => error !== undefined);
 
 const bench = await sharedAgent({
-  settings: { initPrompt: "Be kind.", errorTextIsFailure: true },
+  acpAgents: {
+    fake: fakeAgent({}, { initPrompt: "Be kind.", errorTextIsFailure: true }),
+    // Long enough for a turn that ends, on a busy machine too.
+    stuck: fakeAgent({ ignoreCancel: true }, { promptTimeoutSec: 1 }),
+  },
 });
 
 describe("A turn of an ACP agent", () => {
@@ -195,21 +199,17 @@ describe("A turn of an ACP agent", () => {
 });
 
 describe("An ACP agent that does not end its turn", () => {
-  test("a turn is given up after the prompt's time limit, and the session continues in another process", async t => {
-    const { portal, start } = await portalWithAgent(t, {
-      behaviour: { ignoreCancel: true },
-      settings: { promptTimeoutSec: 0.2 },
-    });
-    const session = await start();
-    const other = await start();
+  test("a turn is given up after the prompt's time limit, and the session continues in another process", async () => {
+    const session = await bench.start("acp:stuck");
+    const other = await bench.start("acp:stuck");
     await session.query(steps({ message: "stuck" }, { hang: true }));
     const responses = await session.untilIdle();
-    assert.deepEqual(errorsOf(responses), ["fake took too long; the turn was cancelled."]);
+    assert.deepEqual(errorsOf(responses), ["stuck took too long; the turn was cancelled."]);
     await session.query("again");
     assert.equal(messagesOf(await session.untilIdle(2)).at(-1), "You said: again");
     await other.query("the old process still serves others");
     assert.equal(messagesOf(await other.untilIdle()).length, 1);
-    const { body } = await portal.api<{ agents: { sessions: number }[] }>("acp/agents");
-    assert.equal(body.agents[0]?.sessions, 2);
+    const { body } = await bench.portal.api<{ agents: { id: string; sessions: number }[] }>("acp/agents");
+    assert.equal(body.agents.find(({ id }) => id === "stuck")?.sessions, 2);
   });
 });
