@@ -387,7 +387,7 @@ describe("A resting log", () => {
     live.logs.rest();
     live.logs.rest();
     assert.notEqual(await live.logs.open("session", id), log);
-    await assert.rejects(log.reopen(), /again/);
+    await assert.rejects(log.reopen(), /cannot be reopened/);
     assert.deepEqual(await responsesOf(live, id), [message.start("m"), message.end("m", "ab")]);
   });
 });
