@@ -60,11 +60,8 @@ describe("An ACP agent in a sandbox", () => {
         params: { path: gitSettings },
       }),
     );
-    assert.equal(
-      JSON.stringify(said).match(/Method not found/g)?.length,
-      paths.length + 1,
-      JSON.stringify(said),
-    );
+    const refused = said.filter(({ completeContent }) => /Method not found/.test(String(completeContent)));
+    assert.equal(refused.length, paths.length + 1, JSON.stringify(said));
     assert.equal(await readFile(gitSettings, "utf8"), earlier);
     for (const path of paths.slice(1)) await assert.rejects(access(path), path);
   });

@@ -99,7 +99,7 @@ const fileFields: Record<string, (value: unknown) => boolean> = {
   destination: value => (Array.isArray(value) ? value.every(isFile) : isFile(value)),
 };
 const editFields = { ...fileFields, content: isText, diff: (value: unknown) => typeof value === "string" };
-const isNothing = (value: unknown) => value === null || value === undefined || JSON.stringify(value) === "[]";
+const isNothing = (value: unknown) => (value ?? null) === null || (Array.isArray(value) && value.length === 0);
 
 /** Whether the test's rules may still allow a call after a random change. */
 export function isHarmless({ kind, rawInput, content, locations, name }: Json): boolean {
@@ -113,7 +113,10 @@ export function isHarmless({ kind, rawInput, content, locations, name }: Json): 
     return field === "command" && more === undefined && (command === "ls" || command === "cat a.txt");
   }
   const known = kind === "edit" ? editFields : kind === "read" ? fileFields : {};
-  return given.length > 0 && given.every(([field, value]) => Reflect.get(known, field)?.(value));
+  return (
+    given.length > 0 &&
+    given.every(([field, value]) => Object.hasOwn(known, field) && Reflect.get(known, field)(value))
+  );
 }
 
 function shapes(random: Random, sessionId: string, id: unknown): Json {

@@ -157,7 +157,7 @@ class Reader implements CallReading {
   #isCommand(field: string, name: string, value: unknown): boolean {
     if (field === "mode") return value === "sync" || value === "async";
     if (field === "command" || field === "cmd") {
-      const line = typeof value === "string" ? value : shellLine(this.#texts(name, value));
+      const line = typeof value === "string" ? value : this.#lineOf(this.#texts(name, value));
       if (line !== "") this.commands.push(line);
       return true;
     }
@@ -168,6 +168,13 @@ class Reader implements CallReading {
       this.#doubt("It has several commands, which are not plain.");
     addAll(this.commands, lines);
     return true;
+  }
+
+  /** An agent may run a list of words as they are or joined as one line; only plain words mean the same both ways. */
+  #lineOf(words: readonly string[]): string {
+    if (shellScript(words) === undefined && !words.every(isPlainWord))
+      this.#doubt("Its command is a list of words that a shell may read in another way.");
+    return shellLine(words);
   }
 
   #isNewText(field: string, name: string, value: unknown): boolean {
@@ -244,15 +251,19 @@ class Reader implements CallReading {
   }
 }
 
-/** `bash -c SCRIPT` yields the script; other words are quoted, so that the line reads as it runs. */
-export function shellLine(argv: readonly string[]): string {
-  const [program = "", flag = "", script, ...rest] = argv;
+const isPlainWord = (word: string) => /^[\w@%+=:,./-]+$/.test(word);
+
+/** The script of `bash -c SCRIPT`. */
+function shellScript([program = "", flag = "", script, ...rest]: readonly string[]): string | undefined {
   // A path such as ./bash can be any program; only a bare name is surely the shell.
   const isShell = ["bash", "sh", "dash", "zsh"].includes(program) && ["-c", "-lc"].includes(flag);
-  if (isShell && script !== undefined && rest.length === 0) return script;
-  return argv
-    .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(" ");
+  return isShell && rest.length === 0 ? script : undefined;
+}
+
+/** `bash -c SCRIPT` yields the script; other words are quoted, so that the line reads as it runs. */
+export function shellLine(argv: readonly string[]): string {
+  const quoted = (word: string) => (isPlainWord(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  return shellScript(argv) ?? argv.map(quoted).join(" ");
 }
 
 /** What a call of this kind would do, according to all its fields. */

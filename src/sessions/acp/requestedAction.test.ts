@@ -22,7 +22,7 @@ const diff = (path: string, newText = "x") => ({ type: "diff", path, oldText: nu
 describe("A request that fully says what it does", () => {
   const clear: Record<string, [Fields, Fields]> = {
     "a command": [execute({ command: "git status", description: "See" }), { command: "git status" }],
-    "a command as words": [execute({ command: ["echo", "a b"] }), { command: "echo 'a b'" }],
+    "a command as words": [execute({ command: ["git", "log", "-3"] }), { command: "git log -3" }],
     "the script of a shell": [execute({ command: ["bash", "-lc", "a && b"] }), { command: "a && b" }],
     "Copilot's form, which says it twice": [
       execute({ command: "make", commands: ["make"] }),
@@ -130,6 +130,10 @@ describe("A request that a rule must not decide", () => {
     "its command is empty": action(execute({ command: "" })),
     "its command is not a string": action(execute({ command: { toString: 1 } })),
     "a word of its command is not a string": action(execute({ command: ["ls", 7] })),
+    "its words are a shell's operators once they are joined": action(
+      execute({ command: ["ls", "&&", "touch", "x"] }),
+    ),
+    "its words are several once they are joined": action(execute({ cmd: ["cat", "a ../../x"] })),
     "it has arguments beside its command": action(execute({ command: "ls", args: ["-l"] })),
     "a quote spans several commands": action(execute({ commands: ["echo 'a", "rm x'"] })),
     "it sets variables": action(execute({ command: "ls", env: { PATH: "." } })),

@@ -97,6 +97,7 @@ describe("A hostile agent's request under wide rules", () => {
     "the shell itself is named": [execute({ command: "ls", shell: inside("bash") })],
     "it writes to the command": [execute({ command: "cat", stdin: "x" })],
     "a field may mean anything": [execute({ command: "ls", elevated: true })],
+    "its words are two commands once they are joined": [execute({ command: ["ls", "&&", "touch", "x"] })],
     "its command is a list that contains more than strings": [execute({ command: ["ls", { toString: 1 }] })],
     "it was announced as another command": [
       announce({ kind: "execute", rawInput: { command: "touch x" } }),
