@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { fakeAgent, type PortalWithAgent, portalWithAgent, steps } from "../support/acp.js";
-import { assertAccessible, assertFits } from "../support/axe.js";
+import { assertAccessible, inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import type { Step } from "../support/fakeAgentSteps.js";
@@ -109,19 +109,8 @@ const tool = (toolCallId: string, start: object, end: object): Step[] => [
   update("tool_call_update", { toolCallId, status: "completed", ...end }),
 ];
 
-const themes: Record<string, BrowserContextOptions> = {
-  light: { colorScheme: "light" },
-  dark: { colorScheme: "dark" },
-  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
-};
-async function inEveryTheme(t: TestContext, path: string, prepare: (page: Page) => Promise<unknown>) {
-  for (const [theme, options] of Object.entries(themes)) {
-    const page = await open(t, path, options);
-    await prepare(page);
-    await assertAccessible(page, `${path} in ${theme}`);
-    await assertFits(page, `${path} in ${theme}`);
-  }
-}
+const inEveryThemeAt = (path: string, look: (page: Page) => Promise<unknown>) =>
+  inEveryTheme(browser, `${parts.portal.url}${path}`, look);
 
 describe("ACP agents on the start page", () => {
   it("come after the models under their own heading, and start like models", async t => {
@@ -139,7 +128,7 @@ describe("ACP agents on the start page", () => {
     await page.getByLabel("Mode", { exact: true }).waitFor();
   });
 
-  it("say beside the field how to sign in or install, and are tried again on request", async t => {
+  it("say beside the field how to sign in or install, and are tried again on request", async () => {
     const check = async (page: Page) => {
       await page.locator("#startButton:enabled").waitFor();
       await page.getByLabel("Model").selectOption("acp:missing");
@@ -154,7 +143,7 @@ describe("ACP agents on the start page", () => {
       await Promise.all([restarted, startedAgain]);
       await page.locator("#modelError", { hasText: "fake login" }).waitFor();
     };
-    await inEveryTheme(t, "/", check);
+    await inEveryThemeAt("/", check);
   });
 });
 
@@ -276,7 +265,7 @@ describe("a session on an ACP agent", () => {
       assert.equal(await other.locator("img").count(), 0);
     };
     await check(page);
-    await inEveryTheme(t, address, check);
+    await inEveryThemeAt(address, check);
   });
 
   it("shows diffs, files, kinds and exit codes in tool blocks", async t => {
@@ -367,7 +356,7 @@ describe("the ACP traffic of a session", () => {
     const replay = String(await page.evaluate("navigator.clipboard.readText()"));
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await inEveryTheme(t, address, async other => {
+    await inEveryThemeAt(address, async other => {
       await other.getByRole("button", { name: "Traffic" }).click();
       await other.getByRole("dialog").getByText("initialize").first().click();
     });
@@ -430,7 +419,7 @@ describe("ACP agents on the agents page", () => {
     const card = await openProgram(before, "The fake");
     await card.getByRole("button", { name: "Earlier sessions" }).click();
     await card.getByRole("button", { name: "Load" }).first().waitFor();
-    await inEveryTheme(t, "/agents.html", async page => {
+    await inEveryThemeAt("/agents.html", async page => {
       const own = await openProgram(page, "The fake");
       await own.getByRole("button", { name: "Earlier sessions" }).click();
       await own.getByRole("button", { name: "Load" }).first().waitFor();

@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { BrowserContextOptions } from "playwright-core";
-import { assertAccessible, assertFits } from "../support/axe.js";
+import { inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
 import { defer } from "../support/cleanup.js";
 import { callTool, newClient } from "../support/orchestrator.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { startPortal } from "../support/portal.js";
 import { barrier, byPrompt, startScriptedModel } from "../support/scriptedModel.js";
-
-const themes: Record<string, BrowserContextOptions> = {
-  light: { colorScheme: "light" },
-  dark: { colorScheme: "dark" },
-  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
-};
 
 interface Run {
   runId: string;
@@ -122,13 +115,10 @@ describe("the agents page", () => {
     await page.waitForSelector("#status[data-status=Succeeded]");
 
     await page.reload();
-    for (const [theme, options] of Object.entries(themes)) {
-      const { page: other } = await openPage(t, browser, page.url(), options);
+    await inEveryTheme(browser, page.url(), async other => {
       await other.waitForSelector("#responses >> text=Step 2: architecture-advisor");
       await other.waitForSelector("#evaluation >> text=confidence");
-      await assertAccessible(other, theme);
-      await assertFits(other, theme);
-    }
+    });
     await page.waitForSelector("#responses >> text=Step 2: architecture-advisor");
     assert.equal(await page.inputValue("#prompt"), "Look at the login flow");
     await page.waitForSelector("#runs a[aria-current=page] >> text=Look at the login flow");

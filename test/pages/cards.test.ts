@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { assertAccessible, assertFits } from "../support/axe.js";
-import { launchBrowser, openRenderer } from "../support/browser.js";
+import { launchBrowser, openFreshPage, openRenderer } from "../support/browser.js";
 import {
   cardRequest,
   command,
@@ -387,7 +387,8 @@ describe("a card says what Always covers before it is pressed", () => {
 describe("a card that has just appeared", () => {
   /** Opens the page with a clock that only the test moves. */
   async function openPaused(t: TestContext) {
-    const page = await open(t);
+    const { page, problems } = await openRenderer(t, browser, {}, openFreshPage);
+    t.after(() => assert.deepEqual(problems, []));
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     await page.evaluate(`window.answers = [];

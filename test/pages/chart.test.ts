@@ -3,7 +3,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { generateChartNodes } from "../../src/jobsChart.js";
 import type { Work } from "../../src/jobsDef.js";
-import { launchBrowser, openPage, startWebsite } from "../support/browser.js";
+import { launchBrowser, openPage, startWebsite, withBrowser } from "../support/browser.js";
 
 /** The page's side is support/fixture/chart.js. */
 declare const chart: {
@@ -15,8 +15,14 @@ declare const chart: {
 declare const selections: (number | null)[];
 
 let browser: Browser;
+let url: string;
 before(async () => {
   browser = await launchBrowser();
+  // Mermaid writes styles while it measures; the chart that is shown has none.
+  url = await startWebsite(withBrowser(browser), (_request, response, next) => {
+    response.set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'");
+    next();
+  });
 });
 after(() => browser.close());
 
@@ -38,11 +44,6 @@ function everything(): Work<number> {
 }
 
 async function open(t: TestContext, work = everything()): Promise<Page> {
-  // Mermaid writes styles while it measures; the chart that is shown has none.
-  const url = await startWebsite(t, (_request, response, next) => {
-    response.set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'");
-    next();
-  });
   const { page, problems } = await openPage(t, browser, `${url}/fixture/chart.html`);
   t.after(() => assert.deepEqual(problems, []));
   await page.waitForSelector("[data-ready]");

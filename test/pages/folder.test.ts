@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { assertAccessible, assertFits } from "../support/axe.js";
+import { inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import type { Portal } from "../support/portal.js";
@@ -223,20 +223,13 @@ describe("startup files of a folder", () => {
     const rule = `allow startup 'some file.json' ${"a".repeat(64)}`;
     for (const one of [rule, "allow command git status", "reject command rm"])
       await portal.api("copilot/permission/rules/add", { body: JSON.stringify({ folder, rule: one }) });
-    for (const [look, options] of Object.entries({
-      light: { colorScheme: "light" },
-      dark: { colorScheme: "dark" },
-      phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-    } as const)) {
-      const { page } = await openPage(t, browser, portal.url, options);
+    const shown = (page: Page) => page.locator("#startupFiles .startup-file:not([aria-disabled])").waitFor();
+    await inEveryTheme(browser, portal.url, async page => {
       await page.locator("#startButton:enabled").waitFor();
       await choose(page, folder);
-      for (const address of ["", "permissions.html?folder=", "jobs.html?wb="]) {
-        if (address !== "") await page.goto(`${portal.url}/${address}${encodeURIComponent(folder)}`);
-        await page.locator("#startupFiles .startup-file:not([aria-disabled])").waitFor();
-        await assertAccessible(page, `${look}: ${address} with files that want to run something`);
-        await assertFits(page, `${look}: ${address} with files that want to run something`);
-      }
-    }
+      await shown(page);
+    });
+    for (const address of ["permissions.html?folder=", "jobs.html?wb="])
+      await inEveryTheme(browser, `${portal.url}/${address}${encodeURIComponent(folder)}`, shown);
   });
 });

@@ -1,21 +1,26 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { launchBrowser, openRenderer } from "../support/browser.js";
+import { launchBrowser, type OpenedPage, openFreshPage, openRenderer } from "../support/browser.js";
 
 type Response = { [name: string]: unknown };
 declare function feed(responses: Response[]): (string | undefined)[];
 
 let browser: Browser;
+let opened: OpenedPage;
 before(async () => {
   browser = await launchBrowser();
+  // It is closed with the browser.
+  opened = await openRenderer({ after: () => undefined }, browser, {}, openFreshPage);
+  await opened.page.exposeFunction("stolen", () => opened.problems.push("a script of the agent ran"));
 });
 after(() => browser.close());
 
 async function open(t: TestContext) {
-  const { page, problems } = await openRenderer(t, browser);
-  await page.exposeFunction("stolen", () => problems.push("a script of the agent ran"));
+  const { page, problems } = opened;
   t.after(() => assert.deepEqual(problems, []));
+  await page.reload();
+  await page.waitForSelector("[data-ready]");
   return { page, say: (...responses: Response[]) => page.evaluate(list => feed(list), responses) };
 }
 

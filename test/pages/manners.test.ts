@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { after, before, describe, it } from "node:test";
+import type { Browser } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { assertAccessible, assertFits } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { inEveryTheme } from "../support/axe.js";
+import { launchBrowser, openFreshPage, openPage } from "../support/browser.js";
 import { sharedPortal } from "../support/restSession.js";
 import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
 
@@ -40,27 +40,6 @@ const script = byPrompt({
   ],
 });
 
-const themes: Record<string, BrowserContextOptions> = {
-  light: { colorScheme: "light" },
-  dark: { colorScheme: "dark" },
-  phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
-};
-
-/** Runs the same check of a page in light, in dark and on a phone. */
-async function inEveryTheme(
-  t: TestContext,
-  url: string,
-  prepare: (page: Page) => Promise<unknown>,
-): Promise<void> {
-  for (const [theme, options] of Object.entries(themes)) {
-    const { page, problems } = await openPage(t, browser, url, options);
-    await prepare(page);
-    await assertAccessible(page, `${url} in ${theme}`);
-    await assertFits(page, `${url} in ${theme}`);
-    assert.deepEqual(problems, []);
-  }
-}
-
 const portalOf = sharedPortal();
 
 describe("everything is readable and reachable in light, in dark and at 360 px", () => {
@@ -69,14 +48,14 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
     const session = await startSession();
     await session.query("Say something that is long enough to be cut off at the end of its line in the list");
     await session.untilIdle();
-    await inEveryTheme(t, portal.url, async page => {
+    await inEveryTheme(browser, portal.url, async page => {
       await page.locator("#startButton:enabled").waitFor();
       await page.getByLabel("Working Directory").fill("/no/such/folder");
       await page.getByRole("button", { name: "Start", exact: true }).click();
       await page.locator("#workingDirectoryError", { hasText: "folder" }).waitFor();
       await page.getByLabel("More about").first().click();
     });
-    await inEveryTheme(t, portal.url, async page => {
+    await inEveryTheme(browser, portal.url, async page => {
       await page.getByLabel("More about").first().click();
       await page.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").waitFor();
@@ -88,7 +67,7 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
     const session = await startSession();
     await session.query("everything");
     await session.untilIdle();
-    await inEveryTheme(t, `${portal.url}/index.html?session=${session.id}`, async page => {
+    await inEveryTheme(browser, `${portal.url}/index.html?session=${session.id}`, async page => {
       await page.locator(".hljs-keyword").first().waitFor();
       const closed = page.locator("[data-state=collapsed] > * > .message-block-toggle");
       while ((await closed.count()) > 0) await closed.first().click();
@@ -99,10 +78,10 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
 
   it("when a session is gone, and on the test page", async t => {
     const { portal } = await portalOf(t, script);
-    await inEveryTheme(t, `${portal.url}/index.html?session=x`, page =>
+    await inEveryTheme(browser, `${portal.url}/index.html?session=x`, page =>
       page.getByRole("heading", { name: "gone" }).waitFor(),
     );
-    await inEveryTheme(t, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
+    await inEveryTheme(browser, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
   });
 });
 
@@ -160,8 +139,9 @@ describe("the pages are small", () => {
       "permissions.html",
       "test.html",
     ];
+    const { page } = await openFreshPage(t, browser, portal.url);
     for (const address of addresses) {
-      const { page } = await openPage(t, browser, `${portal.url}/${address}`);
+      await page.goto(`${portal.url}/${address}`);
       await page.waitForLoadState("networkidle");
       const loaded = await page.evaluate<{ name: string; sent: number; whole: number }[]>(`
         performance.getEntriesByType("resource")
@@ -169,6 +149,10 @@ describe("the pages are small", () => {
           .map(({ name, encodedBodySize: sent, decodedBodySize: whole }) => ({ name, sent, whole }))`);
       const sent = loaded.reduce((sum, one) => sum + one.sent, 0);
       assert.ok(loaded.length > 0, `${address} loads something`);
+      assert.ok(
+        loaded.every(one => one.sent > 0),
+        `${address} says what each of them takes`,
+      );
       assert.ok(sent <= 60_000, `${address} loads ${sent} bytes`);
       t.diagnostic(`${address.slice(0, 20)}: ${sent} bytes in ${loaded.length} files`);
     }

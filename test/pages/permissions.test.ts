@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { assertAccessible, assertFits } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { assertAccessible, inEveryTheme } from "../support/axe.js";
+import { launchBrowser, openFreshPage, openPage } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import { portalWithEntry, task } from "../support/jobs.js";
 import { portalWithModel, sharedPortal } from "../support/restSession.js";
@@ -246,7 +246,7 @@ describe("permissions in the browser", () => {
 
   it("a user who asked for notifications gets one per request while the page is hidden", async t => {
     const { portal, startSession } = await portalOf(t, script);
-    const { page } = await openPage(t, browser, portal.url);
+    const { page } = await openFreshPage(t, browser, portal.url);
     await page.context().grantPermissions(["notifications"]);
     const told: string[] = [];
     let first = () => {};
@@ -290,25 +290,17 @@ describe("permissions in the browser", () => {
     await question.query("ask me");
     await edit.waitFor("onPermissionRequest");
     await question.waitFor("onQuestion");
-    for (const [look, options] of Object.entries({
-      light: { colorScheme: "light" },
-      dark: { colorScheme: "dark" },
-      phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
-    } as const)) {
-      const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${edit.id}`, options);
+    const count = (page: Page) => page.getByRole("button", { name: "2 requests wait for you" });
+    await inEveryTheme(browser, `${portal.url}/index.html?session=${edit.id}`, async page => {
       await page.locator("#responses .permission-card[data-state=open]").waitFor();
-      const count = page.getByRole("button", { name: "2 requests wait for you" });
-      await count.click();
-      await assertAccessible(page, `${look}: a session with a card, and the inbox`);
-      await assertFits(page, `${look}: a session with a card`);
-      await page.goto(`${portal.url}/permissions.html`);
+      await count(page).click();
+    });
+    await inEveryTheme(browser, `${portal.url}/permissions.html`, async page => {
       await page.getByLabel("Would this be allowed?").fill("git status");
       await page.locator("#verdict:visible").waitFor();
       await page.locator("#list li").first().waitFor();
-      await count.waitFor();
-      await assertAccessible(page, `${look}: the rules`);
-      await assertFits(page, `${look}: the rules`);
-    }
+      await count(page).waitFor();
+    });
   });
 });
 

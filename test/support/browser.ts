@@ -1,7 +1,14 @@
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import express from "express";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Request,
+} from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
 import { createVendorRouter } from "../../src/server/vendor.js";
 
@@ -24,7 +31,12 @@ export interface Cleanup {
   after(close: () => unknown): void;
 }
 
-/** Generous, because a machine that is busy with other tests must not fail one. */
+/** For what a browser needs as long as it is open. */
+export const withBrowser = (browser: Browser): Cleanup => ({
+  after: close => browser.once("disconnected", close),
+});
+
+/** Nothing is timed here: a machine that is busy with other tests must not fail one. */
 const patienceMs = 120_000;
 
 export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
@@ -57,35 +69,114 @@ export async function startWebsite(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A page that fails its test on any script error, refused script or style, and foreign request. */
+export interface OpenedPage {
+  page: Page;
+  problems: string[];
+}
+
+/** What no test uses just now, by its options: a new context costs a process and reads every script again. */
+const idlePages = new WeakMap<Browser, Map<string, Page[]>>();
+
+/**
+ * A page that fails its test on any script error, refused script or style, and foreign request. Another test of the
+ * file may have used it before; it has nothing left of that.
+ */
 export async function openPage(
   t: Cleanup,
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-): Promise<{ page: Page; problems: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  context.setDefaultTimeout(patienceMs);
-  t.after(() => context.close());
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on("pageerror", error => problems.push(String(error)));
-  page.on("console", message => {
-    if (/Content Security Policy|Refused to/.test(message.text())) problems.push(message.text());
-  });
-  page.on("request", request => {
-    const { origin, protocol } = new URL(request.url());
-    if (protocol.startsWith("http") && origin !== new URL(url).origin)
-      problems.push(`asked ${request.url()}`);
+): Promise<OpenedPage> {
+  const known = idlePages.get(browser) ?? new Map<string, Page[]>();
+  idlePages.set(browser, known);
+  const key = JSON.stringify(options);
+  const idle = known.get(key) ?? [];
+  known.set(key, idle);
+  const page = idle.pop() ?? (await newPage(browser, options));
+  const { problems, stop } = watchPage(page, url);
+  t.after(async () => {
+    stop();
+    if (page.isClosed()) return;
+    try {
+      await cleanPage(page, options);
+      idle.push(page);
+    } catch {
+      await page.context().close();
+    }
   });
   await page.goto(url);
   return { page, problems };
 }
 
+/** For a test that leaves something that cannot be undone: a clock, an exposed function, a script for every page. */
+export async function openFreshPage(
+  t: Cleanup,
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenedPage> {
+  const page = await newPage(browser, options);
+  t.after(() => page.context().close());
+  const { problems } = watchPage(page, url);
+  await page.goto(url);
+  return { page, problems };
+}
+
+const viewport = { width: 1280, height: 800 };
+
+async function newPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({ viewport, ...options });
+  context.setDefaultTimeout(patienceMs);
+  return context.newPage();
+}
+
+function watchPage(page: Page, url: string) {
+  const problems: string[] = [];
+  const onError = (error: Error) => problems.push(String(error));
+  const onConsole = (message: ConsoleMessage) => {
+    if (/Content Security Policy|Refused to/.test(message.text())) problems.push(message.text());
+  };
+  const onRequest = (request: Request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (protocol.startsWith("http") && origin !== new URL(url).origin)
+      problems.push(`asked ${request.url()}`);
+  };
+  page.on("pageerror", onError).on("console", onConsole).on("request", onRequest);
+  const stop = () => page.off("pageerror", onError).off("console", onConsole).off("request", onRequest);
+  return { problems, stop };
+}
+
+async function cleanPage(page: Page, options: BrowserContextOptions): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll();
+  await context.unrouteAll();
+  await context.clearPermissions();
+  await context.clearCookies();
+  await page.evaluate("localStorage.clear(); sessionStorage.clear()");
+  await page.goto("about:blank");
+  await page.setViewportSize(options.viewport ?? viewport);
+  await page.emulateMedia({ colorScheme: options.colorScheme ?? "light" });
+}
+
+const websites = new WeakMap<Browser, Promise<string>>();
+
+/** One website for all that a browser opens. */
+function websiteOf(browser: Browser): Promise<string> {
+  const known = websites.get(browser) ?? startWebsite(withBrowser(browser));
+  websites.set(browser, known);
+  return known;
+}
+
 /** A page with nothing but the renderer: its globals are in fixture/renderer.js. */
-export async function openRenderer(t: Cleanup, browser: Browser, options?: BrowserContextOptions) {
-  const url = await startWebsite(t);
-  const opened = await openPage(t, browser, `${url}/fixture/renderer.html`, options);
+export async function openRenderer(
+  t: Cleanup,
+  browser: Browser,
+  options?: BrowserContextOptions,
+  open = openPage,
+): Promise<OpenedPage> {
+  const url = await websiteOf(browser);
+  const opened = await open(t, browser, `${url}/fixture/renderer.html`, options);
   await opened.page.waitForSelector("[data-ready]");
   return opened;
 }
