@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { launchBrowser, openFreshPage, openPage } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import type { Portal } from "../support/portal.js";
 import { sharedPortal } from "../support/restSession.js";
@@ -28,7 +28,7 @@ async function writeHook(folder: string, bash: string): Promise<void> {
 
 async function openStart(t: TestContext, options?: BrowserContextOptions) {
   const parts = await portalOf(t);
-  const { page, problems } = await openPage(t, browser, parts.portal.url, options);
+  const { page, problems } = await openFreshPage(t, browser, parts.portal.url, options);
   await page.locator("#startButton:enabled").waitFor();
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
@@ -223,7 +223,11 @@ describe("startup files of a folder", () => {
     const rule = `allow startup 'some file.json' ${"a".repeat(64)}`;
     for (const one of [rule, "allow command git status", "reject command rm"])
       await portal.api("copilot/permission/rules/add", { body: JSON.stringify({ folder, rule: one }) });
-    const shown = (page: Page) => page.locator("#startupFiles .startup-file:not([aria-disabled])").waitFor();
+    const shown = async (page: Page) => {
+      // It takes answers when it has been in sight, which it is not at once on a phone.
+      await page.locator("#startupFiles .startup-file").scrollIntoViewIfNeeded();
+      await page.locator("#startupFiles .startup-file:not([aria-disabled])").waitFor();
+    };
     await inEveryTheme(browser, portal.url, async page => {
       await page.locator("#startButton:enabled").waitFor();
       await choose(page, folder);

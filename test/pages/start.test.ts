@@ -12,10 +12,10 @@ before(async () => {
 });
 after(() => browser.close());
 
-const portalOf = sharedPortal();
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"] });
 
-async function openStart(t: TestContext, models?: string[]) {
-  const parts = models ? await portalWithModel(t, { models }) : await portalOf(t);
+async function openStart(t: TestContext, portal = portalOf(t)) {
+  const parts = await portal;
   const { page, problems } = await openPage(t, browser, parts.portal.url);
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
@@ -23,7 +23,7 @@ async function openStart(t: TestContext, models?: string[]) {
 
 describe("the start page", () => {
   it("lists the models sorted by name, and selects gpt-5.2 when it is listed", async t => {
-    const { page } = await openStart(t, ["zeta", "gpt-5.2", "alpha"]);
+    const { page } = await openStart(t, portalWithModel(t, { models: ["zeta", "gpt-5.2", "alpha"] }));
     await page.locator("#startButton:enabled").waitFor();
     const names = await page.locator("#model option").allTextContents();
     assert.deepEqual(
@@ -34,7 +34,7 @@ describe("the start page", () => {
   });
 
   it("selects the model that was used last when there is no gpt-5.2", async t => {
-    const { page, workingDirectory } = await openStart(t, ["alpha", "beta", "gamma"]);
+    const { page, workingDirectory } = await openStart(t);
     await page.locator("#startButton:enabled").waitFor();
     assert.equal(await page.locator("#model").inputValue(), "alpha");
     await page.locator("#model").selectOption("beta");
