@@ -1,5 +1,5 @@
 // node scripts/bundle.mjs: makes each program of dist/src one file, because 800 small ones take twice the CPU time.
-// It replaces the output of tsc; the modules stay beside it for the tests, and each program also runs unbundled.
+// The modules stay beside them for the tests; src/index.ts, which the tests import, becomes portal.js.
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,8 @@ import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, "dist", "src");
-const programs = ["index.js", "mcp.js", "acp.js"];
+const programs = { portal: "index.js", mcp: "mcp.js", acp: "acp.js" };
+const entryPoints = Object.entries(programs).map(([out, name]) => ({ in: join(folder, name), out }));
 
 /** These packages find their own files beside themselves, or exist only when the user has installed them. */
 const external = [
@@ -25,6 +26,8 @@ const ownPlace = {
   setup({ onLoad }) {
     onLoad({ filter: /dist[\\/]src[\\/].*\.js$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8");
+      // A program asks whether Node was started with it.
+      if (entryPoints.some(program => program.in === path)) return { contents: text };
       const place = JSON.stringify(`./${relative(folder, path).replaceAll("\\", "/")}`);
       return { contents: text.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`) };
     });
@@ -32,7 +35,7 @@ const ownPlace = {
 };
 
 await build({
-  entryPoints: programs.map(name => join(folder, name)),
+  entryPoints,
   outdir: folder,
   allowOverwrite: true,
   bundle: true,

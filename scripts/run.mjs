@@ -1,6 +1,7 @@
 // npm run portal | mcp | acp | test | test:fast | check | bench | build: sets up what is missing, then runs the command.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { needBubblewrap } from "./bubblewrap.mjs";
 import { chromium } from "./chromium.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
@@ -74,12 +75,13 @@ function test() {
 
 /** Runs in this process, so that the program owns its signals and streams. */
 function start(program) {
-  process.argv.splice(2, 1);
-  return import(`../dist/src/${program}`);
+  const file = join(root, "dist", "src", program);
+  process.argv.splice(1, 2, file);
+  return import(pathToFileURL(file));
 }
 
 const commands = {
-  portal: () => start("index.js"),
+  portal: () => start("portal.js"),
   mcp: () => {
     // npm changes into the package folder; the repository is the user's folder.
     process.env.REPO_ROOT ||= process.env.INIT_CWD ?? process.cwd();

@@ -100,7 +100,7 @@ const acpTurn = folder => [
 
 async function startPortal(home) {
   const args = [
-    join(root, "dist", "src", "index.js"),
+    join(root, "dist", "src", "portal.js"),
     "--port",
     "0",
     "--data-dir",

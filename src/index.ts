@@ -1,97 +1,46 @@
 #!/usr/bin/env node
-import { ownerMarker } from "./backends/orphans.js";
-import { knownSecrets } from "./backends/providers.js";
-import { createLog, type Log } from "./base/log.js";
-import { packageRoot } from "./base/paths.js";
+import { join } from "node:path";
+import express, { type Express } from "express";
+import { answerErrors, refuseMalformedPath, refuseUnknownEndpoint } from "./api/errors.js";
+import { createApiRouter } from "./api/router.js";
+import { isProgram, packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
-import { searchPath } from "./base/searchPath.js";
-import { StartError } from "./base/startError.js";
-import { chosenToken } from "./guard/token/token.js";
-import { readPolicy } from "./permissions/policy.js";
-import { availabilityOf, probe } from "./sandbox/availability.js";
-import { readConfig } from "./server/config.js";
-import { listen, urlOf } from "./server/listen.js";
-import { openBrowser, type RedirectFile, redirectFile } from "./server/openBrowser.js";
-import { parseOptions } from "./server/options.js";
-import { createPortal } from "./server/portal.js";
-import { writeAddress } from "./server/portalAddress.js";
-import { readEntry } from "./server/readEntry.js";
-import { Shutdown } from "./server/shutdown.js";
-import { type Started, startLines } from "./server/startLines.js";
-import { runStoreCommand } from "./server/storeCommands.js";
-import { agentSecrets, readAgentsFile } from "./sessions/acp/agentSettings.js";
-import { lockDataFolder } from "./store/lock/lock.js";
+import { accessLog } from "./guard/accessLog/accessLog.js";
+import { createGuard } from "./guard/guard.js";
+import type { AppOptions } from "./server/portal.js";
+import { staticRouter } from "./server/staticRouter.js";
+import { createVendorRouter } from "./server/vendor.js";
 
-/** One clear line for what the user can fix, the whole error for our own mistakes. */
-function explain(error: unknown): void {
-  const known = error instanceof StartError || error instanceof PortalError;
-  process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : error}\n`);
-}
-
-/** Plain text for a person, a log line for a program. */
-function announce(started: Started, log: Log): void {
-  if (process.stderr.isTTY) process.stderr.write(`${startLines(started).join("\n")}\n`);
-  else log.info(started, "the portal is open");
-}
-
-/** A user who asks for a sandbox must not silently get less. */
-async function needSandbox(): Promise<void> {
-  const { available, why } = availabilityOf(await probe());
-  if (!available) throw new StartError(`--sandbox: ${why}`);
-}
-
-async function start(): Promise<void> {
-  process.env.PATH = searchPath(process.env.PATH ?? "", packageRoot);
-  const args = process.argv.slice(2);
-  if (await runStoreCommand(args)) process.exit(0);
-  const options = parseOptions(args);
-  if (options.sandbox) await needSandbox();
-  const config = readConfig(options.configFile);
-  const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
-  const policy = readPolicy(config.permissions?.policy);
-  const token = options.auth ? chosenToken(process.env) : undefined;
-  const agents = readAgentsFile(options.configFile, process.env);
-  const secrets = [...knownSecrets(config.providers, process.env, token), ...agentSecrets(agents)];
-  const log = createLog(options.logLevel, secrets);
-  const marker = await ownerMarker(options.dataDir);
-  const { server, port } = await listen(options.host, options.port);
-  const unlock = await lockDataFolder(options.dataDir);
-
-  let redirect: RedirectFile | undefined;
-  process.once("exit", () => redirect?.remove());
-  const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
-  const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
-  const onExchange = () => redirect?.remove();
-  const parts = { options, config, entry, policy, log, port, token, unlock, marker, shutdown, onExchange };
-  const portal = createPortal(parts);
-  server.on("request", portal.app);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => shutdown.signal(signal === "SIGINT"));
-  }
-  process.on("unhandledRejection", error => log.error({ err: error }, "unhandled rejection"));
-  process.on("uncaughtException", error => {
-    log.fatal({ err: error }, "unexpected failure, stopping");
-    void shutdown.stop(1);
+/**
+ * The website from `assets/` and the API below `/api`, whose handlers are beside their helpers: `copilotApi.ts`,
+ * `taskApi.ts`, `jobsApi.ts` and the rooms. Pages may be opened from anywhere; only programs and the portal's own
+ * pages get past `guard.calls`.
+ */
+export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions): Express {
+  const guard = createGuard(options);
+  const api = (some: typeof routes) => createApiRouter(some, guard.action);
+  const app = express();
+  app.enable("case sensitive routing");
+  app.disable("etag");
+  // A token means that others can reach the portal.
+  if (options.token !== undefined) app.use(accessLog({ log, paths: routes.map(({ path }) => path) }));
+  app.use(guard.everything);
+  app.use(staticRouter(join(packageRoot, "assets")));
+  app.use("/vendor", createVendorRouter());
+  app.use(guard.calls, refuseMalformedPath());
+  app.use("/api", api(routes.filter(route => route.secretInPath)));
+  app.use(...guard.token, function refuseWhenStopping(_req, _res, next) {
+    if (stopping()) throw PortalError.unavailable("Stopping", "The portal is stopping");
+    next();
   });
-  portal.ready.catch(error => {
-    if (shutdown.stopping) return;
-    explain(error);
-    void shutdown.stop(1);
-  });
-
-  const url = urlOf(options.host, port);
-  writeAddress(options.dataDir, url);
-  const entrance = token === undefined ? url : `${url}/?token=${encodeURIComponent(token)}`;
-  // A killed portal may have left it behind.
-  redirect = redirectFile(options.dataDir);
-  redirect.remove();
-  const opened = token !== undefined && options.open ? redirect.write(entrance) : url;
-  process.stdout.write(`${entrance}\n${url}/api/stop\n`);
-  announce({ url, permissions: options.permissions, sandbox: options.sandbox }, log);
-  if (options.open) openBrowser(opened, log);
+  app.use("/api", api(routes.filter(route => !route.secretInPath)));
+  if (mcp) app.use("/mcp", ...guard.programs, mcp);
+  app.use(refuseUnknownEndpoint(), answerErrors(log));
+  return app;
 }
 
-start().catch(error => {
-  explain(error);
-  process.exit(1);
-});
+// A test imports the app alone.
+if (isProgram(import.meta.url)) {
+  const { start } = await import("./server/start.js");
+  await start(createApp);
+}

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -21,3 +21,12 @@ export const repoRoot = folderWith(".git", packageRoot) ?? process.cwd();
 export const packageVersion: string = JSON.parse(
   readFileSync(join(packageRoot, "package.json"), "utf8"),
 ).version;
+
+/** The portal in one file, as `scripts/bundle.mjs` makes it of `src/index.ts`. */
+export const portalProgram = join(packageRoot, "dist", "src", "portal.js");
+
+/** Whether Node was started with this module, which others may also import. */
+export function isProgram(moduleUrl: string): boolean {
+  const [, started] = process.argv;
+  return started !== undefined && realpathSync(started) === fileURLToPath(moduleUrl);
+}

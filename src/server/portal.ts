@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Express } from "express";
+import type { Express, RequestHandler } from "express";
+import type { Route } from "../api/route.js";
 import { agentEnvironment, gitHubTokenIn } from "../backends/agentEnvironment.js";
 import { createCatalog } from "../backends/catalog.js";
 import { demoBackend } from "../backends/demo/demoBackend.js";
@@ -11,6 +12,7 @@ import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
 import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { setCurrentPortal } from "../currentPortal.js";
+import type { GuardOptions } from "../guard/guard.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
@@ -42,7 +44,6 @@ import { openStore } from "../store/store.js";
 import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
-import { createApp } from "./app.js";
 import type { Config } from "./config.js";
 import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
@@ -51,6 +52,18 @@ import { portalRoutes, withOpenApi } from "./portalRoutes.js";
 import { entryRefused } from "./readEntry.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { keepStore } from "./storeKeeping.js";
+
+export interface AppOptions extends GuardOptions {
+  routes: readonly Route[];
+  /** Handles `/mcp`. */
+  mcp?: RequestHandler;
+  log: Log;
+  /** True from the moment the portal has begun to stop. */
+  stopping(): boolean;
+}
+
+/** Makes the Express app; `src/index.ts` shows it. */
+export type CreateApp = (options: AppOptions) => Express;
 
 export interface Portal {
   app: Express;
@@ -61,6 +74,7 @@ export interface Portal {
 }
 
 export interface PortalOptions {
+  createApp: CreateApp;
   options: Options;
   config: Config;
   /** The entry of `--entry`, which replaces the built-in one. */
@@ -199,7 +213,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...keeping.routes,
     ...(options.test ? jobTestRoutes() : []),
   ];
-  const app = createApp({
+  const app = parts.createApp({
     routes: withOpenApi(routes),
     mcp: agents.mcp,
     log,

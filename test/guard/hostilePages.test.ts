@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { launchBrowser } from "../support/browser.js";
+import { launchWholeBrowser } from "../support/browser.js";
 import { defer, groupScope } from "../support/cleanup.js";
 import { initialize, startForeignServer } from "../support/foreignServer.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
@@ -15,7 +15,7 @@ let model: ScriptedModel;
 before(async () => {
   model = await startScriptedModel(file, byPrompt({}));
   // A name server that answers with this machine's address: DNS rebinding.
-  browser = await launchBrowser(["--host-resolver-rules=MAP *.example 127.0.0.1"]);
+  browser = await launchWholeBrowser(["--host-resolver-rules=MAP *.example 127.0.0.1"]);
   port = await startForeignServer(file);
 });
 after(() => browser.close());

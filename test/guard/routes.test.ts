@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Express } from "express";
 import { pino } from "pino";
-import { createApp } from "../../src/server/app.js";
+import { createApp } from "../../src/index.js";
 import { send } from "../support/app.js";
 import { groupScope } from "../support/cleanup.js";
 import { type Portal, startPortal } from "../support/portal.js";

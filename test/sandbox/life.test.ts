@@ -4,7 +4,7 @@ import { mkdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { packageRoot } from "../../src/base/paths.js";
+import { portalProgram } from "../../src/base/paths.js";
 import { tempFolder } from "../support/cleanup.js";
 import { lifeline } from "../support/lifeline.js";
 import { runPortal } from "../support/portal.js";
@@ -69,8 +69,7 @@ describe("The limits of a sandbox", () => {
 
   test("a portal that should use sandboxes does not start where user namespaces are forbidden, and says so", async t => {
     const dataDir = await tempFolder(t);
-    const program = join(packageRoot, "dist", "src", "index.js");
-    const portal = [process.execPath, program, "--sandbox", "--port", "0", "--data-dir", dataDir];
+    const portal = [process.execPath, portalProgram, "--sandbox", "--port", "0", "--data-dir", dataDir];
     const around = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--cap-drop", "ALL", "--"];
     const ended = promisify(execFile)("bwrap", [...around, ...portal], { timeout: 20_000 });
     await assert.rejects(ended, (error: { code: number; stderr: string }) => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launchBrowser } from "../support/browser.js";
+import { launchWholeBrowser } from "../support/browser.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { startPortal } from "../support/portal.js";
 
@@ -57,7 +57,7 @@ describe("Opening the browser on a portal that asks for a token", () => {
     assert.equal(statSync(file).mode & 0o777, 0o600);
     go();
 
-    const browser = await launchBrowser();
+    const browser = await launchWholeBrowser();
     defer(t, () => browser.close());
     const page = await browser.newPage();
     const base = new URL(portal.stopUrl).origin;

@@ -4,13 +4,11 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { packageRoot } from "../../src/base/paths.js";
+import { portalProgram } from "../../src/base/paths.js";
 import type { PermissionPolicy } from "../../src/permissions/approvals.js";
 import { startLines } from "../../src/server/startLines.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { smallEntry } from "../support/entries.js";
-
-const program = join(packageRoot, "dist", "src", "index.js");
 
 /** What a person sees at the terminal after starting the portal, until `isEnough`. */
 async function seenAtTerminal(
@@ -19,7 +17,7 @@ async function seenAtTerminal(
   isEnough = (lines: string[]) => lines.length > 5,
 ): Promise<string[]> {
   const dataDir = await tempFolder(t, "portal-data");
-  const command = `${process.execPath} ${program} --port 0 --data-dir ${dataDir} ${args}`;
+  const command = `${process.execPath} ${portalProgram} --port 0 --data-dir ${dataDir} ${args}`;
   // util-linux's script gives it its own terminal. A shell that stayed beside the portal would get Ctrl+C too, and
   // dash then returns 130, whatever the portal's exit code.
   const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], {

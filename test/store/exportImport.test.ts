@@ -7,7 +7,7 @@ import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, type TestContext, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { packageRoot } from "../../src/base/paths.js";
+import { portalProgram } from "../../src/base/paths.js";
 import { PortalError } from "../../src/base/portalError.js";
 import { StartError } from "../../src/base/startError.js";
 import { runStoreCommand } from "../../src/server/storeCommands.js";
@@ -20,10 +20,8 @@ import { type Portal, startPortal } from "../support/portal.js";
 import { callbacksOf, sessionById } from "../support/restSession.js";
 import { liveAll } from "../support/sse.js";
 
-const program = join(packageRoot, "dist", "src", "index.js");
-
 function spawnCommand(t: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [portalProgram, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, PORTAL_TOKEN: "", ...env },
   });

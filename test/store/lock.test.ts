@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { packageRoot } from "../../src/base/paths.js";
+import { portalProgram } from "../../src/base/paths.js";
 import { lockDataFolder } from "../../src/store/lock/lock.js";
 import { parseOwner } from "../../src/store/lock/lockOwner.js";
 import { defer, tempFolder } from "../support/cleanup.js";
@@ -109,8 +109,7 @@ describe("A data folder that containers share", () => {
   test("a portal in a container does not start on a folder that a portal outside holds", async t => {
     const portal = await startPortal(t);
     const args = ["--port", "0", "--data-dir", portal.dataDir];
-    const program = join(packageRoot, "dist", "src", "index.js");
-    const [command = "", ...rest] = [...inContainer, process.execPath, program, ...args];
+    const [command = "", ...rest] = [...inContainer, process.execPath, portalProgram, ...args];
     const second = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"] });
     defer(t, () => second.kill("SIGKILL"));
     let [stdout, stderr] = ["", ""];

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import { pino } from "pino";
 import type { Route } from "../../src/api/route.js";
 import type { GuardOptions } from "../../src/guard/guard.js";
-import { createApp } from "../../src/server/app.js";
+import { createApp } from "../../src/index.js";
 import { listen } from "../../src/server/listen.js";
 import { defer } from "./cleanup.js";
 

@@ -39,11 +39,18 @@ export const withBrowser = (browser: Browser): Cleanup => ({
 /** Nothing is timed here: a machine that is busy with other tests must not fail one. */
 const patienceMs = 120_000;
 
-export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: [...flags, ...more],
-  });
+/** The engine alone, which shows pages as the whole browser does at a quarter of the processor time. */
+export function launchBrowser(): Promise<Browser> {
+  return launch(process.env.CHROMIUM_SHELL, []);
+}
+
+/** With all that a user's browser does by itself: prefetches, prerenders, preloads. */
+export function launchWholeBrowser(more: readonly string[] = []): Promise<Browser> {
+  return launch(process.env.CHROMIUM, more);
+}
+
+function launch(executablePath = "/usr/bin/chromium", more: readonly string[]): Promise<Browser> {
+  return chromium.launch({ executablePath, args: [...flags, ...more] });
 }
 
 /** The website without the portal behind it: assets, vendor files and the routes that a test adds. */

@@ -99,7 +99,8 @@ const fileFields: Record<string, (value: unknown) => boolean> = {
   destination: value => (Array.isArray(value) ? value.every(isFile) : isFile(value)),
 };
 const editFields = { ...fileFields, content: isText, diff: (value: unknown) => typeof value === "string" };
-const isNothing = (value: unknown) => (value ?? null) === null || (Array.isArray(value) && value.length === 0);
+const isNothing = (value: unknown) =>
+  (value ?? null) === null || (Array.isArray(value) && value.length === 0);
 
 /** Whether the test's rules may still allow a call after a random change. */
 export function isHarmless({ kind, rawInput, content, locations, name }: Json): boolean {

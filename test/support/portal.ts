@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { packageRoot } from "../../src/base/paths.js";
+import { portalProgram } from "../../src/base/paths.js";
 import { defer, type Scope, tempFolder } from "./cleanup.js";
 import { processesWith } from "./processes.js";
 import type { ScriptedModel } from "./scriptedModel.js";
@@ -56,7 +56,6 @@ interface Running {
   exited: Promise<PortalExit>;
 }
 
-const program = join(packageRoot, "dist", "src", "index.js");
 /** Only a portal that hangs takes this long, even on a busy machine. */
 const startTimeoutMs = 90_000;
 
@@ -135,7 +134,7 @@ async function prepareFolders(t: Scope, dataDir: string | undefined) {
 type Folders = Awaited<ReturnType<typeof prepareFolders>>;
 
 function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) {
-  const args = [program, "--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
+  const args = [portalProgram, "--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
   const child = spawn(process.execPath, args, {
     env: environment(options, copilotHome),
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,6 +1,7 @@
 import type { TestContext } from "node:test";
 import { pino } from "pino";
 import { ownerMarker } from "../../src/backends/orphans.js";
+import { createApp } from "../../src/index.js";
 import { parseOptions } from "../../src/server/options.js";
 import { createPortal } from "../../src/server/portal.js";
 import { runStages } from "../../src/server/shutdown.js";
@@ -18,6 +19,7 @@ export async function portalHere(t: TestContext): Promise<Puppet & { workingDire
   const log = pino({ level: "silent" });
   const provider = { name: "scripted", baseUrl: scripted.baseUrl, apiKey: scriptedApiKey };
   const portal = createPortal({
+    createApp,
     options: parseOptions(["--test", "--data-dir", dataDir]),
     config: { providers: [provider] },
     entry: undefined,
