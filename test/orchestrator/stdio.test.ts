@@ -7,17 +7,13 @@ import { type McpOptions, mcpEnvironment, mcpProgram } from "../support/mcp.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { processesWith } from "../support/processes.js";
 import { fault, startScriptedModel } from "../support/scriptedModel.js";
+import { watchProcess } from "../support/watchedProcess.js";
 
 /** The server as a bare process, so that a test sees each byte that it writes. */
 async function spawnMcp(t: TestContext, options: McpOptions, args: readonly string[] = []) {
   const home = await tempFolder(t, "mcp-copilot");
   const child = spawn(process.execPath, [mcpProgram, ...args], { env: mcpEnvironment(options, home) });
-  const output = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", text => {
-      output[name] += text;
-    });
-  const exited = once(child, "close").then(([code]) => code as number);
+  const { output, exited } = watchProcess(child);
   defer(t, () => {
     child.kill("SIGKILL");
     return exited;

@@ -7,6 +7,7 @@ import {
   claudeHook,
   curiousModel,
   forget,
+  type HostileFile,
   type HostileRepository,
   hook,
   hostileRepository,
@@ -20,24 +21,13 @@ import { sharedPortal } from "../support/restSession.js";
 /** A model that the runtime does not know gets the tools `create` and `edit`. */
 const portalOf = sharedPortal({ models: ["plain-model"] });
 
-interface Row {
-  what: string;
-  why: string;
-  /** Where the session works, below the root. */
-  below?: string;
-  /** Fills the repository; anything that runs leaves the file `ran`. */
-  fill(repo: HostileRepository): Promise<void>;
-  /** The file that the notice names, relative to the session's folder. */
-  file: string;
-}
-
 const inFile = (path: string, form: (command: string) => string, below?: string, file = path) => ({
   fill: (repo: HostileRepository) => repo.write(path, form(repo.trace("ran"))),
   file,
   ...(below !== undefined && { below }),
 });
 
-const rows: readonly Row[] = [
+const rows: readonly HostileFile[] = [
   {
     what: "a hook at the start of a session",
     why: "the runtime runs it with the first request",
@@ -178,7 +168,7 @@ describe("A file of a repository that wants to run something on the Copilot runt
 });
 
 describe("A file that can never be allowed", () => {
-  const never: readonly (Omit<Row, "file"> & { told: RegExp | undefined })[] = [
+  const never: readonly (Omit<HostileFile, "file"> & { told: RegExp | undefined })[] = [
     {
       what: "an MCP server in .mcp.json",
       why: "a session of the portal has only the servers that its user gives it",

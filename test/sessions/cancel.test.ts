@@ -17,15 +17,23 @@ const delegate = (mode: string) =>
   });
 const background = (command: string) => callTool("bash", { command, description: "x", mode: "async" });
 
+type Bench = Awaited<ReturnType<typeof benchOf>>;
+
+/** Cancels the turn `go` as soon as this text has come. */
+async function cancelAfter(bench: Bench, text: string, start = (some: Bench) => some.start()) {
+  const { session, record } = await start(bench);
+  const request = session.sendRequest("go");
+  await record.waitFor(isDelta(text));
+  await session.cancel();
+  await request;
+  return { session, record };
+}
+
 describe("cancelling a turn", { concurrency: 4 }, () => {
   test("cancelling mid-text keeps the text so far, closes the provider's stream and leaves the session usable", async t => {
     const stuck = barrier();
     const bench = await benchOf(t, byPrompt({ go: [{ text: "half of" }, stuck.step] }));
-    const { session, record } = await bench.start();
-    const request = session.sendRequest("go");
-    await record.waitFor(isDelta("half of"));
-    await session.cancel();
-    await request;
+    const { session, record } = await cancelAfter(bench, "half of");
     record.check(1);
     assert.deepEqual(
       record.messages.map(({ content, interrupted }) => [content, interrupted]),
@@ -40,11 +48,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
   test("cancelling mid-reasoning keeps the reasoning so far", async t => {
     const stuck = barrier();
     const bench = await benchOf(t, byPrompt({ go: [{ reasoning: "hmm" }, stuck.step] }));
-    const { session, record } = await bench.start();
-    const request = session.sendRequest("go");
-    await record.waitFor(isDelta("hmm"));
-    await session.cancel();
-    await request;
+    const { record } = await cancelAfter(bench, "hmm");
     record.check(1);
     assert.deepEqual([record.reasoning[0]?.content, record.reasoning[0]?.interrupted], ["hmm", true]);
   });
@@ -52,11 +56,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
   test("cancelling while a tool runs ends its command", async t => {
     const line = await lifeline(t);
     const bench = await benchOf(t, byPrompt({ go: [runShell(line.command)] }));
-    const { session, record } = await bench.start();
-    const request = session.sendRequest("go");
-    await record.waitFor(isDelta("up\n"));
-    await session.cancel();
-    await request;
+    const { record } = await cancelAfter(bench, "up\n");
     await line.ended;
     record.check(1);
     const [tool] = record.tools;
@@ -72,11 +72,7 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
         "inner work": [runShell(line.command)],
       });
       const bench = await benchOf(t, script);
-      const { session, record } = await startWarm(bench);
-      const request = session.sendRequest("go");
-      await record.waitFor(isDelta("up\n"));
-      await session.cancel();
-      await request;
+      const { session, record } = await cancelAfter(bench, "up\n", startWarm);
       await line.ended;
       record.check(1);
       assert.equal(record.tools.find(({ name }) => name === "bash")?.interrupted, true);

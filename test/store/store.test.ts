@@ -23,7 +23,20 @@ function open(t: Scope, dataDir: string, options: Partial<StoreOptions> = {}) {
   return store;
 }
 
-const isOneLine = (message: string) => !message.includes("\n") && message.length < 500;
+/** Refused by one clear line that says all of this. */
+const refusedAs =
+  (code: string, ...said: (string | RegExp)[]) =>
+  (error: unknown) => {
+    assert.ok(error instanceof PortalError);
+    assert.equal(error.code, code);
+    assert.ok(!error.message.includes("\n") && error.message.length < 500, error.message);
+    for (const part of said)
+      assert.ok(
+        typeof part === "string" ? error.message.includes(part) : part.test(error.message),
+        error.message,
+      );
+    return true;
+  };
 
 describe("The data folder", () => {
   test("the data folder is created with its parents for this user alone, and is free again after a clean close", async t => {
@@ -51,15 +64,7 @@ describe("The data folder", () => {
     const first = spawn(process.execPath, [holder, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
     defer(t, () => first.kill("SIGKILL"));
     await once(first.stdout, "data");
-    await assert.rejects(
-      open(t, dataDir).ready,
-      (error: unknown) =>
-        error instanceof PortalError &&
-        error.code === "DataFolderInUse" &&
-        isOneLine(error.message) &&
-        error.message.includes(dataDir) &&
-        error.message.includes(`pid ${first.pid}`),
-    );
+    await assert.rejects(open(t, dataDir).ready, refusedAs("DataFolderInUse", dataDir, `pid ${first.pid}`));
     first.kill("SIGKILL");
     await once(first, "exit");
     await open(t, dataDir).ready;
@@ -95,15 +100,7 @@ describe("The data folder", () => {
       [path, /is a file/],
       [join(path, "below"), /part of the path is a file/],
     ] as const) {
-      await assert.rejects(
-        open(t, dataDir).ready,
-        (error: unknown) =>
-          error instanceof PortalError &&
-          error.code === "DataFolderUnusable" &&
-          isOneLine(error.message) &&
-          error.message.includes(dataDir) &&
-          reason.test(error.message),
-      );
+      await assert.rejects(open(t, dataDir).ready, refusedAs("DataFolderUnusable", dataDir, reason));
     }
   });
 
@@ -111,14 +108,7 @@ describe("The data folder", () => {
     const dataDir = isRoot ? "/sys/portal" : await tempFolder(t);
     // Even root cannot create a folder there.
     if (!isRoot) await import("node:fs/promises").then(fs => fs.chmod(dataDir, 0o500));
-    await assert.rejects(
-      open(t, dataDir).ready,
-      (error: unknown) =>
-        error instanceof PortalError &&
-        error.code === "DataFolderUnusable" &&
-        isOneLine(error.message) &&
-        /may not write|read-only/.test(error.message),
-    );
+    await assert.rejects(open(t, dataDir).ready, refusedAs("DataFolderUnusable", /may not write|read-only/));
   });
 });
 
@@ -145,11 +135,7 @@ describe("The schema", () => {
     await newer.query("insert into portal_schema values (999)");
     await newer.close();
     const older = open(t, dataDir);
-    const isTooNew = (error: unknown) =>
-      error instanceof PortalError &&
-      error.code === "StoreTooNew" &&
-      /999/.test(error.message) &&
-      isOneLine(error.message);
+    const isTooNew = refusedAs("StoreTooNew", /999/);
     await assert.rejects(older.ready, isTooNew);
     await assert.rejects(older.query("select 1"), isTooNew);
     assert.equal(older.state(), "failing");

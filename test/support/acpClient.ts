@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
@@ -17,6 +16,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "./cleanup.js";
+import { watchProcess } from "./watchedProcess.js";
 
 export const acpProgram = join(packageRoot, "dist", "src", "acp.js");
 
@@ -68,12 +68,7 @@ export async function spawnAcp(t: TestContext, { args = [], env }: Pick<AcpOptio
     env: acpEnvironment(home, env),
     stdio: ["pipe", "pipe", "pipe"],
   });
-  const output = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", text => {
-      output[name] += text;
-    });
-  const exited = once(child, "close").then(([code]) => code as number | null);
+  const { output, exited } = watchProcess(child);
   defer(t, async () => {
     child.stdin.end();
     const force = setTimeout(() => child.kill("SIGKILL"), 10_000);

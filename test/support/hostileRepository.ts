@@ -23,6 +23,18 @@ export interface HostileRepository {
   git(...args: string[]): void;
 }
 
+/** Something in a repository that an agent would run. */
+export interface HostileFile {
+  what: string;
+  why: string;
+  /** Where the session works, below the root. */
+  below?: string;
+  /** Fills the repository; anything that runs leaves the file `ran`. */
+  fill(repo: HostileRepository): Promise<void>;
+  /** The file that the notice names, relative to the session's folder. */
+  file: string;
+}
+
 export async function hostileRepository(t: TestContext, below = ""): Promise<HostileRepository> {
   const base = await tempFolder(t, "hostile");
   const root = join(base, "repo");

@@ -6,6 +6,7 @@ import {
   allow,
   curiousModel,
   forget,
+  type HostileFile,
   type HostileRepository,
   hook,
   hostileRepository,
@@ -17,14 +18,6 @@ import { opencode } from "../../support/opencode.js";
 import type { Portal } from "../../support/portal.js";
 import { sessionById } from "../../support/restSession.js";
 import type { Script } from "../../support/scriptedModel.js";
-
-interface Row {
-  what: string;
-  why: string;
-  below?: string;
-  fill(repo: HostileRepository): Promise<void>;
-  file: string;
-}
 
 const plugin = (command: string) =>
   `import { execSync } from "node:child_process"; execSync(${JSON.stringify(command)}); export const X = async () => ({});`;
@@ -40,7 +33,7 @@ async function installed(repo: HostileRepository): Promise<void> {
 
 interface AgentRows {
   settings(t: TestContext): Promise<AgentSettings> | AgentSettings;
-  rows: readonly Row[];
+  rows: readonly HostileFile[];
   /** Writes what only another agent would run. */
   ofOther?(repo: HostileRepository): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { describe, type TestContext, test } from "node:test";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -8,6 +7,7 @@ import { pino } from "pino";
 import { startApp } from "../../../../test/support/app.js";
 import { defer } from "../../../../test/support/cleanup.js";
 import { newClient } from "../../../../test/support/orchestrator.js";
+import { watchProcess } from "../../../../test/support/watchedProcess.js";
 import { localUrlOf } from "../../../server/listen.js";
 import { jobToolNames, jobTools } from "../../jobTools.js";
 import type { JobToolCall } from "./answerMessage.js";
@@ -230,12 +230,7 @@ describe("The stdio bridge to the job tools", () => {
     const { command, args } = stdioServer;
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const child = spawn(command, args, { env: variables });
-    const output = { stdout: "", stderr: "" };
-    for (const name of ["stdout", "stderr"] as const)
-      child[name].setEncoding("utf8").on("data", text => {
-        output[name] += text;
-      });
-    const exited = once(child, "close").then(([code]) => code as number);
+    const { output, exited } = watchProcess(child);
     defer(t, () => {
       child.kill("SIGKILL");
       return exited;
