@@ -1,7 +1,8 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, execFile } from "node:child_process";
 import { connect, createServer, type Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import spawn from "cross-spawn";
 import { endOwnedProcesses, ownerVariable } from "../../backends/orphans.js";
 import { PortalError } from "../../base/portalError.js";
 import { withTimeout } from "../../base/withTimeout.js";
@@ -11,7 +12,6 @@ import type { AgentSettings } from "./agentSettings.js";
 import { LineReader } from "./lines.js";
 import { depthVariable } from "./nesting.js";
 import { PacedLines } from "./pacedLines.js";
-import { resolveCommand } from "./windowsCommand.js";
 
 /** How the connection to an agent ended. */
 export interface LinkEnd {
@@ -21,6 +21,11 @@ export interface LinkEnd {
   clean: boolean;
   /** The program does not exist or may not be run. */
   notFound?: boolean;
+}
+
+interface AgentCommand {
+  program: string;
+  args: readonly string[];
 }
 
 export interface LinkOptions {
@@ -133,26 +138,24 @@ export class AgentLink {
   }
 
   /** The actual command: that of the settings with port and model, inside the sandbox if there is one. */
-  async #command(): Promise<ReturnType<typeof resolveCommand>> {
+  async #command(): Promise<AgentCommand> {
     const { settings, model, wrap } = this.#options;
     const { command = "", args, modelArgs } = settings;
     const filled = [
       ...args.map(arg => arg.replaceAll("{port}", String(this.#port))),
       ...(model === undefined ? [] : modelArgs.map(arg => arg.replaceAll("{model}", model))),
     ];
-    if (!wrap) return resolveCommand(command, filled);
-    return { ...(await wrap({ command, args: filled, by: "user" })), windowsVerbatimArguments: false };
+    return wrap ? wrap({ command, args: filled, by: "user" }) : { program: command, args: filled };
   }
 
-  #spawn(command: ReturnType<typeof resolveCommand>): { stdin: Writable; stdout: Readable } {
+  #spawn({ program, args }: AgentCommand): { stdin: Writable; stdout: Readable } {
     const { settings, env, owner } = this.#options;
     const { cwd, inheritEnv, transport, port } = settings;
     // An agent on a known port can be found again, and a later portal must not end it.
     const marked = transport === "stdio" || port === 0;
-    const { program, args: resolved, windowsVerbatimArguments } = command;
-    const child = spawn(program, resolved, {
+    // Its type does not say that there are pipes unless told otherwise.
+    const child = spawn(program, args, {
       cwd,
-      windowsVerbatimArguments,
       env: {
         ...(inheritEnv ? env : {}),
         ...settings.env,
@@ -163,7 +166,7 @@ export class AgentLink {
       // A group of its own, so that all of it can be ended.
       detached: process.platform !== "win32",
       windowsHide: true,
-    });
+    }) as ChildProcessWithoutNullStreams;
     this.#child = child;
     this.#exited = new Promise(resolve => {
       child.once("error", error => resolve(notStarted(error)));

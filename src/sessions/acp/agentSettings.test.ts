@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { describe, test } from "node:test";
 import { agentSecrets, readAgents } from "./agentSettings.js";
 import { duplicateAgents } from "./duplicateAgents.js";
-import { quoteForCmd, resolveCommand } from "./windowsCommand.js";
 
 const read = (section: unknown, env: NodeJS.ProcessEnv = {}) =>
   readAgents(section, resolve("/etc/portal.config.json"), env);
@@ -93,21 +92,5 @@ describe("acpAgents of portal.config.json", () => {
     assert.deepEqual(duplicateAgents(text), ["a"]);
     assert.deepEqual(duplicateAgents('{"acpAgents": {"a": {}, "b": {}}}'), []);
     assert.deepEqual(duplicateAgents("{ not json"), []);
-  });
-});
-
-describe("A command on Windows", () => {
-  test("a command is found with the usual extensions, and scripts run through cmd.exe with everything quoted", () => {
-    assert.deepEqual(resolveCommand("copilot", ["--acp"], "linux"), {
-      program: "copilot",
-      args: ["--acp"],
-      windowsVerbatimArguments: false,
-    });
-    const env = { ComSpec: "C:\\cmd.exe", PATH: "", PATHEXT: ".EXE;.CMD" };
-    assert.equal(resolveCommand("agent.exe", ["a b"], "win32", env).program, "agent.exe");
-    const script = resolveCommand("C:\\x\\agent.cmd", ["a b", "100%", 'say "hi"'], "win32", env);
-    assert.deepEqual([script.program, script.windowsVerbatimArguments], ["C:\\cmd.exe", true]);
-    assert.deepEqual(script.args.slice(0, 3), ["/d", "/s", "/c"]);
-    assert.ok(!/[^^]&/.test(quoteForCmd("a & del b")), "nothing in an argument starts another command");
   });
 });

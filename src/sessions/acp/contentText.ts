@@ -1,3 +1,4 @@
+import { type StructuredPatch, structuredPatch } from "diff";
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.js";
 
 /** A longer block or result is cut: no one reads it, and pages could not show it. */
@@ -99,29 +100,36 @@ export function diffText(diffs: readonly Diff[]): string {
     .join("");
 }
 
-const contextLines = 3;
+/** Comparing takes time by the square of the lines that differ. */
+const maxComparedLines = 400;
 
-/** One hunk from the first to the last line that differs. */
+/** The lines that differ, in hunks with their surroundings. */
 export function unifiedDiff({ path, oldText, newText }: Diff): string {
-  const before = linesOf(oldText ?? "");
-  const after = linesOf(newText);
+  const before = oldText ?? "";
+  const options = { context: 3, maxEditLength: maxComparedLines };
+  const { hunks } =
+    structuredPatch(path, path, before, newText, undefined, undefined, options) ?? oneHunk(before, newText);
+  const range = (start: number, count: number) => `${count === 0 ? start - 1 : start},${count}`;
+  const shown = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => {
+    const ranges = `-${range(oldStart, oldLines)} +${range(newStart, newLines)}`;
+    return `@@ ${ranges} @@\n${lines.map(line => `${line}\n`).join("")}`;
+  });
+  return `--- ${before === "" ? "/dev/null" : path}\n+++ ${path}\n${shown.join("")}`;
+}
+
+/** Everything from the first to the last line that differs. */
+function oneHunk(oldText: string, newText: string): Pick<StructuredPatch, "hunks"> {
+  const [before, after] = [linesOf(oldText), linesOf(newText)];
   const shorter = Math.min(before.length, after.length);
   let head = 0;
   while (head < shorter && before[head] === after[head]) head++;
   let tail = 0;
   while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
-  const from = Math.max(0, head - contextLines);
-  const keep = Math.max(0, tail - contextLines);
-  const lines = [
-    ...before.slice(from, head).map(line => ` ${line}`),
-    ...before.slice(head, before.length - tail).map(line => `-${line}`),
-    ...after.slice(head, after.length - tail).map(line => `+${line}`),
-    ...before.slice(before.length - tail, before.length - keep).map(line => ` ${line}`),
-  ];
-  const range = (count: number) => `${count === 0 ? 0 : from + 1},${count}`;
-  const oldName = oldText === null || oldText === "" ? "/dev/null" : path;
-  const ranges = `-${range(before.length - keep - from)} +${range(after.length - keep - from)}`;
-  return `--- ${oldName}\n+++ ${path}\n@@ ${ranges} @@\n${lines.join("\n")}\n`;
+  const removed = before.slice(head, before.length - tail).map(line => `-${line}`);
+  const added = after.slice(head, after.length - tail).map(line => `+${line}`);
+  const start = head + 1;
+  const size = { oldStart: start, oldLines: removed.length, newStart: start, newLines: added.length };
+  return { hunks: [{ ...size, lines: [...removed, ...added] }] };
 }
 
 function linesOf(text: string): string[] {
