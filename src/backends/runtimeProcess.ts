@@ -10,6 +10,7 @@ import { withTimeout } from "../base/withTimeout.js";
 import type { Command } from "../sandbox/sandboxes.js";
 import { endOwnedProcesses, ownerVariable } from "./orphans.js";
 import type { Runtime } from "./runtime.js";
+import { runtimeGone } from "./runtimeGone.js";
 
 /** What a runtime needs from each of its sessions. */
 export interface RuntimeSession {
@@ -99,7 +100,7 @@ export class CopilotRuntime implements Runtime {
   attach(session: RuntimeSession): void {
     if (session.state === "detached" || session.state === "stopped" || session.state === "crashed") return;
     if (this.#state === "lost") {
-      session.crash("The Copilot runtime is gone.");
+      session.crash(runtimeGone);
       return;
     }
     this.#sessions.add(session);

@@ -301,7 +301,10 @@ export class PortalSession implements ICopilotSession {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
-      const agent = await Promise.race([this.attach("known"), this.#leftStart()]);
+      let agent: AgentSession | undefined;
+      // A runtime that is about to be replaced detaches its idle sessions at any moment.
+      do agent = await Promise.race([this.attach("known"), this.#leftStart()]);
+      while (agent?.state === "detached");
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (!agent) return;
       this.#leaveStart = undefined;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CopilotSession, SessionEvent } from "@github/copilot-sdk";
-import { isRuntimeGone } from "../../backends/runtimeGone.js";
+import { isRuntimeGone, runtimeGone } from "../../backends/runtimeGone.js";
 import type { Log } from "../../base/log.js";
 import { withTimeout } from "../../base/withTimeout.js";
 import type { AgentSession, SessionState } from "../../copilotSession.js";
@@ -160,7 +160,7 @@ export class CopilotAgentSession implements AgentSession {
     if (this.#current !== request) return;
     const message = errorText(error instanceof Error ? error.message : String(error), this.#options.secrets);
     if (isRuntimeGone(error)) {
-      this.crash("The Copilot runtime is gone.");
+      this.crash(runtimeGone);
       return;
     }
     this.#adapter.endRequest(message);

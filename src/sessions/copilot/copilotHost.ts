@@ -2,11 +2,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelCatalog } from "../../backends/catalog.js";
 import type { Runtime } from "../../backends/runtime.js";
+import { isRuntimeGone, runtimeGone } from "../../backends/runtimeGone.js";
 import { isInside } from "../../base/inside.js";
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
 import { startSession } from "../../copilotSession.js";
 import type { Sandboxes } from "../../sandbox/sandboxes.js";
+import { SessionCrashedError } from "../sessionCrashedError.js";
 import type { OpenSession, SessionHost } from "../sessionHost.js";
 
 /** The source of Copilot runtimes, each in a folder's sandbox or in none. */
@@ -35,7 +37,21 @@ const roleQuietMs = 24 * 3_600_000;
 export function copilotHost(parts: CopilotHostParts): SessionHost {
   const { catalog, runtimes, sandboxes, secrets, toolOutputDirectory, log } = parts;
 
+  /** The agent knows of nothing before its first request, so an opening that its runtime did not outlive is repeated. */
   async function open(request: OpenSession) {
+    try {
+      return await openOnce(request);
+    } catch (error) {
+      if (!isRuntimeGone(error)) throw error;
+    }
+    try {
+      return await openOnce(request);
+    } catch (error) {
+      throw isRuntimeGone(error) ? new SessionCrashedError("runtime-died", runtimeGone) : error;
+    }
+  }
+
+  async function openOnce(request: OpenSession) {
     const { sessionId, modelId, workingDirectory, callbacks, permissions, owner, role, startup } = request;
     const { question } = permissions;
     const target = request.target ?? (await catalog.find(modelId))?.target;
