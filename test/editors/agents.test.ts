@@ -77,7 +77,8 @@ test("An editor uses an ACP agent through the portal", async t => {
       commands.map(({ name }) => name),
       ["task", "job", "tasks", "jobs", "compact"],
     );
-    const [start, end] = toolUpdates(updates);
+    // Between them there may be one with the first part of the result.
+    const [start, end] = [toolUpdates(updates)[0], toolUpdates(updates).at(-1)];
     assert.deepEqual([start?.kind, start?.locations], ["edit", [{ path: "/src/a.ts", line: 3 }]]);
     assert.deepEqual(
       end?.content?.find(({ type }) => type === "diff"),
