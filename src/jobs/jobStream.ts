@@ -16,7 +16,7 @@ export class JobStream {
   readonly #logs: LiveLogs;
   readonly #stream: EventStream;
   /** How far each log has been sent; a log that was sent to its end is not in it. */
-  readonly #sent: JobCursor = new Map();
+  readonly #sent: JobCursor;
   readonly #resume: JobCursor;
   readonly #following = new Set<Promise<void>>();
 
@@ -24,6 +24,8 @@ export class JobStream {
     this.#logs = logs;
     this.#stream = stream;
     this.#resume = resume;
+    // The first events may leave before every log of the cursor is open again: a later cursor still names them all.
+    this.#sent = new Map(resume);
   }
 
   /** Resolves when the job and everything below it is sent and closed, or the client has disconnected. */

@@ -54,11 +54,8 @@ export class LiveLogs {
    * with the row that it belongs to, if given, so that neither exists without the other.
    */
   async openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<LiveLog> {
-    const known = await this.#logs.get(keyOf(kind, id));
-    const log =
-      known ??
-      (await this.#register(kind, id, this.#insert(kind, id, undefined, owner))) ??
-      (await this.open(kind, id));
+    const earlier = this.#logs.get(keyOf(kind, id));
+    const log = await this.#register(kind, id, this.#openOrInsert(kind, id, earlier, owner));
     if (!log) throw new Error(`The log of ${kind} ${id} has just been deleted`);
     return log;
   }
@@ -122,6 +119,18 @@ export class LiveLogs {
     if (await earlier) return undefined;
     const row = await this.#table.insert(kind, id, reservedAhead, owner);
     return row && this.#liveLog(kind, id, row);
+  }
+
+  /** One answer for all who ask meanwhile: a reader must not hear that a log which is being found does not exist. */
+  async #openOrInsert(
+    kind: LogKind,
+    id: string,
+    earlier: Promise<LiveLog | undefined> | undefined,
+    owner?: OwnerRow,
+  ) {
+    return (
+      (await earlier) ?? (await this.#insert(kind, id, undefined, owner)) ?? (await this.#load(kind, id))
+    );
   }
 
   #forget(key: string): void {

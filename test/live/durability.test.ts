@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
 import type { StoredResponse } from "../../src/live/storedResponse.js";
+import { LiveLogs } from "../../src/sharedApi.js";
 import type { Store } from "../../src/store/store.js";
 import { tempFolder } from "../support/cleanup.js";
 import {
@@ -14,6 +15,7 @@ import {
   notice,
   readToEnd,
   shareLive,
+  silent,
   startLive,
   storedRecords,
 } from "../support/live.js";
@@ -186,6 +188,24 @@ describe("After a restart of the portal", () => {
     const again = await after.logs.open("session", "a");
     await again?.append(notice(5));
     assert.deepEqual(await numbersOf(after, "a"), [1, 2, 3, 4, 5]);
+  });
+
+  test("a reader and a writer who look for a log at the same time get the same one", async () => {
+    const ids = [newId(), newId(), newId()] as const;
+    for (const id of ids) await (await live.logs.create("session", id)).append(notice(id));
+    // The logs of a new process, on the store as it is.
+    const logs = new LiveLogs(live.store, silent);
+    const found: [unknown, unknown][] = [];
+    for (const [ticks, id] of ids.entries()) {
+      const writer = logs.openOrCreate("session", id);
+      for (let i = 0; i < ticks; i++) await undefined;
+      found.push(await Promise.all([writer, logs.open("session", id)]));
+    }
+    const reader = logs.open("task", ids[0]);
+    found.push(
+      await Promise.all([logs.openOrCreate("task", ids[0]), reader.then(() => logs.open("task", ids[0]))]),
+    );
+    for (const [writers, readers] of found) assert.equal(writers, readers);
   });
 });
 
