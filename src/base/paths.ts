@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -25,8 +26,14 @@ export const packageVersion: string = JSON.parse(
 /** The portal in one file, as `scripts/bundle.mjs` makes it of `src/index.ts`. */
 export const portalProgram = join(packageRoot, "dist", "src", "portal.js");
 
-/** Whether Node was started with this module, which others may also import. */
+/** Whether Node was started with this module, which others may also import. Node takes its path without `.js` too. */
 export function isProgram(moduleUrl: string): boolean {
   const [, started] = process.argv;
-  return started !== undefined && realpathSync(started) === fileURLToPath(moduleUrl);
+  if (started === undefined) return false;
+  try {
+    return createRequire(moduleUrl).resolve(started) === fileURLToPath(moduleUrl);
+  } catch {
+    // With `--eval` it is no file.
+    return false;
+  }
 }
