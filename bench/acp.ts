@@ -4,22 +4,21 @@ import { atHome, copilot, portalWithAgents } from "../test/support/copilotCli.js
 import type { RestSession } from "../test/support/restSession.js";
 import { runShell, type Script, type Step } from "../test/support/scriptedModel.js";
 import { type DirectSession, directAgent } from "./support/directAgent.js";
-import { absoluteRow, percentile, type Row, ratioRow, round } from "./support/row.js";
+import { compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
+import { percentile, timed } from "./support/turns.js";
 
 const sessions = 10;
-/** The best round of each way counts, because other processes share the machine. */
-const rounds = 6;
+const rounds = 5;
 /** The pace of a quick model. */
 const deltaEveryMs = 20;
 const deltas = 150;
 const outputLines = 200_000;
 
 type Way = "direct" | "portal";
-const ways: readonly Way[] = ["direct", "portal"];
 
 /** Each delta is the time at which the model sent it. */
-const timed = (delayMs: number): Step => ({
+const stamped = (delayMs: number): Step => ({
   get text() {
     return `${performance.now().toFixed(2)} `;
   },
@@ -27,7 +26,7 @@ const timed = (delayMs: number): Step => ({
 });
 
 const script: Script = ({ userText, round: replies }) => {
-  if (userText === "paced") return Array.from({ length: deltas }, () => timed(deltaEveryMs));
+  if (userText === "paced") return Array.from({ length: deltas }, () => stamped(deltaEveryMs));
   if (replies > 0) return [{ text: "Done." }];
   // Like a build: some thousand lines, again and again.
   return [runShell(`for i in $(seq 100); do seq ${outputLines / 100}; sleep 0.02; done`)];
@@ -86,43 +85,39 @@ async function delaysOf(session: DirectSession): Promise<number[]> {
   return delays;
 }
 
-/** How much later a delta reaches the portal's client than a direct client. */
-function delayRow(figure: string, delays: Record<Way, number[][]>): Row {
-  const best = (way: Way) => Math.min(...delays[way].map(taken => percentile(taken, 0.99)));
-  const [value, reference] = [best("portal"), best("direct")];
-  return {
-    ...absoluteRow(figure, value - reference, "ms", { atMost: 10 }),
-    value: `${round(value)} − ${round(reference)} ms`,
-    reference: `${round(reference)} ms`,
-    ratio: round(value / reference),
-  };
-}
+const p99Of = async (session: DirectSession) => percentile(await delaysOf(session), 0.99);
 
-/** The ways take turns, so that both run under the same load; the first round is a warm-up. */
-async function measure<T>(measureOne: (way: Way) => Promise<T>): Promise<Record<Way, T[]>> {
-  const taken: Record<Way, T[]> = { direct: [], portal: [] };
-  for (let i = 0; i <= rounds; i++)
-    for (const way of ways) {
-      const one = await measureOne(way);
-      if (i > 0) taken[way].push(one);
-    }
-  return taken;
+/** How much later a delta reaches the portal's client than a direct client. */
+function delayRows(what: string, take: (way: Way) => Promise<number>): Promise<Row[]> {
+  return compare({
+    rounds,
+    warmUp: true,
+    unit: "ms",
+    reference: { name: `ACP: p99 delay of a delta${what}, the agent directly`, take: () => take("direct") },
+    subjects: {
+      [`ACP: p99 delay of a delta${what}, through the portal`]: {
+        take: () => take("portal"),
+        goal: { of: "difference", atMost: 10 },
+      },
+    },
+  });
 }
 
 /** One session's delay, then how long ten of them take at the model's pace. */
 async function tenSessions(): Promise<Row[]> {
   return inScope(async scope => {
     const both = await bothWays(scope, sessions);
-    const delays = await measure(way => delaysOf(nth(both[way], 0)));
-    const times = await measure(async way => {
-      const start = performance.now();
-      await Promise.all(both[way].map(delaysOf));
-      return performance.now() - start;
-    });
-    const measured = { value: Math.min(...times.portal), reference: Math.min(...times.direct), unit: "ms" };
+    const turns = `ACP: ${sessions} turns at once in one agent process`;
+    const all = (way: Way) => timed(() => Promise.all(both[way].map(delaysOf)));
     return [
-      delayRow("ACP: delay of a delta through the portal over the agent directly, p99", delays),
-      ratioRow(`ACP: ${sessions} turns at once in one agent process (directly)`, measured, { atMost: 1.05 }),
+      ...(await delayRows("", way => p99Of(nth(both[way], 0)))),
+      ...(await compare({
+        rounds,
+        warmUp: true,
+        unit: "ms",
+        reference: { name: `${turns}, directly`, take: () => all("direct") },
+        subjects: { [turns]: { take: () => all("portal"), goal: { atMost: 1.05 } } },
+      })),
     ];
   });
 }
@@ -130,14 +125,13 @@ async function tenSessions(): Promise<Row[]> {
 async function bigOutput(): Promise<Row[]> {
   return inScope(async scope => {
     const both = await bothWays(scope, 2);
-    const beside = await measure(async way => {
+    const what = ` beside a tool that prints ${outputLines.toLocaleString("en")} lines`;
+    return delayRows(what, async way => {
       const output = nth(both[way], 0).turn("output", () => {});
-      const delays = await delaysOf(nth(both[way], 1));
+      const delayMs = await p99Of(nth(both[way], 1));
       await output;
-      return delays;
+      return delayMs;
     });
-    const figure = `ACP: the same delay beside a tool that prints ${outputLines.toLocaleString("en")} lines`;
-    return [delayRow(figure, beside)];
   });
 }
 

@@ -1,8 +1,9 @@
-// npm run bench [-- NAME… [MINUTES]]: measures what the specification names, each figure beside its reference in the
-// same run. The soak runs only when it is named, for an hour or the minutes given.
+// npm run bench [-- NAME… [MINUTES]]: measures each figure in turns with its reference, prints one table and writes
+// bench/results/latest.json. The soak runs only when it is named, for an hour or the minutes given.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../src/base/paths.js";
+import { report, table, watchMachine } from "./support/report.js";
 import type { Row } from "./support/row.js";
 
 const args = process.argv.slice(2);
@@ -26,38 +27,22 @@ const benches: Record<string, () => Promise<Row[]>> = {
 };
 const onlyByName = ["soak"];
 
-function table(rows: readonly Row[]): string {
-  const cells = [
-    ["figure", "measured", "reference", "ratio", "goal", ""],
-    ...rows.map(row => [
-      row.figure,
-      row.value,
-      row.reference,
-      String(row.ratio ?? "–"),
-      row.goal,
-      row.ok ? "met" : "MISSED",
-    ]),
-  ];
-  const widths = cells[0]?.map((_, column) => Math.max(...cells.map(row => row[column]?.length ?? 0))) ?? [];
-  return cells.map(row => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")).join("\n");
-}
-
 const unknown = names.filter(name => !(name in benches));
 if (unknown.length > 0) {
   process.stderr.write(`No bench ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}\n`);
   process.exit(1);
 }
 
+const machine = watchMachine();
+const chosen = Object.keys(benches).filter(name =>
+  names.length > 0 ? names.includes(name) : !onlyByName.includes(name),
+);
 const rows: Row[] = [];
-for (const [name, measure] of Object.entries(benches)) {
-  if (names.length > 0 ? !names.includes(name) : onlyByName.includes(name)) continue;
+for (const name of chosen) {
   process.stderr.write(`Measuring ${name} …\n`);
-  rows.push(...(await measure()));
+  rows.push(...((await benches[name]?.()) ?? []));
 }
 const folder = join(packageRoot, "bench", "results");
 mkdirSync(folder, { recursive: true });
-writeFileSync(
-  join(folder, "latest.json"),
-  `${JSON.stringify({ takenAt: new Date().toISOString(), rows }, null, 2)}\n`,
-);
+writeFileSync(join(folder, "latest.json"), report(rows, chosen, machine()));
 process.stdout.write(`${table(rows)}\n`);

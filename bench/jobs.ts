@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { helperSessionStart, helperSessionStop } from "../src/copilotApi.js";
 import { startJob } from "../src/jobsApi.js";
@@ -8,8 +7,10 @@ import { entryOf, type JobsPortal, portalWithEntry, task } from "../test/support
 import { killLoop } from "../test/support/killLoop.js";
 import { portalHere } from "../test/support/portalHere.js";
 import { scriptedModelId } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, type Row, round } from "./support/row.js";
+import { cpuMs } from "./support/process.js";
+import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
+import { timed } from "./support/turns.js";
 
 const rounds = 7;
 const tasksPerRound = 10;
@@ -22,14 +23,8 @@ const kills = 100;
 const model = { category: "driving" };
 const tasks = { plain: { prompt: ["plain"], model }, held: { prompt: ["held", "@wait for ever"], model } };
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
 /** Compares, in turns, a job of ten tasks with ten sessions that a plain loop opens, asks and closes. */
-async function overheadRow(): Promise<Row> {
+async function overheadRows(): Promise<Row[]> {
   return inScope(async scope => {
     const { workingDirectory } = await portalHere(scope);
     const works = Array.from({ length: tasksPerRound }, () => task("plain"));
@@ -49,26 +44,15 @@ async function overheadRow(): Promise<Row> {
         const callback = { jobSucceeded: resolve, jobFailed, workStarted: () => {}, workStopped: () => {} };
         startJob("ten", "", workingDirectory, callback).catch(reject);
       });
-    const times = { loop: [] as number[], job: [] as number[] };
-    for (let i = 0; i <= rounds; i++) {
-      const taken = { loop: await timed(loop), job: await timed(job) };
-      // The first round is a warm-up.
-      if (i > 0) for (const way of ["loop", "job"] as const) times[way].push(taken[way] / tasksPerRound);
-    }
-    const [value, reference] = [median(times.job), median(times.loop)];
-    return {
-      ...absoluteRow("engine overhead per task", value - reference, "ms", { atMost: 50 }),
-      value: `${round(value)} − ${round(reference)} ms`,
-      reference: `${round(reference)} ms`,
-      ratio: round(value / reference),
-    };
+    const perTask = (work: () => Promise<void>) => async () => (await timed(work)) / tasksPerRound;
+    return compare({
+      rounds,
+      warmUp: true,
+      unit: "ms",
+      reference: { name: "a task as a session in a plain loop", take: perTask(loop) },
+      subjects: { "a task in a job": { take: perTask(job), goal: { of: "difference", atMost: 50 } } },
+    });
   });
-}
-
-/** User and system time of a process so far; the kernel counts it in hundredths of a second. */
-async function cpuMs(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function idlePercent({ portal }: JobsPortal): Promise<number> {
@@ -113,7 +97,7 @@ async function killRow(): Promise<Row> {
 }
 
 export async function jobRows(): Promise<Row[]> {
-  return [await overheadRow(), ...(await idleRows())];
+  return [...(await overheadRows()), ...(await idleRows())];
 }
 
 /** Separate from the others, because it takes ten minutes. */

@@ -2,11 +2,11 @@ import { createLog } from "../src/base/log.js";
 import { openStore } from "../src/store/store.js";
 import { tempFolder } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
-import { median, type Row, ratioRow } from "./support/row.js";
+import { compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
+import { fewestRounds } from "./support/turns.js";
 
 const openSessions = 10_000;
-const turns = 3;
 
 /** The store of an earlier portal with this many open sessions, each with a conversation of a few lines. */
 async function prepare(dataDir: string, sessions: number): Promise<void> {
@@ -43,12 +43,13 @@ export async function openSessionRows(): Promise<Row[]> {
     const [empty, full] = [await tempFolder(scope, "empty"), await tempFolder(scope, "full")];
     await prepare(empty, 0);
     await prepare(full, openSessions);
-    const times = { empty: [] as number[], full: [] as number[] };
-    for (let turn = 0; turn < turns; turn++) {
-      times.empty.push(await startMs(empty));
-      times.full.push(await startMs(full));
-    }
-    const measured = { value: median(times.full), reference: median(times.empty), unit: "ms" };
-    return [ratioRow("start with 10,000 open sessions against one with none", measured, { atMost: 1.2 })];
+    return compare({
+      rounds: fewestRounds,
+      unit: "ms",
+      reference: { name: "start with no open session", take: () => startMs(empty) },
+      subjects: {
+        "start with 10,000 open sessions": { take: () => startMs(full), goal: { atMost: 1.2 } },
+      },
+    });
   });
 }

@@ -10,8 +10,9 @@ import { evaluate } from "../src/orchestrator/prompt/evaluator.js";
 import { defer } from "../test/support/cleanup.js";
 import { callTool, connectClient, startModule } from "../test/support/orchestrator.js";
 import { agentText } from "../test/support/orchestratorRepo.js";
-import { absoluteRow, median, type Row, ratioRow } from "./support/row.js";
+import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
+import { median, repeat, timed } from "./support/turns.js";
 
 const names = ["localhost", "127.0.0.1"];
 const sentence =
@@ -25,34 +26,24 @@ const prompts: Record<string, string> = {
   "short words": "fix it ".repeat(4571),
 };
 
-async function timesMs(count: number, work: () => Promise<unknown>): Promise<number[]> {
-  const times: number[] = [];
-  for (let i = 0; i < count; i++) {
-    const startedAtMs = performance.now();
-    await work();
-    times.push(performance.now() - startedAtMs);
-  }
-  return times;
-}
-
 async function evaluateRows(t: TestContext): Promise<Row[]> {
   const { module } = await startModule(t);
   const client = await connectClient(t, module);
   const worst: number[] = [];
   for (const prompt of Object.values(prompts))
-    worst.push(median(await timesMs(5, () => callTool(client, "evaluate_prompt", { prompt }))));
-  const cost = async (chars: number) => median(await timesMs(20, async () => evaluate(textOf(chars))));
-  await cost(32_000);
-  const [short, long] = [await cost(8_000), await cost(32_000)];
+    worst.push(median(await repeat(5, () => timed(() => callTool(client, "evaluate_prompt", { prompt })))));
+  const cost = (chars: number) => () => timed(async () => evaluate(textOf(chars)));
   return [
     absoluteRow("evaluate_prompt, 32,000 characters, the worst of three", Math.max(...worst), "ms", {
       atMost: 300,
     }),
-    ratioRow(
-      "evaluating four times the length",
-      { value: long, reference: short, unit: "ms" },
-      { atMost: 5 },
-    ),
+    ...(await compare({
+      rounds: 20,
+      warmUp: true,
+      unit: "ms",
+      reference: { name: "evaluating a prompt of 8,000 characters", take: cost(8_000) },
+      subjects: { "evaluating one four times as long": { take: cost(32_000), goal: { atMost: 5 } } },
+    })),
   ];
 }
 
@@ -66,15 +57,12 @@ async function listRow(t: TestContext): Promise<Row> {
   });
   const client = await connectClient(t, module);
   await callTool(client, "list_agents");
-  const times: number[] = [];
-  for (let i = 0; i < 3; i++) {
+  const times = await repeat(3, async () => {
     // More than a second later the folder is read again, so that the read is measured too.
     await new Promise(resolve => setTimeout(resolve, 1100));
-    times.push(...(await timesMs(1, () => callTool(client, "list_agents"))));
-  }
-  return absoluteRow("list_agents with 500 files, the folder looked at again", median(times), "ms", {
-    atMost: 50,
+    return timed(() => callTool(client, "list_agents"));
   });
+  return absoluteRow("list_agents with 500 files, the folder looked at again", times, "ms", { atMost: 50 });
 }
 
 async function connect(url: URL) {
@@ -122,20 +110,14 @@ async function manyCallsRows(t: TestContext): Promise<Row[]> {
     collectGarbage();
     return process.memoryUsage().heapUsed / 1e6;
   };
-  const startedAtMs = performance.now();
-  await round(1);
-  const tookMs = performance.now() - startedAtMs;
+  const tookMs = await timed(() => round(1));
   const before = await round(2);
   for (let i = 3; i < 6; i++) await round(i);
   const after = await round(6);
   return [
     absoluteRow("200 mixed calls from 10 sessions over HTTP: errors", errors, "", { atMost: 0 }),
     absoluteRow("200 mixed calls from 10 sessions over HTTP", tookMs / 1000, "s", { atMost: 30 }),
-    ratioRow(
-      "heap after 1,200 calls against 400",
-      { value: after, reference: before, unit: "MB" },
-      { atMost: 1.5 },
-    ),
+    absoluteRow("heap after 1,200 calls, times that after 400", after / before, "×", { atMost: 1.5 }),
   ];
 }
 

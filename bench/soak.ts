@@ -10,10 +10,12 @@ import { defer, tempFolder } from "../test/support/cleanup.js";
 import { entryOf } from "../test/support/jobs.js";
 import { startPortal } from "../test/support/portal.js";
 import { scriptedApiKey, scriptedModelId } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, type Row, round } from "./support/row.js";
+import { round } from "./support/report.js";
+import { absoluteRow, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { type SoakCounts, SoakLoad, soakEntry, soakScript } from "./support/soakLoad.js";
 import type { Sample } from "./support/soakProbe.js";
+import { median } from "./support/turns.js";
 
 const defaultMinutes = 60;
 const [sessions, jobs, readers] = [20, 3, 10];
@@ -49,14 +51,8 @@ function flatRow(all: readonly Sample[], measure: Measure): Row {
   const { figure, unit, slack } = measures[measure];
   const { first, last } = quarters(all, measure);
   const limit = first * mostGrowth + slack;
-  return {
-    figure: `soak: ${figure}, last quarter (first quarter)`,
-    value: `${round(last)} ${unit}`.trim(),
-    reference: `${round(first)} ${unit}`.trim(),
-    ratio: round(last / first),
-    goal: `≤ ${mostGrowth} × + ${slack} ${unit}`.trim(),
-    ok: last <= limit,
-  };
+  const name = `soak: ${figure} in the last quarter, after ${round(first)} in the first`;
+  return absoluteRow(name, last, unit, { atMost: round(limit) });
 }
 
 /** Ten lines from the beginning to the end. */

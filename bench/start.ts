@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
@@ -9,55 +8,41 @@ import { defer, tempFolder } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
 import { portalWithModel } from "../test/support/restSession.js";
 import { startScriptedModel } from "../test/support/scriptedModel.js";
-import { absoluteRow, median, type Row, ratioRow } from "./support/row.js";
+import { residentMiB } from "./support/process.js";
+import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
+import { fewestRounds, timed } from "./support/turns.js";
 
-const repetitions = 5;
+const rounds = 5;
 /** By then the garbage of the start is collected. */
 const settleMs = 15_000;
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
-async function repeat(work: () => Promise<number>): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < repetitions; i++) times.push(await work());
-  return median(times);
-}
-
 const emptyNode = () => timed(() => once(spawn(process.execPath, ["-e", "0"]), "exit"));
 
-/** The time from the start of the process until a session has started, on a new and on an existing data folder. */
-async function firstSession() {
+const portOpen = () => inScope(scope => timed(() => startPortal(scope)));
+
+/** The time from the start of the process until a session has started, on an existing data folder. */
+async function firstSession(): Promise<number> {
   return inScope(async scope => {
     const model = await startScriptedModel(scope, {});
     const portal = await startPortal(scope, { model });
-    const body = process.cwd();
-    const start = () => portal.api(`copilot/session/start/${model.modelId}`, { body });
+    const start = () => portal.api(`copilot/session/start/${model.modelId}`, { body: process.cwd() });
     await start();
     await portal.stop();
-    const begun = performance.now();
-    await portal.restart();
-    await start();
-    return performance.now() - begun;
+    return timed(async () => {
+      await portal.restart();
+      await start();
+    });
   });
 }
 
 async function firstSessionEver(): Promise<number> {
-  const begun = performance.now();
-  return inScope(async scope => {
-    const { startSession } = await portalWithModel(scope);
-    await startSession();
-    return performance.now() - begun;
-  });
-}
-
-async function residentMiB(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  return inScope(scope =>
+    timed(async () => {
+      const { startSession } = await portalWithModel(scope);
+      await startSession();
+    }),
+  );
 }
 
 async function idleMemory(): Promise<Row[]> {
@@ -77,18 +62,12 @@ async function idleMemory(): Promise<Row[]> {
   });
 }
 
-/** Both before any request. */
-async function idleServer(): Promise<Row> {
+/** Before any request. */
+async function idleServer(start: (scope: TestContext) => Promise<number>): Promise<number> {
   return inScope(async scope => {
-    const portal = await startPortal(scope);
-    const opencode = await startOpencode(scope);
+    const pid = await start(scope);
     await delay(settleMs);
-    const measured = {
-      value: await residentMiB(portal.pid),
-      reference: await residentMiB(opencode),
-      unit: "MiB",
-    };
-    return ratioRow("idle memory of the server against opencode serve", measured, { atMost: 0.8 });
+    return residentMiB(pid);
   });
 }
 
@@ -115,26 +94,31 @@ async function startOpencode(scope: TestContext): Promise<number> {
 }
 
 export async function startRows(): Promise<Row[]> {
-  const open = await repeat(() =>
-    inScope(async scope => {
-      const begun = performance.now();
-      await startPortal(scope);
-      return performance.now() - begun;
-    }),
-  );
   return [
-    ratioRow(
-      "start until the port is open",
-      { value: open, reference: await repeat(emptyNode), unit: "ms" },
-      { atMost: 10 },
-    ),
-    absoluteRow("start until the first session, first start ever", await repeat(firstSessionEver), "ms", {
-      atMost: 3000,
-    }),
-    absoluteRow("start until the first session, existing store", await repeat(firstSession), "ms", {
-      atMost: 1500,
-    }),
+    ...(await compare({
+      rounds,
+      unit: "ms",
+      reference: { name: "node -e 0", take: emptyNode },
+      subjects: {
+        "start until the port is open": { take: portOpen, goal: { atMost: 6 } },
+        "start until the first session, existing store": { take: firstSession, goal: { atMost: 12 } },
+        "start until the first session, first start ever": {
+          take: firstSessionEver,
+          goal: { of: "value", atMost: 3000 },
+        },
+      },
+    })),
     ...(await idleMemory()),
-    await idleServer(),
+    ...(await compare({
+      rounds: fewestRounds,
+      unit: "MiB",
+      reference: { name: "idle memory of opencode serve", take: () => idleServer(startOpencode) },
+      subjects: {
+        "idle memory of the server": {
+          take: () => idleServer(async scope => (await startPortal(scope)).pid),
+          goal: { atMost: 0.6 },
+        },
+      },
+    })),
   ];
 }

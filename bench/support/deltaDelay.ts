@@ -3,13 +3,15 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { startLive } from "../../test/support/live.js";
 import { sseEvents } from "../../test/support/sse.js";
-import { absoluteRow, percentile, type Row } from "./row.js";
+import { absoluteRow, type Row } from "./row.js";
 import { inScope } from "./scope.js";
+import { percentile, repeat } from "./turns.js";
 
 const busySessions = 50;
 /** The pace of a quick model. */
 const deltaEveryMs = 20;
 const deltas = 250;
+const rounds = 3;
 
 /** The same clock in every process of the machine. */
 const now = () => performance.timeOrigin + performance.now();
@@ -18,7 +20,7 @@ const now = () => performance.timeOrigin + performance.now();
  * The time from the session's callback, which appends the delta, to its bytes at the client of an event stream.
  * The client is a separate process; the server writes to the real store meanwhile.
  */
-export async function deltaDelayRows(): Promise<Row[]> {
+async function p99DelayMs(): Promise<number> {
   return inScope(async scope => {
     const { logs, url } = await startLive(scope);
     const ids = Array.from({ length: busySessions }, (_, i) => `busy-${i}`);
@@ -41,9 +43,13 @@ export async function deltaDelayRows(): Promise<Row[]> {
       }),
     );
     const [delays] = (await once(client, "message")) as [number[]];
-    const figure = `delay of a delta from the session to an event stream, p99 with ${busySessions} busy sessions`;
-    return [absoluteRow(figure, percentile(delays, 0.99), "ms", { atMost: 10 })];
+    return percentile(delays, 0.99);
   });
+}
+
+export async function deltaDelayRows(): Promise<Row[]> {
+  const figure = `delay of a delta from the session to an event stream, p99 with ${busySessions} busy sessions`;
+  return [absoluteRow(figure, await repeat(rounds, p99DelayMs), "ms", { atMost: 10 })];
 }
 
 /** Reads all streams and measures the delay of each delta; several that arrive together count as the oldest. */

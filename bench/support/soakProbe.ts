@@ -3,7 +3,7 @@
 import { appendFileSync, readdirSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 import { usedBytes } from "../../test/support/memory.js";
-import { percentile } from "./row.js";
+import { percentile } from "./turns.js";
 
 /** One sample of the portal's process. */
 export interface Sample {
