@@ -1,12 +1,12 @@
 import type { TestContext } from "node:test";
 import { tempFolder } from "../test/support/cleanup.js";
 import { atHome, copilot, portalWithAgents } from "../test/support/copilotCli.js";
-import type { RestSession } from "../test/support/restSession.js";
-import { runShell, type Script, type Step } from "../test/support/scriptedModel.js";
-import { type DirectSession, directAgent } from "./support/directAgent.js";
+import { runShell, type Script } from "../test/support/scriptedModel.js";
+import { directAgent } from "./support/directAgent.js";
 import { compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
-import { percentile, timed } from "./support/turns.js";
+import { delaysMs, p99DelayMs, stampedDeltas, type Talk, throughPortal } from "./support/talk.js";
+import { timed } from "./support/turns.js";
 
 const sessions = 10;
 const rounds = 5;
@@ -17,23 +17,15 @@ const outputLines = 200_000;
 
 type Way = "direct" | "portal";
 
-/** Each delta is the time at which the model sent it. */
-const stamped = (delayMs: number): Step => ({
-  get text() {
-    return `${performance.now().toFixed(2)} `;
-  },
-  delayMs,
-});
-
 const script: Script = ({ userText, round: replies }) => {
-  if (userText === "paced") return Array.from({ length: deltas }, () => stamped(deltaEveryMs));
+  if (userText === "paced") return stampedDeltas(deltas, deltaEveryMs);
   if (replies > 0) return [{ text: "Done." }];
   // Like a build: some thousand lines, again and again.
   return [runShell(`for i in $(seq 100); do seq ${outputLines / 100}; sleep 0.02; done`)];
 };
 
 /** The same agent twice, each with this many sessions in one process: spoken to directly, and through the portal. */
-async function bothWays(scope: TestContext, count: number): Promise<Record<Way, DirectSession[]>> {
+async function bothWays(scope: TestContext, count: number): Promise<Record<Way, Talk[]>> {
   const agents = await atHome(scope, { copilot: { ...copilot, policy: "approve-all" } });
   const { model, portal, workingDirectory, startSession } = await portalWithAgents(scope, script, { agents });
   const home = await tempFolder(scope);
@@ -45,7 +37,7 @@ async function bothWays(scope: TestContext, count: number): Promise<Record<Way, 
     COPILOT_PROVIDER_API_KEY: model.apiKey,
     COPILOT_PROVIDER_TYPE: "openai",
   });
-  const both: Record<Way, DirectSession[]> = { direct: [], portal: [] };
+  const both: Record<Way, Talk[]> = { direct: [], portal: [] };
   for (let i = 0; i < count; i++) {
     both.direct.push(await agent.newSession(workingDirectory));
     both.portal.push(throughPortal(await startSession("copilot")));
@@ -55,37 +47,11 @@ async function bothWays(scope: TestContext, count: number): Promise<Record<Way, 
   return both;
 }
 
-/** A turn as a page sees it: the request by POST, the responses on one event stream that stays open. */
-function throughPortal(session: RestSession): DirectSession {
-  const events = session.events();
-  return {
-    async turn(prompt: string, onDelta: (delta: string) => void) {
-      await session.query(prompt);
-      for (;;) {
-        const { value, done } = await events.next();
-        if (done || value.data.callback === "onIdle") return;
-        if (value.data.callback === "onMessage") onDelta(String(value.data.delta));
-      }
-    },
-  };
-}
-
-function nth(list: readonly DirectSession[], index: number): DirectSession {
+function nth(list: readonly Talk[], index: number): Talk {
   const session = list[index];
   if (!session) throw new Error(`There is no session ${index}`);
   return session;
 }
-
-async function delaysOf(session: DirectSession): Promise<number[]> {
-  const delays: number[] = [];
-  await session.turn("paced", delta => {
-    // Several deltas may arrive together.
-    for (const sentAt of delta.trim().split(" ")) delays.push(performance.now() - Number(sentAt));
-  });
-  return delays;
-}
-
-const p99Of = async (session: DirectSession) => percentile(await delaysOf(session), 0.99);
 
 /** How much later a delta reaches the portal's client than a direct client. */
 function delayRows(what: string, take: (way: Way) => Promise<number>): Promise<Row[]> {
@@ -108,9 +74,9 @@ async function tenSessions(): Promise<Row[]> {
   return inScope(async scope => {
     const both = await bothWays(scope, sessions);
     const turns = `ACP: ${sessions} turns at once in one agent process`;
-    const all = (way: Way) => timed(() => Promise.all(both[way].map(delaysOf)));
+    const all = (way: Way) => timed(() => Promise.all(both[way].map(talk => delaysMs(talk, "paced"))));
     return [
-      ...(await delayRows("", way => p99Of(nth(both[way], 0)))),
+      ...(await delayRows("", way => p99DelayMs(nth(both[way], 0), "paced"))),
       ...(await compare({
         rounds,
         warmUp: true,
@@ -128,7 +94,7 @@ async function bigOutput(): Promise<Row[]> {
     const what = ` beside a tool that prints ${outputLines.toLocaleString("en")} lines`;
     return delayRows(what, async way => {
       const output = nth(both[way], 0).turn("output", () => {});
-      const delayMs = await p99Of(nth(both[way], 1));
+      const delayMs = await p99DelayMs(nth(both[way], 1), "paced");
       await output;
       return delayMs;
     });

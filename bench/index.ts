@@ -22,6 +22,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   connections: async () => (await import("./connections.js")).connectionRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
   acp: async () => (await import("./acp.js")).acpRows(),
+  opencode: async () => (await import("./opencode.js")).opencodeRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
   soak: async () => (await import("./soak.js")).soakRows(minutes === undefined ? undefined : Number(minutes)),
 };

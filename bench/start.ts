@@ -1,21 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import type { TestContext } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
-import { defer, tempFolder } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
 import { portalWithModel } from "../test/support/restSession.js";
 import { startScriptedModel } from "../test/support/scriptedModel.js";
 import { residentMiB } from "./support/process.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
-import { fewestRounds, timed } from "./support/turns.js";
+import { timed } from "./support/turns.js";
 
 const rounds = 5;
-/** By then the garbage of the start is collected. */
-const settleMs = 15_000;
 
 const emptyNode = () => timed(() => once(spawn(process.execPath, ["-e", "0"]), "exit"));
 
@@ -62,37 +55,6 @@ async function idleMemory(): Promise<Row[]> {
   });
 }
 
-/** Before any request. */
-async function idleServer(start: (scope: TestContext) => Promise<number>): Promise<number> {
-  return inScope(async scope => {
-    const pid = await start(scope);
-    await delay(settleMs);
-    return residentMiB(pid);
-  });
-}
-
-async function startOpencode(scope: TestContext): Promise<number> {
-  const home = await tempFolder(scope, "opencode");
-  const program = join(process.env.TEST_AGENTS ?? "", "node_modules", "opencode", "bin", "opencode");
-  const child = spawn(program, ["serve", "--port", "0"], {
-    cwd: home,
-    env: {
-      PATH: process.env.PATH,
-      HOME: home,
-      XDG_DATA_HOME: home,
-      XDG_CONFIG_HOME: home,
-      XDG_CACHE_HOME: home,
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  defer(scope, async () => {
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  });
-  for await (const line of createInterface(child.stdout)) if (/listening/.test(line)) break;
-  return child.pid ?? 0;
-}
-
 export async function startRows(): Promise<Row[]> {
   return [
     ...(await compare({
@@ -109,16 +71,5 @@ export async function startRows(): Promise<Row[]> {
       },
     })),
     ...(await idleMemory()),
-    ...(await compare({
-      rounds: fewestRounds,
-      unit: "MiB",
-      reference: { name: "idle memory of opencode serve", take: () => idleServer(startOpencode) },
-      subjects: {
-        "idle memory of the server": {
-          take: () => idleServer(async scope => (await startPortal(scope)).pid),
-          goal: { atMost: 0.6 },
-        },
-      },
-    })),
   ];
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { defer } from "../../test/support/cleanup.js";
+import type { Talk } from "./talk.js";
 
 interface Message {
   id?: number | string;
@@ -17,13 +18,9 @@ interface Update {
   content?: { text?: string };
 }
 
-/** A session with an agent without the portal. */
-export interface DirectSession {
-  turn(prompt: string, onDelta: (delta: string) => void): Promise<void>;
-}
-
+/** An agent without the portal. */
 export interface DirectAgent {
-  newSession(cwd: string): Promise<DirectSession>;
+  newSession(cwd: string): Promise<Talk>;
 }
 
 /** The minimum of an ACP client: it reads lines, parses JSON and routes messages. It allows everything. */

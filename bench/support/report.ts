@@ -69,7 +69,8 @@ export function table(rows: readonly Row[]): string {
 }
 
 function shown(spread: Spread | undefined, unit: string): string {
-  if (!spread) return "–";
+  // A ratio to nothing is none.
+  if (!spread || !Number.isFinite(spread.median)) return "–";
   const { median, min, max, rounds } = spread;
   const value = `${round(median)} ${unit}`.trim();
   return rounds > 1 ? `${value} (${round(min)}–${round(max)})` : value;

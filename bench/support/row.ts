@@ -71,7 +71,7 @@ export function comparedRow(
   const ratio = spreadOf(pairwise(values, references, (a, b) => a / b));
   const difference = spreadOf(pairwise(values, references, (a, b) => a - b));
   const bounded = { value, ratio, difference }[goal.of ?? "ratio"].median;
-  const suffix = { ratio: " ×", value: ` ${unit}`, difference: ` ${unit} more` }[goal.of ?? "ratio"];
+  const suffix = { ratio: " ×", value: unit && ` ${unit}`, difference: ` ${unit} more` }[goal.of ?? "ratio"];
   return { figure, unit, value, reference, ratio, ...judge(bounded, goal, suffix) };
 }
 

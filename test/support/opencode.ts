@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { tempFolder } from "./cleanup.js";
+import { type Scope, tempFolder } from "./cleanup.js";
 import { type AgentSettings, sharedKey } from "./copilotCli.js";
 import { opencodeCommand } from "./testAgents.js";
 
@@ -22,8 +22,10 @@ const config = {
   },
 };
 
-/** opencode with its own home folder, where it finds the portal's provider and downloads nothing. */
-export async function opencode(t: TestContext): Promise<AgentSettings> {
+/** The environment of an opencode with its own home folder, where it finds the scripted provider and downloads nothing. */
+export async function opencodeHome(
+  t: Scope,
+): Promise<Record<"HOME" | "TMPDIR" | `OPENCODE_${string}`, string>> {
   const home = await tempFolder(t, "portal-opencode");
   const folder = join(home, ".config", "opencode");
   await mkdir(join(folder, "node_modules"), { recursive: true });
@@ -32,17 +34,21 @@ export async function opencode(t: TestContext): Promise<AgentSettings> {
   const packages = { "": { dependencies: { "@opencode-ai/plugin": "*" } } };
   await writeFile(join(folder, "package-lock.json"), JSON.stringify({ packages }));
   return {
+    HOME: home,
+    TMPDIR: home,
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+  };
+}
+
+/** opencode as an ACP agent of a portal, with the portal's provider. */
+export async function opencode(t: TestContext): Promise<AgentSettings> {
+  return {
     title: "opencode",
     command: opencodeCommand,
     args: ["acp"],
     policy: "ask",
-    env: {
-      ...sharedKey,
-      HOME: home,
-      TMPDIR: home,
-      OPENCODE_DISABLE_AUTOUPDATE: "1",
-      OPENCODE_DISABLE_MODELS_FETCH: "1",
-      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
-    },
+    env: { ...sharedKey, ...(await opencodeHome(t)) },
   };
 }
