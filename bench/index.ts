@@ -38,12 +38,13 @@ const machine = watchMachine();
 const chosen = Object.keys(benches).filter(name =>
   names.length > 0 ? names.includes(name) : !onlyByName.includes(name),
 );
-const rows: Row[] = [];
-for (const name of chosen) {
-  process.stderr.write(`Measuring ${name} …\n`);
-  rows.push(...((await benches[name]?.()) ?? []));
-}
 const folder = join(packageRoot, "bench", "results");
 mkdirSync(folder, { recursive: true });
-writeFileSync(join(folder, "latest.json"), report(rows, chosen, machine()));
+const rows: Row[] = [];
+for (const [place, name] of chosen.entries()) {
+  process.stderr.write(`Measuring ${name} …\n`);
+  rows.push(...((await benches[name]?.()) ?? []));
+  // After each, so that a bench that fails does not take the others with it.
+  writeFileSync(join(folder, "latest.json"), report(rows, chosen.slice(0, place + 1), machine()));
+}
 process.stdout.write(`${table(rows)}\n`);
