@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { defer, groupScope, tempFolder } from "./cleanup.js";
+import { defer, tempFolder } from "./cleanup.js";
 import { type Portal, type PortalOptions, startPortal } from "./portal.js";
 import {
   byPrompt,
@@ -9,6 +9,7 @@ import {
   type ScriptedModelForTest,
   startScriptedModel,
 } from "./scriptedModel.js";
+import { shared } from "./sharing.js";
 import { type AnyResponse, collectUntil, type SseEvent, sseEvents } from "./sse.js";
 
 /** A session as a script sees it. */
@@ -73,27 +74,29 @@ export async function portalWithModel(
 }
 
 /**
- * One portal for all tests of a file that leave it running, because each start costs seconds of CPU time. Each test
- * has its own script of the model and its own sessions. Call it at the top of the file.
+ * One portal for all tests that leave it running, of all files of the process that ask for the same options, because
+ * each start costs a second of a core. Each test has its own script of the model and its own sessions. Call it at the
+ * top of the file.
  */
 export function sharedPortal({ models, ...options }: PortalOptions & { models?: string[] } = {}) {
-  const file = groupScope();
-  let script: Script = byPrompt({});
-  let parts: Promise<{ portal: Portal; model: ScriptedModel }> | undefined;
-  const start = async () => {
-    const model = await startScriptedModel(file, {
-      script: request => script(request),
-      ...(models && { models }),
-    });
-    return { model, portal: await startPortal(file, { model, ...options }) };
-  };
-  return async (t: TestContext, scriptOfTest: Script = byPrompt({})): Promise<PortalWithModel> => {
-    script = scriptOfTest;
-    parts ??= start();
-    const { portal, model } = await parts;
-    defer(t, () => deleteSessions(portal));
-    return withFolder(t, portal, model.fromHere());
-  };
+  return shared(`portal ${JSON.stringify({ models, ...options })}`, scope => {
+    let script: Script = byPrompt({});
+    let parts: Promise<{ portal: Portal; model: ScriptedModel }> | undefined;
+    const start = async () => {
+      const model = await startScriptedModel(scope, {
+        script: request => script(request),
+        ...(models && { models }),
+      });
+      return { model, portal: await startPortal(scope, { model, ...options }) };
+    };
+    return async (t: TestContext, scriptOfTest: Script = byPrompt({})): Promise<PortalWithModel> => {
+      script = scriptOfTest;
+      parts ??= start();
+      const { portal, model } = await parts;
+      defer(t, () => deleteSessions(portal));
+      return withFolder(t, portal, model.fromHere());
+    };
+  });
 }
 
 async function deleteSessions(portal: Portal): Promise<void> {

@@ -1,10 +1,11 @@
-import { after, type TestContext } from "node:test";
+import type { TestContext } from "node:test";
 import type { CopilotClient, ProviderConfig } from "@github/copilot-sdk";
 import { type StartSessionOptions, startSession } from "../../src/copilotSession.js";
 import { defer, tempFolder } from "./cleanup.js";
 import { type Recorder, recorder } from "./recorder.js";
 import { startRuntime } from "./runtime.js";
 import { type Script, type ScriptedModel, startScriptedModel } from "./scriptedModel.js";
+import { shared } from "./sharing.js";
 
 export interface SessionForTest {
   session: Awaited<ReturnType<typeof startSession>>;
@@ -26,18 +27,17 @@ export async function sessionBench(t: TestContext, script: Script): Promise<Sess
 }
 
 /**
- * One runtime for the tests of a file that leave it running, because each start costs a second of a core. The
- * model, the folder and the sessions belong to each test. Called at the top of the file.
+ * One runtime for all tests that leave it running, of all files of the process. The model, the folder and the sessions
+ * belong to each test. Call it at the top of the file.
  */
 export function sharedRuntime(): typeof sessionBench {
-  const file = { after };
-  let client: Promise<CopilotClient> | undefined;
-  // The hook has to be there before the first test asks for the runtime.
-  defer(file, () => undefined);
-  return async (t, script) => {
-    client ??= startRuntime(file);
-    return benchOn(t, await client, script);
-  };
+  return shared("runtime", scope => {
+    let client: Promise<CopilotClient> | undefined;
+    return async (t, script) => {
+      client ??= startRuntime(scope);
+      return benchOn(t, await client, script);
+    };
+  });
 }
 
 async function benchOn(t: TestContext, client: CopilotClient, script: Script): Promise<SessionBench> {

