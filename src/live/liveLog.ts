@@ -51,8 +51,9 @@ export class LiveLog implements LogSource {
   readonly #history: History;
   readonly #cursors = new Cursors();
   readonly #watchers = new Set<() => void>();
-  /** The last numbers: handed out, committed to the store, visible to readers. */
+  /** The last numbers: handed out, handed out to anything but a delta, committed to the store, visible to readers. */
   #lastN: number;
+  #otherN: number;
   #committedN: number;
   #visibleN: number;
   #pending: LogRecord[] = [];
@@ -82,7 +83,7 @@ export class LiveLog implements LogSource {
     this.#history = new History(table, row.id, this.#blocks, this.#log);
     // Before a crash readers may have seen numbers that were not stored, but none above the reserved one.
     this.#lastN = row.lastN === 0 ? 0 : row.reserved;
-    this.#committedN = this.#visibleN = row.lastN;
+    this.#committedN = this.#visibleN = this.#otherN = row.lastN;
     this.#state = { reserved: row.reserved, openFrom: row.openFrom, closed: row.closed };
     this.#wantsClosed = row.closed;
   }
@@ -129,7 +130,12 @@ export class LiveLog implements LogSource {
     this.#pendingDone ??= deferred();
     const delayMs = record.part === "d" ? flushDelayMs : 0;
     this.#eventLog.schedule(this, delayMs, record.json.length);
-    this.#showMore();
+    if (record.part === "d") this.#showMore();
+    else {
+      this.#otherN = record.n;
+      // Readers get the deltas before it at once: when a block has ended, its deltas are no longer read.
+      this.#wake();
+    }
     return this.#pendingDone.promise;
   }
 
@@ -178,6 +184,11 @@ export class LiveLog implements LogSource {
     return this.#visibleN;
   }
 
+  /** The number of the last record that is no delta; readers may not see it yet. */
+  get otherN(): number {
+    return this.#otherN;
+  }
+
   /** The JSON before the text of a block's deltas; known for the records of the last page. */
   deltaHead(block: number): string | undefined {
     return this.#history.deltaHead(block);
@@ -186,6 +197,15 @@ export class LiveLog implements LogSource {
   /** The same for open blocks only; an ended block need not be read delta by delta. */
   openDeltaHead(block: number): string | undefined {
     return this.#blocks.get(block)?.deltaHead;
+  }
+
+  /** The records above `after` and up to `last`; undefined when memory does not have them all. */
+  recent(after: number, last: number): readonly LogRecord[] | undefined {
+    this.#wasUsed = true;
+    const { firstN } = this.#tail;
+    return firstN !== undefined && after + 1 >= firstN
+      ? this.#tail.between(after, last, Number.POSITIVE_INFINITY)
+      : undefined;
   }
 
   /** Some of the records above `after` and up to `last`, from memory or else from the store. */
