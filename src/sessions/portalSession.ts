@@ -202,10 +202,12 @@ export class PortalSession implements ICopilotSession {
 
   /** The folder, its rules or the policy changed what may run there, and an agent session reads that only at its start. */
   async #leaveOutdated(agent: AgentSession): Promise<boolean> {
-    if (!this.#permit || agent.state !== "idle") return false;
+    const permit = this.#permit;
+    if (!permit || agent.state !== "idle") return false;
     const { startup, records } = this.#parts;
-    const { key } = await records.patiently(() => startup.permit(this.#starting(() => undefined)));
-    if (key === this.#permit.key || agent.state !== "idle") return false;
+    const starting = this.#starting(() => undefined);
+    const { key } = await records.patiently(() => startup.renewed(permit, starting));
+    if (key === permit.key || agent.state !== "idle") return false;
     await agent.detach();
     return true;
   }
