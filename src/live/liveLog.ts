@@ -20,12 +20,15 @@ import type { LiveResponse, LogKind } from "./liveResponse.js";
 import type { LogRow, LogTable } from "./logTable.js";
 import { interruptedEnd, textsOf } from "./lostBlocks.js";
 import { readLog } from "./reading.js";
-import type { LogRecord } from "./record.js";
+import type { LogRecord, Part } from "./record.js";
 import { type StoredResponse, storedResponse } from "./storedResponse.js";
 import { Tail } from "./tail.js";
 
 /** Numbers are reserved this far ahead, so that a delta can be shown before it is stored. */
 export const reservedAhead = 1_000;
+
+/** Too short to be noticed, and long enough for the end of a block, of a turn and of a request to be one write. */
+const soonMs = 8;
 
 const defaultPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 256 * 1024 };
 
@@ -90,6 +93,15 @@ export class LiveLog implements LogSource {
 
   /** Numbers the response at once; resolves when it and the change of the log's row are stored. */
   append(response: LiveResponse, change?: RowChange): Promise<void> {
+    return this.#accept(response, change, 0);
+  }
+
+  /** For a response that nobody waits for: it may wait a moment, to be stored in one write with those that follow. */
+  appendSoon(response: LiveResponse): void {
+    void this.#accept(response, undefined, soonMs);
+  }
+
+  #accept(response: LiveResponse, change: RowChange | undefined, delayMs: number): Promise<void> {
     if (this.#wantsClosed || this.#isDeleted) {
       return refused(PortalError.malformed("LogClosed", `The log of ${this.kind} ${this.id} is closed`));
     }
@@ -98,7 +110,7 @@ export class LiveLog implements LogSource {
       this.#hasRefused = true;
       return refused(storeUnavailable("too much is waiting to be written"));
     }
-    return this.#append(response, change);
+    return this.#append(response, change, delayMs);
   }
 
   /** For users, who would rather get an error than wait: rejects if the store fails before or during `write`. */
@@ -116,7 +128,7 @@ export class LiveLog implements LogSource {
     if (change) this.#pendingChange = { ...change, set: { ...this.#pendingChange?.set, ...change.set } };
   }
 
-  #append(response: LiveResponse, change?: RowChange): Promise<void> {
+  #append(response: LiveResponse, change?: RowChange, delayMs = 0): Promise<void> {
     let record: LogRecord;
     try {
       record = this.#blocks.record(this.#lastN + 1, response);
@@ -128,8 +140,7 @@ export class LiveLog implements LogSource {
     this.#tail.push(record);
     this.#pending.push(record);
     this.#pendingDone ??= deferred();
-    const delayMs = record.part === "d" ? flushDelayMs : 0;
-    this.#eventLog.schedule(this, delayMs, record.json.length);
+    this.#eventLog.schedule(this, storeDelayMs(record.part, delayMs), record.json.length);
     if (record.part === "d") this.#showMore();
     else {
       this.#otherN = record.n;
@@ -415,6 +426,12 @@ export class LiveLog implements LogSource {
     this.#hasRefused = false;
     this.#recovery = undefined;
   }
+}
+
+/** Readers see the deltas of a block only when its Start is stored, so a Start never waits. */
+function storeDelayMs(part: Part, delayMs: number): number {
+  if (part === "d") return flushDelayMs;
+  return part === "s" ? 0 : delayMs;
 }
 
 const charsOf = (records: readonly LogRecord[]) => records.reduce((sum, { json }) => sum + json.length, 0);

@@ -320,7 +320,8 @@ export class PortalSession implements ICopilotSession {
         : error instanceof Error
           ? error.message
           : String(error);
-      if (message !== undefined) await this.push({ sessionError: message, requestId });
+      // Stored in one write with `onIdle`.
+      if (message !== undefined) void this.push({ sessionError: message, requestId });
       throw error;
     } finally {
       this.#leaveStart = undefined;
@@ -334,7 +335,7 @@ export class PortalSession implements ICopilotSession {
 
   /** The turn itself writes `onIdle`, after a possible `sessionError`, so that it always comes last. */
   #callbacks(): SessionCallbacks {
-    const push = (response: LiveResponse) => void this.push(response);
+    const push = (response: LiveResponse) => this.log.appendSoon(response);
     return {
       ...logCallbacks(push),
       onUsage: usage => this.#used(usage),
@@ -354,6 +355,6 @@ export class PortalSession implements ICopilotSession {
 
   #used(usage: TurnUsage): void {
     this.record.usage = sumUsage(this.record.usage, usage);
-    void this.push({ callback: "onUsage", ...usage });
+    this.log.appendSoon({ callback: "onUsage", ...usage });
   }
 }
