@@ -410,11 +410,13 @@ export class LiveLog implements LogSource {
     this.#wasUsed = true;
     if (this.#isWaking || this.#watchers.size === 0) return;
     this.#isWaking = true;
-    queueMicrotask(() => {
-      this.#isWaking = false;
-      for (const callback of [...this.#watchers]) callback();
-    });
+    queueMicrotask(this.#tellWatchers);
   }
+
+  readonly #tellWatchers = () => {
+    this.#isWaking = false;
+    for (const callback of [...this.#watchers]) callback();
+  };
 
   /** The store works again: ends the blocks that were open when a response was refused. */
   async #recover(): Promise<void> {
