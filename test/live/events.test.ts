@@ -197,8 +197,11 @@ describe("A slow reader", () => {
     for (let i = 0; i < count; i++) {
       void log.append(message.delta("m", partOf(i)));
       // The quick reader has each part while the slow one has read nothing.
-      while (quickText.length < (i + 1) * size)
-        quickText += ((await quick.next()).value?.data as { delta: string }).delta;
+      while (quickText.length < (i + 1) * size) {
+        const { value, done } = await quick.next();
+        if (done) throw new Error("The stream of the quick reader has ended");
+        quickText += (value.data as { delta: string }).delta;
+      }
     }
     assert.equal(slow.bytesRead, 0);
     await log.saved();
