@@ -4,6 +4,7 @@ import { tempFolder } from "../test/support/cleanup.js";
 import { portalWithModel, type RestSession } from "../test/support/restSession.js";
 import { runTurn, startBareSession, startRuntime } from "../test/support/runtime.js";
 import { byPrompt, largeText, type Script, startScriptedModel } from "../test/support/scriptedModel.js";
+import { busySessionRows, eventTurns } from "./busySessions.js";
 import { compare, type Goal, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { fewestRounds, timed } from "./support/turns.js";
@@ -30,18 +31,6 @@ async function portalSessions(scope: TestContext, count: number, model: Script):
   const sessions: RestSession[] = [];
   for (let i = 0; i < count; i++) sessions.push(await startSession());
   return sessions;
-}
-
-/** A turn as a page sees it: the request by POST, the responses on one event stream that stays open. */
-function eventTurns(session: RestSession): (prompt: string) => Promise<void> {
-  const events = session.events();
-  return async prompt => {
-    await session.query(prompt);
-    for (;;) {
-      const { value, done } = await events.next();
-      if (done || value.data.callback === "onIdle") return;
-    }
-  };
 }
 
 async function liveTurn(session: RestSession, prompt: string): Promise<void> {
@@ -108,6 +97,7 @@ export async function sessionRows(): Promise<Row[]> {
   return [
     ...(await turnRows("burst", 15, { atMost: 1.15 })),
     ...(await turnRows("paced", 3, { atMost: 1.02 })),
+    ...(await busySessionRows()),
     ...(await throughputRows()),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Response } from "express";
+import { joinMs } from "./joining.js";
 
 /** Proxies and browsers drop a silent connection. */
 const heartbeatMs = 15_000;
@@ -9,6 +10,9 @@ export class EventStream {
   readonly #heartbeat: NodeJS.Timeout;
   readonly #onGone = new Set<() => void>();
   readonly #waiting = new Set<() => void>();
+  readonly #onWindowEnd = new Set<() => void>();
+  #windowTimer: NodeJS.Timeout | undefined;
+  #wroteAtMs = Number.NEGATIVE_INFINITY;
   #isGone = false;
   #isBlocked = false;
 
@@ -42,6 +46,20 @@ export class EventStream {
     return () => this.#onGone.delete(callback);
   }
 
+  get sinceWriteMs(): number {
+    return performance.now() - this.#wroteAtMs;
+  }
+
+  /**
+   * Calls back when deltas that wait for each other are to be written. One timer for all logs on the stream, so that
+   * their deltas go in the same write. Returns a function that cancels this.
+   */
+  onWindowEnd(callback: () => void): () => void {
+    this.#onWindowEnd.add(callback);
+    this.#windowTimer ??= setTimeout(() => this.#endWindow(), joinMs - this.sinceWriteMs);
+    return () => this.#onWindowEnd.delete(callback);
+  }
+
   /** Sends the text of whole events; resolves when the client can take more or has gone. */
   send(events: string): Promise<void> | undefined {
     if (this.#isGone || events === "") return undefined;
@@ -55,7 +73,14 @@ export class EventStream {
   }
 
   #write(text: string): void {
+    this.#wroteAtMs = performance.now();
     if (!this.#res.write(text)) this.#isBlocked = true;
+  }
+
+  #endWindow(): void {
+    this.#windowTimer = undefined;
+    for (const callback of this.#onWindowEnd) callback();
+    this.#onWindowEnd.clear();
   }
 
   #resume(): void {
@@ -67,6 +92,7 @@ export class EventStream {
     if (this.#isGone) return;
     this.#isGone = true;
     clearInterval(this.#heartbeat);
+    clearTimeout(this.#windowTimer);
     this.#resume();
     for (const callback of this.#onGone) callback();
   }

@@ -20,12 +20,15 @@ import type { LiveResponse, LogKind } from "./liveResponse.js";
 import type { LogRow, LogTable } from "./logTable.js";
 import { interruptedEnd, textsOf } from "./lostBlocks.js";
 import { readLog } from "./reading.js";
-import type { LogRecord } from "./record.js";
+import type { LogRecord, Part } from "./record.js";
 import { type StoredResponse, storedResponse } from "./storedResponse.js";
 import { Tail } from "./tail.js";
 
 /** Numbers are reserved this far ahead, so that a delta can be shown before it is stored. */
 export const reservedAhead = 1_000;
+
+/** Too short to be noticed, and long enough for the end of a block, of a turn and of a request to be one write. */
+const soonMs = 8;
 
 const defaultPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 256 * 1024 };
 
@@ -51,8 +54,9 @@ export class LiveLog implements LogSource {
   readonly #history: History;
   readonly #cursors = new Cursors();
   readonly #watchers = new Set<() => void>();
-  /** The last numbers: handed out, committed to the store, visible to readers. */
+  /** The last numbers: handed out, handed out to anything but a delta, committed to the store, visible to readers. */
   #lastN: number;
+  #otherN: number;
   #committedN: number;
   #visibleN: number;
   #pending: LogRecord[] = [];
@@ -82,13 +86,22 @@ export class LiveLog implements LogSource {
     this.#history = new History(table, row.id, this.#blocks, this.#log);
     // Before a crash readers may have seen numbers that were not stored, but none above the reserved one.
     this.#lastN = row.lastN === 0 ? 0 : row.reserved;
-    this.#committedN = this.#visibleN = row.lastN;
+    this.#committedN = this.#visibleN = this.#otherN = row.lastN;
     this.#state = { reserved: row.reserved, openFrom: row.openFrom, closed: row.closed };
     this.#wantsClosed = row.closed;
   }
 
   /** Numbers the response at once; resolves when it and the change of the log's row are stored. */
   append(response: LiveResponse, change?: RowChange): Promise<void> {
+    return this.#accept(response, change, 0);
+  }
+
+  /** For a response that nobody waits for: it may wait a moment, to be stored in one write with those that follow. */
+  appendSoon(response: LiveResponse): void {
+    void this.#accept(response, undefined, soonMs);
+  }
+
+  #accept(response: LiveResponse, change: RowChange | undefined, delayMs: number): Promise<void> {
     if (this.#wantsClosed || this.#isDeleted) {
       return refused(PortalError.malformed("LogClosed", `The log of ${this.kind} ${this.id} is closed`));
     }
@@ -97,7 +110,7 @@ export class LiveLog implements LogSource {
       this.#hasRefused = true;
       return refused(storeUnavailable("too much is waiting to be written"));
     }
-    return this.#append(response, change);
+    return this.#append(response, change, delayMs);
   }
 
   /** For users, who would rather get an error than wait: rejects if the store fails before or during `write`. */
@@ -115,7 +128,7 @@ export class LiveLog implements LogSource {
     if (change) this.#pendingChange = { ...change, set: { ...this.#pendingChange?.set, ...change.set } };
   }
 
-  #append(response: LiveResponse, change?: RowChange): Promise<void> {
+  #append(response: LiveResponse, change?: RowChange, delayMs = 0): Promise<void> {
     let record: LogRecord;
     try {
       record = this.#blocks.record(this.#lastN + 1, response);
@@ -127,9 +140,13 @@ export class LiveLog implements LogSource {
     this.#tail.push(record);
     this.#pending.push(record);
     this.#pendingDone ??= deferred();
-    const delayMs = record.part === "d" ? flushDelayMs : 0;
-    this.#eventLog.schedule(this, delayMs, record.json.length);
-    this.#showMore();
+    this.#eventLog.schedule(this, storeDelayMs(record.part, delayMs), record.json.length);
+    if (record.part === "d") this.#showMore();
+    else {
+      this.#otherN = record.n;
+      // Readers get the deltas before it at once: when a block has ended, its deltas are no longer read.
+      this.#wake();
+    }
     return this.#pendingDone.promise;
   }
 
@@ -178,6 +195,11 @@ export class LiveLog implements LogSource {
     return this.#visibleN;
   }
 
+  /** The number of the last record that is no delta; readers may not see it yet. */
+  get otherN(): number {
+    return this.#otherN;
+  }
+
   /** The JSON before the text of a block's deltas; known for the records of the last page. */
   deltaHead(block: number): string | undefined {
     return this.#history.deltaHead(block);
@@ -186,6 +208,15 @@ export class LiveLog implements LogSource {
   /** The same for open blocks only; an ended block need not be read delta by delta. */
   openDeltaHead(block: number): string | undefined {
     return this.#blocks.get(block)?.deltaHead;
+  }
+
+  /** The records above `after` and up to `last`; undefined when memory does not have them all. */
+  recent(after: number, last: number): readonly LogRecord[] | undefined {
+    this.#wasUsed = true;
+    const { firstN } = this.#tail;
+    return firstN !== undefined && after + 1 >= firstN
+      ? this.#tail.between(after, last, Number.POSITIVE_INFINITY)
+      : undefined;
   }
 
   /** Some of the records above `after` and up to `last`, from memory or else from the store. */
@@ -379,11 +410,13 @@ export class LiveLog implements LogSource {
     this.#wasUsed = true;
     if (this.#isWaking || this.#watchers.size === 0) return;
     this.#isWaking = true;
-    queueMicrotask(() => {
-      this.#isWaking = false;
-      for (const callback of [...this.#watchers]) callback();
-    });
+    queueMicrotask(this.#tellWatchers);
   }
+
+  readonly #tellWatchers = () => {
+    this.#isWaking = false;
+    for (const callback of [...this.#watchers]) callback();
+  };
 
   /** The store works again: ends the blocks that were open when a response was refused. */
   async #recover(): Promise<void> {
@@ -395,6 +428,12 @@ export class LiveLog implements LogSource {
     this.#hasRefused = false;
     this.#recovery = undefined;
   }
+}
+
+/** Readers see the deltas of a block only when its Start is stored, so a Start never waits. */
+function storeDelayMs(part: Part, delayMs: number): number {
+  if (part === "d") return flushDelayMs;
+  return part === "s" ? 0 : delayMs;
 }
 
 const charsOf = (records: readonly LogRecord[]) => records.reduce((sum, { json }) => sum + json.length, 0);

@@ -72,14 +72,15 @@ const sendAll: Sender = async (log, after, res) => {
 /** Resolves when there is more than `seenN`, the log is closed, the client has gone, or the time is up. */
 function change(log: LiveLog, seenN: number, res: Response, deadlineMs: number): Promise<void> {
   return new Promise(resolve => {
-    if (log.visibleN > seenN || log.closed || isGone(res)) return resolve();
+    const hasChanged = () => log.visibleN > seenN || log.closed;
+    if (hasChanged() || isGone(res)) return resolve();
     const done = () => {
       unwatch();
       res.off("close", done);
       clearTimeout(timer);
       resolve();
     };
-    const unwatch = log.watch(done);
+    const unwatch = log.watch(() => hasChanged() && done());
     const timer = setTimeout(done, Math.max(0, deadlineMs - performance.now()));
     res.once("close", done);
   });

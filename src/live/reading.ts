@@ -52,6 +52,14 @@ export async function* readLog(
   yield { responses: merger.flush(), lastN };
 }
 
+/** The same up to a number, as one page, if memory has all of it. */
+export function readRecent(log: LiveLog, after: number, last: number): readonly [ReadPage] | undefined {
+  const records = log.recent(after, last);
+  if (!records) return undefined;
+  const merger = new Merger(rulesOf(log, {}));
+  return [{ responses: [...merger.push(records), ...merger.flush()], lastN: last }];
+}
+
 /** The first response above a number; undefined when there is none yet. */
 export async function readOne(log: LiveLog, after: number): Promise<ReadResponse | undefined> {
   const last = log.visibleN;

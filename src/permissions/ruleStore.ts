@@ -21,6 +21,8 @@ function readRule(text: string): Rule[] {
 export class RuleStore {
   readonly #store: Store;
   readonly #policy: Policy;
+  /** What the store has, until it changes: only this portal writes to it, and every request asks. */
+  #stored: Promise<Policy> | undefined;
 
   constructor(store: Store, policy: Policy = { folders: {} }) {
     this.#store = store;
@@ -42,20 +44,24 @@ export class RuleStore {
   async add(folder: string, rules: readonly string[]): Promise<void> {
     if (Buffer.byteLength(resolve(folder)) > maxFolderBytes)
       throw PortalError.malformed("RuleInvalid", `The folder's path has more than ${maxFolderBytes} bytes.`);
-    await this.#store.transaction(async query => {
-      for (const rule of rules)
-        await query(
-          "INSERT INTO permission_rules (folder, rule) VALUES ($1, $2) ON CONFLICT (folder, rule) DO NOTHING",
-          [resolve(folder), ruleText(parseRule(rule))],
-        );
-    });
+    await this.#changing(
+      this.#store.transaction(async query => {
+        for (const rule of rules)
+          await query(
+            "INSERT INTO permission_rules (folder, rule) VALUES ($1, $2) ON CONFLICT (folder, rule) DO NOTHING",
+            [resolve(folder), ruleText(parseRule(rule))],
+          );
+      }),
+    );
   }
 
   /** False when the store has no such rule; rules of the policy file are removed by editing the file. */
   async remove(folder: string, rule: string): Promise<boolean> {
-    const removed = await this.#store.query(
-      "DELETE FROM permission_rules WHERE folder = $1 AND rule = $2 RETURNING rule",
-      [resolve(folder), readRule(rule).map(ruleText)[0] ?? rule],
+    const removed = await this.#changing(
+      this.#store.query("DELETE FROM permission_rules WHERE folder = $1 AND rule = $2 RETURNING rule", [
+        resolve(folder),
+        readRule(rule).map(ruleText)[0] ?? rule,
+      ]),
     );
     return removed.length > 0;
   }
@@ -70,7 +76,26 @@ export class RuleStore {
   }
 
   /** The rules that can be removed here. */
-  async stored(): Promise<Policy> {
+  stored(): Promise<Policy> {
+    if (this.#stored) return this.#stored;
+    const reading = this.#read();
+    this.#stored = reading;
+    reading.catch(() => {
+      if (this.#stored === reading) this.#stored = undefined;
+    });
+    return reading;
+  }
+
+  /** The answer to a write may be lost, so even one that fails may have changed something. */
+  async #changing<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } finally {
+      this.#stored = undefined;
+    }
+  }
+
+  async #read(): Promise<Policy> {
     const rows = await this.#store.query<{ folder: string; rules: string[] }>(
       "SELECT folder, array_agg(rule ORDER BY rule) AS rules FROM permission_rules GROUP BY folder ORDER BY folder",
     );

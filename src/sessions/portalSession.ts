@@ -202,10 +202,12 @@ export class PortalSession implements ICopilotSession {
 
   /** The folder, its rules or the policy changed what may run there, and an agent session reads that only at its start. */
   async #leaveOutdated(agent: AgentSession): Promise<boolean> {
-    if (!this.#permit || agent.state !== "idle") return false;
+    const permit = this.#permit;
+    if (!permit || agent.state !== "idle") return false;
     const { startup, records } = this.#parts;
-    const { key } = await records.patiently(() => startup.permit(this.#starting(() => undefined)));
-    if (key === this.#permit.key || agent.state !== "idle") return false;
+    const starting = this.#starting(() => undefined);
+    const { key } = await records.patiently(() => startup.renewed(permit, starting));
+    if (key === permit.key || agent.state !== "idle") return false;
     await agent.detach();
     return true;
   }
@@ -318,7 +320,8 @@ export class PortalSession implements ICopilotSession {
         : error instanceof Error
           ? error.message
           : String(error);
-      if (message !== undefined) await this.push({ sessionError: message, requestId });
+      // Stored in one write with `onIdle`.
+      if (message !== undefined) void this.push({ sessionError: message, requestId });
       throw error;
     } finally {
       this.#leaveStart = undefined;
@@ -332,7 +335,7 @@ export class PortalSession implements ICopilotSession {
 
   /** The turn itself writes `onIdle`, after a possible `sessionError`, so that it always comes last. */
   #callbacks(): SessionCallbacks {
-    const push = (response: LiveResponse) => void this.push(response);
+    const push = (response: LiveResponse) => this.log.appendSoon(response);
     return {
       ...logCallbacks(push),
       onUsage: usage => this.#used(usage),
@@ -352,6 +355,6 @@ export class PortalSession implements ICopilotSession {
 
   #used(usage: TurnUsage): void {
     this.record.usage = sumUsage(this.record.usage, usage);
-    void this.push({ callback: "onUsage", ...usage });
+    this.log.appendSoon({ callback: "onUsage", ...usage });
   }
 }

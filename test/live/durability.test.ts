@@ -5,6 +5,7 @@ import type { StoredResponse } from "../../src/live/storedResponse.js";
 import { LiveLogs } from "../../src/sharedApi.js";
 import type { Store } from "../../src/store/store.js";
 import { tempFolder } from "../support/cleanup.js";
+import { countedStore } from "../support/countedStore.js";
 import {
   append,
   holdStore,
@@ -344,6 +345,38 @@ async function startTroubled(
   });
   return { local: await startLive(t, { ...options, wrap }), trouble };
 }
+
+describe("A response that nobody waits for", () => {
+  test("it is stored in one statement with the response that follows, and by itself when none follows", async t => {
+    let counted: string[] = [];
+    const local = await startLive(t, {
+      wrap: store => {
+        const { store: wrapped, statements } = countedStore(store);
+        counted = statements;
+        return wrapped;
+      },
+    });
+    const log = await local.logs.create("session", "a");
+    await append(log, message.start("m"));
+    counted.length = 0;
+    log.appendSoon(message.end("m", "x"));
+    log.appendSoon(notice(1));
+    assert.equal(log.visibleN, 1, "it is not shown before it is stored");
+    await log.append(notice(2));
+    assert.equal(counted.length, 1, counted.join("\n"));
+    assert.equal(log.visibleN, 4);
+    const shown = new Promise<void>(resolve => {
+      const unwatch = log.watch(() => {
+        if (log.visibleN < 5) return;
+        unwatch();
+        resolve();
+      });
+    });
+    log.appendSoon(notice(3));
+    await shown;
+    assert.deepEqual(await numbersOf(local, "a"), [1, 2, 3, 4, 5]);
+  });
+});
 
 describe("A store that fails for a while", () => {
   for (const kind of ["before", "after"] as const) {

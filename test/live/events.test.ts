@@ -155,6 +155,73 @@ describe("The event stream of a log", () => {
   });
 });
 
+describe("The deltas of a quick block", () => {
+  test("deltas that follow each other closely arrive together, all of them and in order", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"));
+    const stream = events(id);
+    const next = async () => (await stream.next()).value;
+    assert.deepEqual((await next())?.data, message.start("m"));
+    const words = Array.from({ length: 200 }, (_, i) => `word-${i} `);
+    for (const word of words) {
+      void log.append(message.delta("m", word));
+      await new Promise(setImmediate);
+    }
+    await append(log, message.end("m", words.join("")));
+    await log.close();
+    const rest = await collect(stream);
+    const deltas = rest.filter(({ data }) => (data as { callback?: string }).callback === "onMessage");
+    const texts = deltas.map(({ data }) => (data as { delta: string }).delta);
+    assert.equal(texts.join(""), words.join(""), "every delta arrives, in order");
+    assert.ok(texts.length < words.length, `${texts.length} events for ${words.length} deltas`);
+    assert.equal(deltas.at(-1)?.n, words.length + 1, "a joined delta has the number of its last one");
+    assert.deepEqual(dataOf(rest).slice(-2), [message.end("m", words.join("")), { error: "SessionClosed" }]);
+  });
+});
+
+describe("A slow reader", () => {
+  test("a reader that stands still delays no other reader, and gets the same text when it goes on", async () => {
+    const id = newId();
+    const log = await live.logs.create("session", id);
+    await append(log, message.start("m"));
+    const slow = connect(live.port, "127.0.0.1");
+    slow.pause();
+    slow.write(`GET /api/copilot/session/${id}/events HTTP/1.0\r\nHost: localhost\r\n\r\n`);
+    const quick = events(id);
+    assert.deepEqual((await quick.next()).value?.data, message.start("m"));
+    const before = await usedBytes();
+    const [count, size] = [256, 64 * 1024];
+    const partOf = (i: number) => String.fromCharCode(97 + (i % 26)).repeat(size);
+    let quickText = "";
+    for (let i = 0; i < count; i++) {
+      void log.append(message.delta("m", partOf(i)));
+      // The quick reader has each part while the slow one has read nothing.
+      while (quickText.length < (i + 1) * size) {
+        const { value, done } = await quick.next();
+        if (done) throw new Error("The stream of the quick reader has ended");
+        quickText += (value.data as { delta: string }).delta;
+      }
+    }
+    assert.equal(slow.bytesRead, 0);
+    await log.saved();
+    const grown = (await usedBytes()) - before - quickText.length;
+    assert.ok(grown < 12 * 1024 * 1024, `grew by ${Math.round(grown / 1024 / 1024)} MiB`);
+    let [text, rest] = ["", ""];
+    slow.setEncoding("utf8").resume();
+    for await (const part of slow) {
+      const lines = (rest + (part as string)).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines)
+        if (line.includes('"onMessage"'))
+          text += (JSON.parse(line.slice("data: ".length)) as { delta: string }).delta;
+      if (text.length >= quickText.length) break;
+    }
+    assert.ok(text === quickText, "both readers have the same text");
+    await log.close();
+  });
+});
+
 describe("A reader that never reads", () => {
   test("a reader that never reads does not make the server grow, and gets everything when it reads at last", async () => {
     const id = newId();

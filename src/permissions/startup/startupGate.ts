@@ -12,8 +12,8 @@ import {
   type StartupSwitches,
   switchesOf,
 } from "./startup.js";
-import type { StartupReader } from "./startupPlaces.js";
-import { scanStartup } from "./startupScan.js";
+import { type StartupPlace, type StartupReader, startupPlaces } from "./startupPlaces.js";
+import { scanStartup, startupFolders } from "./startupScan.js";
 
 /** A session whose agent is about to start. */
 export interface StartingSession {
@@ -26,6 +26,8 @@ export interface StartingSession {
 
 /** Valid for a session until its folder, its rules or its policy change. */
 export interface StartupPermit extends StartupSwitches {
+  /** Where its agent looked when it started. */
+  folders: readonly string[];
   /** Equal for two permits under which the same things run. */
   key: string;
 }
@@ -41,19 +43,28 @@ export class StartupGate {
   }
 
   async files(folder: string): Promise<DecidedFile[]> {
-    const [files, rules] = await Promise.all([scanStartup(folder), this.#rules.rulesOf(folder)]);
+    return this.#decide(folder, await startupFolders(folder));
+  }
+
+  async #decide(folder: string, folders: readonly string[], places?: readonly StartupPlace[]) {
+    const [files, rules] = await Promise.all([scanStartup(folders, places), this.#rules.rulesOf(folder)]);
     return decideStartup(files, rules);
   }
 
   /** For the Copilot runtime, which runs only what it is told to. */
-  async permit({ folder, policy }: Pick<StartingSession, "folder" | "policy">): Promise<StartupPermit> {
-    return permitOf(await this.files(folder), policy);
+  async openCopilot(session: StartingSession): Promise<StartupPermit> {
+    const folders = await startupFolders(session.folder);
+    const files = await this.#decide(session.folder, folders, copilotPlaces);
+    await this.#tell(session, files, "They do not run.");
+    return permitOf(files, session.policy, folders);
   }
 
-  async openCopilot(session: StartingSession): Promise<StartupPermit> {
-    const files = await this.files(session.folder);
-    await this.#tell(session, readBy(files, "copilot"), "They do not run.");
-    return permitOf(files, session.policy);
+  /** The permit as it would be now. Every request asks, so this looks only where the agent has looked. */
+  async renewed(
+    { folders }: StartupPermit,
+    { folder, policy }: Pick<StartingSession, "folder" | "policy">,
+  ): Promise<StartupPermit> {
+    return permitOf(await this.#decide(folder, folders, copilotPlaces), policy, folders);
   }
 
   /** ACP agents read their own settings, whatever the portal says, so without permission they do not start here. */
@@ -94,12 +105,17 @@ export class StartupGate {
 }
 
 const maxRules = 20;
+const copilotPlaces = startupPlaces.filter(({ readers }) => readers.includes("copilot"));
 
 const pageOf = (folder: string) => `permissions.html?${new URLSearchParams({ folder })}`;
 
-function permitOf(files: readonly DecidedFile[], policy: PermissionPolicy): StartupPermit {
+function permitOf(
+  files: readonly DecidedFile[],
+  policy: PermissionPolicy,
+  folders: readonly string[],
+): StartupPermit {
   const switches = switchesOf(files, policy);
   const isOn = switches.hooks || switches.languageServers;
   const content = isOn ? contentOf(readBy(files, "copilot")) : "";
-  return { ...switches, key: JSON.stringify([switches, content]) };
+  return { ...switches, folders, key: JSON.stringify([switches, content]) };
 }

@@ -9,7 +9,7 @@ import { decideStartup, linesOf, switchesOf } from "./startup.js";
 import { isStartupFile } from "./startupFiles.js";
 import { readerOf, startupPlaces } from "./startupPlaces.js";
 import { runsOf } from "./startupRuns.js";
-import { scanStartup } from "./startupScan.js";
+import { scanStartup, startupFolders } from "./startupScan.js";
 
 async function folderOf(t: TestContext): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "portal-startup-")));
@@ -17,6 +17,8 @@ async function folderOf(t: TestContext): Promise<string> {
   await mkdir(join(folder, "repo", ".github", "hooks"), { recursive: true });
   return join(folder, "repo");
 }
+
+const scan = async (folder: string) => scanStartup(await startupFolders(folder));
 
 const hooks = JSON.stringify({ hooks: { sessionStart: [{ bash: "make check" }] } });
 
@@ -60,14 +62,14 @@ describe("The scan for files that want to run something always ends", () => {
     test(`the scan reports ${what} and ends`, async t => {
       const folder = await folderOf(t);
       await fill(join(folder, ".github", "hooks"));
-      const files = await scanStartup(folder);
+      const files = await scan(folder);
       assert.match(JSON.stringify(files), found);
       assert.ok(files.length <= 2, JSON.stringify(files));
     });
   }
 
   test("the scan finds nothing in a folder that does not exist", async () => {
-    assert.deepEqual(await scanStartup("/nowhere/at/all"), []);
+    assert.deepEqual(await scan("/nowhere/at/all"), []);
   });
 
   test("the scan goes up to the root of the work tree and no further", async t => {
@@ -78,7 +80,7 @@ describe("The scan for files that want to run something always ends", () => {
     execFileSync("git", ["init", "-q", inner]);
     await writeFile(join(inner, ".mcp.json"), JSON.stringify({ mcpServers: { a: { command: "own" } } }));
     assert.deepEqual(
-      (await scanStartup(join(inner, "deep"))).map(({ file }) => file),
+      (await scan(join(inner, "deep"))).map(({ file }) => file),
       ["../.mcp.json"],
     );
   });

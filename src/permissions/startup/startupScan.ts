@@ -36,8 +36,13 @@ const exists = (path: string) =>
     () => false,
   );
 
-/** From the folder up to the root of its work tree; outside git, up to the home folder or the file system's root. */
-async function foldersOf(real: string): Promise<string[]> {
+/**
+ * Where an agent that starts in a folder looks: from the folder up to the root of its work tree; outside git, up to the
+ * home folder or the file system's root.
+ */
+export async function startupFolders(folder: string): Promise<string[]> {
+  const real = await realpath(folder).catch(() => undefined);
+  if (real === undefined) return [];
   const found = await workTreeRoot(real);
   const top = found && (await realpath(found).catch(() => found));
   const home = await realpath(homedir()).catch(() => homedir());
@@ -132,17 +137,31 @@ async function inspect(
   return runs && { sha256: createHash("sha256").update(content).digest("hex"), runs, readers };
 }
 
-/** Every file from which an agent in this folder may run something, in a fixed order. Never throws. */
-export async function scanStartup(folder: string): Promise<StartupFile[]> {
-  const real = await realpath(folder).catch(() => undefined);
-  if (real === undefined) return [];
+/** Looks for the first part of a path only once: most folders have none of them. */
+async function placesIn(root: string, places: readonly StartupPlace[]): Promise<StartupPlace[]> {
+  const firstOf = ({ path }: StartupPlace) => path.split("/", 1)[0] ?? path;
+  const firsts = [...new Set(places.map(firstOf))];
+  const found = await Promise.all(firsts.map(first => exists(join(root, first))));
+  const there = places.filter(place => found[firsts.indexOf(firstOf(place))]);
+  const whole = await Promise.all(there.map(({ path }) => exists(join(root, path))));
+  return there.filter((_, i) => whole[i]);
+}
+
+/**
+ * Every file in these folders, the agent's own folder first, from which the agent may run something, in a fixed order.
+ * Never throws.
+ */
+export async function scanStartup(
+  folders: readonly string[],
+  places: readonly StartupPlace[] = startupPlaces,
+): Promise<StartupFile[]> {
   const files: StartupFile[] = [];
-  for (const root of await foldersOf(real)) {
-    const there = await Promise.all(startupPlaces.map(({ path }) => exists(join(root, path))));
-    for (const place of startupPlaces.filter((_, i) => there[i])) {
+  const [own = ""] = folders;
+  for (const root of folders) {
+    for (const place of await placesIn(root, places)) {
       const { path, names } = place;
       for (const name of names ? await filesBelow(root, path, names) : [{ path }]) {
-        const file = relative(real, join(root, name.path)).split(sep).join("/");
+        const file = relative(own, join(root, name.path)).split(sep).join("/");
         if (files.length >= maxFiles) {
           const command = `There are more than ${maxFiles} such files.`;
           const readers = [...new Set(startupPlaces.flatMap(known => known.readers))];
