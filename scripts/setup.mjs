@@ -94,7 +94,11 @@ async function storeTemplate() {
 function compiledCode() {
   const program = join(dist, "src", "portal.cjs");
   if (existsSync(`${program}.compiled`)) return;
-  run(process.execPath, [join(root, compiler), program], "Compiling the portal", { stdio: ["ignore", 2, 2] });
+  try {
+    run(process.execPath, [join(root, compiler), program], "Compiling the portal ahead", { timeout: 60_000 });
+  } catch (error) {
+    say(error.message);
+  }
 }
 
 export async function setup() {
