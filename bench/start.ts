@@ -1,14 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { launchBrowser, openPage } from "../test/support/browser.js";
+import { defer } from "../test/support/cleanup.js";
 import { startPortal } from "../test/support/portal.js";
 import { portalWithModel } from "../test/support/restSession.js";
 import { startScriptedModel } from "../test/support/scriptedModel.js";
-import { residentMiB } from "./support/process.js";
+import { cpuMs, residentMiB } from "./support/process.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { timed } from "./support/turns.js";
 
 const rounds = 5;
+/** By then the garbage of what was done before is collected. */
+const settleMs = 15_000;
+const idleMs = 30_000;
 
 const emptyNode = () => timed(() => once(spawn(process.execPath, ["-e", "0"]), "exit"));
 
@@ -55,6 +61,29 @@ async function idleMemory(): Promise<Row[]> {
   });
 }
 
+/** The share of a core that the server takes while nothing happens. */
+async function idleProcessor(): Promise<Row[]> {
+  return inScope(async scope => {
+    const { portal, startSession } = await portalWithModel(scope);
+    const rowOf = async (state: string) => {
+      await pause(settleMs);
+      const before = await cpuMs(portal.pid);
+      await pause(idleMs);
+      const percent = ((await cpuMs(portal.pid)) - before) / (idleMs / 100);
+      return absoluteRow(`idle processor time, ${state}`, percent, "%", { atMost: 0.3 });
+    };
+    await portal.api("copilot/job/running");
+    const rows = [await rowOf("no work")];
+    for (let i = 0; i < 20; i++) await startSession();
+    rows.push(await rowOf("20 open sessions"));
+    const browser = await launchBrowser();
+    defer(scope, () => browser.close());
+    await openPage(scope, browser, portal.url);
+    rows.push(await rowOf("and an open page"));
+    return rows;
+  });
+}
+
 export async function startRows(): Promise<Row[]> {
   return [
     ...(await compare({
@@ -71,5 +100,6 @@ export async function startRows(): Promise<Row[]> {
       },
     })),
     ...(await idleMemory()),
+    ...(await idleProcessor()),
   ];
 }

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { join } from "node:path";
 import express, { type Express } from "express";
 import { answerErrors, refuseMalformedPath, refuseUnknownEndpoint } from "./api/errors.js";
@@ -40,7 +39,4 @@ export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions
 }
 
 // A test imports the app alone.
-if (isProgram(import.meta.url)) {
-  const { start } = await import("./server/start.js");
-  await start(createApp);
-}
+if (isProgram(import.meta.url)) void import("./server/start.js").then(({ start }) => start(createApp));

@@ -37,7 +37,7 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** They put the rooms together and may import from all of them. */
-const programs = ["index.ts", "acp.ts", "mcp.ts", "editors/childPortal.ts"];
+const programs = ["portal.ts", "index.ts", "acp.ts", "mcp.ts", "editors/childPortal.ts"];
 
 const source = join(packageRoot, "src");
 

@@ -23,7 +23,7 @@ export const packageVersion: string = JSON.parse(
   readFileSync(join(packageRoot, "package.json"), "utf8"),
 ).version;
 
-/** The portal in one file, as `scripts/bundle.mjs` makes it of `src/index.ts`. */
+/** Starts the portal from one file, which `scripts/bundle.mjs` makes of `src/index.ts`. */
 export const portalProgram = join(packageRoot, "dist", "src", "portal.js");
 
 /** Whether Node was started with this module, which others may also import. Node takes its path without `.js` too. */

@@ -6,11 +6,11 @@ import {
   type WorkflowStatus,
 } from "@dbos-inc/dbos-sdk";
 import { dbRetryConfig } from "@dbos-inc/dbos-sdk/internal/utils";
-import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
 import type { Pool } from "pg";
 import { deferred } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
+import { quietLaunch, quietPolling, unusedIntervalMs } from "./quietPolling.js";
 
 /**
  * What durable code may do. Between these calls it is pure: no clock, no random numbers, no I/O,
@@ -73,9 +73,6 @@ export const flowVersion = "1";
 
 /** Each dispatch after a crash counts; the default of 100 would give up on a job on a bad day. */
 const maxRecoveryAttempts = 1000;
-
-/** There are no schedules and no flows with a deadline: polling for them every second cost 2 % of a core. */
-const unusedIntervalMs = 3_600_000;
 
 /** How long a flow's result may take to reach the store after the flow has ended in this process. */
 const pollingIntervalMs = 20;
@@ -153,7 +150,6 @@ class Unended {
 export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions): Promise<DurableJobs> {
   const unended = new Unended();
   open = { flows, unended };
-  workflowTimeoutConfig.pollingIntervalMs = unusedIntervalMs;
   dbRetryConfig.initialBackoffSec = firstRetrySeconds;
   dbRetryConfig.maxBackoffSec = longestRetrySeconds;
   DBOS.setConfig({
@@ -172,8 +168,11 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       error: entry => log.warn({ dbos: entry }),
     },
   });
+  let polling: Awaited<ReturnType<typeof quietPolling>>;
   try {
+    quietLaunch();
     await DBOS.launch();
+    polling = await quietPolling();
   } catch (error) {
     // Otherwise the next try would find it half launched.
     await DBOS.shutdown().catch(() => {});
@@ -193,7 +192,7 @@ export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions):
       const below = await idsOf({ workflow_id_prefix: `${id}/`, status: ["CANCELLED", "PENDING"] });
       const ids = [id, ...below].filter(flow => !runningHere.has(flow));
       unended.add([id, ...below]);
-      if (ids.length > 0) await DBOS.resumeWorkflows(ids);
+      if (ids.length > 0) await DBOS.resumeWorkflows(ids).finally(polling.onQueued);
       // A flow that ended meanwhile does not run again, and nothing else would report its end.
       for (const [flow, { status }] of await look(ids)) if (hasEnded(status)) unended.end(flow);
     },

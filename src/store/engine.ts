@@ -1,20 +1,10 @@
-import { execFile, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { PGlite } from "@electric-sql/pglite";
-import { createPgConfig, type PGlitePgConfig } from "@electric-sql/pglite/node-postgres";
-import { failpoint } from "../base/failpoint.js";
+import { Worker } from "node:worker_threads";
+import type pg from "pg";
 import type { Log } from "../base/log.js";
-import { syncFolder, syncTree } from "./diskSync.js";
-import { errorForClient, isFatal, isStatementError, shortReason } from "./failure.js";
-import { OwnersFiles, takeFromOthers } from "./ownersFiles.js";
-import { templatePath } from "./template.js";
-
-const run = promisify(execFile);
+import { connectionOn, EngineStream } from "./engineConnection.js";
+import type { EngineAnswer, EngineCall } from "./engineThread.js";
+import { isFatal, isStatementError, shortReason } from "./failure.js";
 
 /**
  * How much PGlite runs a function before V8 optimises it. With the default, V8 optimises a lot while the store opens,
@@ -23,24 +13,24 @@ const run = promisify(execFile);
 const tieringBudgetBytes = 200_000_000;
 setFlagsFromString(`--wasm-tiering-budget=${tieringBudgetBytes}`);
 
-/** fsync stays on (no -F); the sizes keep memory and the write-ahead log small, and statistics fast. */
-const settings = [
-  "wal_sync_method=open_datasync",
-  "shared_buffers=16MB",
-  "max_wal_size=64MB",
-  "min_wal_size=32MB",
-  "default_statistics_target=10",
-];
-const startParams = [
-  ...PGlite.defaultStartParams.filter(parameter => parameter !== "-F"),
-  ...settings.flatMap(setting => ["-c", setting]),
-];
+/** For the thread's JavaScript, which needs a tenth of it. PGlite bounds the memory of PostgreSQL itself. */
+const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 };
 
-/** The one PGlite of a store. When it breaks it is dropped, never closed: closing would write from a broken state. */
+const rollback = "Q\0\0\0\x0drollback\0";
+/** The last byte of an answer when no transaction is open. */
+const idle = "I".charCodeAt(0);
+
+/** The one PGlite of a store, in a thread of its own: no commit blocks this one. */
 export interface Engine {
-  readonly config: PGlitePgConfig;
+  /** A connection for one client. PGlite has one session, so the next client connects when this one has ended. */
+  connect(): pg.Connection;
+  /** Shuts down cleanly, with a checkpoint. */
   close(): Promise<void>;
-  drop(): Promise<void>;
+  /**
+   * Ends the thread, in whatever state it is: closing would write from a broken state. Those who wait get the failure.
+   * Resolves when its files and its memory are free.
+   */
+  drop(failure: Error): Promise<void>;
 }
 
 export interface EngineListener {
@@ -53,156 +43,121 @@ export interface EngineListener {
 const nobody: EngineListener = { onBroken: () => {}, onTrouble: () => {} };
 
 /** Opens PGlite on a folder. */
-export async function openEngine(
-  folder: string,
-  log: Log,
-  { onBroken, onTrouble }: EngineListener = nobody,
-): Promise<Engine> {
-  let complaint: string | undefined;
-  let abortedBy: string | undefined;
-  const abort = (reason: string) => {
-    if (abortedBy !== undefined) return;
-    abortedBy = reason;
-    onBroken(reason);
-  };
-  const onStderr = (text: string) => {
-    log.debug({ engine: text.slice(0, 500) }, "store engine");
-    complaint = /(?:FATAL|PANIC):\s*(.*)/.exec(text)?.[1] ?? complaint;
-    if (/PANIC:|^Aborted\(/.test(text)) abort(shortReason(complaint ?? text));
-    return false;
-  };
-  const db = new PGlite({ fs: new OwnersFiles(folder), startParams, onStderr });
-  try {
-    await db.waitReady;
-  } catch (error) {
-    throw new Error(shortReason(complaint ?? error));
+export async function openEngine(folder: string, log: Log, listener = nobody): Promise<Engine> {
+  const engine = new EngineInThread(log, listener);
+  await engine.open(folder);
+  return engine;
+}
+
+interface Waiting {
+  resolve(bytes: Uint8Array): void;
+  reject(error: Error): void;
+}
+
+class EngineInThread implements Engine {
+  readonly #log: Log;
+  readonly #listener: EngineListener;
+  readonly #thread: Worker;
+  /** The thread answers in the order of the calls. */
+  readonly #waiting: Waiting[] = [];
+  readonly #streams = new Set<EngineStream>();
+  #complaint: string | undefined;
+  #isOpen = false;
+  #isInTransaction = false;
+  #ended: Promise<void> | undefined;
+
+  constructor(log: Log, listener: EngineListener) {
+    this.#log = log;
+    this.#listener = listener;
+    this.#thread = new Worker(new URL("./engineThread.js", import.meta.url), {
+      name: "store",
+      // What the portal was told to load first is not meant for this thread.
+      execArgv: [],
+      resourceLimits,
+    });
+    this.#thread.on("message", (answer: EngineAnswer) => this.#take(answer));
+    this.#thread.on("error", error => this.#break(error));
+    this.#thread.on("exit", code => this.#break(`its thread ended with code ${code}`));
   }
-  // PGlite swallows its own abort, and a later call may never return: so there are no later calls.
-  const guarded: Pick<PGlite, "waitReady" | "execProtocolStream"> = {
-    waitReady: db.waitReady,
-    execProtocolStream: async (bytes, options) => {
-      if (abortedBy !== undefined) throw new Error(abortedBy);
-      return db.execProtocolStream(bytes, options);
-    },
-  };
-  const config = createPgConfig(guarded as PGlite);
-  translateErrors(config.connection, error => {
-    if (isFatal(error)) abort(shortReason(complaint ?? error));
-    else if (!isStatementError(error)) onTrouble(error);
-  });
-  endAtOnce(config.connection);
-  return {
-    config,
-    close: () => db.close(),
-    drop: async () => db.fs?.closeFs(),
-  };
-}
 
-/**
- * Every error passes through here, even that of the statement that broke the engine: the caller learns whether to
- * retry. A closed client no longer listens, and an error event without a listener would end the process.
- */
-function translateErrors(connection: PGlitePgConfig["connection"], look: (error: unknown) => void): void {
-  const emit = connection.emit.bind(connection);
-  connection.emit = (event: string | symbol, ...args: unknown[]) => {
-    if (event !== "error" && event !== "errorMessage") return emit(event, ...args);
-    const [error] = args;
-    look(error);
-    return connection.listenerCount(event) > 0 && emit(event, errorForClient(error));
-  };
-}
-
-/**
- * Clients share one connection in turn. Its own `end` event comes late, when the next client may already listen and
- * would take the event for its own.
- */
-function endAtOnce(connection: PGlitePgConfig["connection"]): void {
-  connection.end = () => {
-    for (const name of connection.eventNames())
-      if (name !== "newListener") connection.removeAllListeners(name);
-    // The closing client listens for it only after this call.
-    queueMicrotask(() => connection.emit("end"));
-  };
-}
-
-async function initialise(folder: string, log: Log): Promise<void> {
-  const engine = await openEngine(folder, log);
-  await engine.close();
-}
-
-export function isStoreFolder(folder: string): boolean {
-  return existsSync(join(folder, "PG_VERSION"));
-}
-
-/** Makes a new store beside its final place and moves it there whole: an interrupted first start leaves nothing. */
-export async function ensureFolder(folder: string, log: Log, template = templatePath()): Promise<void> {
-  if (isStoreFolder(folder)) {
-    removeEngineLock(folder);
-    return takeFromOthers(folder);
-  }
-  removeDrafts(folder, log);
-  // The `tar` of a killed start may still be unpacking: it must not write into this folder.
-  const draft = `${folder}.new-${randomUUID()}`;
-  const fresh = () => {
-    rmSync(draft, { recursive: true, force: true });
-    mkdirSync(draft, { mode: 0o700 });
-  };
-  fresh();
-  try {
-    if (!existsSync(template)) throw new Error(`${template} does not exist`);
-    await unpack(template, draft);
-  } catch (error) {
-    log.info({ reason: shortReason(error) }, "the store is made without its template, which takes longer");
-    fresh();
-    await initialise(draft, log);
-  }
-  takeFromOthers(draft);
-  // The engine syncs what it writes itself and assumes that the rest is on the disk.
-  await syncTree(draft);
-  failpoint("store-folder-drafted");
-  renameSync(draft, folder);
-  syncFolder(dirname(folder));
-  removeDrafts(folder, log);
-}
-
-/**
- * After a power cut or a disk failure this file may be empty, and the engine then refuses to open. The lock of the data
- * folder makes it unnecessary.
- */
-function removeEngineLock(folder: string): void {
-  rmSync(join(folder, "postmaster.pid"), { force: true });
-}
-
-function removeDrafts(folder: string, log: Log): void {
-  const prefix = `${basename(folder)}.new`;
-  for (const name of readdirSync(dirname(folder)).filter(each => each.startsWith(prefix))) {
+  async open(folder: string): Promise<void> {
     try {
-      rmSync(join(dirname(folder), name), { recursive: true, force: true });
+      await this.#call({ open: folder });
+      this.#isOpen = true;
     } catch (error) {
-      log.debug(
-        { reason: shortReason(error) },
-        "the remains of an interrupted first start could not be removed; the next start tries again",
-      );
+      // The next engine must be the only one on the folder.
+      await this.#ended;
+      throw error;
     }
   }
-}
 
-/** In its own process group: a Ctrl+C that stops the portal must not end it, or the store is made the long way first. */
-async function unpack(archive: string, folder: string): Promise<void> {
-  const child = spawn("tar", ["-xzf", archive, "-C", folder], {
-    detached: process.platform !== "win32",
-    stdio: ["ignore", "ignore", "pipe"],
-    windowsHide: true,
-  });
-  let complaint = "";
-  child.stderr.setEncoding("utf8").on("data", text => {
-    complaint += text;
-  });
-  const [code, signal] = await once(child, "close");
-  if (code !== 0) throw new Error(complaint || `tar ended with ${code ?? signal}`);
-}
+  connect(): pg.Connection {
+    const stream = new EngineStream(
+      bytes => this.#exchange(bytes),
+      () => this.#endTransaction(),
+    );
+    this.#streams.add(stream);
+    stream.once("close", () => this.#streams.delete(stream));
+    return connectionOn(stream, error => {
+      if (isFatal(error)) this.#break(error);
+      else if (!this.#ended && !isStatementError(error)) this.#listener.onTrouble(error);
+    });
+  }
 
-/** Archives a store that was shut down cleanly. */
-export async function writeTemplate(archive: string, folder: string): Promise<void> {
-  await run("tar", ["-czf", archive, "-C", folder, "."]);
+  async close(): Promise<void> {
+    await this.#call({ close: true });
+    await this.drop(new Error("the engine has been closed"));
+  }
+
+  drop(failure: Error): Promise<void> {
+    if (this.#ended) return this.#ended;
+    this.#ended = this.#thread.terminate().then(() => undefined);
+    for (const { reject } of this.#waiting.splice(0)) reject(failure);
+    for (const stream of this.#streams) stream.destroy(failure);
+    return this.#ended;
+  }
+
+  async #exchange(bytes: Uint8Array): Promise<Uint8Array> {
+    const answer = await this.#call({ bytes }, [bytes.buffer as ArrayBuffer]);
+    this.#isInTransaction = answer.at(-1) !== idle;
+    return answer;
+  }
+
+  /** A client that went away in the middle of a transaction leaves it to the next one. */
+  async #endTransaction(): Promise<void> {
+    if (this.#isInTransaction) await this.#exchange(new Uint8Array(Buffer.from(rollback)));
+  }
+
+  #call(call: EngineCall, handedOver: ArrayBuffer[] = []): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended) return reject(new Error("the engine has ended"));
+      this.#waiting.push({ resolve, reject });
+      // A process must not end while somebody waits for an answer, and an idle store must not keep it alive.
+      this.#thread.ref();
+      this.#thread.postMessage(call, handedOver);
+    });
+  }
+
+  #take(answer: EngineAnswer): void {
+    if ("stderr" in answer) this.#hear(answer.stderr);
+    else if ("failed" in answer) this.#break(answer.failed);
+    else {
+      this.#waiting.shift()?.resolve(answer.bytes);
+      if (this.#waiting.length === 0) this.#thread.unref();
+    }
+  }
+
+  /** PGlite swallows its own abort, and the call may then never return. */
+  #hear(text: string): void {
+    this.#log.debug({ engine: text.slice(0, 500) }, "store engine");
+    this.#complaint = /(?:FATAL|PANIC):\s*(.*)/.exec(text)?.[1] ?? this.#complaint;
+    if (/PANIC:|^Aborted\(/.test(text)) this.#break(text);
+  }
+
+  #break(error: unknown): void {
+    if (this.#ended) return;
+    const reason = shortReason(this.#complaint ?? error);
+    if (this.#isOpen) this.#listener.onBroken(reason);
+    void this.drop(new Error(reason));
+  }
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../base/log.js";
 import { shortReason } from "./failure.js";
 import type { Store } from "./store.js";
@@ -33,8 +32,6 @@ export function startMaintenance(
     const startMs = performance.now();
     await store.query(statement);
     log.debug({ statement, ms: Math.round(performance.now() - startMs) }, "store maintenance");
-    // Each statement blocks everything else while it runs.
-    await nextTurn();
   }
   async function vacuum(): Promise<void> {
     intervalsSinceVacuum = 0;

@@ -2,13 +2,14 @@
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { createLog } from "../base/log.js";
 import { openDurableJobs } from "./durableJobs.js";
-import { openEngine, writeTemplate } from "./engine.js";
+import { openEngine } from "./engine.js";
+import { poolOf } from "./engineConnection.js";
 import { shortReason } from "./failure.js";
 import { migrate } from "./migrations.js";
 import type { Query } from "./store.js";
+import { writeTemplate } from "./storeFiles.js";
 
 const [out] = process.argv.slice(2);
 if (!out) {
@@ -21,7 +22,7 @@ try {
   const log = createLog("error");
   const folder = join(work, "store");
   const engine = await openEngine(folder, log);
-  const pool = new pg.Pool({ ...engine.config, max: 1 });
+  const pool = poolOf(() => engine.connect());
   const jobs = await openDurableJobs({ pool, flows: {}, log });
   await jobs.close();
   const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>

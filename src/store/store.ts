@@ -2,16 +2,18 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { PortalError } from "../base/portalError.js";
-import { type Engine, ensureFolder, isStoreFolder, openEngine } from "./engine.js";
+import { type Engine, openEngine } from "./engine.js";
+import { poolOf } from "./engineConnection.js";
 import { isStatementError, mayPass, shortReason, storeUnavailable } from "./failure.js";
 import { lockDataFolder, type Unlock } from "./lock/lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
 import { patience } from "./patience.js";
+import { ensureFolder, isStoreFolder } from "./storeFiles.js";
 import { inTransaction } from "./transaction.js";
 
 export type Query = <Row extends object = Record<string, unknown>>(
@@ -80,6 +82,8 @@ class EmbeddedStore implements Store {
   #unlock: Unlock | undefined;
   #state: StoreState = "opening";
   #engine: Engine | undefined;
+  /** Resolves when the last broken engine has left the folder. */
+  #gone: Promise<void> | undefined;
   #failure: PortalError = storeUnavailable("it is not open yet");
   #retryMs = firstRetryMs;
   #retryTimer: NodeJS.Timeout | undefined;
@@ -99,12 +103,7 @@ class EmbeddedStore implements Store {
     this.#folder = join(options.dataDir, "store");
     this.#log = options.log;
     this.#unlock = options.unlock;
-    // PGlite has one connection; a second one would land inside another caller's transaction.
-    const settings: pg.PoolConfig = { max: 1, idleTimeoutMillis: 0 };
-    this.#pool = new pg.Pool({
-      ...settings,
-      Client: clientOf(() => this.#engine) as pg.PoolConfig["Client"],
-    });
+    this.#pool = poolOf(() => this.#engine?.connect());
     this.#pool.on("error", error =>
       this.#log.debug({ reason: shortReason(error) }, "store connection ended"),
     );
@@ -194,6 +193,7 @@ class EmbeddedStore implements Store {
   async #open(): Promise<void> {
     try {
       this.#unlock ??= await lockDataFolder(this.#dataDir);
+      await this.#gone;
       // When the disk is no longer mounted, the portal must not make a new, empty store.
       if (this.#wasOpen && !isStoreFolder(this.#folder)) throw new Error("the folder of the store is gone");
       await ensureFolder(this.#folder, this.#log);
@@ -267,24 +267,13 @@ class EmbeddedStore implements Store {
       { folder: this.#folder, retryMs: mayRecover ? this.#retryMs : undefined },
       failure.message,
     );
-    if (engine) setImmediate(() => this.#drop(engine, failure));
+    this.#gone = engine?.drop(failure) ?? this.#gone;
     if (!mayRecover || this.#closing) return;
     this.#retryTimer = setTimeout(() => {
       this.#opening = this.#open();
       this.#opening.catch(() => {});
     }, this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
-  }
-
-  /** Must not run while the engine is still inside the call that broke it. */
-  #drop(engine: Engine, failure: PortalError): void {
-    // Callers of the broken engine would otherwise wait forever.
-    engine.config.connection.emit("error", failure);
-    engine
-      .drop()
-      .catch((error: unknown) =>
-        this.#log.warn({ reason: shortReason(error) }, "the files of a broken store could not be closed"),
-      );
   }
 
   async #close(): Promise<void> {
@@ -308,29 +297,9 @@ class EmbeddedStore implements Store {
       );
     });
     this.#engine = undefined;
+    await this.#gone;
     this.#unlock?.();
   }
-}
-
-/** A client that connects to the engine that is open at that moment, so that the pool survives a new engine. */
-function clientOf(engine: () => Engine | undefined): typeof pg.Client {
-  return class StoreClient extends pg.Client {
-    readonly #isConnectable: boolean;
-
-    constructor(config: pg.ClientConfig) {
-      const current = engine();
-      super({ ...config, ...current?.config } as pg.ClientConfig);
-      this.#isConnectable = current !== undefined;
-      // The caller gets the failure from the query; without a listener it would end the process.
-      this.on("error", () => {});
-    }
-
-    // biome-ignore lint/suspicious/noExplicitAny: pg declares connect with and without a callback.
-    override connect(callback?: any): any {
-      if (this.#isConnectable) return super.connect(callback);
-      process.nextTick(callback, storeUnavailable("it is being opened again"));
-    }
-  };
 }
 
 /** PostgreSQL cannot store the character NUL in a text. */

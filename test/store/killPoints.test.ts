@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { failpoints } from "../../src/base/failpoint.js";
-import { ensureFolder } from "../../src/store/engine.js";
 import { openStore } from "../../src/store/store.js";
+import { ensureFolder } from "../../src/store/storeFiles.js";
 import { tempFolder } from "../support/cleanup.js";
 import { portalWithEntry } from "../support/jobs.js";
 import {

@@ -1,6 +1,7 @@
-import pg from "pg";
+import type pg from "pg";
 import type { Log } from "../../base/log.js";
 import { openEngine } from "../engine.js";
+import { poolOf } from "../engineConnection.js";
 import type { Query } from "../store.js";
 import { inTransaction } from "../transaction.js";
 
@@ -15,7 +16,7 @@ export interface StoreFolder {
 /** The caller holds the lock of its data folder, or has a private copy. */
 export async function openStoreFolder(folder: string, log: Log): Promise<StoreFolder> {
   const engine = await openEngine(folder, log);
-  const pool = new pg.Pool({ ...engine.config, max: 1, idleTimeoutMillis: 0 });
+  const pool = poolOf(() => engine.connect());
   const queryOf =
     (client: pg.Pool | pg.PoolClient): Query =>
     async <Row extends object>(text: string, values?: unknown[]) =>
