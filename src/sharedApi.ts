@@ -37,7 +37,7 @@ function afterOf(req: Request, after: number | undefined): number {
   return Number(header);
 }
 
-/** The three ways to read the live logs of a kind. */
+/** The ways to read the live logs of a kind. */
 export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettings = {}) {
   const errors = errorsOf[kind];
   const { answerTimeoutMs = defaultAnswerTimeoutMs } = settings;
@@ -80,7 +80,7 @@ const response: JsonSchema = {
 const noNegative = { type: "integer", minimum: 0 } as const;
 const defaultPageLimit = 200;
 
-/** The three ways to read the live logs of a kind, as routes. */
+/** The ways to read the live logs of a kind, as routes. */
 export function liveRoutes(kind: LogKind, logs: LiveLogs, settings?: LiveSettings): Route[] {
   const handlers = liveHandlers(kind, logs, settings);
   const { closed, notFound } = errorsOf[kind];

@@ -64,7 +64,12 @@ describe("The pages of a log", () => {
     const log = await live.logs.create("session", id);
     await append(log, message.start("open"), message.start("short"));
     await append(log, ...Array.from({ length: 600 }, (_, i) => notice(i)));
-    await append(log, message.end("short", "done"), message.delta("open", "so "), message.delta("open", "far"));
+    await append(
+      log,
+      message.end("short", "done"),
+      message.delta("open", "so "),
+      message.delta("open", "far"),
+    );
     const newest = await page(id, "?limit=2");
     assert.deepEqual(newest, {
       responses: [
@@ -128,7 +133,9 @@ describe("The pages of a log", () => {
     const { store, readings } = readingsOf();
     const long = await startLive(t, { wrap: store });
     const log = await long.logs.create("session", "long");
-    await Promise.all(Array.from({ length: 20_000 }, (_, i) => log.append(notice(`${i} ${"x".repeat(500)}`))));
+    await Promise.all(
+      Array.from({ length: 20_000 }, (_, i) => log.append(notice(`${i} ${"x".repeat(500)}`))),
+    );
     await log.close();
     // Nothing is left in memory.
     for (let i = 0; i < 3; i++) long.logs.rest();
