@@ -95,18 +95,28 @@ export interface StoredSession {
   modelId?: string;
   workingDirectory?: string;
   closed?: boolean;
+  /** The task that started it. */
+  owner?: string;
 }
 
 /** A session of an earlier portal, with its conversation. */
 export async function writeSession(
   store: Pick<Store, "query">,
-  { id, title, modelId = "model", workingDirectory = "/work", closed = false }: StoredSession,
+  { id, title, modelId = "model", workingDirectory = "/work", closed = false, owner }: StoredSession,
   flushes: Iterable<readonly LiveResponse[]>,
 ): Promise<number> {
   await store.query(
-    `insert into sessions (id, model_id, model_name, backend, working_directory, title, status, closed_at)
-     values ($1, $2, $2, 'provider', $3, $4, $5, case $5 when 'closed' then now() end)`,
-    [id, modelId, workingDirectory, title, closed ? "closed" : "open"],
+    `insert into sessions (id, model_id, model_name, backend, working_directory, title, owner, status, closed_at)
+     values ($1, $2, $2, 'provider', $3, $4, $5, $6, $7)`,
+    [
+      id,
+      modelId,
+      workingDirectory,
+      title,
+      owner ?? null,
+      closed ? "closed" : "open",
+      closed ? new Date() : null,
+    ],
   );
   return writeLog(store, { kind: "session", key: id, closed }, flushes);
 }
