@@ -86,7 +86,10 @@ export class JobStream {
     // Counted at once, so that the stream does not end before the log is open.
     this.#sent.set(name, this.#resume.get(name) ?? 0);
     const inUse = this.#logs.inUse(kind, id);
-    if (inUse) return this.#follow(inUse, name);
+    if (inUse) {
+      this.#follow(inUse, name);
+      return;
+    }
     this.#waiting[kind].push({ kind, id, name });
     if (this.#isSendingWaiting) return;
     this.#isSendingWaiting = true;
