@@ -14,6 +14,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   start: async () => (await import("./start.js")).startRows(),
   openSessions: async () => (await import("./openSessions.js")).openSessionRows(),
   retention: async () => (await import("./retention.js")).retentionRows(),
+  long: async () => (await import("./long.js")).longRows(),
   deltaDelay: async () => (await import("./support/deltaDelay.js")).deltaDelayRows(),
   live: async () => (await import("./live.js")).liveRows(),
   orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),

@@ -120,7 +120,7 @@ function summaryOf(record: SessionRecord) {
 }
 
 const usage = object({ inputTokens: number, outputTokens: number, cost: number, premiumRequests: number });
-const summary = object({
+const summaryFields = {
   sessionId: text,
   title: text,
   modelId: text,
@@ -132,7 +132,9 @@ const summary = object({
   "endTime?": text,
   "owner?": text,
   usage,
-});
+};
+const summary = object(summaryFields);
+const details = object({ ...summaryFields, pendingRequests: list(text) });
 const notFound = domainError("SessionNotFound");
 const closed = object({ result: oneOfTexts("Closed") });
 const maxTitleLength = 200;
@@ -219,8 +221,11 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       reads: true,
       methods: ["GET"],
       summary: "The details of a session, open or closed",
-      answers: { json: either(summary, notFound) },
-      handler: async ({ params }) => summaryOf(await knownSession(params.id)),
+      answers: { json: either(details, notFound) },
+      handler: async ({ params }) => {
+        const record = await knownSession(params.id);
+        return { ...summaryOf(record), pendingRequests: record.pendingRequests };
+      },
     }),
     defineRoute({
       path: "copilot/session/history",

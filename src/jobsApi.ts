@@ -342,7 +342,7 @@ function eventsRoute(logs: LiveLogs): Route {
       "Resumes after Last-Event-ID, or after the id in `after`. With `all=1` the tasks of the job and all their sessions come too, each response with its `source`, `id` and number `n`. The last event is `closed`.",
     query: {
       all: { type: "integer", enum: [0, 1] },
-      after: { type: "string", maxLength: 10_000, pattern: "^[\\d.:;]*$" },
+      after: { type: "string", maxLength: 10_000, pattern: "^[\\d.:;-]*$" },
     },
     answers: { json: notFound, eventStream: "One response each; `id` says where to go on." },
     handler: ({ req, res, params: { jobId }, query: { all, after = "" } }) => {

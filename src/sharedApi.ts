@@ -1,11 +1,12 @@
 import type { Request, Response } from "express";
 import { defineRoute, type JsonSchema, type Route } from "./api/route.js";
-import { domainError, either, list, object } from "./api/schemas.js";
+import { domainError, either, list, number, object } from "./api/schemas.js";
 import { PortalError } from "./base/portalError.js";
 import { EventStream } from "./live/eventStream.js";
 import { followLog } from "./live/follow.js";
 import type { LiveLogs } from "./live/liveLogs.js";
 import type { LogKind } from "./live/liveResponse.js";
+import { readPage } from "./live/logPage.js";
 import { type LiveErrors, longPoll, sendError } from "./live/longPoll.js";
 import { callbackShapes } from "./live/storedResponse.js";
 
@@ -36,7 +37,7 @@ function afterOf(req: Request, after: number | undefined): number {
   return Number(header);
 }
 
-/** The three ways to read the live logs of a kind. */
+/** The ways to read the live logs of a kind. */
 export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettings = {}) {
   const errors = errorsOf[kind];
   const { answerTimeoutMs = defaultAnswerTimeoutMs } = settings;
@@ -57,7 +58,17 @@ export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettin
     await followLog(log, from, stream, ({ n, json }) => `id: ${n}\ndata: ${json}\n\n`);
     stream.end(`event: closed\ndata: ${JSON.stringify({ error: errors.closed })}\n\n`);
   }
-  return { live, events };
+
+  async function responses(res: Response, id: string, limit: number, before?: number): Promise<void> {
+    const log = await logs.open(kind, id);
+    if (!log) return void (await sendError(res, errors.notFound));
+    const page = await readPage(log, limit, before);
+    const { after, before: earlier } = page;
+    const ends = JSON.stringify({ after, before: earlier }).slice(1);
+    // The responses are JSON already.
+    res.type("json").send(`{"responses":[${page.responses.map(({ json }) => json).join(",")}],${ends}`);
+  }
+  return { live, events, responses };
 }
 
 const response: JsonSchema = {
@@ -67,8 +78,9 @@ const response: JsonSchema = {
   properties: { callback: { type: "string", examples: Object.keys(callbackShapes) } },
 };
 const noNegative = { type: "integer", minimum: 0 } as const;
+const defaultPageLimit = 200;
 
-/** The three ways to read the live logs of a kind, as routes. */
+/** The ways to read the live logs of a kind, as routes. */
 export function liveRoutes(kind: LogKind, logs: LiveLogs, settings?: LiveSettings): Route[] {
   const handlers = liveHandlers(kind, logs, settings);
   const { closed, notFound } = errorsOf[kind];
@@ -98,6 +110,26 @@ export function liveRoutes(kind: LogKind, logs: LiveLogs, settings?: LiveSetting
       query: { after: noNegative },
       answers: { json: domainError(notFound), eventStream: "One response each; `id` is its number." },
       handler: ({ req, res, params, query }) => handlers.events(req, res, params.id, query.after),
+    }),
+    defineRoute({
+      path: `copilot/${kind}/{id}/responses`,
+      reads: true,
+      methods: ["GET"],
+      summary: `The newest responses of a ${kind}, or those before a number, with whole blocks`,
+      description:
+        "`before` leads to the next earlier page, and `events?after=` goes on after `after`. A block is on the page with its end, an open one on the newest page. A page with huge responses has fewer.",
+      query: {
+        before: { type: "integer", minimum: 1 },
+        limit: { type: "integer", minimum: 1, maximum: 1000, default: defaultPageLimit },
+      },
+      answers: {
+        json: either(
+          object({ responses: list(response), after: number, "before?": number }),
+          domainError(notFound),
+        ),
+      },
+      handler: ({ res, params, query: { limit = defaultPageLimit, before } }) =>
+        handlers.responses(res, params.id, limit, before),
     }),
   ];
 }

@@ -14,6 +14,7 @@ const MAX_RETRY_MS = 5_000;
  * @template {import("./callbacks.js").LiveResponse} Response
  * @typedef {object} StreamOptions
  * @property {string} path of the events, below /api/
+ * @property {number} [after] the number of the last response that is known already
  * @property {(response: Response) => void} onResponse
  * @property {(error: string) => void} [onEnd] the log is closed, or there is none: `SessionClosed`, `JobNotFound` …
  */
@@ -23,10 +24,10 @@ const MAX_RETRY_MS = 5_000;
  * @param {StreamOptions<Response>} options
  * @returns {() => void} stops reading
  */
-export function readEvents({ path, onResponse, onEnd }) {
+export function readEvents({ path, after, onResponse, onEnd }) {
   /** @type {EventSource | undefined} */
   let source;
-  let last = "";
+  let last = after === undefined ? "" : String(after);
   let retryMs = FIRST_RETRY_MS;
   let isOver = false;
   /** @type {Response[]} */
@@ -55,8 +56,8 @@ export function readEvents({ path, onResponse, onEnd }) {
   }
 
   function address() {
-    const after = last === "" ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(last)}`;
-    return `/api/${path}${after}`;
+    const place = last === "" ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(last)}`;
+    return `/api/${path}${place}`;
   }
 
   function open() {

@@ -72,7 +72,16 @@ function showContext({ used, size, cost }) {
   byId("context").hidden = false;
 }
 
-/** Returns the function that shows a response of the session's log. @param {string} sessionId */
+/** What the agent has said so far, as responses of the log. @param {any} state @returns {import("../lib/callbacks.js").LiveResponse[]} */
+const asResponses = ({ options, modes, currentModeId, commands, plan, usage }) => [
+  { callback: "onOptions", options },
+  { callback: "onMode", modes, currentModeId },
+  { callback: "onCommands", commands },
+  { callback: "onPlan", entries: plan },
+  ...(usage ? [/** @type {const} */ ({ callback: "onUsage", ...usage })] : []),
+];
+
+/** @param {string} sessionId */
 export function agentControls(sessionId) {
   const place = byId("agentOptions");
   const traffic = byId("traffic");
@@ -126,5 +135,17 @@ export function agentControls(sessionId) {
   traffic.addEventListener("click", () =>
     withProgress(traffic, () => showTraffic(sessionId)).catch(showError),
   );
-  return (/** @type {import("../lib/callbacks.js").LiveResponse} */ response) => handle(handlers, response);
+  /** The log is newer than any other answer. @type {Set<string | undefined>} */
+  const told = new Set();
+  return {
+    /** Shows a response of the log. @param {import("../lib/callbacks.js").LiveResponse} response */
+    show(response) {
+      told.add(response.callback);
+      handle(handlers, response);
+    },
+    /** Shows what the agent has said before the part of the log that is known. @param {unknown} state */
+    know(state) {
+      for (const response of asResponses(state)) if (!told.has(response.callback)) handle(handlers, response);
+    },
+  };
 }

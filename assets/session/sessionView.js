@@ -1,16 +1,18 @@
 // A session: the responses above, the request below.
 
-import { api, errorAt, part, withProgress } from "../lib/api.js";
+import { ApiError, api, errorAt, part, withProgress } from "../lib/api.js";
 import { byId, element, onSubmit } from "../lib/dom.js";
 import { readEvents } from "../lib/stream.js";
 import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { focusCards } from "../permissions/cardFocus.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
+import { connection } from "../shell/connection.js";
 import { ask } from "../shell/dialog.js";
 import { nextFrame } from "../shell/frame.js";
 import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
+import { PendingRequests } from "./pendingRequests.js";
 
 const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
@@ -32,12 +34,13 @@ export function openSessionView(sessionId, showOver) {
   const state = byId("sessionState");
   const policy = byId("policy", HTMLSelectElement);
   const showError = errorAt("requestError");
-  const showAgent = agentControls(sessionId);
+  const agent = agentControls(sessionId);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
   const focusCard = focusCards(byId("responses"), prompt);
   let title = "";
-  /** Requests that are not answered yet. */
-  let pending = 0;
+  const pending = new PendingRequests();
+  /** False as long as what happened earlier is shown. */
+  let isLive = false;
   let runsTask = false;
   let isSending = false;
   let isClosed = false;
@@ -52,10 +55,11 @@ export function openSessionView(sessionId, showOver) {
   });
 
   function showState() {
-    const isBusy = pending > 0 || runsTask;
+    const isBusy = pending.count > 0 || runsTask;
     const status = isClosed ? "Closed" : isBusy ? "Busy" : "Idle";
     state.dataset.status = status;
-    state.textContent = isBusy && !isClosed && pending > 1 ? `Busy, ${pending - 1} waiting` : status;
+    state.textContent =
+      isBusy && !isClosed && pending.count > 1 ? `Busy, ${pending.count - 1} waiting` : status;
     byId("agentOptions", HTMLFieldSetElement).disabled = isClosed;
     send.disabled = isBusy || isSending || isClosed;
     send.hidden = isClosed;
@@ -81,17 +85,17 @@ export function openSessionView(sessionId, showOver) {
   /** @param {import("../lib/callbacks.js").LiveResponse} response */
   function onResponse(response) {
     renderer.processCallback(response);
-    showAgent(response);
+    agent.show(response);
     const { callback = "" } = response;
     if (/^on(Permission|Question)/.test(callback)) nextFrame(focusCard);
     if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
-      pending += 1;
+      pending.begin(response.requestId);
       if (title === "") showTitle(response.prompt.trim().split("\n", 1)[0] ?? "");
     } else if (response.callback === "onSessionInfo") {
       if (response.title) showTitle(response.title);
     } else if (response.callback === "onIdle") {
-      pending = Math.max(0, pending - 1);
-      if (pending === 0) notify(`${title || "Session"}: the agent is done`);
+      pending.end(response.requestId);
+      if (isLive && pending.count === 0) notify(`${title || "Session"}: the agent is done`);
     } else return;
     showState();
   }
@@ -109,8 +113,27 @@ export function openSessionView(sessionId, showOver) {
     showState();
   }
 
-  function read() {
-    stopReading = readEvents({ path: `${path}/events`, onResponse, onEnd });
+  /** Shows the newest page of the log, offers the earlier ones, and goes on live. */
+  async function read() {
+    const page = await api(`${path}/responses`).catch(onUnread);
+    if (!page) return;
+    let { before } = page;
+    for (const response of page.responses) onResponse(response);
+    if (before !== undefined)
+      renderer.offerEarlier(async () => {
+        const earlier = await api(`${path}/responses?before=${before}`);
+        before = earlier.before;
+        return { responses: earlier.responses, more: before !== undefined };
+      });
+    isLive = true;
+    stopReading = readEvents({ path: `${path}/events`, after: page.after, onResponse, onEnd });
+  }
+
+  /** @param {unknown} error */
+  function onUnread(error) {
+    if (error instanceof ApiError && error.code === "SessionNotFound") return onEnd(error.code);
+    connection.addEventListener("back", read, { once: true });
+    connection.lost();
   }
 
   /** Follows a task that runs in this session. @param {string} taskId */
@@ -206,13 +229,16 @@ export function openSessionView(sessionId, showOver) {
   async function loadSummary() {
     const summary = await api(path);
     showTitle(summary.title || title);
+    pending.know(summary.pendingRequests);
     policy.value = summary.permissions;
     byId("sessionRules", HTMLAnchorElement).href =
       `/permissions.html?folder=${part(summary.workingDirectory)}`;
-    byId("agentBar").hidden = !summary.modelId.startsWith("acp:");
+    const isAcp = summary.modelId.startsWith("acp:");
+    byId("agentBar").hidden = !isAcp;
     const model = visibleLine(summary.modelName ?? summary.modelId);
     byId("sessionModel").replaceChildren(`${model} · `, visibleCode(summary.workingDirectory));
     showState();
+    if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
   }
 
   async function loadTasks() {

@@ -9,7 +9,13 @@ import { storedResponse } from "../live/storedResponse.js";
 import { formatJobCursor, type JobCursor } from "./jobStreamCursor.js";
 
 /** Which logs are below a log. */
-const below: { readonly [kind in LogKind]?: LogKind } = { job: "task", task: "session" };
+const below: { readonly [kind in LogKind]?: "task" | "session" } = { job: "task", task: "session" };
+
+interface Child {
+  readonly kind: "task" | "session";
+  readonly id: string;
+  readonly name: string;
+}
 
 /** Sends a job, its tasks and all their sessions as one stream of events, each tagged with its source. */
 export class JobStream {
@@ -19,6 +25,9 @@ export class JobStream {
   readonly #sent: JobCursor;
   readonly #resume: JobCursor;
   readonly #following = new Set<Promise<void>>();
+  /** Logs that are to be opened one after the other: the sessions of a task come before the next task. */
+  readonly #waiting: Record<"session" | "task", Child[]> = { session: [], task: [] };
+  #isSendingWaiting = false;
 
   constructor(logs: LiveLogs, stream: EventStream, resume: JobCursor) {
     this.#logs = logs;
@@ -46,11 +55,11 @@ export class JobStream {
     for (const id of await this.#childrenUpTo(log, after)) {
       const child = childName(name, children++);
       // The reader has read a log to its end when the cursor does not name it.
-      if (this.#resume.has(child)) await this.#followChild(log.kind, id, child);
+      if (this.#resume.has(child)) this.#followChild(log.kind, id, child);
     }
     await followLog(log, after, this.#stream, response => {
       const id = childIdIn(log.kind, response);
-      if (id !== undefined) void this.#followChild(log.kind, id, childName(name, children++));
+      if (id !== undefined) this.#followChild(log.kind, id, childName(name, children++));
       this.#sent.set(name, response.n);
       return this.#eventOf(log, response);
     });
@@ -70,17 +79,38 @@ export class JobStream {
     return ids;
   }
 
-  /** Counts the log at once, so that the stream does not end before the log is open. */
-  #followChild(parent: LogKind, id: string, name: string): Promise<void> {
+  /** Follows a log that is in use at once; the others wait, so that the cursor of a large job stays short. */
+  #followChild(parent: LogKind, id: string, name: string): void {
     const kind = below[parent];
+    if (!kind) return;
+    // Counted at once, so that the stream does not end before the log is open.
     this.#sent.set(name, this.#resume.get(name) ?? 0);
-    const opening = (async () => {
-      const log = kind && (await this.#logs.open(kind, id));
-      if (log) this.#follow(log, name);
-      else this.#sent.delete(name);
-    })().finally(() => this.#following.delete(opening));
-    this.#following.add(opening);
-    return opening;
+    const inUse = this.#logs.inUse(kind, id);
+    if (inUse) {
+      this.#follow(inUse, name);
+      return;
+    }
+    this.#waiting[kind].push({ kind, id, name });
+    if (this.#isSendingWaiting) return;
+    this.#isSendingWaiting = true;
+    const sending = this.#sendWaiting().finally(() => this.#following.delete(sending));
+    this.#following.add(sending);
+  }
+
+  async #sendWaiting(): Promise<void> {
+    const { session, task } = this.#waiting;
+    try {
+      while (!this.#stream.isGone) {
+        const child = session.shift() ?? task.shift();
+        if (!child) return;
+        const log = await this.#logs.open(child.kind, child.id);
+        if (!log) this.#sent.delete(child.name);
+        else if (log.closed) await this.#sendLog(log, child.name);
+        else this.#follow(log, child.name);
+      }
+    } finally {
+      this.#isSendingWaiting = false;
+    }
   }
 
   #eventOf({ kind, id }: LiveLog, { n, json }: ReadResponse): string {

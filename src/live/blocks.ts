@@ -96,6 +96,11 @@ export class OpenBlocks {
     return this.#byNumber.get(n);
   }
 
+  /** Blocks that a reader who has read up to this number sees as open, in the order of their Starts. */
+  seenOpen(upTo: number): Block[] {
+    return [...this.#byNumber.values()].filter(({ n }) => n <= upTo);
+  }
+
   /** Blocks without an End, in the order of their Starts. */
   withoutEnd(): Block[] {
     return [...this.#byKey.values()];

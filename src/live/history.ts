@@ -7,6 +7,8 @@ import type { LogRecord } from "./record.js";
 
 /** How many looked-up Starts are kept, since they may be needed again. */
 const maxKnownHeads = 100;
+/** A page of a conversation usually fits into two of these. */
+const backwardsChars = 128 * 1024;
 
 /** How much is read at once. The store returns whole chunks, at least one. */
 export interface PageSize {
@@ -57,6 +59,27 @@ export class History {
     }
   }
 
+  /** The records below a number, piece by piece, the newest piece first; in a piece, the oldest record first. */
+  async *backwards(before: number): AsyncGenerator<readonly LogRecord[], void, void> {
+    const holding = await this.#table.chunkHolding(this.#rowId, before - 1);
+    for (let below = (holding ?? before) + 1; ; ) {
+      const chunks = await this.#table.pageBelow(this.#rowId, below, backwardsChars);
+      await nextTurn();
+      const records: LogRecord[] = [];
+      for (const { lines } of chunks) readChunk(lines, 0, records, line => this.#damaged(line));
+      const [first] = chunks;
+      if (!first) return;
+      yield records.slice(0, indexAbove(records, before - 1));
+      below = first.lastN;
+    }
+  }
+
+  /** One record by its number. */
+  async record(n: number): Promise<LogRecord | undefined> {
+    const [found] = await this.#load(n - 1, 0);
+    return found?.n === n ? found : undefined;
+  }
+
   #damaged(line: string): void {
     this.#log.warn({ line: line.slice(0, 100) }, "a damaged line of a live log is left out");
   }
@@ -76,12 +99,9 @@ export class History {
 
   async #learn(records: readonly LogRecord[], unknown: ReadonlySet<number>): Promise<void> {
     for (const block of unknown) {
-      const start =
-        records[indexAbove(records, block - 1)]?.n === block
-          ? records[indexAbove(records, block - 1)]
-          : (await this.#load(block - 1, 0))[0];
-      const isStart = start?.n === block && start.part === "s";
-      this.#heads.set(block, isStart ? blockOfStart(start)?.deltaHead : undefined);
+      const near = records[indexAbove(records, block - 1)];
+      const start = near?.n === block ? near : await this.record(block);
+      this.#heads.set(block, start?.part === "s" ? blockOfStart(start)?.deltaHead : undefined);
     }
     for (const block of this.#heads.keys()) {
       if (this.#heads.size <= Math.max(maxKnownHeads, unknown.size)) break;

@@ -12,7 +12,7 @@ import {
   type RowChange,
 } from "../store/eventLog.js";
 import { shortReason, storeUnavailable } from "../store/failure.js";
-import { OpenBlocks } from "./blocks.js";
+import { type Block, OpenBlocks } from "./blocks.js";
 import { chunkOf } from "./chunk.js";
 import { type Cursor, Cursors } from "./cursors.js";
 import { History, type PageSize } from "./history.js";
@@ -227,6 +227,24 @@ export class LiveLog implements LogSource {
     const stored = await this.#history.page(after, Math.min(last, tailN - 1, this.#committedN), size);
     // Numbers between the last stored one and the tail were reserved before a crash and never used.
     return stored.length > 0 ? stored : this.#tail.between(Math.max(after, tailN - 1), last, size.maxRecords);
+  }
+
+  /** The records below a number, piece by piece, the newest piece first; in a piece, the oldest record first. */
+  async *backwards(before: number): AsyncGenerator<readonly LogRecord[], void, void> {
+    this.#wasUsed = true;
+    const tailN = this.#tail.firstN ?? Number.POSITIVE_INFINITY;
+    if (tailN < before) yield this.#tail.between(tailN - 1, before - 1, Number.POSITIVE_INFINITY);
+    yield* this.#history.backwards(Math.min(before, tailN));
+  }
+
+  /** One record by its number, from memory or else from the store. */
+  async record(n: number): Promise<LogRecord | undefined> {
+    return this.#tail.get(n) ?? this.#history.record(n);
+  }
+
+  /** The blocks that readers see as open now. */
+  openBlocks(): Block[] {
+    return this.#blocks.seenOpen(this.#visibleN);
   }
 
   /** Ensures that `deltaHead` knows the blocks of these deltas. */

@@ -49,6 +49,12 @@ export class LiveLogs {
     return this.#logs.get(keyOf(kind, id)) ?? this.#register(kind, id, this.#load(kind, id));
   }
 
+  /** The log, if it is in memory and not closed, as every log is that is being written. */
+  inUse(kind: LogKind, id: string): LiveLog | undefined {
+    const log = this.#opened.get(keyOf(kind, id));
+    return log?.closed ? undefined : log;
+  }
+
   /**
    * For a log with a derived id: created the first time, found again after a restart. A new log is stored together
    * with the row that it belongs to, if given, so that neither exists without the other.

@@ -98,6 +98,28 @@ export class LogTable {
     await this.#store.query("update log_cursors set told = false where log_id = $1 and told", [id]);
   }
 
+  /** The last number of the chunk that holds a number or the next one above it. */
+  async chunkHolding(id: number, n: number): Promise<number | undefined> {
+    const [row] = await this.#store.query<{ lastN: number | null }>(
+      `select min(last_n) as "lastN" from log_chunks where log_id = $1 and last_n >= $2`,
+      [id, n],
+    );
+    return row?.lastN ?? undefined;
+  }
+
+  /** The last chunks before the one that ends with a number: as many as fit into this size, at least one. */
+  pageBelow(id: number, lastN: number, maxChars: number): Promise<{ lastN: number; lines: string }[]> {
+    return this.#store.query<{ lastN: number; lines: string }>(
+      `select last_n as "lastN", lines from (
+         select last_n, lines, sum(chars) over (order by last_n desc) - chars as newer from (
+           select last_n, chars, lines from log_chunks where log_id = $1 and last_n < $2
+           order by last_n desc limit ${maxChunksPerPage}
+         ) as chunks
+       ) as sized where newer <= $3 order by last_n`,
+      [id, lastN, maxChars],
+    );
+  }
+
   /** The next chunks after a number: as many as fit into this size, at least one. */
   page(id: number, after: number, maxChars: number): Promise<{ lastN: number; lines: string }[]> {
     return this.#store.query<{ lastN: number; lines: string }>(

@@ -124,15 +124,22 @@ export class SessionRecords {
     return rows.map(({ id }) => id);
   }
 
-  history(query: HistoryQuery): Promise<SessionRecord[]> {
+  /** Each condition is part of the statement only where it is asked for, so that an index serves the page. */
+  history({ limit, before, search, status, owned }: HistoryQuery): Promise<SessionRecord[]> {
+    const values: unknown[] = [limit];
+    const place = (value: unknown) => `$${values.push(value)}::text`;
+    const conditions = owned ? ["true"] : ["owner IS NULL"];
+    if (status !== undefined) conditions.push(`status = ${place(status)}`);
+    if (search) {
+      const words = "lower(concat_ws(' ', title, model_id, model_name, working_directory))";
+      conditions.push(`strpos(${words}, lower(${place(search)})) > 0`);
+    }
+    if (before !== undefined)
+      conditions.push(`(created_at, id) < (SELECT created_at, id FROM sessions WHERE id = ${place(before)})`);
     return this.#store.query<SessionRecord>(
-      `SELECT ${columns} FROM sessions
-       WHERE ($2::text IS NULL OR (created_at, id) < (SELECT created_at, id FROM sessions WHERE id = $2))
-         AND ($3::text IS NULL OR strpos(lower(concat_ws(' ', title, model_id, model_name, working_directory)), lower($3)) > 0)
-         AND ($4::text IS NULL OR status = $4)
-         AND ($5 OR owner IS NULL)
+      `SELECT ${columns} FROM sessions WHERE ${conditions.join(" AND ")}
        ORDER BY created_at DESC, id DESC LIMIT $1`,
-      [query.limit, query.before ?? null, query.search || null, query.status ?? null, query.owned ?? false],
+      values,
     );
   }
 

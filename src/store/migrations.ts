@@ -135,6 +135,10 @@ export const migrations: readonly string[] = [
    );`,
   // 9: the ids of the pending requests; their number alone does not say whose they are.
   `alter table sessions add column pending_ids jsonb not null default '[]';`,
+  // 10: indexes in the order in which sessions are listed, page by page, with and without those of tasks.
+  `drop index sessions_by_time;
+   create index sessions_by_time on sessions (created_at desc, id desc);
+   create index sessions_of_people on sessions (created_at desc, id desc) where owner is null;`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

@@ -23,6 +23,14 @@ const { formatDuration, formatSize, formatUsage, formatTime } = (await load("lib
   formatUsage(usage: object | undefined): string;
   formatTime(time: Date, now: Date): string;
 };
+const { PendingRequests } = (await load("session/pendingRequests.js")) as {
+  PendingRequests: new () => {
+    readonly count: number;
+    begin(id?: string): void;
+    end(id?: string): void;
+    know(ids: string[]): void;
+  };
+};
 const { visibleLine } = (await load("lib/visibleText.js")) as { visibleLine(text: string): string };
 const { endsOf } = (await load("lib/textEnds.js")) as {
   endsOf(
@@ -363,5 +371,58 @@ describe("a rule in words", () => {
   it("does not describe an unknown rule", () => {
     for (const rule of ["allow constructor x", "perhaps edits", "", "allow"])
       assert.equal(ruleWords(rule), undefined);
+  });
+});
+
+describe("the requests of a session that are not answered yet", () => {
+  const counts = (tell: (requests: InstanceType<typeof PendingRequests>) => void) => {
+    const requests = new PendingRequests();
+    tell(requests);
+    return requests.count;
+  };
+
+  it("are those that began and did not end", () => {
+    const tell = (requests: InstanceType<typeof PendingRequests>) => {
+      for (const id of ["a", "b"]) requests.begin(id);
+      requests.end("a");
+      requests.end("c");
+    };
+    assert.equal(counts(tell), 1);
+  });
+
+  it("include what began before the part of the log that the page knows, whichever is heard first", () => {
+    const says = ["a", "b"];
+    assert.equal(
+      counts(requests => requests.know(says)),
+      2,
+    );
+    const log = (requests: InstanceType<typeof PendingRequests>) => {
+      requests.end("a");
+      requests.begin("b");
+      requests.begin("c");
+    };
+    assert.deepEqual(
+      [
+        counts(requests => {
+          requests.know(says);
+          log(requests);
+        }),
+        counts(requests => {
+          log(requests);
+          requests.know(says);
+        }),
+      ],
+      [2, 2],
+    );
+  });
+
+  it("of an older portal, without ids, end in order", () => {
+    const tell = (requests: InstanceType<typeof PendingRequests>) => {
+      requests.begin();
+      requests.begin();
+      requests.end();
+      requests.know(["", ""]);
+    };
+    assert.equal(counts(tell), 1);
   });
 });

@@ -1,0 +1,176 @@
+// The responses of a session as elements, in order: blocks, cards, notices and remarks.
+import { handle } from "../lib/callbacks.js";
+import { element } from "../lib/dom.js";
+import { formatDuration, formatUsage } from "../lib/format.js";
+import { MessageBlock } from "../messageBlock.js";
+import { permissionCard, settleCard } from "../permissions/permissionCard.js";
+import { notice } from "../shell/notice.js";
+import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
+import { toolView } from "./toolView.js";
+
+/** @typedef {import("../messageBlock.js").BlockType} BlockType */
+/** @typedef {import("../lib/callbacks.js").LiveResponse} LiveResponse */
+/** @typedef {import("../lib/callbacks.js").Handlers} Handlers */
+/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
+/** @typedef {{block: MessageBlock, call: Callback<"onStartToolExecution">}} RunningTool */
+
+/** What belongs together: the conversation from some response on, or an earlier page of it. */
+export class ResponseItems {
+  #place;
+  #waiting;
+  #othersWaiting = element("p", "session-response-others muted");
+  /** Blocks by `blockType-blockId`. @type {Map<string, MessageBlock>} */
+  #blocks = new Map();
+  /** @type {Map<string, RunningTool>} */
+  #tools = new Map();
+  /** Cards without an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
+  #cards = new Map();
+
+  /**
+   * @param {(item: HTMLElement) => void} place puts an item at the end
+   * @param {HTMLElement} waiting where cards without an answer are
+   */
+  constructor(place, waiting) {
+    this.#place = place;
+    this.#waiting = waiting;
+  }
+
+  /** @param {LiveResponse} response */
+  add(response) {
+    if ("sessionError" in response) this.addNotice("error", response.sessionError);
+    handle(this.#handlers, response);
+  }
+
+  /** @param {string} level @param {string} message */
+  addNotice(level, message) {
+    this.#place(notice(message, level));
+  }
+
+  /** @param {string} text @param {string} [title] */
+  addUserMessage(text, title = "") {
+    const block = new MessageBlock("User");
+    block.title = title;
+    block.appendData(text);
+    this.#place(block.divElement);
+    block.complete();
+  }
+
+  /** @type {Handlers} */
+  #handlers = {
+    onStartReasoning: data => this.#start("Reasoning", data.reasoningId),
+    onReasoning: data => this.#append("Reasoning", data.reasoningId, data.delta),
+    onEndReasoning: data => this.#complete("Reasoning", data.reasoningId, data),
+    onStartMessage: data => this.#start("Message", data.messageId),
+    onMessage: data => this.#append("Message", data.messageId, data.delta),
+    onEndMessage: data => this.#complete("Message", data.messageId, data),
+    onStartToolExecution: data => this.#startTool(data),
+    onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
+    onEndToolExecution: data => this.#endTool(data),
+    onUserRequest: data => this.addUserMessage(data.prompt),
+    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task"),
+    onPermissionRequest: data => this.#addCard(data),
+    onPermissionResolved: data => this.#settle(data),
+    onQuestion: data => this.#addCard(data),
+    onQuestionResolved: data => this.#settle(data),
+    onUserMessage: data => this.addUserMessage(data.text, "earlier"),
+    onReplay: data => {
+      if (!data.active) this.#addRemark("The earlier conversation, as the agent remembers it, ends here");
+    },
+    onTurnResult: data => {
+      if (data.stopReason === "cancelled") this.#addRemark("The turn was cancelled");
+    },
+    onNotice: ({ severity, title, text }) =>
+      this.addNotice(severity, [title, text].filter(Boolean).join("\n")),
+    onUsage: data => {
+      // The page, not the conversation, shows how full the agent's context is.
+      if (!("used" in data)) this.#addRemark(formatUsage(data));
+    },
+  };
+
+  /** @param {BlockType} blockType @param {string} id @param {MessageBlock} [parent] */
+  #start(blockType, id, parent) {
+    const block = new MessageBlock(blockType);
+    this.#blocks.set(`${blockType}-${id}`, block);
+    if (parent) parent.nest(block);
+    else this.#place(block.divElement);
+    return block;
+  }
+
+  /** @param {BlockType} blockType @param {string} id @param {string} delta */
+  #append(blockType, id, delta) {
+    this.#blocks.get(`${blockType}-${id}`)?.appendData(delta);
+  }
+
+  /** @param {BlockType} blockType @param {string} id @param {Callback<"onEndReasoning" | "onEndMessage">} data */
+  #complete(blockType, id, { completeContent, interrupted }) {
+    const block = this.#blocks.get(`${blockType}-${id}`);
+    if (!block) return;
+    block.replaceData(completeContent);
+    if (interrupted) {
+      block.outcome = "interrupted";
+      block.note = "interrupted";
+    }
+    block.complete();
+  }
+
+  /** @param {Callback<"onStartToolExecution">} call */
+  #startTool(call) {
+    const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
+    const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
+    block.title = toolTitle(toolName, toolArguments);
+    this.#tools.set(toolCallId, { block, call });
+  }
+
+  /** @param {Callback<"onEndToolExecution">} data */
+  #endTool({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) {
+    const tool = this.#tools.get(toolCallId);
+    if (!tool) return;
+    this.#tools.delete(toolCallId);
+    const { block, call } = tool;
+    const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
+    const notes = [
+      call.kind && call.kind !== "other" ? call.kind.replace("_", " ") : "",
+      code ? `exit code ${code}` : "",
+      interrupted ? "interrupted" : "",
+      formatDuration(durationMs ?? Number.NaN),
+    ];
+    block.note = notes.filter(note => note !== "").join(" · ");
+    block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
+    block.complete();
+    block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
+  }
+
+  /** @param {Callback<"onPermissionRequest" | "onQuestion">} data */
+  #addCard(data) {
+    const card = permissionCard(data);
+    const place = element("div", { hidden: true });
+    this.#cards.set(data.requestId, { card, place });
+    this.#waiting.append(card);
+    this.#place(place);
+    this.#showOthersWaiting();
+  }
+
+  #showOthersWaiting() {
+    const count = this.#cards.size - 1;
+    this.#othersWaiting.textContent = count > 0 ? `${count} more after this one` : "";
+    if (count > 0) this.#waiting.prepend(this.#othersWaiting);
+    else this.#othersWaiting.remove();
+  }
+
+  /** A request that a rule decided has no card. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} data */
+  #settle(data) {
+    const waiting = this.#cards.get(data.requestId);
+    this.#cards.delete(data.requestId);
+    if (waiting) {
+      settleCard(waiting.card, data);
+      waiting.place.replaceWith(waiting.card);
+      this.#showOthersWaiting();
+    } else if (data.callback === "onPermissionResolved" && data.by === "rule")
+      this.addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
+  }
+
+  /** @param {string} text */
+  #addRemark(text) {
+    if (text !== "") this.#place(element("div", "session-response-remark", text));
+  }
+}

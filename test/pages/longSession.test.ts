@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it, type TestContext } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { createLog } from "../../src/base/log.js";
+import { openStore } from "../../src/store/store.js";
+import { launchBrowser, openPage, openRenderer } from "../support/browser.js";
+import { groupScope, tempFolder } from "../support/cleanup.js";
+import { conversation, writeSession } from "../support/longLog.js";
+import { type Portal, startPortal } from "../support/portal.js";
+import { byPrompt, startScriptedModel } from "../support/scriptedModel.js";
+
+/** The page's side is fixture/renderer.js. */
+declare function feed(responses: object[]): void;
+
+const blocks = 50_000;
+/** Two responses of each block and two for each turn of ten. */
+const responses = blocks * 2 + (blocks / 10) * 2;
+
+const file = groupScope();
+let browser: Browser;
+let portal: Portal;
+before(async () => {
+  browser = await launchBrowser();
+  const dataDir = await tempFolder(file, "long-session");
+  const model = await startScriptedModel(file, { script: byPrompt({}) });
+  const store = openStore({ dataDir, log: createLog("silent") });
+  const workingDirectory = await tempFolder(file, "long-session-work");
+  const open = { modelId: model.modelId, workingDirectory };
+  assert.equal(
+    await writeSession(store, { id: "long", title: "Long", ...open }, conversation(blocks)),
+    responses,
+  );
+  await writeSession(store, { id: "going", title: "Going on", ...open }, conversation(2_000));
+  await writeSession(store, { id: "short", title: "Short", ...open }, conversation(150));
+  await store.close();
+  portal = await startPortal(file, { model, dataDir });
+});
+after(() => browser.close());
+
+/** The page, and what it asks of the session's log. */
+async function openSession(t: TestContext, id: string) {
+  const { page, problems } = await openPage(t, browser, `${portal.url}/test.html`);
+  t.after(() => assert.deepEqual(problems, []));
+  const asked: string[] = [];
+  const onRequest = (request: { url(): string }) => {
+    const [, path] = request.url().split(`/session/${id}/`);
+    if (path !== undefined && /^(responses|events)/.test(path)) asked.push(path);
+  };
+  page.on("request", onRequest);
+  t.after(() => page.off("request", onRequest));
+  await page.goto(`${portal.url}/index.html?session=${id}`);
+  return { page, asked };
+}
+
+const scrollTo = (page: Page, top: number) =>
+  page.locator("#responses").evaluate((log, to) => log.scrollTo(0, to), top);
+
+const titles = (page: Page) => page.locator("#responses .message-block-title").allTextContents();
+const lastBlock = (page: Page) => page.getByText(`Block ${blocks}.`);
+const showsMoreThan = (page: Page, count: number) =>
+  page.locator(".session-response-group").nth(count).waitFor({ state: "attached" });
+
+/** Waits, frame by frame, until the page says so; the policy of the pages forbids what Playwright has for this. */
+async function until(page: Page, condition: string): Promise<void> {
+  for (let frame = 0; frame < 1_000; frame++) {
+    if (await page.evaluate(`Boolean(${condition})`)) return;
+    await page.evaluate("new Promise(requestAnimationFrame)");
+  }
+  assert.fail(`This never came true: ${condition}`);
+}
+
+const isFilled = `(() => {
+  const log = document.querySelector("#log").getBoundingClientRect();
+  return [...document.querySelectorAll(".message-block")].some(block => {
+    const { top, bottom } = block.getBoundingClientRect();
+    return bottom > log.top && top < log.bottom;
+  });
+})()`;
+
+describe("a session of 50,000 blocks", () => {
+  it("opens with its newest page, and asks for nothing else", async t => {
+    const { page, asked } = await openSession(t, "long");
+    await lastBlock(page).waitFor();
+    await page.locator("#sessionState[data-status=Idle]").waitFor();
+    await page.waitForLoadState("networkidle");
+    assert.deepEqual(asked, ["responses", `events?after=${responses}`]);
+    const shown = await titles(page);
+    assert.equal(shown.length, 100);
+    assert.deepEqual(shown.slice(-2), [`Tool (bash: npm test -- part-${blocks - 1})`, "Message"]);
+    assert.equal(await page.locator("[data-state=receiving]").count(), 0);
+  });
+
+  it("shows earlier pages when the reader scrolls up, and what is in sight stays where it is", async t => {
+    const { page, asked } = await openSession(t, "long");
+    await lastBlock(page).waitFor();
+    // Blocks have their real size only when they are in sight.
+    for (let frame = 0; frame < 3; frame++) {
+      await scrollTo(page, 1_000);
+      await page.evaluate("new Promise(requestAnimationFrame)");
+    }
+    const seen = await page.locator("#responses").evaluate(log => {
+      const { top } = log.getBoundingClientRect();
+      const block = [...log.querySelectorAll(".message-block")].find(
+        one => one.getBoundingClientRect().top > top,
+      );
+      Object.assign(globalThis, { block });
+      return block?.getBoundingClientRect().top;
+    });
+    await page.evaluate(`document.querySelector(".session-response-earlier button").click()`);
+    await showsMoreThan(page, 4);
+    const now = await page.evaluate<number>("globalThis.block.getBoundingClientRect().top");
+    assert.ok(Math.abs(now - (seen ?? 0)) <= 1, `it moved from ${seen} to ${now}`);
+    assert.deepEqual(asked.slice(2), [`responses?before=${responses - 199}`]);
+    assert.equal((await titles(page)).length, 200);
+    assert.equal(await lastBlock(page).count(), 1);
+  });
+
+  it("offers no earlier page at its beginning", async t => {
+    const { page } = await openSession(t, "short");
+    await page.getByText("Block 150.").waitFor();
+    await page.getByRole("button", { name: "Show earlier" }).click();
+    await page.getByText("Block 10.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show earlier" }).count(), 0);
+    assert.equal((await titles(page)).length, 150 + 15);
+    assert.equal((await titles(page))[0], "User");
+  });
+});
+
+it("the page holds a limited number of blocks, and puts the others back where the reader looks", async t => {
+  const { page, problems } = await openRenderer(t, browser);
+  t.after(() => assert.deepEqual(problems, []));
+  await page.evaluate(all => feed(all), [...conversation(3_000)].flat());
+  const most = 41 * 25;
+  const isBounded = `document.querySelectorAll(".message-block").length <= ${most}`;
+  const shows = (block: number) => page.getByText(`Block ${block}.`).waitFor();
+  await until(page, isBounded);
+  await shows(3_000);
+  const log = page.locator("#log");
+  await log.evaluate(one => one.scrollTo(0, 0));
+  await shows(10);
+  await until(page, isBounded);
+  await log.evaluate(one => one.scrollTo(0, one.scrollHeight / 2));
+  await until(page, isFilled);
+  await page.getByRole("button", { name: "Jump to the latest" }).click();
+  await shows(3_000);
+  await until(page, isBounded);
+});
+
+it("a session with a long past goes on live at its end", async t => {
+  const { page, asked } = await openSession(t, "going");
+  await page.getByText("Block 2000.").waitFor();
+  await page.getByLabel("Request", { exact: true }).fill("Are you there?");
+  await page.getByLabel("Request", { exact: true }).press("Control+Enter");
+  await page.getByText("You said: Are you there?").waitFor();
+  await page.locator("#sessionState[data-status=Idle]").waitFor();
+  assert.deepEqual(asked, ["responses", "events?after=4400"]);
+});
