@@ -5,7 +5,7 @@ import type { LinkOptions } from "./agentLink.js";
 import { confined } from "./confined.js";
 import { type Fields, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
-import { TailBuffer } from "./tailBuffer.js";
+import { TailBuffer } from "../../base/tailBuffer.js";
 import { start, terminalAction, terminalRequestOf } from "./terminalRequest.js";
 
 export interface ClientTerminalsOptions {

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { partOf } from "../../../src/sessions/acp/clientFiles.js";
-import { TailBuffer } from "../../../src/sessions/acp/tailBuffer.js";
+import { TailBuffer } from "../../../src/base/tailBuffer.js";
 import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
 import { tempFolder } from "../../support/cleanup.js";
 import type { Step } from "../../support/fakeAgentSteps.js";
