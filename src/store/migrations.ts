@@ -135,6 +135,13 @@ export const migrations: readonly string[] = [
    );`,
   // 9: the ids of the pending requests; their number alone does not say whose they are.
   `alter table sessions add column pending_ids jsonb not null default '[]';`,
+  // 10: why a job failed, which job it takes up again, and the works that it takes over from that job.
+  `alter table jobs add column reason text;
+   alter table jobs add column retry_of text;
+   alter table jobs add column again_of text;
+   alter table jobs add column taken jsonb;
+   create index jobs_by_retry on jobs (retry_of) where retry_of is not null;
+   create index jobs_by_again on jobs (again_of) where again_of is not null;`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */
