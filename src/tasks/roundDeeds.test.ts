@@ -37,7 +37,7 @@ test("deeds count each tool with its failures, and have each command with its ex
     call("1", "bash", { command: "npm test" }),
     end("1", { result: { content: "1 fails\n<exited with exit code 1>" }, durationMs: 12.4 }),
     call("2", "bash", { command: "ls" }),
-    end("2", { result: { content: "a\n<exited with exit code 0>" } }),
+    end("2", { result: { content: "a\n<shellId: 3 completed with exit code 0>" } }),
     call("3", "view", { path: "a" }),
     end("3", { error: { message: "gone" } }),
     { callback: "onUsage", ...usage },

@@ -7,7 +7,8 @@ const maxCommands = 200;
 const maxCommandChars = 500;
 const shells = /^(?:powershell|(?:local_)?shell|bash)$/;
 /** How the Copilot runtime ends the output of a command. */
-const exitLine = /<exited with exit code (-?\d{1,10})>\s*$/;
+const exitLine = /<(?:shellId: \S{1,100} )?(?:completed|exited) with exit code (-?\d{1,10})>\s{0,100}$/;
+const maxExitChars = 300;
 
 /** Reads from a session's log what the agent did. What an agent does not tell stays absent. */
 export class DeedsReader {
@@ -53,7 +54,7 @@ export class DeedsReader {
     this.#started.delete(end.toolCallId);
     if (!started) return;
     const { command, name } = started;
-    const told = end.exitCode ?? exitLine.exec(end.result?.content ?? "")?.[1];
+    const told = end.exitCode ?? exitLine.exec((end.result?.content ?? "").slice(-maxExitChars))?.[1];
     const exitCode = told === undefined ? undefined : Number(told);
     const tool = this.#tools.get(name);
     if (tool && (end.error || (command && exitCode))) tool.failed++;
