@@ -8,7 +8,7 @@ import type { LiveLogs } from "../sharedApi.js";
 import { compareWorks, type NamedWork } from "./compareJobs.js";
 import { workAt } from "./engine/interpreter.js";
 import { jobSummary, summaryOf } from "./jobAnswers.js";
-import { evidenceOfTask, evidenceOfWorks, type ReadLog } from "./jobEvidence.js";
+import { type ChangesOf, evidenceOfTask, evidenceOfWorks, type ReadLog } from "./jobEvidence.js";
 import type { JobRecord } from "./jobRecords.js";
 import { knownJob } from "./knownJob.js";
 import { hasReached, reachedWorks, worksToTake } from "./takeover.js";
@@ -33,7 +33,7 @@ const evidence = object({
 });
 
 /** What an agent did, and doing it again. */
-export function againRoutes(logs: LiveLogs): Route[] {
+export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
   const read: ReadLog = async function* (kind: LogKind, id: string) {
     const log = await logs.open(kind, id);
     if (log) yield* log.responses();
@@ -42,7 +42,7 @@ export function againRoutes(logs: LiveLogs): Route[] {
   async function evidenceOfJob(jobId: string) {
     const { id } = await knownJob(jobId);
     const taken = await currentPortal().engine.jobs.taken(id);
-    const works = await evidenceOfWorks(id, taken, read);
+    const works = await evidenceOfWorks(id, taken, read, changesOf);
     return { evidence: works.flatMap(({ attempts }) => attempts) };
   }
 
@@ -50,7 +50,7 @@ export function againRoutes(logs: LiveLogs): Route[] {
     await currentPortal().engine.ready;
     if (!(await logs.open("task", taskId)))
       throw PortalError.domain("TaskNotFound", `There is no task ${JSON.stringify(taskId)}.`);
-    return { evidence: await evidenceOfTask(taskId, read) };
+    return { evidence: await evidenceOfTask(taskId, read, changesOf) };
   }
 
   async function retry(jobId: string, from: string | undefined) {
@@ -79,7 +79,7 @@ export function againRoutes(logs: LiveLogs): Route[] {
   async function namedWorks({ id, name, entryHash }: JobRecord): Promise<NamedWork[]> {
     const { engine } = currentPortal();
     const root = (await engine.jobs.entry(entryHash)).jobs[name]?.work;
-    const works = await evidenceOfWorks(id, await engine.jobs.taken(id), read);
+    const works = await evidenceOfWorks(id, await engine.jobs.taken(id), read, changesOf);
     return works.map(run => {
       const work = root && workAt(root, run.path);
       return { ...run, taskName: work?.kind === "Ref" ? work.taskId : "" };

@@ -3,6 +3,9 @@ import type { LogKind } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
 import { type ReachedWork, reachedWorks, type TakenWork } from "./takeover.js";
 
+/** What an attempt changed in its folder; undefined where nobody took snapshots. */
+export type ChangesOf = (taskId: string, attempt: number) => Promise<AttemptEvidence["changes"]>;
+
 export type ReadLog = (kind: LogKind, id: string) => AsyncIterable<StoredResponse>;
 
 /** The evidence of one attempt, and whose it is. */
@@ -21,12 +24,17 @@ export interface WorkEvidence extends ReachedWork {
   attempts: TaskEvidence[];
 }
 
-export async function evidenceOfTask(taskId: string, read: ReadLog): Promise<TaskEvidence[]> {
+export async function evidenceOfTask(
+  taskId: string,
+  read: ReadLog,
+  changesOf?: ChangesOf,
+): Promise<TaskEvidence[]> {
   const attempts: TaskEvidence[] = [];
   for await (const response of read("task", taskId)) {
     if (response.callback !== "taskAttemptEnded") continue;
     const { callback: _, time: __, ...evidence } = response;
-    attempts.push({ taskId, ...evidence });
+    const changes = await changesOf?.(taskId, evidence.attempt);
+    attempts.push({ taskId, ...evidence, ...(changes && { changes }) });
   }
   return attempts;
 }
@@ -36,13 +44,14 @@ export async function evidenceOfWorks(
   jobId: string,
   taken: readonly TakenWork[],
   read: ReadLog,
+  changesOf?: ChangesOf,
 ): Promise<WorkEvidence[]> {
   const takenIds = new Set(taken.map(({ taskId }) => taskId));
   const works: WorkEvidence[] = [];
   for (const run of await reachedWorks(jobId, read("job", jobId), taken)) {
     const { taskId, workId, path } = run;
     const takenOver = takenIds.has(taskId) ? { takenOver: true as const } : {};
-    const attempts = await evidenceOfTask(taskId, read);
+    const attempts = await evidenceOfTask(taskId, read, changesOf);
     works.push({
       ...run,
       ...takenOver,

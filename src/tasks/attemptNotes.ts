@@ -17,10 +17,6 @@ export class AttemptNotes {
     this.#started = started;
   }
 
-  get attempt(): number {
-    return this.#started.attempt;
-  }
-
   /** The numbers of the sessions that were asked. */
   get sessions(): readonly number[] {
     return [...this.#sessions];

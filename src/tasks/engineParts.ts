@@ -1,18 +1,10 @@
 import type { Log } from "../base/log.js";
-import type { AttemptEvidence } from "../live/callbacks.js";
 import type { LiveResponse, LogKind } from "../live/liveResponse.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
 import type { TaskCommands } from "./taskCommands.js";
 import type { DiaryLog } from "./taskDiary.js";
 import type { TaskSessions } from "./taskSessions.js";
-
-/** The place of an attempt, and what is known about the folder before and after it. */
-export interface AttemptChanges {
-  began(taskId: string, attempt: number, workingDirectory: string): Promise<void>;
-  /** Undefined where nothing is known, for example outside git. */
-  ended(taskId: string, attempt: number, workingDirectory: string): Promise<AttemptEvidence["changes"]>;
-}
 
 export interface EngineParts {
   store: Store;
@@ -25,8 +17,6 @@ export interface EngineParts {
   };
   sessions: TaskSessions;
   commands: TaskCommands;
-  /** What an attempt changed in its folder; absent where nobody takes snapshots. */
-  changes?: AttemptChanges | undefined;
   log: Log;
   /** How many tasks may have a session at once. */
   maxTasks?: number | undefined;

@@ -157,12 +157,9 @@ describe("the evidence of a task", () => {
     assert.deepEqual(attempts, [{ verdict: "succeeded", criteria: [] }]);
   });
 
-  it("is not written by tasks that began with earlier rules", () => {
-    const { attempts, reason } = playTask(
-      { prompt: ["do"], criteria: { toolExecuted: ["job_boolean_true"], ...retry(0) } },
-      { rules: 2 },
-      [done],
-    );
-    assert.deepEqual([attempts, reason], [[], undefined]);
+  it("has no part in the result of tasks that began with earlier rules", () => {
+    const task = { prompt: ["do"], criteria: { toolExecuted: ["job_boolean_true"], ...retry(0) } };
+    const { result, reason, reported } = playTask(task, { rules: 2 }, [no]);
+    assert.deepEqual([result, reason, reported], [{ succeeded: false }, undefined, undefined]);
   });
 });

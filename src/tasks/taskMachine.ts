@@ -1,4 +1,4 @@
-import { firstLine } from "../base/cut.js";
+import { cut, firstLine } from "../base/cut.js";
 import { PortalError } from "../base/portalError.js";
 import { expandPromptDynamic, type Model, type Prompt, type Task } from "../jobsDef.js";
 import type { Criterion, Reported } from "../live/callbacks.js";
@@ -135,16 +135,12 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
   function* attempt(shortcomings?: () => string): TaskSteps<Check> {
     criterionList = [];
     const told = shortcomings?.();
-    if (rules >= 3) {
-      const retry = told ? { retryPrompt: told.slice(0, maxRetryChars) } : {};
-      yield { kind: "attemptStarted", attempt: ++attempts, modelId, ...retry };
-    }
+    const retry = told ? { retryPrompt: cut(told, maxRetryChars) } : {};
+    yield { kind: "attemptStarted", attempt: ++attempts, modelId, ...retry };
     const outcome = yield* round("task", () => retryPrompt(textOf(task.prompt), shortcomings?.() ?? ""));
     const check: Check = outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome);
-    if (rules >= 3) {
-      const verdict = check.kind === "passed" ? "succeeded" : check.kind;
-      yield { kind: "attemptEnded", verdict, criteria: criterionList };
-    }
+    const verdict = check.kind === "passed" ? "succeeded" : check.kind;
+    yield { kind: "attemptEnded", verdict, criteria: criterionList };
     return check;
   }
 

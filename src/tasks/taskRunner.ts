@@ -4,7 +4,7 @@ import { PortalError } from "../base/portalError.js";
 import { commandLine } from "../commands/commandLine.js";
 import { maxShownChars } from "../commands/commandOutput.js";
 import type { CommandEnd } from "../commands/runCommand.js";
-import type { AttemptEvidence, AttemptVerdict, Criterion } from "../live/callbacks.js";
+import type { AttemptVerdict, Criterion } from "../live/callbacks.js";
 import type { Flow } from "../store/durableJobs.js";
 import { AttemptNotes } from "./attemptNotes.js";
 import type { EngineParts } from "./engineParts.js";
@@ -30,7 +30,7 @@ export interface TaskRun {
   borrowedSessionId?: string;
 }
 
-export interface TaskRunnerParts extends Pick<EngineParts, "sessions" | "commands" | "changes"> {
+export interface TaskRunnerParts extends Pick<EngineParts, "sessions" | "commands"> {
   diary: TaskDiary;
   signal: AbortSignal;
 }
@@ -104,7 +104,8 @@ export class TaskRunner {
       case "attemptStarted":
         return this.#startAttempt(action);
       case "attemptEnded":
-        return this.#finishAttempt(action);
+        this.#endAttempt(action.verdict, action.criteria);
+        return { kind: "done" };
       case "command": {
         const event = await this.#step("command", () => this.#command(action));
         failpoint("command-remembered");
@@ -129,39 +130,22 @@ export class TaskRunner {
     }
   }
 
-  async #startAttempt(action: TaskAction & { kind: "attemptStarted" }): Promise<TaskEvent> {
+  #startAttempt(action: TaskAction & { kind: "attemptStarted" }): TaskEvent {
+    const { rules = 1 } = this.#run.setup;
+    // Tasks of earlier rules wrote no evidence, and a replay must write what they wrote.
+    if (rules < 3) return { kind: "done" };
     const { attempt, modelId } = action;
     this.#notes = new AttemptNotes(action);
     this.#parts.diary.write({ callback: "taskAttemptStarted", attempt, modelId });
-    await this.#snapshot(changes => changes.began(this.#run.taskId, attempt, this.#run.workingDirectory));
     return { kind: "done" };
   }
 
-  async #finishAttempt({ verdict, criteria }: TaskAction & { kind: "attemptEnded" }): Promise<TaskEvent> {
-    const { attempt = 0 } = this.#notes ?? {};
-    const changes = await this.#snapshot(known =>
-      known.ended(this.#run.taskId, attempt, this.#run.workingDirectory),
-    );
-    this.#endAttempt(verdict, criteria, changes);
-    return { kind: "done" };
-  }
-
-  /** A step of its own, because a folder looks different after a restart. */
-  #snapshot<T>(look: (changes: NonNullable<EngineParts["changes"]>) => Promise<T>): Promise<T | undefined> {
-    const { changes } = this.#parts;
-    return changes ? this.#flow.step("changes", () => look(changes)) : Promise.resolve(undefined);
-  }
-
-  #endAttempt(
-    verdict: AttemptVerdict,
-    criteria: readonly Criterion[] = [],
-    changes?: AttemptEvidence["changes"],
-  ): void {
+  #endAttempt(verdict: AttemptVerdict, criteria: readonly Criterion[] = []): void {
     const notes = this.#notes;
     this.#notes = undefined;
     if (!notes) return;
     const sessionIds = notes.sessions.map(session => this.#sessionId(session));
-    const evidence = { ...notes.evidence(verdict, criteria, sessionIds), ...(changes && { changes }) };
+    const evidence = notes.evidence(verdict, criteria, sessionIds);
     this.#parts.diary.write({ callback: "taskAttemptEnded", ...evidence });
   }
 

@@ -251,12 +251,11 @@ export class JobEngine {
   }
 
   async #launch(): Promise<OpenEngine> {
-    const { sessions, commands, changes, logs, store, log } = this.#parts;
+    const { sessions, commands, logs, store, log } = this.#parts;
     const flows = engineFlows({
       store,
       sessions,
       commands,
-      changes,
       logs,
       ...this.#patient,
       loaded: this.#loaded,
