@@ -2,6 +2,7 @@
 
 import { FlowChart } from "./flowChartMermaid.js";
 import { kindOf, workIdOf } from "./job/chartSource.js";
+import { evidencePart } from "./job/evidence.js";
 import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { Timeline } from "./job/timeline.js";
@@ -32,6 +33,9 @@ const panel = byId("panel");
 const tabList = byId("tabs");
 const stopJob = byId("stopJob", HTMLButtonElement);
 const continueJob = byId("continueJob", HTMLButtonElement);
+const retryJob = byId("retryJob", HTMLButtonElement);
+const againJob = byId("againJob", HTMLButtonElement);
+const evidence = byId("evidence");
 const timelineDiv = byId("timeline");
 const state = new JobState();
 const chart = new FlowChart(byId("chart"));
@@ -64,9 +68,13 @@ function showJob() {
   if (isGone) return;
   const status = jobId ? state.status : "Preview";
   showStatus(byId("label"), `JOB: ${status.toUpperCase()}`, status);
-  stopJob.hidden = !jobId;
   stopJob.disabled = state.isOver;
+  stopJob.hidden = !jobId;
   continueJob.hidden = status !== "Paused";
+  retryJob.hidden = status !== "Failed" && status !== "Canceled";
+  againJob.hidden = !jobId || !state.isOver;
+  byId("reason").hidden = state.reason === "";
+  byId("reason").textContent = state.reason;
   byId("notices").replaceChildren(...state.notices.map(text => notice(text, "warning")));
   setPageState(`${jobName} ${status.toLowerCase()}`, status);
   if (selected === undefined) showAbout();
@@ -109,6 +117,7 @@ function showGone(error) {
 
 function showAbout() {
   stopShowing();
+  evidence.hidden = true;
   byId("rightTitle").textContent = state.isOver ? "Summary" : jobName;
   byId("rightStatus").textContent = "";
   tabList.hidden = true;
@@ -183,6 +192,8 @@ function showSelected() {
   if (selected === undefined) return;
   byId("rightTitle").textContent = labelOf(selected);
   const run = state.runs.get(selected);
+  evidence.hidden = !run || run.evidence.length === 0;
+  if (run) evidence.replaceChildren(evidencePart(run.evidence));
   if (run) {
     if (shown?.run === run) showTabs(run);
     else showTab(run, run.driving);
@@ -212,6 +223,7 @@ async function loadDefinition() {
   if (jobId) {
     const status = await api(`${jobPath}/status`);
     definition = status;
+    showOrigins(status);
     for (const task of status.tasks) attempts.set(task.workIdInJob, task.attempts);
     return;
   }
@@ -220,6 +232,30 @@ async function loadDefinition() {
     throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
   definition = { job: jobs[jobName], chart: charts[jobName] };
   plan = await api(`copilot/job/${part(jobName)}/plan`, `${query.get("wb") ?? ""}\n`);
+}
+
+/** Links to the jobs that this one comes from, and to those that came from it. @param {Record<string, any>} status */
+function showOrigins({ retryOf, againOf, retriedBy = [], againBy = [] }) {
+  const link = (/** @type {string} */ words, /** @type {string} */ id) =>
+    element("a", { href: pageOf(id) }, words);
+  const links = [
+    ...(retryOf ? [link("Retry of an earlier job", retryOf)] : []),
+    ...(againOf ? [link("Repeats an earlier job", againOf)] : []),
+    ...retriedBy.map((/** @type {string} */ id, /** @type {number} */ i) => link(`Retry ${i + 1}`, id)),
+    ...againBy.map((/** @type {string} */ id, /** @type {number} */ i) => link(`Repetition ${i + 1}`, id)),
+  ];
+  const origins = byId("origins");
+  origins.hidden = links.length === 0;
+  origins.replaceChildren(...links.flatMap((one, i) => (i > 0 ? [" · ", one] : [one])));
+}
+
+/** @param {string} id */
+const pageOf = id => `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(id)}`;
+
+/** Starts the job again in one of two ways, and follows the new one. @param {HTMLButtonElement} control @param {"retry" | "again"} way */
+async function startAgain(control, way) {
+  const { jobId: id } = await withProgress(control, () => api(`${jobPath}/${way}`, ""));
+  location.assign(pageOf(id));
 }
 
 async function showChart() {
@@ -268,6 +304,8 @@ function listen() {
   continueJob.addEventListener("click", () =>
     withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(showProblem),
   );
+  retryJob.addEventListener("click", () => startAgain(retryJob, "retry").catch(showProblem));
+  againJob.addEventListener("click", () => startAgain(againJob, "again").catch(showProblem));
   byId("showChart").addEventListener("click", () => showView("chart"));
   byId("showTimeline").addEventListener("click", () => showView("timeline"));
   byId("showDetails").addEventListener("click", () => {

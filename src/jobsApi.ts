@@ -10,9 +10,10 @@ import { currentPortal } from "./currentPortal.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
 import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jobs/jobAnswers.js";
-import type { JobRecord } from "./jobs/jobRecords.js";
+import type { JobOrigin, JobRecord } from "./jobs/jobRecords.js";
 import { JobStream } from "./jobs/jobStream.js";
 import { parseJobCursor } from "./jobs/jobStreamCursor.js";
+import { jobNotFound, knownJob } from "./jobs/knownJob.js";
 import { type DirectoryProblem, modelIdsOf, planJob } from "./jobs/plan/plan.js";
 import { StartedJob } from "./jobs/startedJob.js";
 import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
@@ -45,6 +46,7 @@ export async function startJob(
   userInput: string,
   workingDirectory: string,
   callback: ICopilotJobCallback,
+  origin?: JobOrigin,
 ): Promise<ICopilotJob> {
   const { engine, installed } = currentPortal();
   const current = await installed.current();
@@ -56,6 +58,7 @@ export async function startJob(
     jobName,
     userInput,
     workingDirectory,
+    origin,
     listener: response => job.receive(response),
   });
   return job;
@@ -76,7 +79,12 @@ const nobody: ICopilotJobCallback = {
 };
 
 /** For callers from outside, whose input is checked first. */
-export async function startCheckedJob(jobName: string, workingDirectory: string, userInput: string) {
+export async function startCheckedJob(
+  jobName: string,
+  workingDirectory: string,
+  userInput: string,
+  origin?: JobOrigin,
+) {
   const { installed, catalog } = currentPortal();
   const current = await installed.current();
   const job = jobNamed(current?.entry, jobName);
@@ -84,7 +92,7 @@ export async function startCheckedJob(jobName: string, workingDirectory: string,
   if (job.requireUserInput && userInput.trim() === "") throw userInputRequired();
   for (const id of current ? modelIdsOf(current.entry, job) : [])
     if (!(await catalog.find(id))) throw modelIdNotFound(id);
-  const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody);
+  const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody, origin);
   return { jobId };
 }
 
@@ -105,18 +113,6 @@ async function planFromBody(jobName: string, body: string) {
     directoryProblem: problem,
     hasUserInput: userInput.trim() !== "",
   });
-}
-
-async function knownJob(jobId: string): Promise<JobRecord> {
-  const { engine } = currentPortal();
-  await engine.ready;
-  const job = await engine.jobs.find(jobId);
-  if (!job) throw jobNotFound(jobId);
-  return job;
-}
-
-function jobNotFound(id: string): PortalError {
-  return PortalError.domain("JobNotFound", `There is no job ${JSON.stringify(id)}.`);
 }
 
 async function stopById(jobId: string) {
@@ -166,7 +162,7 @@ async function sendEverything(logs: LiveLogs, jobId: string, after: string, req:
 }
 
 const notFound = domainError("JobNotFound");
-const startErrors = domainError(
+export const startErrors = domainError(
   "JobNotFound",
   "WorkingDirectoryNotAbsolutePath",
   "WorkingDirectoryNotExists",
@@ -266,9 +262,9 @@ export function jobRoutes(logs: LiveLogs): Route[] {
         const { engine } = currentPortal();
         const job = await knownJob(params.jobId);
         const waitingFor = engine.waitingFor(job.id);
-        return detailsOf(job, await engine.jobs.entry(job.entryHash), await engine.works(job.id), {
-          waitingFor,
-        });
+        const entry = await engine.jobs.entry(job.entryHash);
+        const followers = await engine.jobs.followers(job.id);
+        return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor });
       },
     }),
     defineRoute({

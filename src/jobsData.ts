@@ -29,6 +29,11 @@ function until(goal: string, ...round: string[]): WorkInput {
   };
 }
 
+/** Runs `find-checks` first, while the checks still pass; without checks the job goes on all the same. */
+function withOwnChecks(...works: WorkInput[]): WorkInput {
+  return inOrder({ kind: "Alt", condition: run("find-checks") }, ...works);
+}
+
 const reviews = atOnce(run("review-correctness"), run("review-design"));
 
 const jobs: { [name: string]: WorkInput } = {
@@ -36,7 +41,7 @@ const jobs: { [name: string]: WorkInput } = {
   "answer-question": run("answer-question"),
 
   "plan-feature": run("plan-feature"),
-  "implement-feature": inOrder(
+  "implement-feature": withOwnChecks(
     run("plan-feature"),
     run("implement-plan"),
     until("checks-pass", "repair-checks"),
@@ -45,12 +50,12 @@ const jobs: { [name: string]: WorkInput } = {
   ),
   "implement-plan": run("implement-plan"),
 
-  "fix-bug": inOrder(run("reproduce-bug"), until("bug-is-fixed", "fix-bug")),
+  "fix-bug": withOwnChecks(run("reproduce-bug"), until("bug-is-fixed", "fix-bug")),
   "reproduce-bug": run("reproduce-bug"),
   "fix-reproduced-bug": run("fix-bug"),
   "verify-fix": run("bug-is-fixed"),
 
-  "write-tests": inOrder(run("write-tests"), {
+  "write-tests": withOwnChecks(run("write-tests"), {
     kind: "Alt",
     condition: run("checks-pass"),
     falseWork: run("repair-checks"),

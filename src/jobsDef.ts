@@ -25,9 +25,24 @@ export interface TaskRetry {
   additionalPrompt?: Prompt;
 }
 
+/** A command that the portal runs itself, in the working directory. It passes when it exits with 0. */
+export interface Command {
+  /** The program and its arguments; with `shell`, exactly one line for the shell. */
+  run?: string[];
+  shell?: boolean;
+  /** Instead of `run`: the line that this task reported with `job_boolean_true` earlier in the job. */
+  reportedBy?: string;
+  /** 600 when absent. */
+  timeoutSeconds?: number;
+  /** How people call it. */
+  name?: string;
+}
+
 export interface TaskAvailability {
   /** One of these tasks must be the previous one on this path of the job. */
   previousTasks?: string[];
+  /** All must pass before the task starts. */
+  commands?: Command[];
   /** The agent must answer it with `job_boolean_true` before the task starts. */
   condition?: Prompt;
 }
@@ -36,6 +51,8 @@ export interface TaskCriteria {
   /** Tools that the last round must have called. */
   toolExecuted?: string[];
   failureAction: TaskRetry;
+  /** All must pass after the prompt has run; only then is the condition asked. */
+  commands?: Command[];
   /** The agent must answer it with `job_boolean_true` after the prompt has run. */
   condition?: Prompt;
   /** False: the condition is checked in a fresh session of `models.driving`. */

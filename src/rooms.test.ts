@@ -14,6 +14,7 @@ const rooms = [
   "permissions",
   "sandbox",
   "backends",
+  "commands",
   "sessions",
   "jobs/definition",
   "tasks",

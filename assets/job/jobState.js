@@ -11,6 +11,7 @@ import { parseArguments } from "../session/toolCall.js";
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
 /** Responses with a place of their own in the conversation. */
 const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
+const commandPattern = /^on(Start|End)?(ToolExecution|Permission(Request|Resolved))$/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
@@ -133,6 +134,8 @@ export class Run {
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
+  /** What is known about each attempt that has ended. @type {Callback<"taskAttemptEnded">[]} */
+  evidence = [];
   usage = new Usage();
   driving = new TabLog("Driving");
   /** @type {TabLog[]} */
@@ -159,6 +162,8 @@ export class JobState extends EventTarget {
   /** @type {Status} */
   status = "Running";
   error = "";
+  /** Why the job failed, in one line. */
+  reason = "";
   /** @type {string[]} */
   notices = [];
   /** @type {number | undefined} */
@@ -210,7 +215,7 @@ export class JobState extends EventTarget {
       case "workStarted":
         return this.#startWork(event, time);
       case "workStopped":
-        return this.#stopWork(event.workId, event.succeeded, time);
+        return this.#stopWork(event, time);
       case "jobPaused":
         return this.setStatus("Paused");
       case "jobContinued":
@@ -220,6 +225,7 @@ export class JobState extends EventTarget {
       case "jobSucceeded":
         return this.#end("Succeeded", time);
       case "jobFailed":
+        this.reason = event.reason ?? "";
         return this.#end("Failed", time);
       case "jobCanceled":
         return this.#end("Canceled", time);
@@ -257,11 +263,12 @@ export class JobState extends EventTarget {
     this.#replay(`task ${event.taskId}`);
   }
 
-  /** @param {number} workId @param {boolean} succeeded @param {number} time */
-  #stopWork(workId, succeeded, time) {
+  /** @param {Callback<"workStopped">} event @param {number} time */
+  #stopWork({ workId, succeeded, reason }, time) {
     const run = this.runs.get(workId);
     if (!run) return;
     run.status = succeeded ? "Succeeded" : "Failed";
+    if (reason !== undefined) run.verdict = `Failed: ${reason}`;
     run.endTime = time;
     this.#tell("work", workId);
   }
@@ -284,8 +291,12 @@ export class JobState extends EventTarget {
     if (!run) return this.#keep(`task ${event.id}`, event);
     if (event.callback === "taskDecision") this.#decide(run, event, event.id);
     else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
-    else if ("taskError" in event)
+    else if (event.callback === "taskAttemptEnded") {
+      run.evidence.push(event);
+      this.#tell("tabs", run.workId);
+    } else if ("taskError" in event)
       run.driving.add({ sessionError: event.taskError, time: event.time }, event.id);
+    else if (commandPattern.test(event.callback ?? "")) this.#addCommand(run, event);
     this.#tell("work", run.workId);
   }
 
@@ -298,6 +309,12 @@ export class JobState extends EventTarget {
     }
     run.verdict = verdictPattern.exec(reason)?.[1] ?? run.verdict;
     run.driving.add({ callback: "taskDecision", reason, time }, taskId);
+  }
+
+  /** The output of a command that checks the task stands among the decisions. @param {Run} run @param {JobEvent} event */
+  #addCommand(run, event) {
+    const { source: _source, id, n: _n, ...response } = event;
+    run.driving.add(response, id);
   }
 
   /** @param {Run} run @param {Callback<"taskSessionStarted">} event */

@@ -46,13 +46,15 @@ count.addEventListener("click", () => {
 document.body.append(inbox);
 
 /** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest" | "onQuestion">} Asked */
-/** @typedef {Asked & {source: "session" | "run", sessionId: string, sessionTitle: string, workingDirectory: string}} Request */
+/** @typedef {Asked & {source: "session" | "run" | "task", sessionId: string, sessionTitle: string, workingDirectory: string}} Request */
 
 /** @param {Request} request @returns {Shown} */
 function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
-  const link = element("a", { href }, visibleProse(request.sessionTitle || "Session"));
+  const title = visibleProse(request.sessionTitle || "Session");
+  // A task has no page of its own.
+  const link = request.source === "task" ? title : element("a", { href }, title);
   const where = element("div", "inbox-where", link, " in ", visibleCode(request.workingDirectory));
   const card = permissionCard(request);
   return { entry: element("div", "inbox-entry", where, card), card };

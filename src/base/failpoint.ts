@@ -38,6 +38,8 @@ export const failpoints = [
   "session-opening-remembered",
   "round-finished",
   "round-remembered",
+  "command-ended",
+  "command-remembered",
   "task-session-closed",
   "task-diary-closed",
   "task-ended",

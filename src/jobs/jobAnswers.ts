@@ -2,7 +2,7 @@ import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { generateChartNodes } from "../jobsChart.js";
 import type { Entry, Work } from "../jobsDef.js";
 import { walkWork } from "./definition/workTree.js";
-import type { JobRecord, JobUsage } from "./jobRecords.js";
+import type { JobFollowers, JobRecord, JobUsage } from "./jobRecords.js";
 import type { WorkRun, WorkStatus } from "./jobWorks.js";
 import { amountsOf } from "./plan/planAmounts.js";
 
@@ -18,6 +18,9 @@ const summaryFields = {
   userInput: text,
   "usage?": usage,
   "waitingFor?": text,
+  "reason?": text,
+  "retryOf?": text,
+  "againOf?": text,
 };
 
 export interface SummaryExtras {
@@ -30,6 +33,8 @@ export const jobSummary = object(summaryFields);
 export const jobDetails = object({
   ...summaryFields,
   "error?": text,
+  retriedBy: list(text),
+  againBy: list(text),
   job: { type: "object" },
   chart: { type: "object" },
   tasks: list(
@@ -54,6 +59,9 @@ export function summaryOf(job: JobRecord, { used, waitingFor }: SummaryExtras = 
     userInput: job.userInput,
     ...(used && { usage: used }),
     ...(waitingFor !== undefined && { waitingFor }),
+    ...(job.reason !== null && { reason: job.reason }),
+    ...(job.retryOf !== null && { retryOf: job.retryOf }),
+    ...(job.againOf !== null && { againOf: job.againOf }),
   };
 }
 
@@ -62,6 +70,7 @@ export function detailsOf(
   job: JobRecord,
   entry: Entry,
   runs: readonly WorkRun[],
+  followers: JobFollowers,
   extras: SummaryExtras = {},
 ) {
   const definition = entry.jobs[job.name];
@@ -76,6 +85,7 @@ export function detailsOf(
   return {
     ...summaryOf(job, extras),
     ...(job.error !== null && { error: job.error }),
+    ...followers,
     job: definition ?? {},
     chart: definition ? generateChartNodes(definition.work) : { nodes: [] },
     tasks,

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Entry } from "../jobsDef.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
+import type { TakenWork } from "./takeover.js";
 
 export type JobStatus = "Running" | "Paused" | "Succeeded" | "Failed" | "Canceled";
 
@@ -14,6 +15,12 @@ export interface JobRecord {
   status: JobStatus;
   /** Why a task crashed; from then on the job only ends its running tasks. */
   error: string | null;
+  /** Why it failed, in one line. */
+  reason: string | null;
+  /** The job whose unfinished works it runs again. */
+  retryOf: string | null;
+  /** The job that it repeats. */
+  againOf: string | null;
   createdAt: Date;
   endedAt: Date | null;
 }
@@ -34,11 +41,26 @@ const usageSums = usageNames
   .join(", ");
 
 const columns = `id, name, entry_hash as "entryHash", user_input as "userInput",
-  working_directory as "workingDirectory", status, error, created_at as "createdAt", ended_at as "endedAt"`;
+  working_directory as "workingDirectory", status, error, reason, retry_of as "retryOf", again_of as "againOf",
+  created_at as "createdAt", ended_at as "endedAt"`;
+
+/** The earlier job that a job comes from. */
+export interface JobOrigin {
+  retryOf?: string | undefined;
+  againOf?: string | undefined;
+  /** The works that it takes over, in the order in which they ended. */
+  taken?: readonly TakenWork[] | undefined;
+}
+
+/** The jobs that came from a job, oldest first. */
+export interface JobFollowers {
+  retriedBy: string[];
+  againBy: string[];
+}
 
 /** A new job, to be stored together with its log. */
 export function jobRow(
-  job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory">,
+  job: Pick<JobRecord, "id" | "name" | "entryHash" | "userInput" | "workingDirectory"> & JobOrigin,
 ): OwnerRow {
   return {
     id: job.id,
@@ -46,6 +68,9 @@ export function jobRow(
     entry_hash: job.entryHash,
     user_input: job.userInput,
     working_directory: job.workingDirectory,
+    retry_of: job.retryOf ?? null,
+    again_of: job.againOf ?? null,
+    taken: job.taken ? JSON.stringify(job.taken) : null,
   };
 }
 
@@ -82,6 +107,26 @@ export class JobRecords {
       [id],
     );
     return row;
+  }
+
+  /** The works that the job took over when it was started. */
+  async taken(id: string): Promise<TakenWork[]> {
+    const [row] = await this.#store.query<{ taken: TakenWork[] | null }>(
+      "select taken from jobs where id = $1",
+      [id],
+    );
+    return row?.taken ?? [];
+  }
+
+  async followers(id: string): Promise<JobFollowers> {
+    const rows = await this.#store.query<{ id: string; retryOf: string | null }>(
+      `select id, retry_of as "retryOf" from jobs where (retry_of = $1 or again_of = $1) and not deleting
+       order by created_at, id`,
+      [id],
+    );
+    const ids = (isRetry: boolean) =>
+      rows.filter(({ retryOf }) => (retryOf === id) === isRetry).map(({ id: follower }) => follower);
+    return { retriedBy: ids(true), againBy: ids(false) };
   }
 
   withStatus(...status: JobStatus[]): Promise<JobRecord[]> {
@@ -162,10 +207,10 @@ export class JobRecords {
     await this.#store.query("update jobs set error = $2 where id = $1 and error is null", [id, error]);
   }
 
-  async end(id: string, status: JobStatus): Promise<void> {
+  async end(id: string, status: JobStatus, reason?: string): Promise<void> {
     await this.#store.query(
-      "update jobs set status = $2, ended_at = coalesce(ended_at, now()) where id = $1",
-      [id, status],
+      "update jobs set status = $2, ended_at = coalesce(ended_at, now()), reason = $3 where id = $1",
+      [id, status, reason ?? null],
     );
   }
 }

@@ -132,6 +132,52 @@ export interface PromptEvaluation {
   suggestions: string | null;
 }
 
+/** How an attempt of a task ended. `interrupted`: the task was given up for another reason than its own. */
+export type AttemptVerdict = "succeeded" | "failed" | "crashed" | "interrupted" | "canceled";
+
+/** One thing that had to hold for a task to have succeeded, and whether it did. */
+export interface Criterion {
+  kind: "toolExecuted" | "condition" | "command";
+  /** The tools, the question, or the command. */
+  asked: string;
+  met: boolean;
+  /** The judge's reason, the missing tools, or the end of the command's output. */
+  said: string;
+}
+
+/** What an agent did in a round: the tools that it used, the commands that it ran, and what that cost. */
+export interface Deeds {
+  toolCalls: { name: string; count: number; failed: number }[];
+  /** The exit code and the duration are absent where the agent does not tell them. */
+  commands: { command: string; exitCode?: number; durationMs?: number }[];
+  usage?: AttemptUsage;
+}
+
+export type AttemptUsage = Pick<TurnUsage, "inputTokens" | "outputTokens" | "cost" | "premiumRequests">;
+
+/** What is known about one attempt of a task. What could not be observed is absent. */
+export interface AttemptEvidence extends Partial<Deeds> {
+  attempt: number;
+  modelId: string;
+  sessionIds: string[];
+  startedAt?: string;
+  endedAt?: string;
+  verdict: AttemptVerdict;
+  criteria: Criterion[];
+  /** Sessions that crashed; their prompt was sent again within the attempt. */
+  crashes: number;
+  changes?: { files: number; added: number; deleted: number };
+  /** What a retry was told in addition to the prompt. */
+  retryPrompt?: string;
+}
+
+/** What the tools of a task reported last. */
+export interface Reported {
+  document?: string;
+  trueReason?: string;
+  falseReason?: string;
+}
+
 type NoArguments = Record<never, never>;
 type Interruptible = { interrupted?: true | undefined };
 
@@ -218,18 +264,32 @@ export interface TaskArguments {
   taskDecision: { reason: string };
   taskSessionStarted: { sessionId: string; taskId: string; isDriving: boolean; modelId: string };
   taskSessionStopped: { sessionId: string; taskId: string; succeeded: boolean };
+  taskAttemptStarted: { attempt: number; modelId: string };
+  taskAttemptEnded: AttemptEvidence;
   taskSucceeded: NoArguments;
   taskFailed: NoArguments;
 }
 
+/** The work ran in an earlier job, which a retry takes up. */
+type TakenOver = { takenOver?: true };
+
 export interface JobArguments {
   workWaiting: { workId: number; taskId: string };
-  workStarted: { workId: number; taskId: string };
-  workStopped: { workId: number; taskId: string; succeeded: boolean };
+  workStarted: { workId: number; taskId: string } & TakenOver;
+  workStopped: {
+    workId: number;
+    taskId: string;
+    succeeded: boolean;
+    /** Why it failed, in one line. */
+    reason?: string;
+    /** Somebody stopped it: its failure is no answer. */
+    canceled?: true;
+    reported?: Reported;
+  } & TakenOver;
   jobPaused: NoArguments;
   jobContinued: NoArguments;
   jobSucceeded: NoArguments;
-  jobFailed: NoArguments;
+  jobFailed: { reason?: string };
   jobCanceled: NoArguments;
 }
 

@@ -53,7 +53,7 @@ function actionOf({ command, edits, reads, tool }: BodyOf<typeof testBody>): Act
 const pendingRequest = object({
   callback: oneOfTexts("onPermissionRequest", "onQuestion"),
   requestId: text,
-  source: oneOfTexts("session", "run"),
+  source: oneOfTexts("session", "run", "task"),
   sessionId: text,
   sessionTitle: text,
   workingDirectory: text,

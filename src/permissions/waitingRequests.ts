@@ -5,10 +5,10 @@ import type { Callback, LiveResponse, PerEffect, PermissionOption } from "../liv
 import type { Action } from "./action.js";
 import { type PermissionPolicy, resolutionOf, type Settled } from "./settlement.js";
 
-/** The asker: a session, or a run of the repository's agents. */
+/** The asker: a session, a run of the repository's agents, or a task with a reported command. */
 export interface Asker {
   readonly id: string;
-  readonly source?: "session" | "run";
+  readonly source?: "session" | "run" | "task";
   readonly permissions: PermissionPolicy;
   readonly record: { readonly title: string; readonly workingDirectory: string };
   push(response: LiveResponse): Promise<void>;

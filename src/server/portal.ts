@@ -10,9 +10,11 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import { portalCommands } from "../commands/portalCommands.js";
 import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { setCurrentPortal } from "../currentPortal.js";
 import type { GuardOptions } from "../guard/guard.js";
+import { againRoutes } from "../jobs/againRoutes.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
@@ -44,6 +46,7 @@ import { openStore } from "../store/store.js";
 import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
+import { taskCommands } from "../tasks/taskCommands.js";
 import type { Config } from "./config.js";
 import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
@@ -100,7 +103,9 @@ export function createPortal(parts: PortalOptions): Portal {
   const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
   const store = openStore({ dataDir: options.dataDir, log, unlock });
   // Only the holder of the data folder's lock may end what an earlier portal left running.
-  sweepOrphans(marker).catch(error => log.warn({ err: error }, "cannot search for left-over processes"));
+  const swept = sweepOrphans(marker).catch(error =>
+    log.warn({ err: error }, "cannot search for left-over processes"),
+  );
   const env = agentEnvironment(process.env, config);
   const sandboxes = new Sandboxes({
     dataDir: options.dataDir,
@@ -152,9 +157,22 @@ export function createPortal(parts: PortalOptions): Portal {
     logs,
   );
 
+  const commands = taskCommands({
+    commands: portalCommands({ env, marker, sandboxes, sandbox }),
+    approvals,
+    permissions,
+  });
   const engine = new JobEngine(
-    { store, logs, sessions: portalTaskSessions(sessions, store), log, maxTasks: config.maxTasks },
-    sessions.recovered,
+    {
+      store,
+      logs,
+      sessions: portalTaskSessions(sessions, store),
+      commands,
+      log,
+      maxTasks: config.maxTasks,
+    },
+    // A command that an earlier portal left running must not meet its repetition.
+    Promise.all([sessions.recovered, swept]),
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
@@ -205,6 +223,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...taskRoutes(logs),
     ...jobRoutes(logs),
+    ...againRoutes(logs),
     ...agents.routes,
     ...jobTools.routes(),
     ...agentRoutes({ agents: acpAgents, catalog: models }),

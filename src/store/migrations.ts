@@ -139,6 +139,13 @@ export const migrations: readonly string[] = [
   `drop index sessions_by_time;
    create index sessions_by_time on sessions (created_at desc, id desc);
    create index sessions_of_people on sessions (created_at desc, id desc) where owner is null;`,
+  // 11: why a job failed, which job it takes up again, and the works that it takes over from that job.
+  `alter table jobs add column reason text;
+   alter table jobs add column retry_of text;
+   alter table jobs add column again_of text;
+   alter table jobs add column taken jsonb;
+   create index jobs_by_retry on jobs (retry_of) where retry_of is not null;
+   create index jobs_by_again on jobs (again_of) where again_of is not null;`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

@@ -2,6 +2,7 @@ import type { Log } from "../base/log.js";
 import type { LiveResponse, LogKind } from "../live/liveResponse.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
+import type { TaskCommands } from "./taskCommands.js";
 import type { DiaryLog } from "./taskDiary.js";
 import type { TaskSessions } from "./taskSessions.js";
 
@@ -15,6 +16,7 @@ export interface EngineParts {
     idsBelow(kind: LogKind, prefix: string): Promise<string[]>;
   };
   sessions: TaskSessions;
+  commands: TaskCommands;
   log: Log;
   /** How many tasks may have a session at once. */
   maxTasks?: number | undefined;

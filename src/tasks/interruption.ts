@@ -1,12 +1,13 @@
 /**
  * Why a running task is interrupted from outside.
  * - stopped: it ends now and stays ended, even after a restart
+ * - abandoned: the same, because another task of its job crashed
  * - canceled: its flow is cancelled and takes no further step
  * - shutdown: the next start of the server resumes it
  */
 export class Interruption extends Error {
   override readonly name = "Interruption";
-  readonly kind: "stopped" | "canceled" | "shutdown";
+  readonly kind: "stopped" | "abandoned" | "canceled" | "shutdown";
 
   constructor(kind: Interruption["kind"]) {
     super(`The task was interrupted: ${kind}`);
@@ -20,6 +21,8 @@ export function isShutdown(reason: unknown): boolean {
 
 export interface Stopped {
   kind: "stopped";
+  /** Nobody asked for it. */
+  abandoned?: true;
 }
 
 /** Does `work`, but stops waiting for it when the signal fires. */
@@ -45,5 +48,6 @@ export async function unlessInterrupted<T>(
 export function endBy(reason: unknown): Promise<Stopped> | Stopped {
   if (!(reason instanceof Interruption) || reason.kind === "canceled") throw reason;
   // A step that never ends is not remembered, so the next start runs it again.
-  return reason.kind === "shutdown" ? new Promise(() => {}) : { kind: "stopped" };
+  if (reason.kind === "shutdown") return new Promise(() => {});
+  return reason.kind === "abandoned" ? { kind: "stopped", abandoned: true } : { kind: "stopped" };
 }

@@ -43,6 +43,7 @@ export function portalTaskSessions(
       const session = await patiently(() => registry.wake(sessionId));
       return session && taskSession(session);
     },
+    settings: async sessionId => (await patiently(() => registry.find(sessionId)))?.settings,
     close,
     async closeAll(taskId) {
       for (const id of await patiently(() => registry.openSessionsOf(taskId))) await close(id);

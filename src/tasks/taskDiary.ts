@@ -1,4 +1,4 @@
-import type { LiveResponse } from "../live/liveResponse.js";
+import { blockPartOf, type LiveResponse } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
 
 /** The part of a live log that a diary needs. */
@@ -12,6 +12,11 @@ export interface DiaryLog {
 /** Adds the time, so that a late reader still sees how long a task took. */
 export function withTime(response: LiveResponse): LiveResponse {
   return { ...response, time: Date.now() };
+}
+
+/** The output of commands, and requests for permission to run them: a replay does not write them. */
+function isAside(response: StoredResponse): boolean {
+  return blockPartOf(response) !== undefined || response.callback === "onNotice";
 }
 
 /**
@@ -31,8 +36,15 @@ export class TaskDiary {
 
   static async open(log: DiaryLog, listener?: (response: LiveResponse) => void): Promise<TaskDiary> {
     let written = 0;
-    for await (const _ of log.responses()) written++;
+    for await (const response of log.responses()) if (!isAside(response)) written++;
     return new TaskDiary(log, written, listener);
+  }
+
+  /** Writes what a step does while it runs: a replay does not repeat it. */
+  async aside(response: LiveResponse): Promise<void> {
+    this.#listener?.(response);
+    // A task that was interrupted closes its log; what its command still says is of no interest then.
+    await this.#log.append(response).catch(() => undefined);
   }
 
   /** Does not wait for the store: the replay writes again what the store lacks when the server dies. */

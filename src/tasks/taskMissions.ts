@@ -2,11 +2,10 @@ import type { Entry } from "../jobsDef.js";
 import { CrashBudget, drivingBudgets, type ModelBudget, maxCrashes } from "./crashBudget.js";
 import { SESSION_CRASH_PREFIX } from "./taskPrompts.js";
 import { report } from "./taskReport.js";
-import { borrowedSession, type TaskEvent, type TaskSteps } from "./taskSteps.js";
+import { borrowedSession, type Role, type TaskEvent, type TaskSteps } from "./taskSteps.js";
 import type { ToolCall } from "./toolCalls.js";
 
 export type TaskMode = "borrowing" | "single" | "multiple";
-export type Role = "task" | "driving";
 
 /** The outcome of a prompt after all its tries. */
 export type MissionOutcome =
@@ -42,6 +41,7 @@ export class TaskMissions {
         event = yield {
           kind: "send",
           session: this.#open,
+          role,
           prompt: (sent ? SESSION_CRASH_PREFIX : "") + prompt(),
         };
         sent = true;

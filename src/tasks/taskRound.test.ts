@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { LiveResponse } from "../live/liveResponse.js";
 import { errorToDetailedString } from "./errorText.js";
 import { Interruption, unlessInterrupted } from "./interruption.js";
-import { roundIn, roundPrompt } from "./taskRound.js";
+import { type CallsInLog, roundIn, roundPrompt } from "./taskRound.js";
 
 async function* logOf(...responses: LiveResponse[]): AsyncGenerator<LiveResponse> {
   yield* responses;
@@ -19,13 +19,18 @@ const end = (toolCallId: string, more: object = {}): LiveResponse => ({
   toolCallId,
   ...more,
 });
+/** The round without what the agent did besides calling job tools. */
+async function callsIn(log: AsyncIterable<LiveResponse>, round: string, calls?: CallsInLog) {
+  const { did: _, ...rest } = await roundIn(log, round, calls);
+  return rest;
+}
 const idle: LiveResponse = { callback: "onIdle" };
 const failed: LiveResponse = { sessionError: "it broke" };
 
 describe("the round read from a session's log", () => {
   it("is empty when its prompt was not sent", async () => {
     const other = logOf(roundPrompt("other", "p", "r"), call("1", "job_boolean_true", "x"), end("1"), idle);
-    assert.deepEqual(await roundIn(other, "mine"), { sent: false, finished: false, toolCalls: [] });
+    assert.deepEqual(await callsIn(other, "mine"), { sent: false, finished: false, toolCalls: [] });
   });
 
   it("has the job tools that were called in it, in the order in which they ended", async () => {
@@ -42,7 +47,7 @@ describe("the round read from a session's log", () => {
       call("4", "job_boolean_false", "no"),
       end("4"),
     );
-    assert.deepEqual(await roundIn(log, "mine"), {
+    assert.deepEqual(await callsIn(log, "mine"), {
       sent: true,
       finished: true,
       toolCalls: [
@@ -61,7 +66,7 @@ describe("the round read from a session's log", () => {
       end("2", { interrupted: true }),
       call("3", "job_boolean_true", "x"),
     );
-    assert.deepEqual(await roundIn(log, "mine"), { sent: true, finished: false, toolCalls: [] });
+    assert.deepEqual(await callsIn(log, "mine"), { sent: true, finished: false, toolCalls: [] });
   });
 
   it("is unfinished after an error, and finished after a resend that ended well", async () => {
@@ -72,8 +77,8 @@ describe("the round read from a session's log", () => {
       failed,
       idle,
     ];
-    assert.equal((await roundIn(logOf(...first), "mine")).finished, false);
-    const again = await roundIn(logOf(...first, roundPrompt("mine", "p", "r"), idle), "mine");
+    assert.equal((await callsIn(logOf(...first), "mine")).finished, false);
+    const again = await callsIn(logOf(...first, roundPrompt("mine", "p", "r"), idle), "mine");
     assert.deepEqual(again, {
       sent: true,
       finished: true,
@@ -84,7 +89,7 @@ describe("the round read from a session's log", () => {
   it("treats malformed arguments as an empty argument", async () => {
     for (const argument of ["[", "null", "7", "{}"]) {
       const started = { ...call("1", "job_boolean_true", ""), toolArguments: argument };
-      const { toolCalls } = await roundIn(logOf(roundPrompt("mine", "p", "r"), started, end("1")), "mine");
+      const { toolCalls } = await callsIn(logOf(roundPrompt("mine", "p", "r"), started, end("1")), "mine");
       assert.deepEqual(toolCalls, [{ name: "job_boolean_true", argument: "" }]);
     }
   });

@@ -1,6 +1,8 @@
 import { availableTools } from "../jobsDef.js";
+import type { Deeds } from "../live/callbacks.js";
 import type { LiveResponse } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
+import { DeedsReader } from "./roundDeeds.js";
 import { withTime } from "./taskDiary.js";
 import type { ToolCall } from "./toolCalls.js";
 
@@ -11,6 +13,8 @@ export interface RoundSoFar {
   /** The session then became idle without an error. */
   finished: boolean;
   toolCalls: ToolCall[];
+  /** Everything that the agent did in it. */
+  did: Deeds;
   /** The agent did not even list the job tools. */
   jobToolsMissing?: true;
 }
@@ -29,18 +33,20 @@ export async function roundIn(
   round: string,
   calls: CallsInLog = "blocks",
 ): Promise<RoundSoFar> {
-  const soFar: RoundSoFar = { sent: false, finished: false, toolCalls: [] };
+  const reader = new DeedsReader();
+  const soFar: RoundSoFar = { sent: false, finished: false, toolCalls: [], did: reader.deeds() };
   const started = new Map<string, ToolCall>();
   let failed = false;
   for await (const response of responses) {
     if ("sessionError" in response) failed = true;
     if (response.callback === "onGeneratedUserPrompt") {
       if (response.round === round) soFar.sent = true;
-      else if (soFar.sent) return soFar;
+      else if (soFar.sent) return { ...soFar, did: reader.deeds() };
       failed = false;
       soFar.finished = false;
     }
     if (!soFar.sent) continue;
+    reader.add(response);
     switch (response.callback) {
       case "onStartToolExecution": {
         const { toolCallId, toolName: name, toolArguments } = response;
@@ -65,7 +71,7 @@ export async function roundIn(
         soFar.finished = !failed;
     }
   }
-  return soFar;
+  return { ...soFar, did: reader.deeds() };
 }
 
 function argumentOf(toolArguments: string): string {

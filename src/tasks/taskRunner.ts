@@ -1,15 +1,22 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../base/portalError.js";
+import { commandLine } from "../commands/commandLine.js";
+import { maxShownChars } from "../commands/commandOutput.js";
+import type { CommandEnd } from "../commands/runCommand.js";
+import type { AttemptVerdict, Criterion } from "../live/callbacks.js";
 import type { Flow } from "../store/durableJobs.js";
+import { AttemptNotes } from "./attemptNotes.js";
+import type { EngineParts } from "./engineParts.js";
 import { errorToDetailedString } from "./errorText.js";
 import { isShutdown, type Stopped, unlessInterrupted } from "./interruption.js";
-import type { TaskDiary } from "./taskDiary.js";
+import { type TaskDiary, withTime } from "./taskDiary.js";
 import { decideTask } from "./taskMachine.js";
 import { SESSION_CRASH_PREFIX } from "./taskPrompts.js";
-import type { TaskSession, TaskSessions } from "./taskSessions.js";
+import type { TaskSession } from "./taskSessions.js";
 import {
   borrowedSession,
+  type StepTimes,
   type TaskAction,
   type TaskEvent,
   type TaskResult,
@@ -23,11 +30,12 @@ export interface TaskRun {
   borrowedSessionId?: string;
 }
 
-export interface TaskRunnerParts {
-  sessions: TaskSessions;
+export interface TaskRunnerParts extends Pick<EngineParts, "sessions" | "commands"> {
   diary: TaskDiary;
   signal: AbortSignal;
 }
+
+type Interrupted = Stopped & StepTimes;
 
 /** Errors that mean that the session cannot be opened, now or later. */
 const refusals = new Set([
@@ -38,6 +46,7 @@ const refusals = new Set([
   "WorkingDirectoryNotReadable",
   "AgentAuthenticationRequired",
   "AgentProtocolMismatch",
+  "SandboxNotAvailable",
 ]);
 
 /** Carries out a task's decisions. The results of its sessions are stored, so that a restart repeats nothing. */
@@ -49,6 +58,9 @@ export class TaskRunner {
   /** Sessions that this process opened: nothing can have happened in them before. */
   readonly #fresh = new Set<number>();
   #rounds = 0;
+  /** About the attempt that runs. */
+  #notes: AttemptNotes | undefined;
+  #lastSession: number | undefined;
 
   constructor(flow: Flow, run: TaskRun, parts: TaskRunnerParts) {
     this.#flow = flow;
@@ -65,11 +77,15 @@ export class TaskRunner {
       const steps = decideTask(this.#run.setup);
       let next = steps.next();
       while (!next.done) {
-        const event = await this.#perform(next.value);
+        const action = next.value;
+        const event = await this.#perform(action);
         if (event.kind === "stopped") {
+          this.#notes?.noteTimes(event);
+          this.#endAttempt(event.abandoned ? "interrupted" : "canceled");
           await this.#closeAll();
-          return event;
+          return event.abandoned ? { kind: "stopped", abandoned: true } : { kind: "stopped" };
         }
+        this.#notes?.note(action, event);
         next = steps.next(event);
       }
       return next.value;
@@ -78,14 +94,25 @@ export class TaskRunner {
     }
   }
 
-  async #perform(action: TaskAction): Promise<TaskEvent | Stopped> {
+  async #perform(action: TaskAction): Promise<TaskEvent | Interrupted> {
     switch (action.kind) {
       case "report":
         this.#parts.diary.write({ callback: "taskDecision", reason: action.reason });
         return { kind: "done" };
       case "open":
         return this.#open(action);
+      case "attemptStarted":
+        return this.#startAttempt(action);
+      case "attemptEnded":
+        this.#endAttempt(action.verdict, action.criteria);
+        return { kind: "done" };
+      case "command": {
+        const event = await this.#step("command", () => this.#command(action));
+        failpoint("command-remembered");
+        return event;
+      }
       case "send": {
+        this.#lastSession = action.session;
         const round = `${this.#run.taskId}#${++this.#rounds}`;
         const event = await this.#step("send", () => this.#send(action.session, round, action.prompt));
         failpoint("round-remembered");
@@ -103,7 +130,81 @@ export class TaskRunner {
     }
   }
 
-  async #open({ session, modelId, isDriving }: TaskAction & { kind: "open" }): Promise<TaskEvent | Stopped> {
+  #startAttempt(action: TaskAction & { kind: "attemptStarted" }): TaskEvent {
+    const { rules = 1 } = this.#run.setup;
+    // Tasks of earlier rules wrote no evidence, and a replay must write what they wrote.
+    if (rules < 3) return { kind: "done" };
+    const { attempt, modelId } = action;
+    this.#notes = new AttemptNotes(action);
+    this.#parts.diary.write({ callback: "taskAttemptStarted", attempt, modelId });
+    return { kind: "done" };
+  }
+
+  #endAttempt(verdict: AttemptVerdict, criteria: readonly Criterion[] = []): void {
+    const notes = this.#notes;
+    this.#notes = undefined;
+    if (!notes) return;
+    const sessionIds = notes.sessions.map(session => this.#sessionId(session));
+    const evidence = notes.evidence(verdict, criteria, sessionIds);
+    this.#parts.diary.write({ callback: "taskAttemptEnded", ...evidence });
+  }
+
+  /** The output goes to the task's log as that of a tool, because it is read and shown in the same way. */
+  async #command({ command, title }: TaskAction & { kind: "command" }): Promise<TaskEvent> {
+    const { diary, commands, sessions, signal } = this.#parts;
+    const { taskId, setup, workingDirectory } = this.#run;
+    const toolCallId = randomUUID();
+    const session = this.#lastSession ?? (setup.borrowedModelId === undefined ? undefined : borrowedSession);
+    const settings = session === undefined ? undefined : await sessions.settings(this.#sessionId(session));
+    const toolArguments = JSON.stringify({ command: commandLine(command.run), description: title });
+    let shown = "";
+    void diary.aside(
+      withTime({
+        callback: "onStartToolExecution",
+        toolCallId,
+        toolName: "command",
+        toolArguments,
+        kind: "execute",
+      }),
+    );
+    try {
+      const end = await commands.run(command, {
+        taskId,
+        taskName: setup.taskName,
+        workingDirectory,
+        sandbox: settings?.sandbox,
+        permissions: settings?.permissions,
+        signal,
+        write: response => diary.aside(response),
+        onOutput: delta => {
+          shown += delta;
+          void diary.aside({ callback: "onToolExecution", toolCallId, delta });
+        },
+      });
+      const { exitCode, durationMs, problem } = end;
+      await diary.aside({
+        callback: "onEndToolExecution",
+        toolCallId,
+        ...(problem === undefined
+          ? { result: { content: shownOutput(shown, end) } }
+          : { error: { message: problem } }),
+        ...(exitCode !== undefined && { exitCode }),
+        durationMs,
+      });
+      failpoint("command-ended");
+      return { kind: "ran", end };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      await diary.aside({ callback: "onEndToolExecution", toolCallId, error: { message } });
+      throw error;
+    }
+  }
+
+  async #open({
+    session,
+    modelId,
+    isDriving,
+  }: TaskAction & { kind: "open" }): Promise<TaskEvent | Interrupted> {
     this.#models.set(session, modelId);
     const event = await this.#step("open", async () => {
       await this.#take(session);
@@ -129,11 +230,17 @@ export class TaskRunner {
   async #send(session: number, round: string, prompt: string): Promise<TaskEvent> {
     const agent = await this.#take(session);
     const before = this.#fresh.has(session) ? undefined : await agent.round(round);
-    if (!before?.finished) await agent.send(round, before?.sent ? withCrashPrefix(prompt) : prompt);
+    try {
+      if (!before?.finished) await agent.send(round, before?.sent ? withCrashPrefix(prompt) : prompt);
+    } catch (error) {
+      // What the agent did before its session crashed is part of the attempt.
+      const { did } = (await agent.round(round).catch(() => undefined)) ?? {};
+      return { kind: "crashed", error: errorToDetailedString(error), ...(did && { did }) };
+    }
     this.#fresh.add(session);
     failpoint("round-finished");
-    const { toolCalls, jobToolsMissing } = await agent.round(round);
-    return { kind: "finished", toolCalls, ...(jobToolsMissing && { jobToolsMissing }) };
+    const { toolCalls, jobToolsMissing, did } = await agent.round(round);
+    return { kind: "finished", toolCalls, ...(jobToolsMissing && { jobToolsMissing }), did };
   }
 
   async #take(session: number): Promise<TaskSession> {
@@ -151,7 +258,7 @@ export class TaskRunner {
   }
 
   /** A step that throws becomes a crash of the session; an interrupted step ends as the signal says. */
-  #step(name: string, work: () => Promise<TaskEvent>): Promise<TaskEvent | Stopped> {
+  #step(name: string, work: () => Promise<TaskEvent>): Promise<TaskEvent | Interrupted> {
     const settled = async (): Promise<TaskEvent> => {
       try {
         return await work();
@@ -160,7 +267,11 @@ export class TaskRunner {
         return { kind, error: errorToDetailedString(error) };
       }
     };
-    return this.#flow.step(name, () => unlessInterrupted(this.#parts.signal, settled));
+    return this.#flow.step(name, async () => {
+      const from = Date.now();
+      const event = await unlessInterrupted(this.#parts.signal, settled);
+      return { ...event, from, to: Date.now() };
+    });
   }
 
   async #closeAll(): Promise<void> {
@@ -178,6 +289,11 @@ export class TaskRunner {
 function derivedId(name: string): string {
   const hex = createHash("sha256").update(name).digest("hex");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+}
+
+/** The beginning of the output, and its end where something between them is left out. */
+function shownOutput(shown: string, { tail }: CommandEnd): string {
+  return shown.length > maxShownChars ? `${shown}${tail}` : shown;
 }
 
 function withCrashPrefix(prompt: string): string {

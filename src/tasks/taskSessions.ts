@@ -1,3 +1,4 @@
+import type { SessionSettings } from "../sessions/sessionRecord.js";
 import type { OwnedSession } from "../sessions/sessionRegistry.js";
 import type { RoundSoFar } from "./taskRound.js";
 
@@ -16,6 +17,8 @@ export interface TaskSessions {
   /** Starts the session with this id, or resumes it after a restart of the server. */
   open(session: OwnedSession, modelId: string, workingDirectory: string): Promise<TaskSession>;
   find(sessionId: string): Promise<TaskSession | undefined>;
+  /** How the session runs, open or closed. */
+  settings(sessionId: string): Promise<Pick<SessionSettings, "permissions" | "sandbox"> | undefined>;
   /** Ends the session, even in the middle of a turn; does nothing when it is not open. */
   close(sessionId: string): Promise<void>;
   /** Ends all sessions of a task, including those opened before a restart of the server. */

@@ -32,16 +32,31 @@ function without(values: ReportedValues, name: string): ReportedValues {
 export interface Verdict {
   passed: boolean;
   reason: string;
+  /** The judge's own words. */
+  said: string;
 }
+
+const noAnswer = "neither job_boolean_true nor job_boolean_false was called";
 
 /** A round's verdict is its last boolean call. */
 export function verdictOf(toolCalls: readonly ToolCall[]): Verdict {
   const last = toolCalls.findLast(({ name }) => name === "job_boolean_true" || name === "job_boolean_false");
-  if (!last) return { passed: false, reason: "neither job_boolean_true nor job_boolean_false was called" };
-  return { passed: last.name === "job_boolean_true", reason: `${last.name} was called: ${last.argument}` };
+  if (!last) return { passed: false, reason: noAnswer, said: noAnswer };
+  const { name, argument: said } = last;
+  return { passed: name === "job_boolean_true", reason: `${name} was called: ${said}`, said };
 }
 
 export function missingTools(required: readonly string[], toolCalls: readonly ToolCall[]): string[] {
   const called = new Set(toolCalls.map(({ name }) => name));
   return required.filter(name => !called.has(name));
+}
+
+/** Why tools are missing: what the agent reported instead, if it reported anything. */
+export function saidInstead(missing: readonly string[], toolCalls: readonly ToolCall[]): string {
+  const instead = toolCalls.findLast(
+    ({ name }) =>
+      name === "job_prerequisite_failed" ||
+      (name === "job_boolean_false" && missing.includes("job_boolean_true")),
+  );
+  return instead?.argument || `${missing.join(", ")} ${missing.length === 1 ? "was" : "were"} not called`;
 }

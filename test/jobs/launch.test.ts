@@ -51,7 +51,13 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
     logs,
   );
   const engine = new JobEngine(
-    { store, logs, sessions: portalTaskSessions(registry, store), log },
+    {
+      store,
+      logs,
+      sessions: portalTaskSessions(registry, store),
+      commands: { run: () => assert.fail("no command is needed") },
+      log,
+    },
     registry.recovered,
   );
   defer(t, () => engine.close({ pause: false }));

@@ -159,8 +159,8 @@ test("A job survives kills, pauses and restarts", async t => {
         const started = log.filter(({ callback }) => callback === "workStarted");
         const taskResponses = await taskLog(String(started[1]?.taskId));
         assert.deepEqual(callbacksOf(taskResponses), [
-          ...["taskSessionStarted", "taskDecision", "taskDecision", "taskDecision", "taskSessionStopped"],
-          "taskSucceeded",
+          ...["taskAttemptStarted", "taskSessionStarted", "taskDecision", "taskDecision", "taskAttemptEnded"],
+          ...["taskDecision", "taskSessionStopped", "taskSucceeded"],
         ]);
       },
     );

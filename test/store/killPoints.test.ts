@@ -86,6 +86,8 @@ const chains: Record<string, readonly (readonly [point: string, scenario: Scenar
     ["after-idle", "both"],
     ["turn-ended:2", "both"],
     ["round-remembered:2", "both"],
+    ["command-ended", "both"],
+    ["command-remembered", "both"],
     ["log-flush-begins:6", "both"],
     ["log-flushed:9", "both"],
     ["task-session-closed", "both"],

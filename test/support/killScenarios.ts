@@ -15,6 +15,7 @@ export const tasks: Record<string, TaskOfTest> = {
     prompt: ["checked $user-input"],
     model,
     criteria: {
+      commands: [{ run: ["true"] }],
       condition: ["condition $user-input? job_boolean_true", "@call job_boolean_true yes"],
       runConditionInSameSession: false,
       failureAction: { retryTimes: 0 },
@@ -50,10 +51,20 @@ export interface JobEnd {
 }
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+/** A command that ended just before a death runs again; its output is not part of what a task decides. */
+const ofCommands = /^on(?:Start|End)ToolExecution$/;
+/** What an attempt took differs when a death interrupts it. */
+const decided = ({ callback, attempt, verdict, criteria, ...response }: AnyResponse): AnyResponse =>
+  callback === "taskAttemptEnded"
+    ? { callback, attempt, verdict, criteria }
+    : { callback, attempt, verdict, criteria, ...response };
 const plainWords = (responses: readonly AnyResponse[], input: string): unknown[] =>
-  responses.map(({ time: _, ...response }) =>
-    JSON.parse(JSON.stringify(withoutStacks(response)).replaceAll(uuid, "ID").replaceAll(input, "INPUT")),
-  );
+  responses
+    .filter(({ callback }) => !ofCommands.test(String(callback)))
+    .map(decided)
+    .map(({ time: _, ...response }) =>
+      JSON.parse(JSON.stringify(withoutStacks(response)).replaceAll(uuid, "ID").replaceAll(input, "INPUT")),
+    );
 
 const pathOf = (jobId: string) => `copilot/job/${jobId}`;
 

@@ -1,6 +1,12 @@
 import type { Task } from "../../src/jobsDef.js";
 import { decideTask } from "../../src/tasks/taskMachine.js";
-import { newestRules, type TaskEvent, type TaskResult, type TaskSetup } from "../../src/tasks/taskSteps.js";
+import {
+  newestRules,
+  type TaskAction,
+  type TaskEvent,
+  type TaskResult,
+  type TaskSetup,
+} from "../../src/tasks/taskSteps.js";
 import type { ToolCall } from "../../src/tasks/toolCalls.js";
 
 export const finished = (...calls: [name: string, argument: string][]): TaskEvent => ({
@@ -12,9 +18,20 @@ export const no = finished(["job_boolean_false", "it is not"]);
 export const crashed: TaskEvent = { kind: "crashed", error: "boom" };
 export const refused: TaskEvent = { kind: "refused", error: "no such model" };
 
+/** A command ended with this exit code and this output. */
+export const ran = (exitCode: number, tail = ""): TaskEvent => ({
+  kind: "ran",
+  end: { exitCode, durationMs: 1, tail },
+});
+
 export interface Played {
-  result: TaskResult;
-  /** Everything except the reports, one line each: `open 1 model driving`, `send 1 text`, `close 1 succeeded`. */
+  result: Pick<TaskResult, "succeeded" | "crashError">;
+  reason: string | undefined;
+  reported: TaskResult["reported"];
+  /** How each attempt ended. */
+  attempts: Omit<Extract<TaskAction, { kind: "attemptEnded" }>, "kind">[];
+  retryPrompts: (string | undefined)[];
+  /** Everything except the reports, one line each: `open 1 model driving`, `send 1 text`, `command text`, `close 1 succeeded`. */
   actions: string[];
   sends: string[];
   reports: string[];
@@ -22,7 +39,7 @@ export interface Played {
   unused: TaskEvent[];
 }
 
-/** Plays one task; `events` answer its sends in order, `opens` its opens (which succeed when the list is over). */
+/** Plays one task; `events` answer its sends and commands in order, `opens` its opens (which succeed when the list is over). */
 export function playTask(
   task: Omit<Task, "requireUserInput">,
   setup: Partial<Omit<TaskSetup, "taskName">>,
@@ -35,7 +52,13 @@ export function playTask(
     tasks: { it: { requireUserInput: false, ...task } },
   };
   const steps = decideTask({ userInput: "", rules: newestRules, ...setup, taskName: "it", entry });
-  const played = { actions: [] as string[], sends: [] as string[], reports: [] as string[] };
+  const played: Pick<Played, "actions" | "sends" | "reports" | "attempts" | "retryPrompts"> = {
+    actions: [],
+    sends: [],
+    reports: [],
+    attempts: [],
+    retryPrompts: [],
+  };
   const unused = [...events];
   const openings = [...opens];
   let next = steps.next();
@@ -53,6 +76,17 @@ export function playTask(
       case "close":
         played.actions.push(`close ${action.session} ${action.succeeded ? "succeeded" : "failed"}`);
         break;
+      case "attemptStarted":
+        played.retryPrompts.push(action.retryPrompt);
+        break;
+      case "attemptEnded":
+        played.attempts.push({ verdict: action.verdict, criteria: action.criteria });
+        break;
+      case "command": {
+        played.actions.push(`command ${action.command.run.join(" ")}`);
+        event = unused.shift() ?? event;
+        break;
+      }
       case "send": {
         played.actions.push(`send ${action.session} ${action.prompt}`);
         played.sends.push(action.prompt);
@@ -63,5 +97,6 @@ export function playTask(
     }
     next = steps.next(event);
   }
-  return { ...played, result: next.value, unused };
+  const { reason, reported, ...result } = next.value;
+  return { ...played, result, reason, reported, unused };
 }

@@ -179,6 +179,7 @@ const plain = (value: unknown): unknown =>
 const noSessions: TaskSessions = {
   open: () => Promise.reject(new Deviation("A session is opened outside of a step")),
   find: async () => undefined,
+  settings: async () => undefined,
   close: async () => {},
   closeAll: async () => {},
   of: async () => [],
@@ -193,6 +194,7 @@ export async function replay(history: History, store: Store, logs: LiveLogs): Pr
   const code = engineFlows({
     store,
     sessions: noSessions,
+    commands: { run: () => Promise.reject(new Deviation("A command runs outside of a step")) },
     logs,
     jobs,
     tasks,

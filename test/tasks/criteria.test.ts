@@ -52,7 +52,12 @@ test("A task in a session", async t => {
   await t.test("A task without criteria succeeds after its prompt, and its session stays open", async () => {
     const sessionId = await startSession();
     const responses = await runTask("plain", sessionId);
-    assert.deepEqual(callbacksOf(responses), ["taskDecision", "taskSucceeded"]);
+    assert.deepEqual(callbacksOf(responses), [
+      "taskAttemptStarted",
+      "taskAttemptEnded",
+      "taskDecision",
+      "taskSucceeded",
+    ]);
     assert.deepEqual(decisionsOf(responses), [
       "[TASK SUCCEEDED] The task succeeded: there are no criteria to meet",
     ]);

@@ -81,6 +81,9 @@ function isFirstReview({ prompt, earlierPrompts, judgedBefore, documentIsNew }: 
 }
 
 function chooseVerdict(conversation: JobConversation): JobReport {
+  // The argument would run as a command.
+  if (/\bcommand line as its argument\b/.test(conversation.prompt))
+    return { tool: "job_boolean_false", argument: "Demo verdict: the demo model looks for no commands." };
   const good = favourableVerdict(conversation.prompt);
   const bad = good === "job_boolean_true" ? "job_boolean_false" : "job_boolean_true";
   if (asksForProblems(conversation.prompt) && conversation.findingsRead) {

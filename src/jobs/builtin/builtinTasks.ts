@@ -1,5 +1,10 @@
-import type { Prompt, Task, TaskCriteria } from "../../jobsDef.js";
+import type { Command, Prompt, Task, TaskCriteria } from "../../jobsDef.js";
 import { retryFailed, retryFailedCondition } from "../definition/readyMade.js";
+
+/** The line that `find-checks` reported. Where it reported none, the model's judgement has to do. */
+const ownChecks: Command[] = [
+  { reportedBy: "find-checks", timeoutSeconds: 1800, name: "the repository's own checks" },
+];
 
 /** The task delivers a document, and a fresh session of the driving model approves it. */
 function documentThat(condition: Prompt): TaskCriteria {
@@ -28,6 +33,11 @@ function question(...prompt: Prompt): Task {
     requireUserInput: false,
     criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
   };
+}
+
+/** The same, but the answer is no, without a prompt, where the repository's own checks fail. */
+function afterChecks(...prompt: Prompt): Task {
+  return { ...question(...prompt), availability: { commands: ownChecks } };
 }
 
 function review(category: string, file: string, focus: Prompt): Task {
@@ -146,6 +156,15 @@ const feature: { [name: string]: Task } = {
 };
 
 const checks: { [name: string]: Task } = {
+  "find-checks": question(
+    "$repository",
+    "$read-only",
+    "",
+    "# Which command line runs the checks of this repository?",
+    "The checks are its build, type check, linter and tests. Find the commands in its CI workflows, package scripts, Makefile, build files or contributing guide instead of guessing. Join them with `&&` into one line for a shell that runs in the current directory, needs no input, is not in watch mode, and exits with 0 exactly when all checks pass.",
+    "Run the line. Leave out a check that fails today, because nobody can be blamed for it later, and run the shorter line again.",
+    "If a line is left that you have seen exit with 0, call `job_boolean_true` with this command line as its argument and nothing else: no quotes around it, no explanation. If the repository has no checks, or none of them passes, call `job_boolean_false` with the reason.",
+  ),
   "repair-checks": {
     model: { category: "coding" },
     prompt: [
@@ -163,8 +182,9 @@ const checks: { [name: string]: Task } = {
       "$last-message",
     ],
     requireUserInput: false,
+    criteria: { commands: ownChecks, failureAction: retryFailed(2) },
   },
-  "checks-pass": question(
+  "checks-pass": afterChecks(
     "$repository",
     "$read-only",
     "",
@@ -256,8 +276,9 @@ const bug: { [name: string]: Task } = {
         "$answer",
       ],
     },
+    criteria: { commands: ownChecks, failureAction: retryFailed(2) },
   },
-  "bug-is-fixed": question(
+  "bug-is-fixed": afterChecks(
     "$repository",
     "$read-only",
     "",

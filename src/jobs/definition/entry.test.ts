@@ -211,6 +211,49 @@ test("criteria must name tools that exist", () => {
   );
 });
 
+test("a command has a program, or one line for a shell, or a task that reports it", () => {
+  for (const [place, change] of [
+    ["availability", (e: Loose, commands: Loose) => (e.tasks.a.availability = { commands })],
+    [
+      "criteria",
+      (e: Loose, commands: Loose) => (e.tasks.a.criteria = { commands, failureAction: { retryTimes: 0 } }),
+    ],
+  ] as const) {
+    const commands =
+      (...list: Loose[]) =>
+      (e: Loose) =>
+        change(e, list);
+    const good = [
+      { run: ["npm", "test"], timeoutSeconds: 1800, name: "tests" },
+      { run: ["make && make check"], shell: true },
+      { run: ["./$name", "$user-input", ""], shell: false },
+      { reportedBy: "a", timeoutSeconds: 0.5 },
+    ];
+    assert.deepEqual(accepts(commands(...good)).tasks.a?.[place]?.commands, good);
+    const wrong = (command: Loose, message: string) =>
+      refuses(commands(good[0], command), `entry.tasks["a"].${place}.commands[1]${message}`);
+    wrong({}, ": Must have either run or reportedBy.");
+    wrong({ run: ["a"], reportedBy: "a" }, ": Must have either run or reportedBy.");
+    wrong({ run: [] }, ".run: Must have at least one text, the program.");
+    wrong({ run: [" "] }, ".run[0]: Is empty.");
+    wrong({ run: ["a", "b\0"] }, ".run[1]: Must not have a NUL character.");
+    wrong({ run: ["a", "b"], shell: true }, ".run: Must have exactly one text, because shell is true.");
+    wrong({ run: "npm test" }, ".run: Must be array.");
+    wrong({ run: [1] }, ".run[0]: Must be string.");
+    wrong({ reportedBy: "b" }, '.reportedBy: Cannot find task: "b".');
+    wrong({ reportedBy: "a", shell: true }, ".shell: Must be absent: a shell always reads a reported line.");
+    wrong(
+      { run: ["a"], timeoutSeconds: 0 },
+      ".timeoutSeconds: Must be a number above 0, up to 86400, not 0.",
+    );
+    wrong(
+      { run: ["a"], timeoutSeconds: 1e6 },
+      ".timeoutSeconds: Must be a number above 0, up to 86400, not 1000000.",
+    );
+    wrong({ run: ["a"], name: "" }, ".name: Is empty.");
+  }
+});
+
 test("retryTimes must be a whole number from 0 on", () => {
   const times = (retryTimes: number) => (e: Loose) => {
     e.tasks.a.criteria = { failureAction: { retryTimes } };

@@ -45,6 +45,20 @@ const condition = described(
   "A question to the agent, to be answered by calling job_boolean_true or job_boolean_false.",
 );
 
+const command = object(
+  {
+    run: described(list(text), "The program and its arguments; with shell, exactly one line."),
+    shell: described(flag, "True: a shell reads the line in run."),
+    reportedBy: described(text, "Instead of run: the line that this task reported with job_boolean_true."),
+    timeoutSeconds: described(number, "It is ended after this time; 600 if absent."),
+    name: described(text, "How people call it."),
+  },
+  [],
+  "A command that the portal runs in the working directory. It passes when it exits with 0.",
+);
+
+const commands = described(list(command), "All must exit with 0; they run in this order.");
+
 const task = object(
   {
     model,
@@ -53,6 +67,7 @@ const task = object(
     availability: object(
       {
         previousTasks: described(list(text), "One of these tasks must have finished just before."),
+        commands,
         condition,
       },
       [],
@@ -64,6 +79,7 @@ const task = object(
           list({ ...text, examples: availableTools }),
           "Tools that the agent must have called.",
         ),
+        commands,
         condition,
         runConditionInSameSession: described(
           flag,

@@ -1,4 +1,5 @@
 import type { Entry, EntryInput, Job, Model, Task, TaskWorkInput } from "../../jobsDef.js";
+import { checkCommands } from "./checkCommands.js";
 import { checkShape, type OnUnknownField } from "./checkShape.js";
 import { entryError, quoted } from "./entryError.js";
 import { type ExpandPrompt, promptExpander, variablesIn } from "./promptExpansion.js";
@@ -87,6 +88,8 @@ function checkTask(task: Task, path: string, entry: EntryInput, expand: ExpandPr
       `Cannot find tool: ${quoted(tool)}; known: ${known}.`,
     );
   }
+  checkCommands(availability?.commands, `${path}.availability.commands`, entry.tasks);
+  checkCommands(criteria?.commands, `${path}.criteria.commands`, entry.tasks);
   if (retry && !isWholeNumber(retry.retryTimes)) {
     throw entryError(`${retryPath}.retryTimes`, `Must be a whole number from 0 on, not ${retry.retryTimes}.`);
   }

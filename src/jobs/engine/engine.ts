@@ -11,7 +11,7 @@ import { shortReason } from "../../store/failure.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { TaskRecords, taskRow } from "../../tasks/taskRecords.js";
 import { newestRules } from "../../tasks/taskSteps.js";
-import { type JobRecord, JobRecords, jobRow } from "../jobRecords.js";
+import { type JobOrigin, type JobRecord, JobRecords, jobRow } from "../jobRecords.js";
 import { type WorkRun, workRunsIn } from "../jobWorks.js";
 import { EngineControls } from "./engineControls.js";
 import { engineFlows, type JobInput, type TaskInput } from "./engineFlows.js";
@@ -24,6 +24,7 @@ export interface NewJob {
   jobName: string;
   userInput: string;
   workingDirectory: string;
+  origin?: JobOrigin | undefined;
   listener?: ResponseListener;
 }
 
@@ -114,7 +115,8 @@ export class JobEngine {
   }
 
   /** Resolves when the job is in the store and will run to its end. */
-  async startJob({ entry, jobName, userInput, workingDirectory, listener }: NewJob): Promise<string> {
+  async startJob(job: NewJob): Promise<string> {
+    const { entry, jobName, userInput, workingDirectory, origin, listener } = job;
     const { durable } = await this.#usable();
     const id = randomUUID();
     const others = (await this.jobs.withStatus("Running")).filter(
@@ -123,7 +125,7 @@ export class JobEngine {
     if (listener) this.#listeners.set(id, listener);
     const entryHash = await this.jobs.saveEntry(entry);
     failpoint("entry-saved");
-    const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory });
+    const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory, ...origin });
     await this.#parts.logs.openOrCreate("job", id, row);
     failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
@@ -249,10 +251,11 @@ export class JobEngine {
   }
 
   async #launch(): Promise<OpenEngine> {
-    const { sessions, logs, store, log } = this.#parts;
+    const { sessions, commands, logs, store, log } = this.#parts;
     const flows = engineFlows({
       store,
       sessions,
+      commands,
       logs,
       ...this.#patient,
       loaded: this.#loaded,

@@ -1,6 +1,8 @@
 import { failpoint } from "../../base/failpoint.js";
+import { messageOf } from "../../base/messageOf.js";
 import type { Slots } from "../../base/slots.js";
 import type { TaskWork } from "../../jobsDef.js";
+import type { Callback, Reported } from "../../live/callbacks.js";
 import { type Flow, type Flows, isFlowError, type RunningFlow } from "../../store/durableJobs.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
@@ -14,7 +16,7 @@ import type { EngineControls } from "./engineControls.js";
 import { type Ended, endOfBranches, nextOf, type Outcome, rootPath, workAt } from "./interpreter.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 
-export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "logs"> {
+export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "commands" | "logs"> {
   /** Records that wait while the store is not available. */
   jobs: JobRecords;
   tasks: TaskRecords;
@@ -30,10 +32,26 @@ export interface JobInput {
   rules?: TaskRules;
 }
 
-/** A place in a job, and the tasks that finished last before it. */
+/** A place in a job, the tasks that finished last before it, and what tasks before it reported. */
 interface WorkInput extends JobInput {
   path: string;
   previousTasks: readonly string[];
+  reports?: TaskSetup["reports"];
+}
+
+/** How a task of a job ended. Jobs of earlier rules know only the outcome. */
+interface WorkEnd {
+  outcome: Outcome;
+  /** Why it failed, in one line. */
+  why?: string;
+  /** The line that it reported for a command. */
+  report?: string;
+}
+
+/** How a strand ended, and what its tasks reported. */
+interface StrandEnd extends Ended {
+  why?: string;
+  reports?: TaskSetup["reports"];
 }
 
 export interface TaskInput {
@@ -48,46 +66,78 @@ export function engineFlows(parts: FlowParts): Flows {
   const { jobs, tasks, loaded, controls, listeners } = parts;
 
   /** Runs one work after another; each branch of a Par is a flow of its own, because steps are recorded by their order. */
-  async function strand(flow: Flow, given: WorkInput): Promise<Ended> {
+  async function strand(flow: Flow, given: WorkInput): Promise<StrandEnd> {
     const { jobId, path, previousTasks } = given;
-    const { work } = await loaded.get(jobId);
-    const root = workAt(work, path);
-    const ended = new Map<string, Ended>();
+    const job = await loaded.get(jobId);
+    const root = workAt(job.work, path);
+    const taken = takenBelow(job, path);
+    const ended = new Map(taken.ended);
+    let reports = { ...given.reports, ...taken.reports };
+    // A failure ends the strand at once, so the last reason is the one that counts.
+    let why: string | undefined;
     for (;;) {
       const next = nextOf(root, path, previousTasks, ended);
-      if (next.kind === "ended") return { outcome: next.outcome, lastTasks: next.lastTasks };
-      const input = (at: string): WorkInput => ({ ...given, path: at, previousTasks: next.previousTasks });
+      if (next.kind === "ended") {
+        const { outcome, lastTasks } = next;
+        const hasReports = Object.keys(reports).length > 0;
+        return { outcome, lastTasks, ...(why !== undefined && { why }), ...(hasReports && { reports }) };
+      }
+      const input = (at: string): WorkInput => ({
+        ...given,
+        path: at,
+        previousTasks: next.previousTasks,
+        ...(Object.keys(reports).length > 0 && { reports }),
+      });
       if (next.kind === "task") {
-        const task = await flow.start<Outcome>("task", `${jobId}/t:${next.path}`, input(next.path));
-        ended.set(next.path, { outcome: await task.result(), lastTasks: [next.work.taskId] });
+        const { taskId: name } = next.work;
+        const task = await flow.start<Outcome | WorkEnd>("task", `${jobId}/t:${next.path}`, input(next.path));
+        const end = workEndOf(await task.result());
+        ended.set(next.path, { outcome: end.outcome, lastTasks: [name] });
+        why = end.why === undefined ? undefined : `${name}: ${end.why}`;
+        if (end.report !== undefined) reports = { ...reports, [name]: end.report };
         failpoint("work-ended");
       } else {
-        const branches: RunningFlow<Ended>[] = [];
+        const branches: RunningFlow<StrandEnd>[] = [];
         for (const branch of next.branches) {
-          branches.push(await flow.start<Ended>("branch", `${jobId}/b:${branch.path}`, input(branch.path)));
+          branches.push(
+            await flow.start<StrandEnd>("branch", `${jobId}/b:${branch.path}`, input(branch.path)),
+          );
         }
-        const ends: Ended[] = [];
+        const ends: StrandEnd[] = [];
         for (const branch of branches) ends.push(await branch.result());
-        ended.set(next.path, endOfBranches(ends));
+        const end = endOfBranches(ends);
+        ended.set(next.path, end);
+        why = ends.find(({ outcome }) => outcome === end.outcome && outcome !== "succeeded")?.why;
+        for (const branch of ends) reports = { ...reports, ...branch.reports };
       }
+    }
+  }
+
+  /** Works that an earlier job ended are in the log of this one from its beginning. */
+  async function writeTaken({ diary, taken }: LoadedJob): Promise<void> {
+    for (const { path: _, ...work } of taken) {
+      const { workId, taskId } = work;
+      await diary.write({ callback: "workStarted", workId, taskId, takenOver: true });
+      await diary.write({ callback: "workStopped", ...work, takenOver: true });
     }
   }
 
   async function runJob(flow: Flow, given: JobInput): Promise<Outcome> {
     const { jobId } = given;
-    let outcome: Outcome;
+    let end: Pick<StrandEnd, "outcome" | "why">;
     try {
-      outcome = (await strand(flow, { ...given, path: rootPath, previousTasks: [] })).outcome;
+      await writeTaken(await loaded.get(jobId));
+      end = await strand(flow, { ...given, path: rootPath, previousTasks: [] });
     } catch (error) {
       if (isFlowError(error) || error instanceof Interruption) throw error;
       await jobs.setError(jobId, errorToDetailedString(error));
-      outcome = "crashed";
+      end = { outcome: "crashed", why: messageOf(error) };
     }
-    await finishJob(jobId, outcome);
-    return outcome;
+    await finishJob(jobId, end.outcome, (given.rules ?? 1) >= 3 ? end.why : undefined);
+    return end.outcome;
   }
 
-  async function finishJob(jobId: string, outcome: Outcome): Promise<void> {
+  async function finishJob(jobId: string, outcome: Outcome, why: string | undefined): Promise<void> {
     const { diary } = await loaded.get(jobId);
     const status = outcome === "succeeded" ? "Succeeded" : "Failed";
     await jobs.change(jobId, ["Running"], status);
@@ -95,10 +145,15 @@ export function engineFlows(parts: FlowParts): Flows {
     const record = await jobs.find(jobId);
     // A user may have stopped it at the last moment.
     if (record?.status !== status) return;
-    await jobs.end(jobId, status);
+    const reason = outcome === "succeeded" || why === undefined ? undefined : why;
+    await jobs.end(jobId, status, reason);
     failpoint("job-ended");
     if (outcome === "crashed") await diary.write({ jobError: record.error ?? "" });
-    await diary.write({ callback: outcome === "succeeded" ? "jobSucceeded" : "jobFailed" });
+    await diary.write(
+      outcome === "succeeded"
+        ? { callback: "jobSucceeded" }
+        : { callback: "jobFailed", ...(reason !== undefined && { reason }) },
+    );
     failpoint("job-end-written");
     await diary.close();
     failpoint("job-diary-closed");
@@ -107,22 +162,27 @@ export function engineFlows(parts: FlowParts): Flows {
     listeners.delete(jobId);
   }
 
-  async function runTaskOfJob(flow: Flow, input: WorkInput): Promise<Outcome> {
+  async function runTaskOfJob(flow: Flow, input: WorkInput): Promise<Outcome | WorkEnd> {
     const { jobId, path } = input;
     const job = await loaded.get(jobId);
     const work = workAt(job.work, path);
     if (work.kind !== "Ref") throw new Error(`There is no task at ${path} of job ${jobId}`);
-    if (job.record.error !== null) controls.interruptJob(jobId, "stopped");
+    if (job.record.error !== null) controls.interruptJob(jobId, "abandoned");
     const order = orderOfJob(job, work, input);
     const end = await executeTask(flow, order, parts).finally(() => controls.forgetTask(order.run.taskId));
     if (!("kind" in end) && end.crashError !== undefined) {
       await jobs.setError(jobId, end.crashError);
       failpoint("job-error-set");
-      controls.interruptJob(jobId, "stopped");
+      controls.interruptJob(jobId, "abandoned");
     }
     // A stopped task counts as failed, unless it was stopped because another task crashed.
-    if ("kind" in end) return (await jobs.find(jobId))?.error == null ? "failed" : "crashed";
-    return outcomeOf(end);
+    const isStopped = "kind" in end;
+    const stoppedAs = async () => ((await jobs.find(jobId))?.error == null ? "failed" : "crashed");
+    const outcome = isStopped ? await stoppedAs() : outcomeOf(end);
+    if ((input.rules ?? 1) < 3) return outcome;
+    const why = isStopped ? "It was stopped." : end.reason;
+    const report = isStopped || !job.reporters.has(work.taskId) ? undefined : reportedLine(end.reported);
+    return { outcome, ...(why !== undefined && { why }), ...(report !== undefined && { report }) };
   }
 
   function orderOfJob(job: LoadedJob, work: TaskWork<number>, input: WorkInput): TaskOrder {
@@ -135,6 +195,7 @@ export function engineFlows(parts: FlowParts): Flows {
       taskName: name,
       userInput: record.userInput,
       previousTasks: input.previousTasks,
+      ...(input.reports && { reports: input.reports }),
       rules: input.rules,
       ...(modelIdOverride !== undefined && { modelIdOverride }),
     };
@@ -145,7 +206,8 @@ export function engineFlows(parts: FlowParts): Flows {
       started: () => void diary.write({ callback: "workStarted", workId, taskId }),
       ended: end => {
         const succeeded = "succeeded" in end && end.succeeded;
-        return diary.write({ callback: "workStopped", workId, succeeded, taskId });
+        const more = (input.rules ?? 1) < 3 ? {} : endDetails(end);
+        return diary.write({ callback: "workStopped", workId, succeeded, taskId, ...more });
       },
     };
   }
@@ -188,6 +250,40 @@ export function engineFlows(parts: FlowParts): Flows {
     task: runTaskOfJob,
     alone: runTaskAlone,
   };
+}
+
+const maxReportChars = 1000;
+
+/** What tasks below a path ended with in an earlier job. */
+function takenBelow({ work, taken, reporters }: LoadedJob, path: string) {
+  const ended = new Map<string, Ended>();
+  const reports: Record<string, string> = {};
+  for (const run of taken) {
+    if (run.path !== path && !run.path.startsWith(`${path}.`)) continue;
+    const task = workAt(work, run.path);
+    if (task.kind !== "Ref") throw new Error(`There is no task at ${run.path}`);
+    const { taskId: name } = task;
+    ended.set(run.path, { outcome: run.succeeded ? "succeeded" : "failed", lastTasks: [name] });
+    const line = run.succeeded && reporters.has(name) ? reportedLine(run.reported) : undefined;
+    if (line !== undefined) reports[name] = line;
+  }
+  return { ended, reports };
+}
+
+function workEndOf(end: Outcome | WorkEnd): WorkEnd {
+  return typeof end === "string" ? { outcome: end } : end;
+}
+
+/** The command that a task reported: one line. */
+function reportedLine(reported: Reported | undefined): string | undefined {
+  const line = reported?.trueReason?.trim() ?? "";
+  return line === "" || line.length > maxReportChars || /[\p{Cc}]/u.test(line) ? undefined : line;
+}
+
+function endDetails(end: TaskEnd): Pick<Callback<"workStopped">, "reason" | "canceled" | "reported"> {
+  if ("kind" in end) return { canceled: true };
+  const { reason, reported } = end;
+  return { ...(reason !== undefined && { reason }), ...(reported && { reported }) };
 }
 
 function outcomeOf({ succeeded, crashError }: TaskResult): Outcome {

@@ -129,7 +129,8 @@ export function workAt(root: Work<number>, path: string): Work<number> {
   }, root);
 }
 
-function partAt(work: Work<number>, step: string): Work<number> | undefined {
+/** The part of a work that a step of a path names. */
+export function partAt(work: Work<number>, step: string): Work<number> | undefined {
   switch (work.kind) {
     case "Ref":
       return undefined;

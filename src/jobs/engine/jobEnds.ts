@@ -1,6 +1,8 @@
 import { failpoint } from "../../base/failpoint.js";
+import type { AttemptVerdict } from "../../live/callbacks.js";
 import type { DurableJobs } from "../../store/durableJobs.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
+import { endOpenAttempt } from "../../tasks/openAttempt.js";
 import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
 import type { JobRecords } from "../jobRecords.js";
 import type { EngineControls } from "./engineControls.js";
@@ -13,6 +15,8 @@ export interface JobEndsParts extends Pick<EngineParts, "sessions" | "logs"> {
   controls: EngineControls;
   listeners: Map<string, ResponseListener>;
 }
+
+const lostJob = "The job ended in an error; the log of the server has it.";
 
 export const flowOfTask = (taskId: string) => `t:${taskId}`;
 
@@ -36,7 +40,7 @@ export class JobEnds {
     const { diary } = await loaded.get(id);
     // Sessions from before a restart are unknown to the running tasks.
     await sessions.closeAll(id);
-    await this.#closeTaskLogs(id);
+    await this.#closeTaskLogs(id, "canceled");
     failpoint("canceled-sessions-closed");
     await diary.write({ callback: "jobCanceled" });
     failpoint("cancel-written");
@@ -51,13 +55,11 @@ export class JobEnds {
     const { sessions, jobs, loaded } = this.#parts;
     const { diary, record } = await loaded.get(id);
     await sessions.closeAll(id);
-    await this.#closeTaskLogs(id);
-    await diary.write({
-      jobError: record.error ?? "The job ended in an error; the log of the server has it.",
-    });
-    await diary.write({ callback: "jobFailed" });
+    await this.#closeTaskLogs(id, "interrupted");
+    await diary.write({ jobError: record.error ?? lostJob });
+    await diary.write({ callback: "jobFailed", reason: lostJob });
     await diary.close();
-    await jobs.end(id, "Failed");
+    await jobs.end(id, "Failed", lostJob);
     this.#forget(id);
   }
 
@@ -68,6 +70,7 @@ export class JobEnds {
     if (record?.borrowedSessionId === null) await sessions.closeAll(taskId);
     const log = await logs.open("task", taskId);
     if (log && !log.closed) {
+      await endOpenAttempt(log, "interrupted");
       void log.append({ taskError: why });
       void log.append({ callback: "taskFailed" });
       await log.close();
@@ -94,11 +97,14 @@ export class JobEnds {
     failpoint("job-deleted");
   }
 
-  async #closeTaskLogs(jobId: string): Promise<void> {
+  async #closeTaskLogs(jobId: string, verdict: AttemptVerdict): Promise<void> {
     const { logs, controls } = this.#parts;
     for (const taskId of await logs.idsBelow("task", `${jobId}.`)) {
       const log = await logs.open("task", taskId);
-      if (log && !log.closed) await log.close();
+      if (log && !log.closed) {
+        await endOpenAttempt(log, verdict);
+        await log.close();
+      }
       controls.forgetTask(taskId);
     }
   }

@@ -1,6 +1,7 @@
 import type { Entry, Work } from "../../jobsDef.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import type { JobRecord, JobRecords } from "../jobRecords.js";
+import type { TakenWork } from "../takeover.js";
 import { JobDiary } from "./jobDiary.js";
 
 /** A job as its flows need it. It never changes, so every replay of a flow decides the same. */
@@ -9,6 +10,10 @@ export interface LoadedJob {
   readonly entry: Entry;
   readonly work: Work<number>;
   readonly diary: JobDiary;
+  /** The works that it took over from an earlier job. */
+  readonly taken: readonly TakenWork[];
+  /** The tasks whose reported line a command of the entry runs. */
+  readonly reporters: ReadonlySet<string>;
 }
 
 /** The jobs that this process runs. */
@@ -50,6 +55,16 @@ export class LoadedJobs {
     const work = entry.jobs[record.name]?.work;
     if (!work) throw new Error(`The entry of job ${jobId} has no job ${record.name}`);
     const log = await this.#logs.openOrCreate("job", jobId);
-    return { record, entry, work, diary: await JobDiary.open(log, this.#listeners.get(jobId)) };
+    const diary = await JobDiary.open(log, this.#listeners.get(jobId));
+    const taken = record.retryOf === null ? [] : await this.#records.taken(jobId);
+    return { record, entry, work, diary, taken, reporters: reportersIn(entry) };
   }
+}
+
+function reportersIn({ tasks }: Entry): Set<string> {
+  const commands = Object.values(tasks).flatMap(({ availability, criteria }) => [
+    ...(availability?.commands ?? []),
+    ...(criteria?.commands ?? []),
+  ]);
+  return new Set(commands.flatMap(({ reportedBy }) => reportedBy ?? []));
 }

@@ -194,6 +194,22 @@ test("an override decides the model, by id or category", () => {
   assert.deepEqual(modelIds({ category: "driving" }), ["gpt-5.1-mini"]);
 });
 
+test("the plan lists the commands that the portal runs, and counts the retries that they may cause", () => {
+  const entry = accepts(e => {
+    e.tasks.a.availability = { commands: [{ run: ["git", "status"] }] };
+    e.tasks.a.criteria = {
+      commands: [{ run: ["npm test"], shell: true, name: "tests" }],
+      failureAction: { retryTimes: 2 },
+    };
+  });
+  const [task] = plan(entry, "j").tasks;
+  assert.deepEqual(task?.commands, [
+    { when: "before", run: ["git", "status"] },
+    { when: "after", run: ["npm test"], shell: true, name: "tests" },
+  ]);
+  assert.equal(task?.withoutCrashes.attempts, 3);
+});
+
 test("the plan names what is missing with the errors of a start", () => {
   const entry = accepts(e => {
     Object.assign(e.tasks.a, { model: { id: "gone" }, prompt: ["$user-input"], requireUserInput: true });

@@ -1,5 +1,5 @@
 import { PortalError } from "../../base/portalError.js";
-import type { Entry, Job, TaskWork, Work } from "../../jobsDef.js";
+import type { Command, Entry, Job, Task, TaskWork, Work } from "../../jobsDef.js";
 import { drivingBudgets } from "../../tasks/crashBudget.js";
 import {
   type Amount,
@@ -29,10 +29,17 @@ export interface PlannedTask {
   multiplier: number | null;
   /** The models that check its conditions in separate sessions; the later ones after a crash. */
   drivingModelIds: string[];
+  /** The commands that the portal runs before and after it; absent when there are none. */
+  commands?: PlannedCommand[];
   /** The most that one run of the task can take when no session crashes. */
   withoutCrashes: Amount;
   /** The same if sessions crash as often as the budgets allow. */
   atMost: Amount;
+}
+
+export interface PlannedCommand extends Command {
+  /** Before the task, or after each of its attempts. */
+  when: "before" | "after";
 }
 
 export interface PlannedModel {
@@ -144,6 +151,13 @@ function modelIdOf({ taskId, modelOverride }: TaskWork<number>, { tasks, models 
   return id;
 }
 
+function plannedCommands({ availability, criteria }: Task): PlannedCommand[] {
+  return [
+    ...(availability?.commands ?? []).map(command => ({ when: "before" as const, ...command })),
+    ...(criteria?.commands ?? []).map(command => ({ when: "after" as const, ...command })),
+  ];
+}
+
 function planTask(
   placed: Place & { ref: TaskWork<number> },
   entry: Entry,
@@ -155,6 +169,7 @@ function planTask(
   const modelId = modelIdOf(ref, entry);
   const hasChecks = !!task.availability?.condition || !!task.criteria?.condition;
   const budgets = hasChecks && !runsInOneSession(task) ? drivingBudgets(entry) : [];
+  const commands = plannedCommands(task);
   const checkers = budgets.map(budget => ({ ...budget, multiplier: multipliers.get(budget.modelId) ?? 0 }));
   return {
     workIdInJob: ref.workIdInJob,
@@ -165,6 +180,7 @@ function planTask(
     modelId,
     multiplier: multipliers.get(modelId) ?? null,
     drivingModelIds: budgets.map(budget => budget.modelId),
+    ...(commands.length > 0 && { commands }),
     ...amountsOf(task, multipliers.get(modelId) ?? 0, checkers),
   };
 }

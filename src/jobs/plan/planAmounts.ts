@@ -58,7 +58,7 @@ export function amountsOf(
   checkers: readonly Checker[],
 ): { withoutCrashes: Amount; atMost: Amount } {
   const { availability, criteria } = task;
-  const canFail = !!criteria?.condition || !!criteria?.toolExecuted?.length;
+  const canFail = !!criteria?.condition || !!criteria?.toolExecuted?.length || !!criteria?.commands?.length;
   const retries = canFail ? criteria.failureAction.retryTimes : 0;
   const runs = 1 + retries;
   const checkCount = (availability?.condition ? 1 : 0) + (criteria?.condition ? runs : 0);

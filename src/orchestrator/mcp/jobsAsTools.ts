@@ -133,6 +133,7 @@ async function waitJob(args: ToolArguments, logs: LiveLogs, signal: AbortSignal,
     job,
     await engine.jobs.entry(job.entryHash),
     await engine.works(jobId),
+    await engine.jobs.followers(jobId),
   );
   const error = "error" in rest ? rest.error : undefined;
   const stories = await Promise.all(

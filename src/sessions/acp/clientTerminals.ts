@@ -1,11 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { TailBuffer } from "../../base/tailBuffer.js";
 import type { Action } from "../../permissions/action.js";
 import type { LinkOptions } from "./agentLink.js";
 import { confined } from "./confined.js";
 import { type Fields, textOf } from "./fields.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
-import { TailBuffer } from "./tailBuffer.js";
 import { start, terminalAction, terminalRequestOf } from "./terminalRequest.js";
 
 export interface ClientTerminalsOptions {

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { inEveryTheme } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { type EntryOfTest, portalWithEntry, task } from "../support/jobs.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const model = { category: "driving" };
+const entry: EntryOfTest = {
+  tasks: {
+    plain: { prompt: ["plain", "@shell true"], model },
+    fragile: {
+      prompt: ["fragile"],
+      model,
+      criteria: {
+        commands: [{ run: ["echo '<b>2 tests fail</b>'; test -e repaired"], shell: true, name: "tests" }],
+        failureAction: { retryTimes: 1 },
+      },
+    },
+  },
+  jobs: { fragile: { work: { kind: "Seq", works: [task("plain"), task("fragile")] } } },
+};
+
+test("A failed job says why, shows the evidence of its attempts, and runs again from its page", async t => {
+  const { portal, runJob, workingDirectory } = await portalWithEntry(t, entry);
+  const { jobId } = await runJob("fragile");
+  const address = `${portal.url}/jobTracking.html?jobName=fragile&jobId=${jobId}`;
+  const { page, problems } = await openPage(t, browser, address);
+  t.after(() => assert.deepEqual(problems, []));
+  await page.getByText("JOB: FAILED").waitFor();
+  assert.equal(await page.locator("#reason").textContent(), "fragile: tests: exit code 1");
+
+  await page.locator('.node[data-work-id="1"]').click();
+  const attempts = page.locator(".evidence-attempt");
+  await attempts.nth(1).waitFor();
+  assert.deepEqual(await attempts.locator("h3").allTextContents(), ["Attempt 1 failed", "Attempt 2 failed"]);
+  await attempts.first().locator("summary").click();
+  assert.equal(await attempts.first().locator(".evidence-said").textContent(), "<b>2 tests fail</b>");
+  await page.locator('.node[data-work-id="0"]').click();
+  await page.getByText("Attempt 1 succeeded").waitFor();
+  assert.match((await attempts.first().locator("p").textContent()) ?? "", /1 command/);
+  await inEveryTheme(browser, address, async shown => {
+    await shown.getByText("JOB: FAILED").waitFor();
+    await shown.locator('.node[data-work-id="1"]').click();
+    await shown.locator(".evidence-attempt summary").first().click();
+  });
+
+  await writeFile(join(workingDirectory, "repaired"), "");
+  await page.getByRole("button", { name: "Retry failed" }).click();
+  await page.getByText("JOB: SUCCEEDED").waitFor();
+  assert.notEqual(new URL(page.url()).searchParams.get("jobId"), jobId);
+  assert.equal(await page.locator("#reason").isVisible(), false);
+  assert.equal(await page.getByRole("button", { name: "Retry failed" }).isVisible(), false);
+  await page.getByRole("link", { name: "Retry of an earlier job" }).click();
+  await page.getByText("JOB: FAILED").waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("jobId"), jobId);
+  await page.getByRole("link", { name: "Retry 1" }).waitFor();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.getByRole("link", { name: "Repeats an earlier job" }).waitFor();
+});
