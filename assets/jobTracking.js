@@ -132,7 +132,8 @@ function showTab(run, tab) {
   const renderer = new SessionResponseRenderer(div);
   div.setAttribute("role", "tabpanel");
   const render = (/** @type {import("./lib/callbacks.js").LiveResponse} */ response) => {
-    if (response.callback === "taskDecision") renderer.addUserMessage(response.reason, "TaskDecision");
+    if (response.callback === "taskDecision")
+      renderer.addUserMessage(response.reason, "TaskDecision", response.time);
     else renderer.processCallback(response);
   };
   for (const response of tab.responses) render(response);

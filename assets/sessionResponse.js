@@ -41,6 +41,8 @@ export class SessionResponseRenderer {
   #group;
   #isFollowing = true;
   #lastTop = 0;
+  /** When the response that is being shown was written. @type {number | undefined} */
+  #time;
 
   /** @param {HTMLDivElement} div the element to render into, which becomes scrollable */
   constructor(div) {
@@ -64,6 +66,7 @@ export class SessionResponseRenderer {
    * @returns {string | undefined}
    */
   processCallback(data) {
+    this.#time = data.time;
     if ("sessionError" in data) this.addNotice("error", data.sessionError);
     handle(this.#handlers, data);
     return data.callback;
@@ -74,10 +77,11 @@ export class SessionResponseRenderer {
     this.#place(notice(message, level));
   }
 
-  /** @param {string} text @param {string} [title] */
-  addUserMessage(text, title = "") {
+  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds */
+  addUserMessage(text, title = "", time) {
     const block = new MessageBlock("User");
     block.title = title;
+    block.time = time;
     block.appendData(text);
     this.#place(block.divElement);
     block.complete();
@@ -105,8 +109,8 @@ export class SessionResponseRenderer {
     onStartToolExecution: data => this.#startTool(data),
     onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
     onEndToolExecution: data => this.#endTool(data),
-    onUserRequest: data => this.addUserMessage(data.prompt),
-    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task"),
+    onUserRequest: data => this.addUserMessage(data.prompt, "", data.time),
+    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task", data.time),
     onPermissionRequest: data => this.#addCard(data),
     onPermissionResolved: data => this.#settle(data),
     onQuestion: data => this.#addCard(data),
@@ -129,6 +133,7 @@ export class SessionResponseRenderer {
   /** @param {BlockType} blockType @param {string} id @param {MessageBlock} [parent] */
   #start(blockType, id, parent) {
     const block = new MessageBlock(blockType);
+    block.time = this.#time;
     this.#blocks.set(`${blockType}-${id}`, block);
     if (parent) parent.nest(block);
     else this.#place(block.divElement);

@@ -119,7 +119,8 @@ export function openSessionView(sessionId, showOver) {
     const stop = readEvents({
       path: `copilot/task/${part(taskId)}/events`,
       onResponse: response => {
-        if (response.callback === "taskDecision") renderer.addUserMessage(response.reason, "TaskDecision");
+        if (response.callback === "taskDecision")
+          renderer.addUserMessage(response.reason, "TaskDecision", response.time);
         if ("taskError" in response) renderer.addNotice("error", response.taskError);
         if (response.callback === "taskSucceeded" || response.callback === "taskFailed") end();
       },

@@ -118,7 +118,7 @@ export class LiveLog implements LogSource {
   #append(response: LiveResponse, change?: RowChange): Promise<void> {
     let record: LogRecord;
     try {
-      record = this.#blocks.record(this.#lastN + 1, response);
+      record = this.#blocks.record(this.#lastN + 1, response, Date.now());
     } catch (error) {
       return refused(error instanceof Error ? error : new Error(String(error)));
     }

@@ -9,11 +9,6 @@ export interface DiaryLog {
   close(): Promise<void>;
 }
 
-/** Adds the time, so that a late reader still sees how long a task took. */
-export function withTime(response: LiveResponse): LiveResponse {
-  return { ...response, time: Date.now() };
-}
-
 /**
  * Writes a task's log exactly once. A task's responses follow from its events, so a replay after a restart writes
  * the same responses again: as many as the log already has are skipped.
@@ -41,9 +36,8 @@ export class TaskDiary {
       this.#written--;
       return;
     }
-    const timed = withTime(response);
-    void this.#log.append(timed);
-    this.#listener?.(timed);
+    void this.#log.append(response);
+    this.#listener?.(response);
   }
 
   /** Resolves when everything is in the store. */
