@@ -77,9 +77,10 @@ export class SessionResponseRenderer {
     this.#place(notice(message, level));
   }
 
-  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds */
-  addUserMessage(text, title = "", time) {
+  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds @param {string} [requestId] */
+  addUserMessage(text, title = "", time, requestId = "") {
     const block = new MessageBlock("User");
+    block.divElement.dataset.key = requestId;
     block.title = title;
     block.time = time;
     block.appendData(text);
@@ -90,6 +91,18 @@ export class SessionResponseRenderer {
   /** @param {boolean} isAwaiting */
   setAwaiting(isAwaiting) {
     this.#awaiting.hidden = !isAwaiting;
+  }
+
+  /** Scrolls to the block that a response belongs to and marks it; false when it is not there. @param {LiveResponse} response */
+  reveal(response) {
+    const ids = /** @type {Record<string, unknown>} */ (response);
+    const key = String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
+    const found = key === "" ? null : this.#content.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (!(found instanceof HTMLElement)) return false;
+    this.#isFollowing = false;
+    found.dataset.found = "";
+    found.scrollIntoView({ block: "start" });
+    return true;
   }
 
   scrollToBottom() {
@@ -109,8 +122,8 @@ export class SessionResponseRenderer {
     onStartToolExecution: data => this.#startTool(data),
     onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
     onEndToolExecution: data => this.#endTool(data),
-    onUserRequest: data => this.addUserMessage(data.prompt, "", data.time),
-    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task", data.time),
+    onUserRequest: data => this.addUserMessage(data.prompt, "", data.time, data.requestId),
+    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task", data.time, data.requestId),
     onPermissionRequest: data => this.#addCard(data),
     onPermissionResolved: data => this.#settle(data),
     onQuestion: data => this.#addCard(data),
@@ -134,6 +147,7 @@ export class SessionResponseRenderer {
   #start(blockType, id, parent) {
     const block = new MessageBlock(blockType);
     block.time = this.#time;
+    block.divElement.dataset.key = id;
     this.#blocks.set(`${blockType}-${id}`, block);
     if (parent) parent.nest(block);
     else this.#place(block.divElement);

@@ -4,6 +4,7 @@ import { button, byId, element } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { ask, askText } from "../shell/dialog.js";
+import { showHits } from "./searchHits.js";
 
 const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
@@ -210,7 +211,10 @@ export function showHistory() {
   let timer = 0;
   search.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => load(false), SEARCH_DELAY_MS);
+    timer = setTimeout(() => {
+      load(false);
+      showHits(search.value);
+    }, SEARCH_DELAY_MS);
   });
   more.addEventListener("click", () => load(true));
   document.addEventListener("click", event => {

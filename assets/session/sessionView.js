@@ -16,6 +16,8 @@ const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
+/** The conversation may not have arrived yet. */
+const REVEAL_RETRY_MS = 100;
 
 /**
  * @param {string} sessionId
@@ -224,8 +226,22 @@ export function openSessionView(sessionId, showOver) {
     }
   }
 
+  /** A search leads to a response by its number. @param {number} n */
+  function revealResponse(n) {
+    const stop = readEvents({
+      path: `${path}/events?after=${n - 1}`,
+      onResponse: response => {
+        stop();
+        const show = () => renderer.reveal(response) || setTimeout(show, REVEAL_RETRY_MS);
+        show();
+      },
+    });
+  }
+
   showState();
   read();
+  const wanted = Number(new URLSearchParams(location.search).get("n"));
+  if (wanted > 0) revealResponse(wanted);
   loadSummary().catch(() => undefined);
   loadTasks().catch(() => undefined);
   prompt.focus();

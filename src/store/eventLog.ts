@@ -18,6 +18,14 @@ export interface CursorRow {
   readonly told: boolean;
 }
 
+/** What a search can find of one record. */
+export interface TextRow {
+  readonly n: number;
+  /** In milliseconds; 0 when it is unknown. */
+  readonly time: number;
+  readonly text: string;
+}
+
 /**
  * New values for columns of the row that a log belongs to. The store takes them together with the responses appended
  * with them, or takes neither: no crash can separate them.
@@ -32,6 +40,8 @@ export interface RowChange {
 export interface LogBatch {
   readonly logId: number;
   readonly chunk: Chunk | undefined;
+  /** The texts of the chunk, so that a search finds whatever a reader can see. */
+  readonly texts: readonly TextRow[];
   readonly state:
     | { readonly reserved: number; readonly openFrom: number; readonly closed: boolean }
     | undefined;
@@ -222,6 +232,9 @@ export class EventLog {
           ? [row(["int", "int", "int", "bool"], logId, state.reserved, state.openFrom, state.closed)]
           : [],
       ),
+      texts: batches.flatMap(({ logId, texts }) =>
+        texts.map(({ n, time, text }) => row(["int", "int", "bigint", "text"], logId, n, time, text)),
+      ),
       cursors: batches.flatMap(({ logId, cursors }) =>
         cursors.map(cursor =>
           row(["int", "text", "int", "bool"], logId, cursor.reader, cursor.n, cursor.told),
@@ -232,6 +245,7 @@ export class EventLog {
     // A chunk that already exists was written by an attempt whose answer was lost.
     if (rows.chunks.length > 0)
       parts.push(`insert into log_chunks values ${rows.chunks.join(", ")} on conflict do nothing`);
+    if (rows.texts.length > 0) parts.push(insertTexts(rows.texts));
     if (rows.states.length > 0)
       parts.push(
         `update logs set reserved = s.reserved, open_from = s.open_from, closed = s.closed
@@ -254,6 +268,13 @@ export class EventLog {
     const ctes = parts.map((part, i) => `w${i} as (${part})`);
     await this.#store.query(`with ${ctes.join(", ")} select`, values);
   }
+}
+
+/** The statement for these rows of log, number, time and text. */
+export function insertTexts(rows: readonly string[]): string {
+  return `insert into search_texts
+    select log_id, n, time, search_words(body) from (values ${rows.join(", ")}) as v(log_id, n, time, body)
+    on conflict do nothing`;
 }
 
 /** The response may already be in the store, so it cannot be withdrawn. */
