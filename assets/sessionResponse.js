@@ -4,6 +4,7 @@ import { button, element } from "./lib/dom.js";
 import { formatDuration, formatUsage } from "./lib/format.js";
 import { MessageBlock } from "./messageBlock.js";
 import { permissionCard, settleCard } from "./permissions/permissionCard.js";
+import { isReplay } from "./replay/pageQuery.js";
 import { isShell, readShellOutput, toolTitle } from "./session/toolCall.js";
 import { toolView } from "./session/toolView.js";
 import { notice } from "./shell/notice.js";
@@ -50,6 +51,8 @@ export class SessionResponseRenderer {
     div.classList.add("session-response");
     Object.assign(div, { tabIndex: 0, role: "log", ariaLabel: "Session responses" });
     this.#awaiting.hidden = true;
+    // Nothing is left to decide in a replay.
+    this.#waiting.inert = isReplay;
     this.#awaiting.append(element("span", "spinner"), "Awaits responses ...");
     this.#end.append(this.#awaiting);
     this.#content.append(this.#end);

@@ -182,13 +182,28 @@ export class JobState extends EventTarget {
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
+  /** The present of the run: a replay is in the past. */
+  now = () => Date.now();
+
+  /** Forgets everything: the run begins again. */
+  reset() {
+    this.status = "Running";
+    this.error = "";
+    this.notices = [];
+    this.startTime = undefined;
+    this.endTime = undefined;
+    this.allRuns = [];
+    for (const known of [this.runs, this.changedFiles, this.#tasks, this.#sessions, this.#early])
+      known.clear();
+  }
+
   get isOver() {
     return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
   }
 
   /** @param {JobEvent} event */
   apply(event) {
-    const { time = Date.now() } = event;
+    const { time = this.now() } = event;
     if (event.source === "job") this.#applyJob(event, time);
     else if (event.source === "task") this.#applyTask(event);
     else this.#applySession(event);

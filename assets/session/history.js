@@ -97,8 +97,14 @@ async function takePage(kinds) {
 /** @param {string} status */
 const isRunning = status => status === "Running" || status === "Busy";
 
+const exportFormats = [
+  ["markdown", "Markdown"],
+  ["json", "JSON"],
+  ["html", "a page"],
+];
+
 /** The menu of other actions. @param {HistoryItem} item @param {() => void} refresh */
-function menu({ kind, id, name, status }, refresh) {
+function menu({ kind, id, name, status, address }, refresh) {
   const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
   const items = element("div", "menu-items card");
   const details = element(
@@ -129,14 +135,13 @@ function menu({ kind, id, name, status }, refresh) {
       if (title !== undefined) await api(`${path}/rename`, title);
     });
   }
-  for (const format of kind === "Run" ? [] : ["markdown", "json"])
-    items.append(
-      element(
-        "a",
-        { className: "button quiet small", href: `/api/${path}/export?format=${format}`, download: "" },
-        `Export as ${format === "json" ? "JSON" : "Markdown"}`,
-      ),
-    );
+  const link = (/** @type {string} */ href, /** @type {string} */ label, more = {}) =>
+    items.append(element("a", { className: "button quiet small", href, ...more }, label));
+  if (kind !== "Run") {
+    link(`${address}&replay`, "Replay");
+    for (const [format, label] of exportFormats)
+      link(`/api/${path}/export?format=${format}`, `Export as ${label}`, { download: "" });
+  }
   if (kind === "Session" || !isRunning(status))
     add("Delete", async () => {
       if (await ask(`Delete “${name}” for good?`, "Delete")) await api(`${path}/delete`, "");

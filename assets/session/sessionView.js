@@ -228,10 +228,14 @@ export function openSessionView(sessionId, showOver) {
 
   /** A search leads to a response by its number. @param {number} n */
   function revealResponse(n) {
+    let isFound = false;
     const stop = readEvents({
       path: `${path}/events?after=${n - 1}`,
       onResponse: response => {
         stop();
+        // More may have arrived together with the first one.
+        if (isFound) return;
+        isFound = true;
         const show = () => renderer.reveal(response) || setTimeout(show, REVEAL_RETRY_MS);
         show();
       },
