@@ -77,9 +77,9 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
   place.setAttribute("aria-label", "Replay");
   place.replaceChildren(
     play,
-    button("⏮", () => jump(-1), { title: "To the mark before", ariaLabel: "To the mark before" }),
+    button("‹", () => jump(-1), { title: "To the mark before", ariaLabel: "To the mark before" }),
     track,
-    button("⏭", () => jump(1), { title: "To the next mark", ariaLabel: "To the next mark" }),
+    button("›", () => jump(1), { title: "To the next mark", ariaLabel: "To the next mark" }),
     speed,
     time,
   );
