@@ -124,10 +124,7 @@ describe("A replay", () => {
     const { portal, session } = await talked(t);
     const answer = await fetch(`${portal.url}/api/copilot/session/${session.id}/export?format=html`);
     assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
-    assert.match(
-      answer.headers.get("content-disposition") ?? "",
-      /^attachment; filename=session-.*\.html$/,
-    );
+    assert.match(answer.headers.get("content-disposition") ?? "", /^attachment; filename=session-.*\.html$/);
     const file = join(await tempFolder(t, "portal-export"), "session.html");
     await writeFile(file, await answer.text());
     const { page, problems } = await openPage(t, browser, pathToFileURL(file).href);
