@@ -12,6 +12,8 @@ export interface SearchText {
 
 /** Enough to recognise a call; the rest of its arguments is data. */
 const maxArgumentChars = 300;
+/** As much as `search_words` takes. */
+export const maxIndexedChars = 50_000;
 const callbackPattern = /^\{"callback":"(\w+)"/;
 const callbacks = new Set([
   "onUserRequest",
@@ -49,7 +51,10 @@ export function textsIn(records: readonly LogRecord[]): TextRow[] {
   const rows: TextRow[] = [];
   for (const record of records) {
     const found = searchTextOf(record);
-    if (found && found.text !== "") rows.push({ n: record.n, time: record.time, text: found.text });
+    if (!found || found.text === "") continue;
+    // The store cannot hold the character NUL, and needs no more than it indexes.
+    const text = found.text.slice(0, maxIndexedChars).replaceAll("\0", " ");
+    rows.push({ n: record.n, time: record.time, text });
   }
   return rows;
 }

@@ -75,11 +75,7 @@ export class SearchBacklog {
     const chunks = (await this.#table.page(logId, doneN, pageChars)).filter(chunk => chunk.lastN <= lastN);
     const records: LogRecord[] = [];
     for (const { lines } of chunks) readChunk(lines, doneN, records, () => {});
-    const values: unknown[] = [logId];
-    const rows = textsIn(records).map(
-      ({ n, time, text }) =>
-        `($1::int, $${values.push(n)}::int, $${values.push(time)}::bigint, $${values.push(text)}::text)`,
-    );
+    const texts = textsIn(records).map(text => ({ logId, ...text }));
     const last = chunks.at(-1)?.lastN;
     await this.#store.transaction(async query => {
       // The log may have been deleted meanwhile; then its row in the backlog is gone too.
@@ -90,7 +86,8 @@ export class SearchBacklog {
               logId,
               last,
             ]);
-      if (step.length > 0 && rows.length > 0) await query(insertTexts(rows), values);
+      const values: unknown[] = [];
+      if (step.length > 0 && texts.length > 0) await query(insertTexts(texts, values), values);
     });
     return true;
   }

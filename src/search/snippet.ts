@@ -1,3 +1,4 @@
+import { maxIndexedChars } from "../live/searchText.js";
 import type { SearchQuery } from "./searchQuery.js";
 
 /** A part of a text, and where in it the words are: the caller marks them, nothing is HTML. */
@@ -10,8 +11,6 @@ export interface Snippet {
 const charsBefore = 60;
 const maxChars = 200;
 const wordPattern = /[\p{L}\p{N}]+/gu;
-/** As much as the store indexes. */
-const maxSearched = 50_000;
 
 /** The text around the first place with one of the words, in one line. */
 export function snippetOf(text: string, { words, lastIsPrefix }: SearchQuery): Snippet {
@@ -20,7 +19,7 @@ export function snippetOf(text: string, { words, lastIsPrefix }: SearchQuery): S
   const isWanted = (word: string) => whole.has(word) || (prefix !== undefined && word.startsWith(prefix));
   const marks: [number, number][] = [];
   let from: number | undefined;
-  for (const found of text.slice(0, maxSearched).matchAll(wordPattern)) {
+  for (const found of text.slice(0, maxIndexedChars).matchAll(wordPattern)) {
     if (from !== undefined && found.index + found[0].length > from + maxChars) break;
     if (!isWanted(found[0].toLowerCase())) continue;
     from ??= beginOf(text, found.index);

@@ -232,9 +232,6 @@ export class EventLog {
           ? [row(["int", "int", "int", "bool"], logId, state.reserved, state.openFrom, state.closed)]
           : [],
       ),
-      texts: batches.flatMap(({ logId, texts }) =>
-        texts.map(({ n, time, text }) => row(["int", "int", "bigint", "text"], logId, n, time, text)),
-      ),
       cursors: batches.flatMap(({ logId, cursors }) =>
         cursors.map(cursor =>
           row(["int", "text", "int", "bool"], logId, cursor.reader, cursor.n, cursor.told),
@@ -245,7 +242,8 @@ export class EventLog {
     // A chunk that already exists was written by an attempt whose answer was lost.
     if (rows.chunks.length > 0)
       parts.push(`insert into log_chunks values ${rows.chunks.join(", ")} on conflict do nothing`);
-    if (rows.texts.length > 0) parts.push(insertTexts(rows.texts));
+    const texts = batches.flatMap(batch => batch.texts.map(text => ({ logId: batch.logId, ...text })));
+    if (texts.length > 0) parts.push(insertTexts(texts, values));
     if (rows.states.length > 0)
       parts.push(
         `update logs set reserved = s.reserved, open_from = s.open_from, closed = s.closed
@@ -270,10 +268,16 @@ export class EventLog {
   }
 }
 
-/** The statement for these rows of log, number, time and text. */
-export function insertTexts(rows: readonly string[]): string {
+/** The statement that indexes these texts; its values are added. A column is one value, however many rows there are. */
+export function insertTexts(rows: readonly (TextRow & { logId: number })[], values: unknown[]): string {
+  const columns = [
+    `$${values.push(rows.map(({ logId }) => logId))}::int[]`,
+    `$${values.push(rows.map(({ n }) => n))}::int[]`,
+    `$${values.push(rows.map(({ time }) => time))}::bigint[]`,
+    `$${values.push(rows.map(({ text }) => text))}::text[]`,
+  ];
   return `insert into search_texts
-    select log_id, n, time, search_words(body) from (values ${rows.join(", ")}) as v(log_id, n, time, body)
+    select log_id, n, time, search_words(body) from unnest(${columns.join(", ")}) as t(log_id, n, time, body)
     on conflict do nothing`;
 }
 

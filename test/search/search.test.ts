@@ -120,9 +120,19 @@ describe("A search", () => {
       "kumquat & !",
       "KUMQUAT",
       "(kumquat",
-      "x".repeat(900) + " or kumquat",
+      `${"x".repeat(900)} or kumquat`,
     ])
       assert.equal((await find(odd)).length, 2, JSON.stringify(odd));
+  });
+
+  test("takes a burst of more texts than a statement may have values", async () => {
+    const task = await live.logs.create("task", newId());
+    const burst = Array.from(
+      { length: 20_000 },
+      (): LiveResponse => ({ callback: "taskDecision", reason: "fig" }),
+    );
+    await append(task, ...burst);
+    assert.equal((await find("fig", 100)).length, 100);
   });
 
   test("does not stop a log that has a text which cannot be indexed as a whole", async () => {
