@@ -233,6 +233,8 @@ async function showChart() {
     labels.set(workId, node.label ?? "");
     if (kindOf(node.hint) === "CondNode") conditions.add(workId);
   }
+  // Laying out the chart of a large job takes a while; what was said can be seen meanwhile.
+  if (isReplay) await replay();
   await chart.show(definition.chart);
   for (const run of state.runs.values()) showRun(run);
 }
@@ -283,6 +285,7 @@ async function replay() {
     markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
   });
   player.addEventListener("change", () => nextFrame(tick));
+  await new Promise(painted => requestAnimationFrame(() => setTimeout(painted)));
 }
 
 function listen() {
@@ -324,10 +327,5 @@ else {
   });
   listen();
   if (jobId) follow();
-  withProgress(byId("label"), showChart)
-    .then(() => {
-      showJob();
-      return isReplay ? replay() : undefined;
-    })
-    .catch(showGone);
+  withProgress(byId("label"), showChart).then(showJob, showGone);
 }

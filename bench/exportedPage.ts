@@ -111,8 +111,7 @@ export async function exportedPageRows(): Promise<Row[]> {
     const open = async () => {
       const tab = await browser.newPage();
       const ms = await timed(async () => {
-        await tab.goto(pathToFileURL(file).href);
-        await tab.locator(`[data-work-id='${works - 1}']`).waitFor({ state: "attached" });
+        await tab.goto(pathToFileURL(file).href, { waitUntil: "commit" });
         await tab.getByRole("button", { name: "Pause" }).waitFor();
       });
       await tab.close();
