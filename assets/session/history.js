@@ -208,7 +208,7 @@ export function showHistory() {
     const nothing = words
       ? `Nothing matches “${words}”.`
       : "Nothing has run yet. Start a session above, or choose a job.";
-    showProblem(shown.length > 0 ? "" : nothing);
+    showProblem(shown.length > 0 || !byId("searchHits").hidden ? "" : nothing);
     if (!place.querySelector("details[open]"))
       place.replaceChildren(...shown.map(item => row(item, () => load(false))));
   }
@@ -216,10 +216,7 @@ export function showHistory() {
   let timer = 0;
   search.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      load(false);
-      showHits(search.value);
-    }, SEARCH_DELAY_MS);
+    timer = setTimeout(() => showHits(search.value).finally(() => load(false)), SEARCH_DELAY_MS);
   });
   more.addEventListener("click", () => load(true));
   document.addEventListener("click", event => {
