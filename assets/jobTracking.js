@@ -10,7 +10,6 @@ import { button, byId, element, showStatus } from "./lib/dom.js";
 import { formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
-import { showReplay } from "./replay/replayBar.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { ask } from "./shell/dialog.js";
 import { nextFrame } from "./shell/frame.js";
@@ -266,6 +265,7 @@ function follow() {
 
 /** Plays the stored run through the same state as a live one. */
 async function replay() {
+  const { showReplay } = await import("./replay/replayBar.js");
   const { responses } = await api(`${jobPath}/export?format=json`);
   /** @type {import("./replay/player.js").Player | undefined} */
   let player;
