@@ -1,5 +1,7 @@
 // The start page: a form that starts a session, or the session itself. Each loads only its own code.
+import { messageOf } from "./lib/api.js";
 import { byId } from "./lib/dom.js";
+import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { setPageState } from "./shell/pageState.js";
 
 /** @param {"start" | "session" | "over"} name */
@@ -16,6 +18,13 @@ function showOver(title, text) {
 }
 
 /** @param {string} sessionId */
+async function showSessionReplay(sessionId) {
+  const { openSessionReplay } = await import("./session/sessionReplay.js");
+  showPart("session");
+  await openSessionReplay(sessionId).catch(error => showOver("This cannot be replayed", messageOf(error)));
+}
+
+/** @param {string} sessionId */
 async function showSession(sessionId) {
   const { openSessionView } = await import("./session/sessionView.js");
   showPart("session");
@@ -28,6 +37,7 @@ async function showStart() {
   openStartForm(showSession);
 }
 
-const sessionId = new URLSearchParams(location.search).get("session");
-if (sessionId) showSession(sessionId);
+const sessionId = pageQuery.get("session");
+if (sessionId && isReplay) showSessionReplay(sessionId);
+else if (sessionId) showSession(sessionId);
 else showStart();

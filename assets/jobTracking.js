@@ -10,6 +10,7 @@ import { ApiError, api, errorAt, part, withProgress } from "./lib/api.js";
 import { button, byId, element, showStatus } from "./lib/dom.js";
 import { formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
+import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { ask } from "./shell/dialog.js";
 import { nextFrame } from "./shell/frame.js";
@@ -23,7 +24,7 @@ import { makeSplitter } from "./shell/splitter.js";
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
 
-const query = new URLSearchParams(location.search);
+const query = pageQuery;
 const jobName = query.get("jobName") ?? "";
 const jobId = query.get("jobId");
 const jobPath = `copilot/job/${part(jobId ?? "")}`;
@@ -83,7 +84,7 @@ function showJob() {
 /** The state or the outcome of a run; the outcome of a condition is an answer. @param {Run} run */
 function detailOf(run) {
   if (run.status === "Waiting") return "waiting";
-  const elapsed = formatDuration((run.endTime ?? Date.now()) - run.startTime);
+  const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
   const most = run.attempts ?? attempts.get(run.workId);
   if (!run.isOver) return `attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
@@ -101,9 +102,9 @@ function showRun(run) {
 
 function tick() {
   if (state.startTime !== undefined && jobId)
-    byId("elapsed").textContent = formatDuration((state.endTime ?? Date.now()) - state.startTime);
+    byId("elapsed").textContent = formatDuration((state.endTime ?? state.now()) - state.startTime);
   for (const run of state.runs.values()) if (!run.isOver) showRun(run);
-  if (!timelineDiv.hidden) timeline.show(state.allRuns);
+  if (!timelineDiv.hidden) timeline.show(state.allRuns, state.now());
 }
 
 /** @param {unknown} error */
@@ -141,7 +142,8 @@ function showTab(run, tab) {
   const renderer = new SessionResponseRenderer(div);
   div.setAttribute("role", "tabpanel");
   const render = (/** @type {import("./lib/callbacks.js").LiveResponse} */ response) => {
-    if (response.callback === "taskDecision") renderer.addUserMessage(response.reason, "TaskDecision");
+    if (response.callback === "taskDecision")
+      renderer.addUserMessage(response.reason, "TaskDecision", response.time);
     else renderer.processCallback(response);
   };
   for (const response of tab.responses) render(response);
@@ -181,7 +183,7 @@ function select(workId) {
   selected = workId;
   chart.selected = workId;
   timeline.selected = workId;
-  if (!timelineDiv.hidden) timeline.show(state.allRuns);
+  if (!timelineDiv.hidden) timeline.show(state.allRuns, state.now());
   if (workId === undefined) return showAbout();
   tracking.dataset.part = "right";
   showSelected();
@@ -215,7 +217,7 @@ function showView(view) {
   timelineDiv.hidden = view !== "timeline";
   byId("showChart").setAttribute("aria-pressed", String(view === "chart"));
   byId("showTimeline").setAttribute("aria-pressed", String(view === "timeline"));
-  if (view === "timeline") timeline.show(state.allRuns);
+  if (view === "timeline") timeline.show(state.allRuns, state.now());
 }
 
 /** A started job has its own copy of the entry; a preview shows the installed entry. */
@@ -266,6 +268,8 @@ async function showChart() {
     labels.set(workId, node.label ?? "");
     if (kindOf(node.hint) === "CondNode") conditions.add(workId);
   }
+  // Laying out the chart of a large job takes a while; what was said can be seen meanwhile.
+  if (isReplay) await replay();
   await chart.show(definition.chart);
   for (const run of state.runs.values()) showRun(run);
 }
@@ -273,7 +277,7 @@ async function showChart() {
 function follow() {
   state.addEventListener("job", () => {
     showJob();
-    if (state.isOver) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
+    if (state.isOver && !isReplay) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
   });
   state.addEventListener("work", event => {
     const run = state.runs.get(/** @type {any} */ (event).detail);
@@ -283,6 +287,7 @@ function follow() {
     if (/** @type {any} */ (event).detail === selected) showSelected();
   });
   setInterval(tick, TICK_MS);
+  if (isReplay) return;
   readEvents({
     path: `${jobPath}/events?all=1`,
     onResponse: (/** @type {import("./job/jobState.js").JobEvent} */ event) => state.apply(event),
@@ -292,6 +297,31 @@ function follow() {
       tick();
     },
   });
+}
+
+/** Plays the stored run through the same state as a live one. */
+async function replay() {
+  const { showReplay } = await import("./replay/replayBar.js");
+  const { responses } = await api(`${jobPath}/export?format=json`);
+  /** @type {import("./replay/player.js").Player | undefined} */
+  let player;
+  state.now = () => player?.time ?? Date.now();
+  player = showReplay({
+    place: byId("replay"),
+    responses,
+    reset() {
+      state.reset();
+      for (const workId of labels.keys()) chart.setState(workId, { detail: "" });
+      byId("elapsed").textContent = "";
+      stopShowing();
+      showSelected();
+      showJob();
+    },
+    apply: event => state.apply(event),
+    markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
+  });
+  player.addEventListener("change", () => nextFrame(tick));
+  await new Promise(painted => requestAnimationFrame(() => setTimeout(painted)));
 }
 
 function listen() {

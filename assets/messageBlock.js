@@ -1,5 +1,6 @@
 // One block of a conversation: a title line, and below it a message, reasoning or a tool call.
 import { button, element } from "./lib/dom.js";
+import { formatClock } from "./lib/format.js";
 import { plainText } from "./lib/longText.js";
 import { markdown } from "./lib/markdown.js";
 import { looksLikeMarkdown } from "./lib/markdownSigns.js";
@@ -30,6 +31,7 @@ template.content.append(
         { className: "message-block-toggle", type: "button", disabled: true },
         element("span", "message-block-title one-line"),
         element("span", "message-block-note"),
+        element("time", { className: "message-block-time", hidden: true }),
       ),
     ),
     element("div", "message-block-body"),
@@ -66,6 +68,7 @@ export class MessageBlock {
   #toggle;
   #titleSpan;
   #noteSpan;
+  #time;
   #body;
   /** @type {HTMLElement | undefined} */
   #children;
@@ -80,6 +83,7 @@ export class MessageBlock {
     this.#toggle = /** @type {HTMLButtonElement} */ (find("-toggle"));
     this.#titleSpan = find("-title");
     this.#noteSpan = find("-note");
+    this.#time = /** @type {HTMLTimeElement} */ (find("-time"));
     this.#body = find("-body");
     this.#div.dataset.type = blockType;
     this.#div.dataset.state = "receiving";
@@ -120,6 +124,16 @@ export class MessageBlock {
   /** A few words at the right of the title line. @param {string} note */
   set note(note) {
     this.#noteSpan.textContent = visibleLine(note);
+  }
+
+  /** When it began, in milliseconds; unset in a log from before times were kept. @param {number | undefined} ms */
+  set time(ms) {
+    if (ms === undefined) return;
+    const time = new Date(ms);
+    this.#time.textContent = formatClock(time);
+    this.#time.title = time.toLocaleString();
+    this.#time.dateTime = time.toISOString();
+    this.#time.hidden = false;
   }
 
   /** How the block ended, visible without opening it. @param {Outcome} outcome */

@@ -1,6 +1,7 @@
 // Renders the responses of a session in order. Pure rendering: no network.
 import { messageOf, withProgress } from "./lib/api.js";
 import { button, element } from "./lib/dom.js";
+import { isReplay } from "./replay/pageQuery.js";
 import { ItemGroups } from "./session/itemGroups.js";
 import { ResponseItems } from "./session/responseItems.js";
 import { notice } from "./shell/notice.js";
@@ -39,6 +40,8 @@ export class SessionResponseRenderer {
     div.classList.add("session-response");
     Object.assign(div, { tabIndex: 0, role: "log", ariaLabel: "Session responses" });
     this.#awaiting.hidden = true;
+    // Nothing is left to decide in a replay.
+    this.#waiting.inert = isReplay;
     this.#awaiting.append(element("span", "spinner"), "Awaits responses ...");
     this.#end.append(this.#awaiting);
     this.#content.append(this.#end);
@@ -64,9 +67,9 @@ export class SessionResponseRenderer {
     this.#items.addNotice(level, message);
   }
 
-  /** @param {string} text @param {string} [title] */
-  addUserMessage(text, title) {
-    this.#items.addUserMessage(text, title);
+  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds @param {string} [requestId] */
+  addUserMessage(text, title, time, requestId) {
+    this.#items.addUserMessage(text, title, time, requestId);
   }
 
   /** There is more before the first response: it is loaded when the reader comes near. @param {LoadEarlier} load */
@@ -78,6 +81,18 @@ export class SessionResponseRenderer {
   /** @param {boolean} isAwaiting */
   setAwaiting(isAwaiting) {
     this.#awaiting.hidden = !isAwaiting;
+  }
+
+  /** Scrolls to the block that a response belongs to and marks it; false when it is not there. @param {LiveResponse} response */
+  reveal(response) {
+    const ids = /** @type {Record<string, unknown>} */ (response);
+    const key = String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
+    const found = key === "" ? null : this.#content.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (!(found instanceof HTMLElement)) return false;
+    this.#isFollowing = false;
+    found.dataset.found = "";
+    found.scrollIntoView({ block: "start" });
+    return true;
   }
 
   scrollToBottom() {

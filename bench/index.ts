@@ -24,6 +24,8 @@ const benches: Record<string, () => Promise<Row[]>> = {
   jobs: async () => (await import("./jobs.js")).jobRows(),
   acp: async () => (await import("./acp.js")).acpRows(),
   opencode: async () => (await import("./opencode.js")).opencodeRows(),
+  search: async () => (await import("./search.js")).searchRows(),
+  exportedPage: async () => (await import("./exportedPage.js")).exportedPageRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
   soak: async () => (await import("./soak.js")).soakRows(minutes === undefined ? undefined : Number(minutes)),
 };

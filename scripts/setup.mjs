@@ -79,6 +79,17 @@ function build() {
   writeFileSync(stamp, startedAt.toISOString());
 }
 
+/** The pages as single files, which an export fills with what happened. */
+function exportPages() {
+  const stamp = join(dist, "export", ".built");
+  const script = join("scripts", "exportPages.mjs");
+  const newest = Math.max(...["assets", "package-lock.json", script].map(name => newestMs(join(root, name))));
+  if (modifiedMs(stamp) > newest) return;
+  const startedAt = new Date();
+  run(process.execPath, [join(root, script)], "Preparing the exported pages");
+  writeFileSync(stamp, startedAt.toISOString());
+}
+
 /** A ready-made empty store makes the first start take one second instead of five. */
 async function storeTemplate() {
   const store = join(dist, "src", "store");
@@ -104,6 +115,7 @@ function compiledCode() {
 export async function setup() {
   install();
   build();
+  exportPages();
   await storeTemplate();
   compiledCode();
 }

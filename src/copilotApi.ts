@@ -1,7 +1,8 @@
 import type { Response } from "express";
+import { exportedPage } from "./api/exportedPage.js";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
-import { sendExport } from "./api/sendExport.js";
+import { exportFormat, sendExport } from "./api/sendExport.js";
 import type { PortalModel } from "./backends/catalog.js";
 import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
@@ -294,11 +295,14 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       path: "copilot/session/{id}/export",
       reads: true,
       methods: ["GET"],
-      summary: "The whole conversation as Markdown or JSON",
-      query: { format: { type: "string", enum: ["markdown", "json"], default: "markdown" } },
+      summary: "The whole conversation as Markdown, JSON or a page that plays it",
+      query: { format: exportFormat },
       answers: {
         json: either(object({ session: summary, responses: list({ type: "object" }) }), notFound),
-        other: { mediaType: "text/markdown", description: "The conversation." },
+        other: {
+          "text/markdown": "The conversation.",
+          "text/html": "One file that shows and replays the conversation without a server.",
+        },
       },
       handler: async ({ params, query, res }) => {
         const record = await knownSession(params.id);
@@ -308,6 +312,17 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         await sendExport(res, `session-${record.id}`, query.format, {
           markdown: () => sessionAsMarkdown(session, log.responses()),
           json: () => sessionAsJson(session, log.responses()),
+          html: () =>
+            exportedPage({
+              page: "session",
+              query: { session: record.id },
+              answers: {
+                [`copilot/session/${encodeURIComponent(record.id)}/export?format=json`]: sessionAsJson(
+                  session,
+                  log.responses(),
+                ),
+              },
+            }),
         });
       },
     }),

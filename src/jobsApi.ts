@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { Request, Response } from "express";
+import { exportedPage } from "./api/exportedPage.js";
 import { defineRoute, type Route } from "./api/route.js";
 import { anything, domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
-import { sendExport } from "./api/sendExport.js";
+import { exportFormat, sendExport } from "./api/sendExport.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
@@ -113,6 +114,14 @@ async function planFromBody(jobName: string, body: string) {
     directoryProblem: problem,
     hasUserInput: userInput.trim() !== "",
   });
+}
+
+async function statusOf(job: JobRecord) {
+  const { engine } = currentPortal();
+  const waitingFor = engine.waitingFor(job.id);
+  const entry = await engine.jobs.entry(job.entryHash);
+  const followers = await engine.jobs.followers(job.id);
+  return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor });
 }
 
 async function stopById(jobId: string) {
@@ -238,18 +247,33 @@ export function jobRoutes(logs: LiveLogs): Route[] {
       path: "copilot/job/{jobId}/export",
       reads: true,
       methods: ["GET"],
-      summary: "A job with everything below it as Markdown or JSON",
-      query: { format: { type: "string", enum: ["markdown", "json"], default: "markdown" } },
+      summary: "A job with everything below it as Markdown, JSON or a page that plays it",
+      query: { format: exportFormat },
       answers: {
         json: either(object({ job: jobSummary, responses: list(anything) }), notFound),
-        other: { mediaType: "text/markdown", description: "The decisions and conversations, task by task." },
+        other: {
+          "text/markdown": "The decisions and conversations, task by task.",
+          "text/html": "One file that shows and replays the job without a server.",
+        },
       },
       handler: async ({ params, query, res }) => {
-        const job = summaryOf(await knownJob(params.jobId));
+        const record = await knownJob(params.jobId);
+        const job = summaryOf(record);
         const source = { job, responses: (kind: LogKind, id: string) => storedResponses(logs, kind, id) };
         await sendExport(res, `job-${job.jobId}`, query.format, {
           markdown: () => jobAsMarkdown(source),
           json: () => jobAsJson(source),
+          html: () => {
+            const path = `copilot/job/${encodeURIComponent(job.jobId)}`;
+            return exportedPage({
+              page: "job",
+              query: { jobName: job.jobName, jobId: job.jobId },
+              answers: {
+                [`${path}/status`]: statusOf(record),
+                [`${path}/export?format=json`]: jobAsJson(source),
+              },
+            });
+          },
         });
       },
     }),
@@ -258,14 +282,7 @@ export function jobRoutes(logs: LiveLogs): Route[] {
       reads: true,
       summary: "How far a job is, with each of its tasks",
       answers: { json: either(jobDetails, notFound) },
-      handler: async ({ params }) => {
-        const { engine } = currentPortal();
-        const job = await knownJob(params.jobId);
-        const waitingFor = engine.waitingFor(job.id);
-        const entry = await engine.jobs.entry(job.entryHash);
-        const followers = await engine.jobs.followers(job.id);
-        return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor });
-      },
+      handler: async ({ params }) => statusOf(await knownJob(params.jobId)),
     }),
     defineRoute({
       path: "copilot/job/running",

@@ -11,6 +11,7 @@ const rooms = [
   "guard",
   "api",
   "live",
+  "search",
   "permissions",
   "sandbox",
   "backends",

@@ -65,22 +65,26 @@ export class TabLog {
     return this.#parts.flatMap(part => part.responses);
   }
 
-  /** @param {LiveResponse} response @param {string} owner the session that it comes from, or the task */
-  add(response, owner) {
-    const isInOrder = this.#put(response, owner);
+  /**
+   * @param {LiveResponse} response
+   * @param {string} owner the session that it comes from, or the task
+   * @param {boolean} beginsPart it has a place of its own in time, and what follows from its owner comes after it
+   */
+  add(response, owner, beginsPart) {
+    const isInOrder = this.#put(response, owner, beginsPart);
     if (isInOrder) this.onResponse?.(response);
     else this.onReorder?.();
   }
 
-  /** @param {LiveResponse} response @param {string} owner */
-  #put(response, owner) {
+  /** @param {LiveResponse} response @param {string} owner @param {boolean} beginsPart */
+  #put(response, owner, beginsPart) {
     const block = blockOf(response);
     const earlier = block === undefined ? undefined : this.#deltas.get(block);
     if (isDelta(response) && earlier) {
       earlier.delta += response.delta;
       return true;
     }
-    const part = this.#partOf(response, owner);
+    const part = this.#partOf(response, owner, beginsPart);
     if (isDelta(response) && block !== undefined) {
       const first = { ...response };
       this.#deltas.set(block, first);
@@ -96,10 +100,10 @@ export class TabLog {
     return part === this.#parts.at(-1) || !placedPattern.test(response.callback ?? "");
   }
 
-  /** A response with a time begins a part. @param {LiveResponse} response @param {string} owner */
-  #partOf({ time }, owner) {
+  /** @param {LiveResponse} response @param {string} owner @param {boolean} beginsPart */
+  #partOf({ time }, owner, beginsPart) {
     const current = this.#current.get(owner);
-    if (time === undefined && current) return current;
+    if (current && (!beginsPart || time === undefined)) return current;
     /** @type {Part} */
     const part = { time: time ?? this.#parts.at(-1)?.time ?? 0, owner, responses: [] };
     const later = this.#parts.findIndex(other => other.time > part.time);
@@ -183,13 +187,28 @@ export class JobState extends EventTarget {
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
+  /** The present of the run: a replay is in the past. */
+  now = () => Date.now();
+
+  /** Forgets everything: the run begins again. */
+  reset() {
+    this.status = "Running";
+    this.error = "";
+    this.notices = [];
+    this.startTime = undefined;
+    this.endTime = undefined;
+    this.allRuns = [];
+    for (const known of [this.runs, this.changedFiles, this.#tasks, this.#sessions, this.#early])
+      known.clear();
+  }
+
   get isOver() {
     return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
   }
 
   /** @param {JobEvent} event */
   apply(event) {
-    const { time = Date.now() } = event;
+    const { time = this.now() } = event;
     if (event.source === "job") this.#applyJob(event, time);
     else if (event.source === "task") this.#applyTask(event);
     else this.#applySession(event);
@@ -295,7 +314,7 @@ export class JobState extends EventTarget {
       run.evidence.push(event);
       this.#tell("tabs", run.workId);
     } else if ("taskError" in event)
-      run.driving.add({ sessionError: event.taskError, time: event.time }, event.id);
+      run.driving.add({ sessionError: event.taskError, time: event.time }, event.id, true);
     else if (commandPattern.test(event.callback ?? "")) this.#addCommand(run, event);
     this.#tell("work", run.workId);
   }
@@ -308,13 +327,13 @@ export class JobState extends EventTarget {
       run.attempts = Number(retry[2]) + 1;
     }
     run.verdict = verdictPattern.exec(reason)?.[1] ?? run.verdict;
-    run.driving.add({ callback: "taskDecision", reason, time }, taskId);
+    run.driving.add({ callback: "taskDecision", reason, time }, taskId, true);
   }
 
   /** The output of a command that checks the task stands among the decisions. @param {Run} run @param {JobEvent} event */
   #addCommand(run, event) {
     const { source: _source, id, n: _n, ...response } = event;
-    run.driving.add(response, id);
+    run.driving.add(response, id, false);
   }
 
   /** @param {Run} run @param {Callback<"taskSessionStarted">} event */
@@ -334,7 +353,7 @@ export class JobState extends EventTarget {
     const { run, tab, isDriving } = known;
     const names = isDriving ? idNames.filter(name => name in response) : [];
     const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(response, name)}`]));
-    tab.add({ ...response, ...ids }, id);
+    tab.add({ ...response, ...ids }, id, response.callback === "onGeneratedUserPrompt");
     if (response.callback === "onUsage" && !("used" in response)) run.usage.add(response);
     if (response.callback === "onStartToolExecution") this.#noteFile(response);
   }

@@ -45,13 +45,12 @@ export class Timeline extends EventTarget {
     div.classList.add("timeline");
   }
 
-  /** @param {Run[]} runs */
-  show(runs) {
+  /** @param {Run[]} runs @param {number} now */
+  show(runs, now) {
     if (runs.length === 0) {
       this.#div.replaceChildren(element("p", "muted", "No task has started yet."));
       return;
     }
-    const now = Date.now();
     const bars = layOutBars(runs, now);
     const wholeMs =
       Math.max(...runs.map(run => run.endTime ?? now)) - Math.min(...runs.map(run => run.startTime));

@@ -28,6 +28,11 @@ export function formatTime(time, now = new Date()) {
   const ms = now.getTime() - time.getTime();
   if (ms < 60_000) return "just now";
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+  return formatClock(time, now);
+}
+
+/** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. @param {Date} time @param {Date} now */
+export function formatClock(time, now = new Date()) {
   const clock = { hour: "2-digit", minute: "2-digit" };
   const options =
     time.toDateString() === now.toDateString() ? clock : { day: "numeric", month: "short", ...clock };

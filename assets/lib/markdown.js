@@ -2,6 +2,7 @@
 
 import { nextFrame } from "../shell/frame.js";
 import { element } from "./dom.js";
+import { loadGrammar } from "./grammars.js";
 import { endOfPiece, PIECE_CHARS, showPieces } from "./longText.js";
 
 /** Highlighting costs about a millisecond per thousand characters. */
@@ -116,7 +117,7 @@ export async function highlight(code, languageName) {
   if (!language || text.length > HIGHLIGHT_MAX_CHARS) return;
   const [{ default: hljs }, { default: grammar }, { clean }] = await Promise.all([
     import("/vendor/highlight/core.js"),
-    import(`/vendor/highlight/${language}.js`),
+    loadGrammar(language),
     getLibraries(),
   ]);
   hljs.registerLanguage(language, grammar);

@@ -4,6 +4,7 @@ import { button, byId, element } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { ask, askText } from "../shell/dialog.js";
+import { showHits } from "./searchHits.js";
 
 const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
@@ -96,8 +97,14 @@ async function takePage(kinds) {
 /** @param {string} status */
 const isRunning = status => status === "Running" || status === "Busy";
 
+const exportFormats = [
+  ["markdown", "Markdown"],
+  ["json", "JSON"],
+  ["html", "a page"],
+];
+
 /** The menu of other actions. @param {HistoryItem} item @param {() => void} refresh */
-function menu({ kind, id, name, status }, refresh) {
+function menu({ kind, id, name, status, address }, refresh) {
   const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
   const items = element("div", "menu-items card");
   const details = element(
@@ -128,14 +135,13 @@ function menu({ kind, id, name, status }, refresh) {
       if (title !== undefined) await api(`${path}/rename`, title);
     });
   }
-  for (const format of kind === "Run" ? [] : ["markdown", "json"])
-    items.append(
-      element(
-        "a",
-        { className: "button quiet small", href: `/api/${path}/export?format=${format}`, download: "" },
-        `Export as ${format === "json" ? "JSON" : "Markdown"}`,
-      ),
-    );
+  const link = (/** @type {string} */ href, /** @type {string} */ label, more = {}) =>
+    items.append(element("a", { className: "button quiet small", href, ...more }, label));
+  if (kind !== "Run") {
+    link(`${address}&replay`, "Replay");
+    for (const [format, label] of exportFormats)
+      link(`/api/${path}/export?format=${format}`, `Export as ${label}`, { download: "" });
+  }
   if (kind === "Session" || !isRunning(status))
     add("Delete", async () => {
       if (await ask(`Delete “${name}” for good?`, "Delete")) await api(`${path}/delete`, "");
@@ -202,7 +208,7 @@ export function showHistory() {
     const nothing = words
       ? `Nothing matches “${words}”.`
       : "Nothing has run yet. Start a session above, or choose a job.";
-    showProblem(shown.length > 0 ? "" : nothing);
+    showProblem(shown.length > 0 || !byId("searchHits").hidden ? "" : nothing);
     if (!place.querySelector("details[open]"))
       place.replaceChildren(...shown.map(item => row(item, () => load(false))));
   }
@@ -210,7 +216,7 @@ export function showHistory() {
   let timer = 0;
   search.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => load(false), SEARCH_DELAY_MS);
+    timer = setTimeout(() => showHits(search.value).finally(() => load(false)), SEARCH_DELAY_MS);
   });
   more.addEventListener("click", () => load(true));
   document.addEventListener("click", event => {

@@ -25,6 +25,8 @@ export class ResponseItems {
   #tools = new Map();
   /** Cards without an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
   #cards = new Map();
+  /** When the response that is being added was written. @type {number | undefined} */
+  #time;
 
   /**
    * @param {(item: HTMLElement) => void} place puts an item at the end
@@ -37,6 +39,7 @@ export class ResponseItems {
 
   /** @param {LiveResponse} response */
   add(response) {
+    this.#time = response.time;
     if ("sessionError" in response) this.addNotice("error", response.sessionError);
     handle(this.#handlers, response);
   }
@@ -46,10 +49,12 @@ export class ResponseItems {
     this.#place(notice(message, level));
   }
 
-  /** @param {string} text @param {string} [title] */
-  addUserMessage(text, title = "") {
+  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds @param {string} [requestId] */
+  addUserMessage(text, title = "", time, requestId = "") {
     const block = new MessageBlock("User");
+    block.divElement.dataset.key = requestId;
     block.title = title;
+    block.time = time;
     block.appendData(text);
     this.#place(block.divElement);
     block.complete();
@@ -66,8 +71,8 @@ export class ResponseItems {
     onStartToolExecution: data => this.#startTool(data),
     onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
     onEndToolExecution: data => this.#endTool(data),
-    onUserRequest: data => this.addUserMessage(data.prompt),
-    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task"),
+    onUserRequest: data => this.addUserMessage(data.prompt, "", data.time, data.requestId),
+    onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task", data.time, data.requestId),
     onPermissionRequest: data => this.#addCard(data),
     onPermissionResolved: data => this.#settle(data),
     onQuestion: data => this.#addCard(data),
@@ -90,6 +95,8 @@ export class ResponseItems {
   /** @param {BlockType} blockType @param {string} id @param {MessageBlock} [parent] */
   #start(blockType, id, parent) {
     const block = new MessageBlock(blockType);
+    block.time = this.#time;
+    block.divElement.dataset.key = id;
     this.#blocks.set(`${blockType}-${id}`, block);
     if (parent) parent.nest(block);
     else this.#place(block.divElement);

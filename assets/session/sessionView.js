@@ -18,6 +18,8 @@ const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
+/** The conversation may not have arrived yet. */
+const REVEAL_RETRY_MS = 100;
 
 /**
  * @param {string} sessionId
@@ -142,7 +144,8 @@ export function openSessionView(sessionId, showOver) {
     const stop = readEvents({
       path: `copilot/task/${part(taskId)}/events`,
       onResponse: response => {
-        if (response.callback === "taskDecision") renderer.addUserMessage(response.reason, "TaskDecision");
+        if (response.callback === "taskDecision")
+          renderer.addUserMessage(response.reason, "TaskDecision", response.time);
         if ("taskError" in response) renderer.addNotice("error", response.taskError);
         if (response.callback === "taskSucceeded" || response.callback === "taskFailed") end();
       },
@@ -249,8 +252,26 @@ export function openSessionView(sessionId, showOver) {
     }
   }
 
+  /** A search leads to a response by its number. @param {number} n */
+  function revealResponse(n) {
+    let isFound = false;
+    const stop = readEvents({
+      path: `${path}/events?after=${n - 1}`,
+      onResponse: response => {
+        stop();
+        // More may have arrived together with the first one.
+        if (isFound) return;
+        isFound = true;
+        const show = () => renderer.reveal(response) || setTimeout(show, REVEAL_RETRY_MS);
+        show();
+      },
+    });
+  }
+
   showState();
   read();
+  const wanted = Number(new URLSearchParams(location.search).get("n"));
+  if (wanted > 0) revealResponse(wanted);
   loadSummary().catch(() => undefined);
   loadTasks().catch(() => undefined);
   prompt.focus();

@@ -37,9 +37,12 @@ function content({ answers }: Route): JsonSchema {
     ...(answers.eventStream && {
       "text/event-stream": { schema: { type: "string", description: answers.eventStream } },
     }),
-    ...(answers.other && {
-      [answers.other.mediaType]: { schema: { type: "string", description: answers.other.description } },
-    }),
+    ...Object.fromEntries(
+      Object.entries(answers.other ?? {}).map(([mediaType, description]) => [
+        mediaType,
+        { schema: { type: "string", description } },
+      ]),
+    ),
   };
 }
 

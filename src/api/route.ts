@@ -59,8 +59,8 @@ interface RouteText {
     readonly json?: JsonSchema;
     /** Describes the events of a Server-Sent Events answer. */
     readonly eventStream?: string;
-    /** Another media type, and what it contains. */
-    readonly other?: { readonly mediaType: string; readonly description: string };
+    /** Other media types, and what they contain. */
+    readonly other?: Readonly<Record<string, string>>;
   };
 }
 

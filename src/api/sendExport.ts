@@ -2,10 +2,18 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Response } from "express";
 
-export interface ExportWriters {
-  markdown(): AsyncIterable<string>;
-  json(): AsyncIterable<string>;
-}
+export type ExportFormat = "markdown" | "json" | "html";
+
+export type ExportWriters = Readonly<Record<ExportFormat, () => AsyncIterable<string>>>;
+
+const files: Readonly<Record<ExportFormat, { mediaType: string; ending: string }>> = {
+  markdown: { mediaType: "text/markdown; charset=utf-8", ending: "md" },
+  json: { mediaType: "application/json", ending: "json" },
+  html: { mediaType: "text/html; charset=utf-8", ending: "html" },
+};
+
+/** The query `format` of an export. */
+export const exportFormat = { type: "string", enum: Object.keys(files), default: "markdown" } as const;
 
 /** Sends a file piece by piece, so that a long file costs no memory. */
 export async function sendExport(
@@ -14,8 +22,10 @@ export async function sendExport(
   format: string | undefined,
   writers: ExportWriters,
 ): Promise<void> {
-  const json = format === "json";
-  res.type(json ? "application/json" : "text/markdown; charset=utf-8");
-  res.attachment(`${name}.${json ? "json" : "md"}`);
-  await pipeline(Readable.from(json ? writers.json() : writers.markdown()), res);
+  const wanted: ExportFormat = format === "json" || format === "html" ? format : "markdown";
+  const { mediaType, ending } = files[wanted];
+  res.type(mediaType);
+  // A browser saves the file: shown from here, a page would act in the user's name.
+  res.attachment(`${name}.${ending}`);
+  await pipeline(Readable.from(writers[wanted]()), res);
 }

@@ -46,25 +46,25 @@ export class OpenBlocks {
   #ending: Block[] = [];
 
   /** Serialises a response and finds its block. A response that fits no block becomes a record without one. */
-  record(n: number, response: LiveResponse): LogRecord {
+  record(n: number, response: LiveResponse, time: number): LogRecord {
     const part = blockPartOf(response);
     const known = part && this.#byKey.get(keyOf(part.blockType, part.blockId));
     if (part?.part === "delta" && known) {
       const text = deltaText(response);
-      if (text !== undefined) return { n, part: "d", block: known.n, json: JSON.stringify(text) };
+      if (text !== undefined) return { n, part: "d", block: known.n, json: JSON.stringify(text), time };
     }
     const json = JSON.stringify(response);
     if (part?.part === "start" && !known) {
       this.#begin(newBlock(n, part));
-      return { n, part: "s", block: n, json };
+      return { n, part: "s", block: n, json, time };
     }
     if (part?.part === "end" && known) {
       known.endN = n;
       this.#byKey.delete(keyOf(known.type, known.id));
       this.#ending.push(known);
-      return { n, part: "e", block: known.n, json };
+      return { n, part: "e", block: known.n, json, time };
     }
-    return { n, part: "-", block: 0, json };
+    return { n, part: "-", block: 0, json, time };
   }
 
   #begin(block: Block): void {

@@ -324,7 +324,7 @@ export interface CallbackArguments
 
 export type CallbackName = keyof CallbackArguments;
 
-/** When it happened, in milliseconds, if the writer says so. */
+/** When it was appended, in milliseconds; the log adds it. A log of an older portal may have none. */
 type Timed = { time?: number };
 
 /** The responses of these callbacks. */

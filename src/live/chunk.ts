@@ -1,6 +1,6 @@
 import { deflateSync, inflateSync } from "node:zlib";
 import type { Chunk } from "../store/eventLog.js";
-import { type LogRecord, lineOf, parseLines, parseTrustedLines } from "./record.js";
+import { type LogRecord, lineOf, parseLines, parseTrustedLines, timeLineOf } from "./record.js";
 
 /** The store would compress larger texts itself, which is ten times slower. */
 const maxPlainChars = 2_000;
@@ -16,8 +16,16 @@ function pack(lines: string): string {
 export function chunkOf(records: readonly LogRecord[]): Chunk | undefined {
   const last = records.at(-1);
   if (!last) return undefined;
-  const lines = records.map(lineOf).join("\n");
+  const lines = linesOf(records);
   return { lastN: last.n, chars: lines.length, lines: pack(lines) };
+}
+
+/** Times count from the earliest one: a clock that was set back must not make one negative. */
+function linesOf(records: readonly LogRecord[]): string {
+  let baseTime = 0;
+  for (const { time } of records) if (time !== 0 && (baseTime === 0 || time < baseTime)) baseTime = time;
+  const lines = records.map(record => lineOf(record, baseTime)).join("\n");
+  return baseTime === 0 ? lines : `${timeLineOf(baseTime)}\n${lines}`;
 }
 
 /** Adds the records of a stored chunk with numbers above `after`, without damaged ones. */

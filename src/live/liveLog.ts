@@ -21,6 +21,7 @@ import type { LogRow, LogTable } from "./logTable.js";
 import { interruptedEnd, textsOf } from "./lostBlocks.js";
 import { readLog } from "./reading.js";
 import type { LogRecord, Part } from "./record.js";
+import { textsIn } from "./searchText.js";
 import { type StoredResponse, storedResponse } from "./storedResponse.js";
 import { Tail } from "./tail.js";
 
@@ -131,7 +132,7 @@ export class LiveLog implements LogSource {
   #append(response: LiveResponse, change?: RowChange, delayMs = 0): Promise<void> {
     let record: LogRecord;
     try {
-      record = this.#blocks.record(this.#lastN + 1, response);
+      record = this.#blocks.record(this.#lastN + 1, response, Date.now());
     } catch (error) {
       return refused(error instanceof Error ? error : new Error(String(error)));
     }
@@ -342,6 +343,7 @@ export class LiveLog implements LogSource {
     const done = hasMore ? undefined : this.#pendingDone;
     if (!hasMore) this.#pendingDone = undefined;
     const chunk = chunkOf(records);
+    const texts = textsIn(records);
     const state = this.#changedState(hasMore ? records[0] : undefined);
     const cursors = this.#cursors.rows(maxCursorsPerBatch);
     const change = hasMore ? undefined : this.#pendingChange;
@@ -367,7 +369,7 @@ export class LiveLog implements LogSource {
       written.reject(error);
       done?.reject(error);
     };
-    return { logId: this.#rowId, chunk, state, cursors, change, hasMore, committed, lost };
+    return { logId: this.#rowId, chunk, texts, state, cursors, change, hasMore, committed, lost };
   }
 
   #takeRecords(): LogRecord[] {

@@ -49,6 +49,6 @@ export async function readPage(log: LiveLog, limit: number, before?: number): Pr
   }
   const own = records.filter(({ n, part }) => part !== "s" || ended.has(n) || open.has(n));
   const merger = new Merger({ deltaHead: block => open.get(block), joinsOverOthers: true });
-  const responses = [...starts, ...merger.push(own), ...merger.flush()];
+  const responses = [...merger.push([...starts, ...own]), ...merger.flush()];
   return { responses, after: last, before: first > 1 && records.length > 0 ? first : undefined };
 }

@@ -63,7 +63,8 @@ export class LogTable {
   async delete(id: number, kind: LogKind, key: string): Promise<void> {
     await this.#store.query(
       `with a as (delete from log_chunks where log_id = $1), b as (delete from log_cursors where log_id = $1),
-         c as (delete from ${ownerTables[kind]} where id = $2)
+         c as (delete from ${ownerTables[kind]} where id = $2), d as (delete from search_texts where log_id = $1),
+         e as (delete from search_backlog where log_id = $1)
        delete from logs where id = $1`,
       [id, key],
     );
@@ -80,7 +81,8 @@ export class LogTable {
 
   async deleteAll(ids: readonly number[]): Promise<void> {
     await this.#store.query(
-      `with a as (delete from log_chunks where log_id = any($1)), b as (delete from log_cursors where log_id = any($1))
+      `with a as (delete from log_chunks where log_id = any($1)), b as (delete from log_cursors where log_id = any($1)),
+         c as (delete from search_texts where log_id = any($1)), d as (delete from search_backlog where log_id = any($1))
        delete from logs where id = any($1)`,
       [ids],
     );

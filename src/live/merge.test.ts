@@ -5,15 +5,18 @@ import { OpenBlocks } from "./blocks.js";
 import { chunkOf, readChunk } from "./chunk.js";
 import type { LiveResponse } from "./liveResponse.js";
 import { type MergeRules, Merger } from "./merge.js";
-import { type LogRecord, lineOf, parseLines } from "./record.js";
+import { type LogRecord, lineOf, parseLines, timeLineOf } from "./record.js";
 import { Tail } from "./tail.js";
 
 type Item = { callback: string; delta?: string; messageId?: string };
 
-const recordsOf = (responses: readonly LiveResponse[]): LogRecord[] => {
+/** Without times, as in a log of an older portal, unless `timeOf` gives them. */
+const recordsOf = (responses: readonly LiveResponse[], timeOf = (_n: number) => 0): LogRecord[] => {
   const blocks = new OpenBlocks();
-  return responses.map((response, i) => blocks.record(i + 1, response));
+  return responses.map((response, i) => blocks.record(i + 1, response, timeOf(i + 1)));
 };
+
+const noon = 1_700_000_000_000;
 
 const isDelta = (item: Item | undefined) => item?.callback === "onMessage";
 
@@ -97,6 +100,19 @@ describe("A reader's unread deltas are joined", () => {
     merger.push(recordsOf([{ callback: "onStartMessage", messageId: "m" }, ...deltas("m", "a", "b", "c")]));
     assert.deepEqual(merger.flush(), [{ n: 4, json: '{"delta":"abc"}' }]);
   });
+
+  test("a response has the time at which it was appended, and joined deltas that of the first one", () => {
+    const merger = new Merger({ deltaHead: () => '{"delta":', joinsOverOthers: false });
+    const logged = [{ callback: "onStartMessage", messageId: "m" } as const, ...deltas("m", "a", "b", "c")];
+    const read = [...merger.push(recordsOf(logged, n => noon + n)), ...merger.flush()];
+    assert.deepEqual(
+      read.map(({ json }) => JSON.parse(json)),
+      [
+        { callback: "onStartMessage", messageId: "m", time: noon + 1 },
+        { delta: "abc", time: noon + 2 },
+      ],
+    );
+  });
 });
 
 const deltas = (messageId: string, ...texts: string[]): LiveResponse[] =>
@@ -147,9 +163,9 @@ function parsed(lines: string, after: number, onDamaged: (line: string) => void)
 
 describe("A damaged line of the store", () => {
   const good: LogRecord[] = [
-    { n: 1, part: "s", block: 1, json: '{"callback":"onStartMessage","messageId":"m"}' },
-    { n: 2, part: "d", block: 1, json: '"text with \\n and  spaces"' },
-    { n: 3, part: "-", block: 0, json: '{"callback":"onIdle"}' },
+    { n: 1, part: "s", block: 1, json: '{"callback":"onStartMessage","messageId":"m"}', time: noon + 7 },
+    { n: 2, part: "d", block: 1, json: '"text with \\n and  spaces"', time: noon },
+    { n: 3, part: "-", block: 0, json: '{"callback":"onIdle"}', time: 0 },
   ];
   const damaged = [
     "",
@@ -166,13 +182,18 @@ describe("A damaged line of the store", () => {
     "2 - 0 7",
     "2 - 0 null",
     "2 -0 {}",
+    "2 - 0+ {}",
+    "2 - 0+1.5 {}",
+    "2 - 0-1 {}",
+    "@",
+    "@noon",
     "99999999999999999999 - 0 {",
   ];
   for (const line of damaged) {
     test(`a damaged line is skipped, and the others are read: ${JSON.stringify(line)}`, () => {
       const seen: string[] = [];
-      const lines = [good[0], line, good[1], line, good[2]]
-        .map(item => (typeof item === "object" ? lineOf(item) : item))
+      const lines = [timeLineOf(noon), good[0], line, good[1], line, good[2]]
+        .map(item => (typeof item === "object" ? lineOf(item, noon) : item))
         .join("\n");
       assert.deepEqual(
         parsed(lines, 0, bad => seen.push(bad)),
@@ -183,16 +204,25 @@ describe("A damaged line of the store", () => {
   }
 
   test("a repeated line does not bring back an earlier number", () => {
-    const lines = [...good, ...good].map(lineOf).join("\n");
+    const lines = [timeLineOf(noon), ...[...good, ...good].map(record => lineOf(record, noon))].join("\n");
     assert.deepEqual(
       parsed(lines, 1, () => {}),
       good.slice(1),
     );
   });
+
+  test("without the line that times count from, the records are read without times", () => {
+    const lines = ["@damaged", ...good.map(record => lineOf(record, noon))].join("\n");
+    assert.deepEqual(
+      parsed(lines, 0, () => {}),
+      good.map(record => ({ ...record, time: 0 })),
+    );
+  });
 });
 
 describe("A chunk of the store", () => {
-  const records = recordsOf(randomLog(randomFrom(7), 500));
+  // The clock is set back in the middle.
+  const records = recordsOf(randomLog(randomFrom(7), 500), n => (n === 9 ? 0 : noon + (n % 250) * 1_000));
   function read(stored: string, after = 0) {
     const found: LogRecord[] = [];
     const damaged: string[] = [];
@@ -214,6 +244,22 @@ describe("A chunk of the store", () => {
     assert.equal(chunkOf([]), undefined);
   });
 
+  test("a chunk of an older portal has no times and costs nothing for them", () => {
+    const old = records.map(record => ({ ...record, time: 0 }));
+    for (const count of [1, old.length]) {
+      const chunk = chunkOf(old.slice(0, count));
+      assert.ok(chunk);
+      assert.equal(
+        chunk.chars,
+        old
+          .slice(0, count)
+          .map(record => lineOf(record, 0))
+          .join("\n").length,
+      );
+      assert.deepEqual(read(chunk.lines), { found: old.slice(0, count), damaged: [] });
+    }
+  });
+
   test("a damaged compressed chunk is skipped as a whole", () => {
     const lines = chunkOf(records)?.lines ?? "";
     for (const bad of [lines.slice(0, -20), `z:A${lines.slice(3)}`, "z:", "z:rubbish"])
@@ -222,7 +268,13 @@ describe("A chunk of the store", () => {
 });
 
 describe("The tail of a log", () => {
-  const record = (n: number, chars = 10): LogRecord => ({ n, part: "-", block: 0, json: "x".repeat(chars) });
+  const record = (n: number, chars = 10): LogRecord => ({
+    n,
+    part: "-",
+    block: 0,
+    json: "x".repeat(chars),
+    time: 0,
+  });
   const numbers = (tail: Tail, after: number, last: number, limit = 1e9) =>
     tail.between(after, last, limit).map(({ n }) => n);
 

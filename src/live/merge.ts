@@ -18,6 +18,8 @@ const maxJoinedChars = 4 * 1024 * 1024;
 
 interface Run {
   readonly head: string;
+  /** When the first delta was appended. */
+  readonly time: number;
   n: number;
   text: string;
 }
@@ -39,7 +41,7 @@ export class Merger {
       if (record.part === "d") this.#pushDelta(record, responses);
       else {
         if (!this.#rules.joinsOverOthers) this.#flushInto(responses);
-        responses.push(record);
+        responses.push({ n: record.n, json: timed(record.json, record.time) });
       }
     }
     return responses;
@@ -51,7 +53,7 @@ export class Merger {
     return responses;
   }
 
-  #pushDelta({ n, block, json }: LogRecord, responses: ReadResponse[]): void {
+  #pushDelta({ n, block, json, time }: LogRecord, responses: ReadResponse[]): void {
     const head = this.#rules.deltaHead(block);
     if (head === undefined) return;
     const text = json.slice(1, -1);
@@ -61,7 +63,7 @@ export class Merger {
       run.text += text;
     } else {
       if (!this.#rules.joinsOverOthers) this.#flushInto(responses);
-      this.#runs.set(block, { head, n, text });
+      this.#runs.set(block, { head, n, text, time });
     }
     if (run && run.text.length > maxJoinedChars) {
       this.#runs.delete(block);
@@ -76,4 +78,12 @@ export class Merger {
   }
 }
 
-const responseOf = ({ head, n, text }: Run): ReadResponse => ({ n, json: `${head}"${text}"}` });
+const responseOf = ({ head, n, text, time }: Run): ReadResponse => ({
+  n,
+  json: time === 0 ? `${head}"${text}"}` : `${head}"${text}","time":${time}}`,
+});
+
+/** A response says when it was appended, unless its log is from before times were kept. */
+function timed(json: string, time: number): string {
+  return time === 0 || json === "{}" ? json : `${json.slice(0, -1)},"time":${time}}`;
+}

@@ -28,6 +28,8 @@ import type { Policy } from "../permissions/policy.js";
 import { RuleStore } from "../permissions/ruleStore.js";
 import { StartupGate } from "../permissions/startup/startupGate.js";
 import { Sandboxes } from "../sandbox/sandboxes.js";
+import { SearchBacklog } from "../search/backlog.js";
+import { searchRoutes } from "../search/searchRoutes.js";
 import { AcpAgents } from "../sessions/acp/acpAgents.js";
 import { AcpHost } from "../sessions/acp/acpHost.js";
 import { acpSessionRoutes } from "../sessions/acp/acpSessionRoutes.js";
@@ -180,6 +182,9 @@ export function createPortal(parts: PortalOptions): Portal {
   for (const { message } of entry?.notices ?? []) log.warn({ entry: options.entryFile }, message);
   setCurrentPortal({ catalog: models, logs, sessions, permissions, engine, installed });
 
+  const backlog = new SearchBacklog(store, log);
+  backlog.start();
+
   const agents = installAgents({
     env: process.env,
     runtimes,
@@ -214,6 +219,7 @@ export function createPortal(parts: PortalOptions): Portal {
       health: () => healthOf({ store, jobs: engine, runtime: runtimes.state() }),
     }),
     ...modelRoutes(models),
+    ...searchRoutes(store.query),
     ...sessionRoutes(logs),
     ...permissionRoutes({ approvals, openSession }),
     ...folderRoutes({
@@ -247,7 +253,11 @@ export function createPortal(parts: PortalOptions): Portal {
   const closeEngine = () => engine.close({ pause: shutdown.byUser });
   // Together they take less than five seconds.
   const stages = [
-    { name: "jobs", timeoutMs: 700, stop: () => Promise.all([keeping.close(), closeEngine()]) },
+    {
+      name: "jobs",
+      timeoutMs: 700,
+      stop: () => Promise.all([backlog.close(), keeping.close(), closeEngine()]),
+    },
     { name: "agents", timeoutMs: 300, stop: () => agents.close() },
     { name: "sessions", timeoutMs: 800, stop: () => sessions.suspend() },
     { name: "agent processes", timeoutMs: 1600, stop: stopAgents },

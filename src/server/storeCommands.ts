@@ -13,7 +13,6 @@ import { removeSnapshot, snapshotFolder } from "../store/keep/snapshot.js";
 import { openStoreFolder } from "../store/keep/storeFolder.js";
 import { lockDataFolder, type Unlock } from "../store/lock/lock.js";
 import { openStore } from "../store/store.js";
-import { withTime } from "../tasks/taskDiary.js";
 import { stateFolder } from "./options.js";
 import { readAddress } from "./portalAddress.js";
 
@@ -163,8 +162,8 @@ async function finishImport(dataDir: string, goesOn: boolean, log: Log): Promise
 async function tellPaused(logs: LiveLogs, { kind, id }: Unfinished): Promise<void> {
   const log = await logs.open(kind, id);
   if (!log || log.closed) return;
-  if (kind === "job") return log.append(withTime({ callback: "jobPaused" }));
-  void log.append(withTime({ taskError: "The server was stopped before the task had ended." }));
-  void log.append(withTime({ callback: "taskFailed" }));
+  if (kind === "job") return log.append({ callback: "jobPaused" });
+  void log.append({ taskError: "The server was stopped before the task had ended." });
+  void log.append({ callback: "taskFailed" });
   await log.close();
 }

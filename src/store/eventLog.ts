@@ -18,6 +18,14 @@ export interface CursorRow {
   readonly told: boolean;
 }
 
+/** What a search can find of one record. */
+export interface TextRow {
+  readonly n: number;
+  /** In milliseconds; 0 when it is unknown. */
+  readonly time: number;
+  readonly text: string;
+}
+
 /**
  * New values for columns of the row that a log belongs to. The store takes them together with the responses appended
  * with them, or takes neither: no crash can separate them.
@@ -32,6 +40,8 @@ export interface RowChange {
 export interface LogBatch {
   readonly logId: number;
   readonly chunk: Chunk | undefined;
+  /** The texts of the chunk, so that a search finds whatever a reader can see. */
+  readonly texts: readonly TextRow[];
   readonly state:
     | { readonly reserved: number; readonly openFrom: number; readonly closed: boolean }
     | undefined;
@@ -232,6 +242,8 @@ export class EventLog {
     // A chunk that already exists was written by an attempt whose answer was lost.
     if (rows.chunks.length > 0)
       parts.push(`insert into log_chunks values ${rows.chunks.join(", ")} on conflict do nothing`);
+    const texts = batches.flatMap(batch => batch.texts.map(text => ({ logId: batch.logId, ...text })));
+    if (texts.length > 0) parts.push(insertTexts(texts, values));
     if (rows.states.length > 0)
       parts.push(
         `update logs set reserved = s.reserved, open_from = s.open_from, closed = s.closed
@@ -254,6 +266,19 @@ export class EventLog {
     const ctes = parts.map((part, i) => `w${i} as (${part})`);
     await this.#store.query(`with ${ctes.join(", ")} select`, values);
   }
+}
+
+/** The statement that indexes these texts; its values are added. A column is one value, however many rows there are. */
+export function insertTexts(rows: readonly (TextRow & { logId: number })[], values: unknown[]): string {
+  const columns = [
+    `$${values.push(rows.map(({ logId }) => logId))}::int[]`,
+    `$${values.push(rows.map(({ n }) => n))}::int[]`,
+    `$${values.push(rows.map(({ time }) => time))}::bigint[]`,
+    `$${values.push(rows.map(({ text }) => text))}::text[]`,
+  ];
+  return `insert into search_texts
+    select log_id, n, time, search_words(body) from unnest(${columns.join(", ")}) as t(log_id, n, time, body)
+    on conflict do nothing`;
 }
 
 /** The response may already be in the store, so it cannot be withdrawn. */

@@ -146,6 +146,27 @@ export const migrations: readonly string[] = [
    alter table jobs add column taken jsonb;
    create index jobs_by_retry on jobs (retry_of) where retry_of is not null;
    create index jobs_by_again on jobs (again_of) where again_of is not null;`,
+  // 12: what a search finds. A small pending list keeps each write short; logs from before are indexed bit by bit.
+  `create function search_words(body text) returns tsvector language sql immutable parallel safe
+     return to_tsvector('simple'::regconfig, regexp_replace(left(body, 50000), '[^[:alnum:]]+', ' ', 'g'));
+   create table search_texts (
+     log_id integer not null,
+     n integer not null,
+     time bigint not null,
+     words tsvector not null,
+     primary key (log_id, n)
+   );
+   alter table search_texts alter column words set storage external;
+   create index search_texts_by_word on search_texts using gin (words) with (gin_pending_list_limit = 256);
+   create index search_texts_by_time on search_texts (time desc, log_id desc, n desc);
+   create index sessions_by_word on sessions using gin (search_words(title)) where owner is null;
+   create index jobs_by_word on jobs using gin (search_words(name || ' ' || user_input));
+   create table search_backlog (
+     log_id integer primary key,
+     done_n integer not null default 0,
+     last_n integer not null
+   );
+   insert into search_backlog (log_id, last_n) select log_id, max(last_n) from log_chunks group by log_id;`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

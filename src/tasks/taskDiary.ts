@@ -9,11 +9,6 @@ export interface DiaryLog {
   close(): Promise<void>;
 }
 
-/** Adds the time, so that a late reader still sees how long a task took. */
-export function withTime(response: LiveResponse): LiveResponse {
-  return { ...response, time: Date.now() };
-}
-
 /** The output of commands, and requests for permission to run them: a replay does not write them. */
 function isAside(response: StoredResponse): boolean {
   return blockPartOf(response) !== undefined || response.callback === "onNotice";
@@ -53,9 +48,8 @@ export class TaskDiary {
       this.#written--;
       return;
     }
-    const timed = withTime(response);
-    void this.#log.append(timed);
-    this.#listener?.(timed);
+    void this.#log.append(response);
+    this.#listener?.(response);
   }
 
   /** Resolves when everything is in the store. */

@@ -3,7 +3,6 @@ import type { Deeds } from "../live/callbacks.js";
 import type { LiveResponse } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
 import { DeedsReader } from "./roundDeeds.js";
-import { withTime } from "./taskDiary.js";
 import type { ToolCall } from "./toolCalls.js";
 
 /** What a session's log says about one round of a task. */
@@ -24,7 +23,7 @@ export type CallsInLog = "blocks" | "arrivals";
 
 /** The response that begins a round in the session's log; its name distinguishes it from rounds of other tasks. */
 export function roundPrompt(round: string, prompt: string, requestId: string): LiveResponse {
-  return withTime({ callback: "onGeneratedUserPrompt", requestId, prompt, round });
+  return { callback: "onGeneratedUserPrompt", requestId, prompt, round };
 }
 
 /** A round that is interrupted and resent in the same conversation is one round: all its calls count. */

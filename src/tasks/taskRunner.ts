@@ -10,7 +10,7 @@ import { AttemptNotes } from "./attemptNotes.js";
 import type { EngineParts } from "./engineParts.js";
 import { errorToDetailedString } from "./errorText.js";
 import { isShutdown, type Stopped, unlessInterrupted } from "./interruption.js";
-import { type TaskDiary, withTime } from "./taskDiary.js";
+import type { TaskDiary } from "./taskDiary.js";
 import { decideTask } from "./taskMachine.js";
 import { SESSION_CRASH_PREFIX } from "./taskPrompts.js";
 import type { TaskSession } from "./taskSessions.js";
@@ -158,15 +158,13 @@ export class TaskRunner {
     const settings = session === undefined ? undefined : await sessions.settings(this.#sessionId(session));
     const toolArguments = JSON.stringify({ command: commandLine(command.run), description: title });
     let shown = "";
-    void diary.aside(
-      withTime({
-        callback: "onStartToolExecution",
-        toolCallId,
-        toolName: "command",
-        toolArguments,
-        kind: "execute",
-      }),
-    );
+    void diary.aside({
+      callback: "onStartToolExecution",
+      toolCallId,
+      toolName: "command",
+      toolArguments,
+      kind: "execute",
+    });
     try {
       const end = await commands.run(command, {
         taskId,

@@ -26,6 +26,7 @@ const reading: Record<string, string> = {
   "/api/openapi.json": "a document",
   "/api/schema/entry.json": "a document",
   "/api/copilot/models": "lists, from a cache",
+  "/api/copilot/search": "shows what is stored",
   "/api/copilot/session/{id}": "shows what is stored",
   "/api/copilot/session/history": "shows what is stored",
   "/api/copilot/session/{id}/export": "shows what is stored",

@@ -253,7 +253,7 @@ test("Jobs over REST", async t => {
     async () => {
       const { jobId } = await runJob("both");
       const url = `${portal.url}/api/copilot/job/${jobId}/events?all=1`;
-      const events = await collectUntil(sseEvents(url), ({ event }) => event === "closed");
+      const events = await collectUntil(sseEvents(url, { times: true }), ({ event }) => event === "closed");
       assert.deepEqual(events.at(-1)?.data, { error: "JobsClosed" });
       const tagged = events.slice(0, -1).map(({ data }) => data);
       const logs = new Map<string, AnyResponse[]>();

@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import express from "express";
+import { exportedPage } from "../../src/api/exportedPage.js";
 import { sendExport } from "../../src/api/sendExport.js";
 import { sessionAsJson, sessionAsMarkdown } from "../../src/sessions/exportSession.js";
 import { startLive } from "../support/live.js";
@@ -15,7 +16,7 @@ const session = { sessionId: "s", title: "Long", modelId: "m", workingDirectory:
 const heldChars = 12_000_000;
 
 describe("An export", () => {
-  for (const format of ["json", "markdown"])
+  for (const format of ["json", "markdown", "html"])
     test(`as ${format} reads no faster than its client, and stops when the client hangs up`, async t => {
       const { store, readings } = readingsOf();
       const live = await startLive(t, { wrap: store });
@@ -29,6 +30,12 @@ describe("An export", () => {
         const writers = {
           json: () => sessionAsJson(session, log.responses()),
           markdown: () => sessionAsMarkdown(session, log.responses()),
+          html: () =>
+            exportedPage({
+              page: "session",
+              query: { session: "s" },
+              answers: { "copilot/session/s/export?format=json": sessionAsJson(session, log.responses()) },
+            }),
         };
         ended = sendExport(res, "s", format, writers).then(
           () => "whole",

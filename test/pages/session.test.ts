@@ -64,6 +64,12 @@ describe("a session in the browser", () => {
       (await page.locator("[data-type=Tool] .message-block-note").textContent()) ?? "",
       /^exit code 3 · \d\.\d s$/,
     );
+    const times = await page
+      .locator(".message-block-time")
+      .evaluateAll(all => all.map(one => Date.parse(one.getAttribute("datetime") ?? "")));
+    assert.equal(times.length, 4);
+    assert.deepEqual([...times].sort(), times);
+    assert.ok(times.every(time => Math.abs(Date.now() - time) < 600_000));
     await page.getByRole("button", { name: /^Tool/ }).click();
     assert.equal(await page.locator(".terminal-output").textContent(), "it-works");
     assert.equal(await page.locator("#sessionTitle").textContent(), "look around");

@@ -12,6 +12,7 @@ import type { LogRecord } from "../../src/live/record.js";
 import { type LiveLog, LiveLogs, type LiveSettings, liveRoutes } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, tempFolder } from "./cleanup.js";
+import { withoutTime } from "./sse.js";
 
 export const silent = pino({ level: "silent" });
 
@@ -91,7 +92,7 @@ export async function startLive(t: TestContext, options: LiveOptions = {}): Prom
     url,
     port,
     stop,
-    call: async path => (await (await fetch(`${url}/${path}`)).json()) as Answer,
+    call: async path => comparable((await (await fetch(`${url}/${path}`)).json()) as Answer),
     dial: async path => {
       const before = calls;
       const request = get(`${url}/${path}`, { agent: false });
@@ -114,8 +115,11 @@ async function answerOf(request: ReturnType<typeof get>): Promise<Answer> {
   const [response] = (await once(request, "response")) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString()) as Answer;
+  return comparable(JSON.parse(Buffer.concat(chunks).toString()) as Answer);
 }
+
+const comparable = (answer: Answer): Answer =>
+  answer.responses ? { ...answer, responses: answer.responses.map(withoutTime) } : withoutTime(answer);
 
 let ids = 0;
 /** An id that no other test of the file uses. */

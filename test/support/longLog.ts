@@ -38,7 +38,7 @@ export async function writeLog(
     chunks = [];
   };
   for (const flush of flushes) {
-    const records: LogRecord[] = flush.map(response => blocks.record(++n, response));
+    const records: LogRecord[] = flush.map(response => blocks.record(++n, response, Date.now()));
     blocks.committed(n);
     const chunk = chunkOf(records);
     if (chunk) chunks.push(chunk);

@@ -9,10 +9,17 @@ export interface SseEvent<T> {
 
 export type AnyResponse = Record<string, unknown>;
 
+/** A response that can be compared; `test/live/times` checks the times. */
+export function withoutTime<T>(response: T): T {
+  if (typeof response !== "object" || response === null || !("time" in response)) return response;
+  const { time: _, ...rest } = response;
+  return rest as T;
+}
+
 /** Reads `text/event-stream` until the server ends it. Leaving the loop hangs up. */
 export async function* sseEvents<T = AnyResponse>(
   url: string,
-  options: { headers?: Record<string, string>; signal?: AbortSignal } = {},
+  options: { headers?: Record<string, string>; signal?: AbortSignal; times?: boolean } = {},
 ): AsyncGenerator<SseEvent<T>> {
   const hangUp = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, hangUp.signal]) : hangUp.signal;
@@ -28,8 +35,11 @@ export async function* sseEvents<T = AnyResponse>(
   try {
     for await (const bytes of response.body) {
       parser.feed(decoder.decode(bytes, { stream: true }));
-      for (const { id, event = "message", data } of events.splice(0))
-        yield { n: id === undefined ? undefined : Number(id), event, data: JSON.parse(data) as T };
+      for (const { id, event = "message", data } of events.splice(0)) {
+        const parsed = JSON.parse(data) as T;
+        const n = id === undefined ? undefined : Number(id);
+        yield { n, event, data: options.times ? parsed : withoutTime(parsed) };
+      }
     }
   } finally {
     hangUp.abort();

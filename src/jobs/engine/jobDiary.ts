@@ -1,6 +1,6 @@
 import type { LiveResponse } from "../../live/liveResponse.js";
 import type { StoredResponse } from "../../live/storedResponse.js";
-import { type DiaryLog, withTime } from "../../tasks/taskDiary.js";
+import type { DiaryLog } from "../../tasks/taskDiary.js";
 
 /**
  * Writes a job's log exactly once. Branches write in any order, so a response that a replay after a restart repeats
@@ -37,9 +37,8 @@ export class JobDiary {
   async add(response: LiveResponse): Promise<void> {
     if (this.#log.closed) return;
     this.#learn(response);
-    const timed = withTime(response);
-    await this.#log.append(timed);
-    this.#listener?.(timed);
+    await this.#log.append(response);
+    this.#listener?.(response);
   }
 
   #learn(response: StoredResponse): void {

@@ -25,6 +25,8 @@ export async function* strayLogs(query: Query, { strays }: Cutoffs): AsyncGenera
     await query(
       `with c as (
          delete from log_chunks c where log_id > $1 and log_id <= $2 and not exists (select from logs where id = c.log_id)
+       ), t as (
+         delete from search_texts c where log_id > $1 and log_id <= $2 and not exists (select from logs where id = c.log_id)
        ) delete from log_cursors c where log_id > $1 and log_id <= $2 and not exists (select from logs where id = c.log_id)`,
       [from, from + pageSize],
     );

@@ -1,0 +1,4 @@
+declare module "/vendor/highlight/*.js" {
+  const grammar: import("highlight.js").LanguageFn;
+  export default grammar;
+}

@@ -1,0 +1,9 @@
+// The query of the page's address. A file that was exported has no address of its own and says it in its root element.
+
+const written = document.documentElement.dataset.query;
+
+export const pageQuery = new URLSearchParams(written ?? location.search);
+
+/** The page plays a stored run instead of following a live one. */
+export const isReplay = pageQuery.has("replay");
+if (isReplay) document.documentElement.dataset.replay = "";

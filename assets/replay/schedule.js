@@ -1,0 +1,60 @@
+// When each response of a stored run is played. Pure functions.
+
+/** Nobody wants to watch an agent wait: a longer stretch without a response is played in this time. */
+const LONGEST_IDLE_MS = 2_000;
+/** A run without times plays at an even pace. */
+const EVEN_STEP_MS = 500;
+
+/**
+ * @typedef {object} Schedule
+ * @property {number[]} at when each item is played, in milliseconds from the beginning; never decreasing
+ * @property {number} durationMs
+ * @property {boolean} isTimed false when no item has a time
+ */
+
+/** Items without a time come with the one before them. @param {(number | undefined)[]} times in order @returns {Schedule} */
+export function scheduleOf(times) {
+  const isTimed = times.some(time => time !== undefined);
+  /** @type {number[]} */
+  const at = [];
+  let last = times.find(time => time !== undefined) ?? 0;
+  let played = 0;
+  for (const [index, given] of times.entries()) {
+    const time = Math.max(last, given ?? last);
+    if (index > 0) played += isTimed ? Math.min(time - last, LONGEST_IDLE_MS) : EVEN_STEP_MS;
+    at.push(played);
+    last = time;
+  }
+  return { at, durationMs: played, isTimed };
+}
+
+/**
+ * The responses of several logs in the order in which they were written; each log stays in its own order.
+ * @template {{time?: number, source?: string, id?: string}} Item
+ * @param {Item[]} items log after log
+ */
+export function inOrder(items) {
+  /** The time of the last response of each log. @type {Map<string, number>} */
+  const last = new Map();
+  return items
+    .map((item, index) => {
+      const log = `${item.source}/${item.id}`;
+      const time = Math.max(item.time ?? 0, last.get(log) ?? 0);
+      last.set(log, time);
+      return { item, time, index };
+    })
+    .sort((a, b) => a.time - b.time || a.index - b.index)
+    .map(({ item }) => item);
+}
+
+/** How many items are played at a moment. @param {number[]} at @param {number} ms */
+export function countAt(at, ms) {
+  let low = 0;
+  let high = at.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((at[middle] ?? 0) <= ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,74 @@
+// Where the words of a search occur in what was said.
+import { api, part } from "../lib/api.js";
+import { byId, element } from "../lib/dom.js";
+import { formatTime } from "../lib/format.js";
+import { visibleLine } from "../lib/visibleText.js";
+
+/** @typedef {{source: string, id: string, n?: number, time?: number, what: string, title: string, job?: {id: string, name: string}, snippet: {text: string, marks: [number, number][]}}} Hit */
+
+const names = new Map(
+  Object.entries({
+    request: "Request",
+    message: "Message",
+    tool: "Tool",
+    reason: "Decision",
+    title: "Title",
+    input: "Job",
+  }),
+);
+
+/** @param {Hit} hit */
+function addressOf({ source, id, n, title, job }) {
+  if (source === "session") return `/index.html?session=${part(id)}${n === undefined ? "" : `&n=${n}`}`;
+  if (source === "run") return `/agents.html?run=${part(id)}`;
+  if (source === "job") return `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`;
+  return job ? `/jobTracking.html?jobName=${part(job.name)}&jobId=${part(job.id)}` : undefined;
+}
+
+/** The text with its marks; whatever it says, it stays text. @param {Hit["snippet"]} snippet */
+function marked({ text, marks }) {
+  const line = element("span", "search-snippet");
+  let at = 0;
+  for (const [from, to] of marks) {
+    line.append(visibleLine(text.slice(at, from)), element("mark", {}, visibleLine(text.slice(from, to))));
+    at = to;
+  }
+  line.append(visibleLine(text.slice(at)));
+  return line;
+}
+
+/** @param {Hit} hit */
+function row(hit) {
+  const title = visibleLine(hit.title || hit.job?.name || "");
+  const about = element(
+    "span",
+    "search-about muted",
+    element("span", "history-kind", names.get(hit.what) ?? hit.what),
+    element("b", "one-line", title),
+    hit.time === undefined ? "" : formatTime(new Date(hit.time)),
+  );
+  const address = addressOf(hit);
+  const content = [about, marked(hit.snippet)];
+  return element(
+    "li",
+    "search-hit",
+    address ? element("a", { href: address }, ...content) : element("div", {}, ...content),
+  );
+}
+
+/** The question that was asked last; an answer to an older one may arrive later. */
+let asked = "";
+
+/** @param {string} typed */
+export async function showHits(typed) {
+  asked = typed;
+  const { hits } =
+    typed.trim() === ""
+      ? { hits: [] }
+      : await api(`copilot/search?q=${part(typed)}&limit=20`).catch(() => ({ hits: [] }));
+  if (asked !== typed) return;
+  byId("searchHits").hidden = hits.length === 0;
+  byId("searchHitsTitle").textContent =
+    hits.length === 0 ? "" : `${hits.length === 1 ? "1 place" : `${hits.length} places`} in what was said`;
+  byId("searchHitsList").replaceChildren(...hits.map(row));
+}

@@ -1,0 +1,38 @@
+// A session that is replayed: the same conversation as live, at the pace at which it happened.
+import { api, part } from "../lib/api.js";
+import { byId } from "../lib/dom.js";
+import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { showReplay } from "../replay/replayBar.js";
+import { SessionResponseRenderer } from "../sessionResponse.js";
+import { setPageState } from "../shell/pageState.js";
+
+/** @param {any} response */
+const turnOf = ({ callback, prompt, text }) =>
+  /^on(User|GeneratedUser)/.test(callback ?? "") ? String(prompt ?? text ?? "").slice(0, 100) : undefined;
+
+/** @param {string} sessionId */
+export async function openSessionReplay(sessionId) {
+  const { session, responses } = await api(`copilot/session/${part(sessionId)}/export?format=json`);
+  const title = session.title || "Session";
+  setPageState(title);
+  byId("sessionTitle").replaceChildren(visibleProse(title));
+  const model = visibleLine(session.modelName ?? session.modelId);
+  byId("sessionModel").replaceChildren(`${model} · `, visibleCode(session.workingDirectory));
+  byId("sessionState").textContent = "Replay";
+  /** @type {SessionResponseRenderer} */
+  let renderer;
+  function reset() {
+    const old = byId("responses", HTMLDivElement);
+    const fresh = /** @type {HTMLDivElement} */ (old.cloneNode(false));
+    old.replaceWith(fresh);
+    renderer = new SessionResponseRenderer(fresh);
+  }
+  reset();
+  showReplay({
+    place: byId("replay"),
+    responses,
+    reset,
+    apply: response => renderer.processCallback(response),
+    markOf: turnOf,
+  });
+}
