@@ -11,6 +11,7 @@ const rooms = [
   "guard",
   "api",
   "live",
+  "changes",
   "permissions",
   "sandbox",
   "backends",
