@@ -59,6 +59,11 @@ export class Snapshots {
     return this.#folder;
   }
 
+  /** The next snapshot writes its tree again. */
+  forgetTree(key: string): void {
+    this.#trees.delete(key);
+  }
+
   /** Work on a work tree runs one after the other. */
   alone<T>(key: string, work: () => Promise<T>): Promise<T> {
     const result = (this.#queues.get(key) ?? Promise.resolve()).then(work);

@@ -10,6 +10,7 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import { Changes } from "../changes/changes.js";
 import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { setCurrentPortal } from "../currentPortal.js";
 import type { GuardOptions } from "../guard/guard.js";
@@ -145,15 +146,16 @@ export function createPortal(parts: PortalOptions): Portal {
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
   const acp = new AcpHost({ agents: acpAgents, jobTools, log });
+  const changes = new Changes({ dataDir: options.dataDir, store, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
   const sessions = new SessionRegistry(
-    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup },
+    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup, changes },
     logs,
   );
 
   const engine = new JobEngine(
-    { store, logs, sessions: portalTaskSessions(sessions, store), log, maxTasks: config.maxTasks },
+    { store, logs, sessions: portalTaskSessions(sessions, store), changes, log, maxTasks: config.maxTasks },
     sessions.recovered,
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
@@ -186,6 +188,7 @@ export function createPortal(parts: PortalOptions): Portal {
     engine,
     retention: config.retention,
     toolOutputDirectory,
+    changes,
     log,
   });
 

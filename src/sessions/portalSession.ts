@@ -3,6 +3,8 @@ import type { CopilotSession } from "@github/copilot-sdk";
 import type { ModelCatalog } from "../backends/catalog.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
+import type { OpenWork } from "../changes/changeRecorder.js";
+import type { Changes } from "../changes/changes.js";
 import type {
   AgentSession,
   ICopilotSession,
@@ -40,6 +42,8 @@ export interface SessionParts {
   startup: StartupGate;
   /** Whether agents run in a sandbox when the user chose nothing. */
   sandbox: boolean;
+  /** Records what each turn changes in the folder. */
+  changes: Pick<Changes, "begin" | "untold" | "told">;
 }
 
 const titleLength = 80;
@@ -130,10 +134,13 @@ export class PortalSession implements ICopilotSession {
   async query(prompt: string): Promise<string> {
     const requestId = randomUUID();
     await this.log.unlessFailing(() => {
+      // Turns are counted in the order in which their requests are accepted.
+      this.record.turns = (this.record.turns ?? 0) + 1;
+      const turn = this.record.turns;
       const accepted = this.#accept(requestId, prompt, { callback: "onUserRequest", requestId, prompt });
       // It runs even if the user has meanwhile heard that the store fails: then it is stored later.
       accepted
-        .then(() => this.#enqueue(requestId, prompt, undefined))
+        .then(() => this.#enqueue(requestId, prompt, undefined, turn))
         .catch(error => {
           // The caller who stopped the session knows.
           const level = this.#stopped ? "debug" : "info";
@@ -276,6 +283,7 @@ export class PortalSession implements ICopilotSession {
       await (said ? this.log.append(said, change) : this.log.change(change));
     } catch (error) {
       this.#noLongerPending(requestId);
+      if (said?.callback === "onUserRequest") record.turns = Math.max(0, (record.turns ?? 0) - 1);
       throw error;
     }
     failpoint("request-accepted");
@@ -285,11 +293,18 @@ export class PortalSession implements ICopilotSession {
     this.record.pendingRequests = this.record.pendingRequests.filter(id => id !== requestId);
   }
 
-  #enqueue(requestId: string, message: string, timeout: number | undefined): Promise<void> {
+  /** `turn` counts the requests of users; what a task sends belongs to its attempt. */
+  #enqueue(requestId: string, message: string, timeout: number | undefined, turn?: number): Promise<void> {
     const number = ++this.#requests;
-    const turn = this.#queue.then(() => this.#runTurn(number, requestId, message, timeout));
-    this.#queue = turn.catch(() => undefined);
-    return turn;
+    const done = this.#queue.then(() => this.#runTurn(number, requestId, message, timeout, turn));
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+
+  #beginWork(turn: number | undefined): OpenWork | undefined {
+    if (turn === undefined) return undefined;
+    const { id: owner, workingDirectory: folder, title: name } = this.record;
+    return this.#parts.changes.begin({ kind: "turn", owner, number: turn, folder, name });
   }
 
   async #runTurn(
@@ -297,10 +312,13 @@ export class PortalSession implements ICopilotSession {
     requestId: string,
     message: string,
     timeout: number | undefined,
+    turn: number | undefined,
   ): Promise<void> {
+    let work: OpenWork | undefined;
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
+      work = this.#beginWork(turn);
       let agent: AgentSession | undefined;
       // A runtime that is about to be replaced detaches its idle sessions at any moment.
       do agent = await Promise.race([this.attach("known"), this.#leftStart()]);
@@ -309,7 +327,12 @@ export class PortalSession implements ICopilotSession {
       if (!agent) return;
       this.#leaveStart = undefined;
       this.#conversation = "known";
-      await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
+      await work?.ready;
+      const { text, ids } = await this.#parts.changes.untold(this.id);
+      await agent
+        .sendRequest(text + message, timeout)
+        .finally(() => this.#parts.approvals.turnEnded(this.id));
+      this.#parts.changes.told(ids);
       failpoint("turn-ended");
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
@@ -321,6 +344,8 @@ export class PortalSession implements ICopilotSession {
       if (message !== undefined) await this.push({ sessionError: message, requestId });
       throw error;
     } finally {
+      // The next turn waits for it, the end of this one does not.
+      void work?.end();
       this.#leaveStart = undefined;
       this.#noLongerPending(requestId);
       this.record.updatedAt = new Date();

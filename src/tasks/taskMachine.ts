@@ -46,6 +46,7 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
     modelId,
     mode: borrowing ? "borrowing" : criteria?.runConditionInSameSession === false ? "multiple" : "single",
   });
+  let attempts = 0;
   let values: ReportedValues = { "user-input": setup.userInput, "task-model": modelId };
 
   const textOf = (prompt: Prompt, defaults: ReportedValues = {}) =>
@@ -116,8 +117,11 @@ export function* decideTask(setup: TaskSetup): TaskSteps<TaskResult> {
 
   /** One run of the prompt and its check. */
   function* attempt(prompt: () => string): TaskSteps<Check> {
+    yield { kind: "attemptStarted", attempt: ++attempts };
     const outcome = yield* round("task", prompt);
-    return outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome);
+    const check = outcome.kind === "crashed" ? outcome : yield* checkCriteria(outcome);
+    yield { kind: "attemptEnded" };
+    return check;
   }
 
   function* retries(first: Failed): TaskSteps<TaskResult> {

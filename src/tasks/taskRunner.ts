@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../base/portalError.js";
+import type { OpenWork } from "../changes/changeRecorder.js";
+import type { Changes } from "../changes/changes.js";
 import type { Flow } from "../store/durableJobs.js";
 import { errorToDetailedString } from "./errorText.js";
 import { isShutdown, type Stopped, unlessInterrupted } from "./interruption.js";
@@ -27,6 +29,7 @@ export interface TaskRunnerParts {
   sessions: TaskSessions;
   diary: TaskDiary;
   signal: AbortSignal;
+  changes: Pick<Changes, "begin">;
 }
 
 /** Errors that mean that the session cannot be opened, now or later. */
@@ -49,6 +52,7 @@ export class TaskRunner {
   /** Sessions that this process opened: nothing can have happened in them before. */
   readonly #fresh = new Set<number>();
   #rounds = 0;
+  #attempt: OpenWork | undefined;
 
   constructor(flow: Flow, run: TaskRun, parts: TaskRunnerParts) {
     this.#flow = flow;
@@ -74,6 +78,7 @@ export class TaskRunner {
       }
       return next.value;
     } finally {
+      void this.#attempt?.end();
       this.#parts.signal.removeEventListener("abort", closeAtOnce);
     }
   }
@@ -82,6 +87,12 @@ export class TaskRunner {
     switch (action.kind) {
       case "report":
         this.#parts.diary.write({ callback: "taskDecision", reason: action.reason });
+        return { kind: "done" };
+      case "attemptStarted":
+        await this.#beginAttempt(action.attempt);
+        return { kind: "done" };
+      case "attemptEnded":
+        void this.#attempt?.end();
         return { kind: "done" };
       case "open":
         return this.#open(action);
@@ -101,6 +112,14 @@ export class TaskRunner {
         return { kind: "done" };
       }
     }
+  }
+
+  /** Before the prompt, but no attempt waits long for it. */
+  async #beginAttempt(number: number): Promise<void> {
+    const { taskId: owner, workingDirectory: folder, setup } = this.#run;
+    const work = { kind: "attempt", owner, number, folder, name: setup.taskName } as const;
+    this.#attempt = this.#parts.changes.begin(work);
+    await this.#attempt.ready;
   }
 
   async #open({ session, modelId, isDriving }: TaskAction & { kind: "open" }): Promise<TaskEvent | Stopped> {

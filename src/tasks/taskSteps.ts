@@ -30,7 +30,10 @@ export type TaskAction =
   | { kind: "open"; session: number; modelId: string; isDriving: boolean }
   | { kind: "send"; session: number; prompt: string }
   | { kind: "close"; session: number; succeeded: boolean }
-  | { kind: "report"; reason: string };
+  | { kind: "report"; reason: string }
+  /** One run of the prompt with its check begins or has ended; attempts count from 1. */
+  | { kind: "attemptStarted"; attempt: number }
+  | { kind: "attemptEnded" };
 
 export type TaskEvent =
   | { kind: "done" }

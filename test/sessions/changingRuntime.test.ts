@@ -8,6 +8,7 @@ import { demoBackend } from "../../src/backends/demo/demoBackend.js";
 import { ownerMarker } from "../../src/backends/orphans.js";
 import { providerBackends } from "../../src/backends/providers.js";
 import { type Runtime, RuntimePool, type RuntimePoolOptions } from "../../src/backends/runtime.js";
+import { Changes } from "../../src/changes/changes.js";
 import type { AgentSession } from "../../src/copilotSession.js";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { FolderChoices } from "../../src/permissions/folderChoices.js";
@@ -78,6 +79,7 @@ async function sessionsBench(t: TestContext, limits: Partial<RuntimePoolOptions>
       permissions: "allow-all",
       sandbox: false,
       startup: new Gate(rules, new FolderChoices(store)),
+      changes: new Changes({ dataDir: await tempFolder(t), store, log: silent }),
     },
     new LiveLogs(store, silent),
   );

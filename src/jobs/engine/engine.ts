@@ -249,10 +249,11 @@ export class JobEngine {
   }
 
   async #launch(): Promise<OpenEngine> {
-    const { sessions, logs, store, log } = this.#parts;
+    const { sessions, logs, store, changes, log } = this.#parts;
     const flows = engineFlows({
       store,
       sessions,
+      changes,
       logs,
       ...this.#patient,
       loaded: this.#loaded,
