@@ -58,10 +58,16 @@ export const noObject = /^0+$/;
 
 const kinds: Readonly<Record<string, ChangeKind>> = { A: "added", D: "deleted", R: "renamed" };
 
-/** The files that differ, without their contents. */
-export async function entriesBetween(shadow: Shadow, base: string, head: string): Promise<Entry[]> {
+/** The files that differ, without their contents. Without `renames` each path stands for itself. */
+export async function entriesBetween(
+  shadow: Shadow,
+  base: string,
+  head: string,
+  renames = true,
+): Promise<Entry[]> {
   if (base === head) return [];
-  const args = ["diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", base, head];
+  const names = renames ? "-M" : "--no-renames";
+  const args = ["diff-tree", "-r", "-z", names, "--raw", "--no-abbrev", base, head];
   const { stdout } = await shadow.git(args, { maxOutputBytes: maxListBytes });
   return entriesIn(nulSeparated(stdout));
 }

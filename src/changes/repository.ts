@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type GitSetting, runGit } from "../base/git.js";
+import { type GitOptions, type GitSetting, runGit } from "../base/git.js";
 
 /** A user's repository as far as a snapshot has to know it. */
 export interface Repository {
@@ -21,8 +21,13 @@ export interface Repository {
 /** The portal runs nothing that a repository names, so its owner does not matter. */
 const anyOwner: GitSetting = ["safe.directory", "*"];
 
-export async function inRepository(folder: string, args: readonly string[]): Promise<Buffer> {
-  return (await runGit(folder, args, { settings: [anyOwner] })).stdout;
+/** In the user's repository itself: only what reads settings, or what the user asked for. */
+export async function inRepository(
+  folder: string,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<Buffer> {
+  return (await runGit(folder, args, { ...options, settings: [anyOwner] })).stdout;
 }
 
 /** Undefined where there is no repository, or no git. */

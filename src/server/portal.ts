@@ -10,7 +10,9 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import { changeRoutes } from "../changes/changeRoutes.js";
 import { Changes } from "../changes/changes.js";
+import { Comments } from "../changes/comments.js";
 import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { setCurrentPortal } from "../currentPortal.js";
 import type { GuardOptions } from "../guard/guard.js";
@@ -45,6 +47,7 @@ import { openStore } from "../store/store.js";
 import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
+import { changeOwners } from "./changeOwners.js";
 import type { Config } from "./config.js";
 import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
@@ -214,6 +217,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...editorRoutes(),
     ...keeping.routes,
+    ...changeRoutes({ changes, comments: new Comments(store), ...changeOwners({ sessions, engine, logs }) }),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = parts.createApp({
