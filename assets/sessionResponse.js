@@ -74,6 +74,11 @@ export class SessionResponseRenderer {
     this.#place(notice(message, level));
   }
 
+  /** Puts something of the page at the end of the conversation. @param {HTMLElement} item */
+  addItem(item) {
+    this.#place(item);
+  }
+
   /** @param {string} text @param {string} [title] */
   addUserMessage(text, title = "") {
     const block = new MessageBlock("User");

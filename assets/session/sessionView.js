@@ -11,6 +11,7 @@ import { nextFrame } from "../shell/frame.js";
 import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
+import { turnChanges } from "./turnChanges.js";
 
 const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
@@ -35,6 +36,7 @@ export function openSessionView(sessionId, showOver) {
   const showAgent = agentControls(sessionId);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
   const focusCard = focusCards(byId("responses"), prompt);
+  const showChanges = turnChanges(path, item => renderer.addItem(item));
   let title = "";
   /** Requests that are not answered yet. */
   let pending = 0;
@@ -82,6 +84,7 @@ export function openSessionView(sessionId, showOver) {
   function onResponse(response) {
     renderer.processCallback(response);
     showAgent(response);
+    showChanges(response);
     const { callback = "" } = response;
     if (/^on(Permission|Question)/.test(callback)) nextFrame(focusCard);
     if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {

@@ -22,7 +22,8 @@ async function repositoryOf(folder: string): Promise<Repository> {
 
 async function rangeOf(changes: Changes, record: ChangeRecord): Promise<ChangeRange> {
   const range = await changes.range([record]);
-  if (!range) throw PortalError.explained("NoSnapshot", record.problem ?? "There is no snapshot of this change.");
+  if (!range)
+    throw PortalError.explained("NoSnapshot", record.problem ?? "There is no snapshot of this change.");
   return range;
 }
 
@@ -50,8 +51,18 @@ export async function undoChange(
     await records.restored(id, shown(restored));
     const after = await snapshots.take(folder);
     const change = after && (await snapshots.changesBetween(plan.now, after));
-    await records.end(id, { head: after?.tree, left: after?.left, totals: change?.totals, shared: [], late: false });
-    return { undo: number, restored: shown([...plan.done, ...restored]).sort(), kept: [...plan.kept, ...kept] };
+    await records.end(id, {
+      head: after?.tree,
+      left: after?.left,
+      totals: change?.totals,
+      shared: [],
+      late: false,
+    });
+    return {
+      undo: number,
+      restored: shown([...plan.done, ...restored]).sort(),
+      kept: [...plan.kept, ...kept],
+    };
   });
 }
 

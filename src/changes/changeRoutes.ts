@@ -93,7 +93,13 @@ const commentBody = {
   additionalProperties: false,
 } as const;
 
-const noSession = domainError("SessionNotFound", "TurnNotFound", "UndoNotFound", "FileNotChanged", "SessionBusy");
+const noSession = domainError(
+  "SessionNotFound",
+  "TurnNotFound",
+  "UndoNotFound",
+  "FileNotChanged",
+  "SessionBusy",
+);
 const noJob = domainError("JobNotFound", "FileNotChanged");
 
 /** What agents changed in folders. */

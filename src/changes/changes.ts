@@ -111,19 +111,28 @@ export class Changes {
     if (!range) return { base: null, head: null, ...about, files: [] };
     const { base, head, repository, prefix } = range;
     const side = { repository, prefix, left: [] };
-    const change = await this.#readable(() =>
-      this.snapshots.changesBetween({ ...side, tree: base }, { ...side, tree: head }),
-    );
-    const { files, outside } = change;
-    return { base, head, ...about, files, ...(outside > 0 && { outside }) };
+    try {
+      const { files, outside } = await this.snapshots.changesBetween(
+        { ...side, tree: base },
+        { ...side, tree: head },
+      );
+      return { base, head, ...about, files, ...(outside > 0 && { outside }) };
+    } catch (error) {
+      // The rest of the answer is known without the snapshots.
+      return { base, head, ...about, problem: unreadable(error), files: [] };
+    }
   }
 
   /** Undefined when the file did not change. */
   async file({ repository, prefix, base, head }: ChangeRange, path: string): Promise<FileDiff | undefined> {
     const shadow = this.snapshots.shadowOf(repository);
     const fromRoot = gitPath(prefix) + gitPath(path);
-    const diff = await this.#readable(() => diffFile(shadow, base, head, fromRoot));
-    return diff && { path, ...diff };
+    try {
+      const diff = await diffFile(shadow, base, head, fromRoot);
+      return diff && { path, ...diff };
+    } catch (error) {
+      throw PortalError.explained("ChangesUnreadable", unreadable(error));
+    }
   }
 
   /** Removes what belongs to nobody any more. */
@@ -131,18 +140,9 @@ export class Changes {
     await this.records.deleteStrays(before);
     await collect(this.snapshots, this.records, before);
   }
-
-  async #readable<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw PortalError.explained(
-        "ChangesUnreadable",
-        `Git cannot compare the snapshots: ${messageOf(error)}`,
-      );
-    }
-  }
 }
+
+const unreadable = (error: unknown) => `The snapshots cannot be compared: ${messageOf(error)}`;
 
 function aboutAll(
   records: readonly ChangeRecord[],

@@ -11,7 +11,14 @@ import type { Snapshots } from "./snapshots.js";
 
 const maxPatchBytes = 64 * 1024 * 1024;
 /** Files of a repository that say that something else is under way. */
-const underWay = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"];
+const underWay = [
+  "MERGE_HEAD",
+  "CHERRY_PICK_HEAD",
+  "REVERT_HEAD",
+  "rebase-merge",
+  "rebase-apply",
+  "BISECT_LOG",
+];
 
 /** The part of a change that belongs to one file. */
 interface Patch {
@@ -121,7 +128,8 @@ async function commitLocked(
   // What the user has staged stays staged, beside what is now committed.
   const index = join(repository.gitDir, "index");
   await copyFile(index, userDraft).catch(() => undefined);
-  if (!(await stat(userDraft).catch(() => undefined))) await git(["read-tree", "--empty"], withIndex(userDraft));
+  if (!(await stat(userDraft).catch(() => undefined)))
+    await git(["read-tree", "--empty"], withIndex(userDraft));
   await applyAll(repository, patches, userDraft);
   const commit = await git(["commit-tree", tree, ...(head ? ["-p", head] : []), "-F", "-"], {
     input: message,

@@ -1,5 +1,5 @@
-import { diffLines } from "diff";
 import { isAbsolute, relative } from "node:path";
+import { diffLines } from "diff";
 import type { StoredResponse } from "../live/storedResponse.js";
 import type { FileChange } from "./diff.js";
 
@@ -20,7 +20,8 @@ export async function reportedEdits(
   for await (const response of responses) {
     if (response.callback === "onUserRequest") current++;
     if (turn !== undefined && current !== turn) continue;
-    if (response.callback === "onStartToolExecution") calls.set(response.toolCallId, announced(response, folder));
+    if (response.callback === "onStartToolExecution")
+      calls.set(response.toolCallId, announced(response, folder));
     if (response.callback !== "onEndToolExecution" || response.error || response.interrupted) continue;
     const diffs = response.diffs ?? [];
     const edits =

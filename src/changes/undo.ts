@@ -131,7 +131,11 @@ async function remove(root: string, path: GitPath, below: GitPath): Promise<void
     if (error.code !== "ENOENT") throw error;
   });
   // Git knows no empty folders: one that the agent made for the file goes with it.
-  for (let end = path.lastIndexOf("/"); end >= below.length && end > 0; end = path.lastIndexOf("/", end - 1)) {
+  for (
+    let end = path.lastIndexOf("/");
+    end >= below.length && end > 0;
+    end = path.lastIndexOf("/", end - 1)
+  ) {
     const isGone = await rmdir(diskPath(root, path.slice(0, end))).then(
       () => true,
       () => false,
@@ -153,4 +157,3 @@ async function put(root: string, { path, oldMode }: Entry, content: Buffer): Pro
     await rm(draft, { force: true });
   }
 }
-

@@ -38,7 +38,9 @@ export function changeOwners(parts: {
       },
       async taskIds(id, workId) {
         const works = await engine.works(id);
-        return works.filter(work => workId === undefined || work.workIdInJob === workId).map(work => work.taskId);
+        return works
+          .filter(work => workId === undefined || work.workIdInJob === workId)
+          .map(work => work.taskId);
       },
       sessionIds: taskId => sessions.sessionsOf(taskId),
       startSession: async (modelId, workingDirectory) =>

@@ -8,16 +8,21 @@ import type { ChangeAnswer } from "../../src/changes/changes.js";
 import type { FileDiff } from "../../src/changes/diff.js";
 import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs.js";
 import { type RestSession, sessionById } from "../support/restSession.js";
+import { scriptedModelId } from "../support/scriptedModel.js";
 
-const writes = (name: string, more = "") => ({
-  prompt: [`@wait ${name}\n@shell echo ${name} >> ${name}.txt${more}`],
+const writes = (name: string) => ({
+  model: { id: scriptedModelId },
+  prompt: [`@wait ${name}\n@shell echo ${name} >> ${name}.txt`],
 });
 const portalOf = sharedPortalWithEntry({
   tasks: {
     once: writes("once"),
     twice: {
       ...writes("twice"),
-      criteria: { condition: ["@false-until 2"], failureAction: { retryTimes: 1 } },
+      criteria: {
+        condition: ["@false-until 2\nCall job_boolean_true or job_boolean_false."],
+        failureAction: { retryTimes: 1 },
+      },
     },
   },
   jobs: { both: { work: { kind: "Seq", works: [task("once"), task("twice")] } } },
@@ -31,7 +36,8 @@ const json = (body: object): RequestInit => ({ method: "POST", body: JSON.string
 const paths = ({ files }: Pick<Answer, "files">) => files.map(({ path }) => path);
 
 function repository({ workingDirectory }: JobsPortal): (...args: string[]) => string {
-  const git = (...args: string[]) => execFileSync("git", ["-C", workingDirectory, ...args], { encoding: "utf8" });
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", workingDirectory, ...args], { encoding: "utf8" });
   git("init", "-q");
   git("config", "user.name", "x");
   git("config", "user.email", "x@example.com");
@@ -91,7 +97,10 @@ describe("What a session changed", () => {
     assert.match(asked, /put these files back/);
     assert.ok(asked.includes('- "a.txt"') && asked.endsWith("Go on"), asked);
 
-    const { commit } = await session.call<{ commit: string }>("changes/commit", json({ message: "Work", turn: 1, paths: ["sub/new.txt"] }));
+    const { commit } = await session.call<{ commit: string }>(
+      "changes/commit",
+      json({ message: "Work", turn: 1, paths: ["sub/new.txt"] }),
+    );
     assert.equal(git("log", "--format=%H %s").trim(), `${commit} Work`);
     assert.equal(git("status", "--porcelain"), "?? a.txt\n");
   });
@@ -108,7 +117,10 @@ describe("What a session changed", () => {
     assert.equal(await error("changes/undo", { undo: 7 }), "UndoNotFound");
     assert.equal(await error("changes/undo", { undo: 7, turn: 1 }), "UndoMalformed");
     assert.equal(await error("changes/commit", { message: "x" }), "NothingToCommit");
-    assert.equal((await portal.api<{ error: string }>("copilot/session/none/changes")).body.error, "SessionNotFound");
+    assert.equal(
+      (await portal.api<{ error: string }>("copilot/session/none/changes")).body.error,
+      "SessionNotFound",
+    );
     assert.equal((await portal.api<{ error: string }>("copilot/job/none/changes")).body.error, "JobNotFound");
     await session.query("@wait busy");
     await puppet.arrived("busy");
@@ -126,7 +138,10 @@ describe("What a session changed", () => {
     const none = await session.call<Answer>("changes");
     assert.deepEqual(none, { repository: false, files: [] });
     assert.equal(existsSync(join(workingDirectory, ".git")), false);
-    assert.equal((await session.call<{ error: string }>("changes/undo", json({ turn: 1 }))).error, "NoRepository");
+    assert.equal(
+      (await session.call<{ error: string }>("changes/undo", json({ turn: 1 }))).error,
+      "NoRepository",
+    );
   });
 
   test("can be commented; the comments wait in the store and are sent as one request", async t => {
@@ -135,7 +150,10 @@ describe("What a session changed", () => {
     const { portal, puppet } = bench;
     const session = sessionById(portal, await bench.startSession());
     const add = (comment: string, line: number) =>
-      session.call<{ id: number }>("changes/comments", json({ path: "<b>.txt", line, quoted: "old line", comment }));
+      session.call<{ id: number }>(
+        "changes/comments",
+        json({ path: "<b>.txt", line, quoted: "old line", comment }),
+      );
     const { id } = await add("Remove this.", 1);
     await add("Why twice?", 7);
     await session.call(`changes/comments/${id}/delete`, { method: "POST" });
@@ -156,7 +174,8 @@ describe("What a job changed", () => {
     repository(bench);
     const { portal, puppet } = bench;
     const jobId = await bench.startJob("both");
-    const changes = async (query = "") => (await portal.api<Answer>(`copilot/job/${jobId}/changes${query}`)).body;
+    const changes = async (query = "") =>
+      (await portal.api<Answer>(`copilot/job/${jobId}/changes${query}`)).body;
     for (const name of ["once", "twice"]) {
       await puppet.arrived(name);
       await changes();

@@ -94,14 +94,11 @@ describe("Undo", () => {
     await symlink(elsewhere, join(root, "folder"));
     const { restored, kept } = await undoChange(changes, record, ["folder/inside.txt", "filtered.lfs"]);
     assert.deepEqual(restored, ["b.txt"]);
-    assert.deepEqual(
-      Object.fromEntries(kept.map(({ path, why }) => [path, why])),
-      {
-        "a.txt": "it cannot be written: EISDIR",
-        "filtered.lfs": "git stores it in another form",
-        "folder/inside.txt": "it is behind a link",
-      },
-    );
+    assert.deepEqual(Object.fromEntries(kept.map(({ path, why }) => [path, why])), {
+      "a.txt": "it cannot be written: EISDIR",
+      "filtered.lfs": "git stores it in another form",
+      "folder/inside.txt": "it is behind a link",
+    });
     assert.equal(await readFile(join(elsewhere, "inside.txt"), "utf8"), "after\n");
   });
 
@@ -109,7 +106,8 @@ describe("Undo", () => {
     const { root, write, turn } = await changedFolder(t, changes);
     const record = await turn(() => write("a.txt", "agent\n"));
     const both = await Promise.all([undoChange(changes, record, []), undoChange(changes, record, [])]);
-    for (const { restored, kept } of both) assert.deepEqual({ restored, kept }, { restored: ["a.txt"], kept: [] });
+    for (const { restored, kept } of both)
+      assert.deepEqual({ restored, kept }, { restored: ["a.txt"], kept: [] });
     assert.match(await readFile(join(root, "a.txt"), "utf8"), /^1\n2\n/);
   });
 
@@ -155,10 +153,16 @@ describe("Commit", () => {
     });
     const { commit } = await commitChange(changes, [record], "Do it\n\nBecause.", undefined);
     assert.equal(git("rev-parse", "HEAD").trim(), commit);
-    assert.equal(git("log", "-1", "--format=%an <%ae>: %B").trim(), "The User <user@example.com>: Do it\n\nBecause.");
+    assert.equal(
+      git("log", "-1", "--format=%an <%ae>: %B").trim(),
+      "The User <user@example.com>: Do it\n\nBecause.",
+    );
     assert.equal(git("show", "HEAD:a.txt"), "1\n2\n3\n4\n5\n6\n7\n8\nagent\n");
     assert.equal(git("status", "--porcelain"), " M a.txt\nM  b.txt\n?? untracked.txt\n");
-    assert.equal(git("diff", "--stat", "HEAD", "--", "a.txt").includes("1 insertion(+), 1 deletion(-)"), true);
+    assert.equal(
+      git("diff", "--stat", "HEAD", "--", "a.txt").includes("1 insertion(+), 1 deletion(-)"),
+      true,
+    );
     assert.match(await readFile(join(root, "a.txt"), "utf8"), /^dirty\n/);
     await assert.rejects(commitChange(changes, [record], "Again", undefined), { code: "NothingToCommit" });
   });
@@ -218,7 +222,13 @@ describe("Commit", () => {
   test("runs no hook and no program of the repository", async t => {
     const { root, write, turn, git } = await changedFolder(t, changes);
     const trace = join(await tempFolder(t), "ran");
-    for (const name of ["pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"]) {
+    for (const name of [
+      "pre-commit",
+      "commit-msg",
+      "post-commit",
+      "reference-transaction",
+      "post-index-change",
+    ]) {
       await write(`.git/hooks/${name}`, `#!/bin/sh\necho ${name} >>'${trace}'\n`);
       await chmod(join(root, ".git", "hooks", name), 0o755);
     }
