@@ -23,6 +23,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   jobs: async () => (await import("./jobs.js")).jobRows(),
   acp: async () => (await import("./acp.js")).acpRows(),
   opencode: async () => (await import("./opencode.js")).opencodeRows(),
+  changes: async () => (await import("./changes.js")).changeRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
   soak: async () => (await import("./soak.js")).soakRows(minutes === undefined ? undefined : Number(minutes)),
 };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { realpath } from "node:fs/promises";
-import { resolve } from "node:path";
+import { access, realpath } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { type GitOptions, type GitSetting, runGit } from "../base/git.js";
 
 /** A user's repository as far as a snapshot has to know it. */
@@ -30,8 +30,21 @@ export async function inRepository(
   return (await runGit(folder, args, { ...options, settings: [anyOwner] })).stdout;
 }
 
+/** Whether git could find a repository: a turn elsewhere shall not pay for asking it. */
+async function hasGit(folder: string): Promise<boolean> {
+  for (let at = folder; ; at = dirname(at)) {
+    const found = await access(join(at, ".git")).then(
+      () => true,
+      () => false,
+    );
+    if (found || at === dirname(at)) return found;
+  }
+}
+
 /** Undefined where there is no repository, or no git. */
 export async function findRepository(folder: string): Promise<Repository | undefined> {
+  const real = await realpath(folder).catch(() => folder);
+  if (!(await hasGit(real))) return undefined;
   const asked = ["--show-toplevel", "--absolute-git-dir", "--git-path", "objects", "--show-object-format"];
   const output = await inRepository(folder, ["rev-parse", ...asked, "--show-prefix"]).catch(() => undefined);
   const lines = output?.toString().replace(/\n$/, "").split("\n") ?? [];
@@ -39,7 +52,6 @@ export async function findRepository(folder: string): Promise<Repository | undef
   if (lines.length !== 5) return undefined;
   const [root = "", gitDir = "", objects = "", objectFormat = "", prefix = ""] = lines;
   if (root === "") return undefined;
-  const real = await realpath(folder).catch(() => folder);
   return {
     root,
     gitDir,

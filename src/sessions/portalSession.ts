@@ -14,7 +14,7 @@ import type {
 } from "../copilotSession.js";
 import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../live/liveResponse.js";
-import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
+import type { Approvals, PermissionPolicy, SessionPermissions } from "../permissions/approvals.js";
 import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startup/startupGate.js";
 import { logCallbacks } from "./logCallbacks.js";
 import type { SessionControls } from "./sessionControls.js";
@@ -79,6 +79,8 @@ export class PortalSession implements ICopilotSession {
   #dropUpTo = 0;
   /** Releases a request that waits for its agent. */
   #leaveStart: (() => void) | undefined;
+  /** What the running turn changes is being recorded. */
+  #work: OpenWork | undefined;
   #stopped = false;
   #stopReason: string | undefined;
 
@@ -258,11 +260,21 @@ export class PortalSession implements ICopilotSession {
       saveSettings: change => records.patiently(() => this.#saveSettings(change)),
       owner,
       mcpServers: this.#mcpServers,
-      permissions: this.#parts.approvals.of(this),
+      permissions: this.#permissions(),
       wasUsed: () => this.record.title !== "",
       say: text => void this.query(text).catch(() => undefined),
     });
     return this.#agent;
+  }
+
+  /** What an agent asks for waits for the snapshot before its turn; its answer does not. */
+  #permissions(): SessionPermissions {
+    const permissions = this.#parts.approvals.of(this);
+    const permission: SessionPermissions["permission"] = async (action, offer) => {
+      await this.#work?.ready;
+      return permissions.permission(action, offer);
+    };
+    return { ...permissions, permission };
   }
 
   async #saveSettings(change: Partial<SessionSettings>): Promise<void> {
@@ -319,6 +331,7 @@ export class PortalSession implements ICopilotSession {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
       work = this.#beginWork(turn);
+      this.#work = work;
       let agent: AgentSession | undefined;
       // A runtime that is about to be replaced detaches its idle sessions at any moment.
       do agent = await Promise.race([this.attach("known"), this.#leftStart()]);
@@ -327,7 +340,8 @@ export class PortalSession implements ICopilotSession {
       if (!agent) return;
       this.#leaveStart = undefined;
       this.#conversation = "known";
-      await work?.ready;
+      // The Copilot runtime asks before it does anything; an ACP agent may not.
+      if (this.record.backend === "acp") await work?.ready;
       const { text, ids } = await this.#parts.changes.untold(this.id);
       await agent
         .sendRequest(text + message, timeout)
