@@ -205,6 +205,33 @@ describe("A snapshot of a work tree", () => {
     assert.equal(await snapshots.take(repo.root), undefined);
   });
 
+  test("is undefined without git", async t => {
+    const repo = await testRepository(t);
+    const { PATH } = process.env;
+    process.env.PATH = repo.outside;
+    t.after(() => {
+      process.env.PATH = PATH;
+    });
+    assert.equal(await new Snapshots(repo.data).take(repo.root), undefined);
+  });
+
+  test("with a diff of many megabytes is compared in bounds", async t => {
+    const repo = await testRepository(t);
+    const lines = (text: string) => `${text}\n`.repeat((9 * 1024 * 1024) / (text.length + 1));
+    await repo.write("long.txt", lines("before"));
+    const snapshots = new Snapshots(repo.data);
+    const before = await taken(snapshots, repo.root);
+    await repo.write("long.txt", lines("behind"));
+    const after = await taken(snapshots, repo.root);
+    const { totals } = await snapshots.changesBetween(before, after);
+    assert.equal(totals.files, 1);
+    assert.ok(totals.added > 1_000_000 && totals.added === totals.deleted);
+    const file = await diffFile(snapshots.shadowOf(after.repository), before.tree, after.tree, "long.txt");
+    assert.equal(file?.cut, true);
+    assert.equal(file.diff.length, 2 * 1024 * 1024);
+    assert.deepEqual([file.before, file.after], [undefined, undefined]);
+  });
+
   test("of a folder below the root counts what changed elsewhere", async t => {
     const repo = await testRepository(t);
     await mkdir(join(repo.root, "b", "deeper"));

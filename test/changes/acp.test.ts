@@ -14,7 +14,11 @@ test("What an ACP agent changes without asking is shown as that of every other a
   const session = await start();
   const path = join(workingDirectory, "written.txt");
   await session.query(
-    steps({ message: "Wait." }, { until: "go" }, { ask: "fs/write_text_file", params: { path, content: "x\n" } }),
+    steps(
+      { message: "Wait." },
+      { until: "go" },
+      { ask: "fs/write_text_file", params: { path, content: "x\n" } },
+    ),
   );
   await session.waitFor("onStartMessage");
   await session.call("changes");
