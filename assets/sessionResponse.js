@@ -67,6 +67,11 @@ export class SessionResponseRenderer {
     this.#items.addNotice(level, message);
   }
 
+  /** Puts something of the page at the end of the conversation. @param {HTMLElement} item */
+  addItem(item) {
+    this.#groups.append(item);
+  }
+
   /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds @param {string} [requestId] */
   addUserMessage(text, title, time, requestId) {
     this.#items.addUserMessage(text, title, time, requestId);

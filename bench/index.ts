@@ -26,6 +26,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   opencode: async () => (await import("./opencode.js")).opencodeRows(),
   search: async () => (await import("./search.js")).searchRows(),
   exportedPage: async () => (await import("./exportedPage.js")).exportedPageRows(),
+  changes: async () => (await import("./changes.js")).changeRows(),
   kills: async () => (await import("./jobs.js")).killRows(),
   soak: async () => (await import("./soak.js")).soakRows(minutes === undefined ? undefined : Number(minutes)),
 };

@@ -12,6 +12,7 @@ const rooms = [
   "api",
   "live",
   "search",
+  "changes",
   "permissions",
   "sandbox",
   "backends",

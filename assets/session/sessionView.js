@@ -13,6 +13,7 @@ import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
 import { PendingRequests } from "./pendingRequests.js";
+import { turnChanges } from "./turnChanges.js";
 
 const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
@@ -39,6 +40,7 @@ export function openSessionView(sessionId, showOver) {
   const agent = agentControls(sessionId);
   const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
   const focusCard = focusCards(byId("responses"), prompt);
+  const showChanges = turnChanges(path, item => renderer.addItem(item));
   let title = "";
   const pending = new PendingRequests();
   /** False as long as what happened earlier is shown. */
@@ -88,6 +90,7 @@ export function openSessionView(sessionId, showOver) {
   function onResponse(response) {
     renderer.processCallback(response);
     agent.show(response);
+    showChanges(response);
     const { callback = "" } = response;
     if (/^on(Permission|Question)/.test(callback)) nextFrame(focusCard);
     if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {

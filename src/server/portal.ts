@@ -10,6 +10,9 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import { changeRoutes } from "../changes/changeRoutes.js";
+import { Changes } from "../changes/changes.js";
+import { Comments } from "../changes/comments.js";
 import { portalCommands } from "../commands/portalCommands.js";
 import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { setCurrentPortal } from "../currentPortal.js";
@@ -49,6 +52,7 @@ import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
 import { taskCommands } from "../tasks/taskCommands.js";
+import { changeOwners } from "./changeOwners.js";
 import type { Config } from "./config.js";
 import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
@@ -152,10 +156,11 @@ export function createPortal(parts: PortalOptions): Portal {
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
   const acp = new AcpHost({ agents: acpAgents, jobTools, log });
+  const changes = new Changes({ dataDir: options.dataDir, store, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
   const sessions = new SessionRegistry(
-    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup },
+    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup, changes },
     logs,
   );
 
@@ -170,6 +175,7 @@ export function createPortal(parts: PortalOptions): Portal {
       logs,
       sessions: portalTaskSessions(sessions, store),
       commands,
+      changes,
       log,
       maxTasks: config.maxTasks,
     },
@@ -209,6 +215,7 @@ export function createPortal(parts: PortalOptions): Portal {
     engine,
     retention: config.retention,
     toolOutputDirectory,
+    changes,
     log,
   });
 
@@ -229,13 +236,18 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...taskRoutes(logs),
     ...jobRoutes(logs),
-    ...againRoutes(logs),
+    ...againRoutes(
+      logs,
+      async (taskId, attempt) =>
+        (await changes.records.find("attempt", taskId, attempt))?.totals ?? undefined,
+    ),
     ...agents.routes,
     ...jobTools.routes(),
     ...agentRoutes({ agents: acpAgents, catalog: models }),
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...editorRoutes(),
     ...keeping.routes,
+    ...changeRoutes({ changes, comments: new Comments(store), ...changeOwners({ sessions, engine, logs }) }),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = parts.createApp({

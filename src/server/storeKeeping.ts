@@ -1,5 +1,6 @@
 import type { Route } from "../api/route.js";
 import type { Log } from "../base/log.js";
+import type { Changes } from "../changes/changes.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
 import type { LogKind } from "../live/liveResponse.js";
 import type { SessionHost } from "../sessions/sessionHost.js";
@@ -21,6 +22,7 @@ export interface StoreKeepingParts {
   engine: Pick<JobEngine, "forgetFlows">;
   retention: Partial<Retention> | undefined;
   toolOutputDirectory: string;
+  changes: Pick<Changes, "collect">;
   log: Log;
 }
 
@@ -31,7 +33,7 @@ export interface StoreKeeping {
 
 /** Keeps the store from growing forever: a janitor that knows what each part has to forget. */
 export function keepStore(parts: StoreKeepingParts): StoreKeeping {
-  const { dataDir, store, logs, sessions, hostOf, engine, toolOutputDirectory, log } = parts;
+  const { dataDir, store, logs, sessions, hostOf, engine, toolOutputDirectory, changes, log } = parts;
   const retention = { ...defaultRetention, ...parts.retention };
   const janitor = new Janitor({
     store,
@@ -49,6 +51,7 @@ export function keepStore(parts: StoreKeepingParts): StoreKeeping {
     async forgetFiles(cutoffs) {
       if (cutoffs.sessions) await deleteFilesBefore(toolOutputDirectory, cutoffs.sessions);
       await removeSnapshotBefore(dataDir, cutoffs.strays);
+      await changes.collect(cutoffs.strays);
     },
   });
   janitor.start();

@@ -3,6 +3,8 @@ import type { CopilotSession } from "@github/copilot-sdk";
 import type { ModelCatalog } from "../backends/catalog.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
+import type { OpenWork } from "../changes/changeRecorder.js";
+import type { Changes } from "../changes/changes.js";
 import type {
   AgentSession,
   ICopilotSession,
@@ -12,7 +14,7 @@ import type {
 } from "../copilotSession.js";
 import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../live/liveResponse.js";
-import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
+import type { Approvals, PermissionPolicy, SessionPermissions } from "../permissions/approvals.js";
 import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startup/startupGate.js";
 import { logCallbacks } from "./logCallbacks.js";
 import type { SessionControls } from "./sessionControls.js";
@@ -40,6 +42,8 @@ export interface SessionParts {
   startup: StartupGate;
   /** Whether agents run in a sandbox when the user chose nothing. */
   sandbox: boolean;
+  /** Records what each turn changes in the folder. */
+  changes: Pick<Changes, "begin" | "untold" | "told">;
 }
 
 const titleLength = 80;
@@ -75,6 +79,8 @@ export class PortalSession implements ICopilotSession {
   #dropUpTo = 0;
   /** Releases a request that waits for its agent. */
   #leaveStart: (() => void) | undefined;
+  /** What the running turn changes is being recorded. */
+  #work: OpenWork | undefined;
   #stopped = false;
   #stopReason: string | undefined;
 
@@ -130,10 +136,13 @@ export class PortalSession implements ICopilotSession {
   async query(prompt: string): Promise<string> {
     const requestId = randomUUID();
     await this.log.unlessFailing(() => {
+      // Turns are counted in the order in which their requests are accepted.
+      this.record.turns = (this.record.turns ?? 0) + 1;
+      const turn = this.record.turns;
       const accepted = this.#accept(requestId, prompt, { callback: "onUserRequest", requestId, prompt });
       // It runs even if the user has meanwhile heard that the store fails: then it is stored later.
       accepted
-        .then(() => this.#enqueue(requestId, prompt, undefined))
+        .then(() => this.#enqueue(requestId, prompt, undefined, turn))
         .catch(error => {
           // The caller who stopped the session knows.
           const level = this.#stopped ? "debug" : "info";
@@ -253,11 +262,21 @@ export class PortalSession implements ICopilotSession {
       saveSettings: change => records.patiently(() => this.#saveSettings(change)),
       owner,
       mcpServers: this.#mcpServers,
-      permissions: this.#parts.approvals.of(this),
+      permissions: this.#permissions(),
       wasUsed: () => this.record.title !== "",
       say: text => void this.query(text).catch(() => undefined),
     });
     return this.#agent;
+  }
+
+  /** What an agent asks for waits for the snapshot before its turn; its answer does not. */
+  #permissions(): SessionPermissions {
+    const permissions = this.#parts.approvals.of(this);
+    const permission: SessionPermissions["permission"] = async (action, offer) => {
+      await this.#work?.ready;
+      return permissions.permission(action, offer);
+    };
+    return { ...permissions, permission };
   }
 
   async #saveSettings(change: Partial<SessionSettings>): Promise<void> {
@@ -278,6 +297,7 @@ export class PortalSession implements ICopilotSession {
       await (said ? this.log.append(said, change) : this.log.change(change));
     } catch (error) {
       this.#noLongerPending(requestId);
+      if (said?.callback === "onUserRequest") record.turns = Math.max(0, (record.turns ?? 0) - 1);
       throw error;
     }
     failpoint("request-accepted");
@@ -287,11 +307,18 @@ export class PortalSession implements ICopilotSession {
     this.record.pendingRequests = this.record.pendingRequests.filter(id => id !== requestId);
   }
 
-  #enqueue(requestId: string, message: string, timeout: number | undefined): Promise<void> {
+  /** `turn` counts the requests of users; what a task sends belongs to its attempt. */
+  #enqueue(requestId: string, message: string, timeout: number | undefined, turn?: number): Promise<void> {
     const number = ++this.#requests;
-    const turn = this.#queue.then(() => this.#runTurn(number, requestId, message, timeout));
-    this.#queue = turn.catch(() => undefined);
-    return turn;
+    const done = this.#queue.then(() => this.#runTurn(number, requestId, message, timeout, turn));
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+
+  #beginWork(turn: number | undefined): OpenWork | undefined {
+    if (turn === undefined) return undefined;
+    const { id: owner, workingDirectory: folder, title: name } = this.record;
+    return this.#parts.changes.begin({ kind: "turn", owner, number: turn, folder, name });
   }
 
   async #runTurn(
@@ -299,10 +326,14 @@ export class PortalSession implements ICopilotSession {
     requestId: string,
     message: string,
     timeout: number | undefined,
+    turn: number | undefined,
   ): Promise<void> {
+    let work: OpenWork | undefined;
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
+      work = this.#beginWork(turn);
+      this.#work = work;
       let agent: AgentSession | undefined;
       // A runtime that is about to be replaced detaches its idle sessions at any moment.
       do agent = await Promise.race([this.attach("known"), this.#leftStart()]);
@@ -311,7 +342,13 @@ export class PortalSession implements ICopilotSession {
       if (!agent) return;
       this.#leaveStart = undefined;
       this.#conversation = "known";
-      await agent.sendRequest(message, timeout).finally(() => this.#parts.approvals.turnEnded(this.id));
+      // The Copilot runtime asks before it does anything; an ACP agent may not.
+      if (this.record.backend === "acp") await work?.ready;
+      const { text, ids } = await this.#parts.changes.untold(this.id);
+      await agent
+        .sendRequest(text + message, timeout)
+        .finally(() => this.#parts.approvals.turnEnded(this.id));
+      this.#parts.changes.told(ids);
       failpoint("turn-ended");
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
@@ -324,6 +361,8 @@ export class PortalSession implements ICopilotSession {
       if (message !== undefined) void this.push({ sessionError: message, requestId });
       throw error;
     } finally {
+      // The next turn waits for it, the end of this one does not.
+      void work?.end();
       this.#leaveStart = undefined;
       this.#noLongerPending(requestId);
       this.record.updatedAt = new Date();

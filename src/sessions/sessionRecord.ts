@@ -24,6 +24,8 @@ export interface SessionRecord {
    * Requests of an older portal have empty ids.
    */
   pendingRequests: string[];
+  /** How many requests its user has sent; null in a session of an older portal that has not been woken since. */
+  turns: number | null;
   settings: SessionSettings;
 }
 
@@ -39,7 +41,7 @@ export interface SessionSettings {
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",
   owner, title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
   CASE jsonb_array_length(pending_ids) WHEN pending_requests THEN pending_ids
-    ELSE to_jsonb(array_fill(''::text, ARRAY[pending_requests])) END AS "pendingRequests", settings`;
+    ELSE to_jsonb(array_fill(''::text, ARRAY[pending_requests])) END AS "pendingRequests", turns, settings`;
 
 export interface HistoryQuery {
   limit: number;
@@ -64,6 +66,7 @@ export function rowOf(record: SessionRecord): OwnerRow {
     created_at: record.createdAt,
     updated_at: record.updatedAt,
     usage: JSON.stringify(record.usage),
+    turns: record.turns,
     settings: JSON.stringify(record.settings),
   };
 }
@@ -77,6 +80,7 @@ export function recordChange(
     pending_requests: pendingRequests.length,
     pending_ids: JSON.stringify(pendingRequests),
     updated_at: updatedAt,
+    turns: record.turns,
   };
   for (const name of names) set[name] = name === "usage" ? JSON.stringify(record.usage) : record[name];
   if (names.includes("status")) set.closed_at = closedAt;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../base/portalError.js";
+import type { StoredResponse } from "../live/storedResponse.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
 import { sandboxFolder } from "../sandbox/sandboxes.js";
 import type { LiveLogs } from "../sharedApi.js";
@@ -108,6 +109,7 @@ export class SessionRegistry {
       closedAt: null,
       usage: noUsage(),
       pendingRequests: [],
+      turns: 0,
       settings: {
         permissions: policy,
         ...(sandbox && { sandbox }),
@@ -176,6 +178,7 @@ export class SessionRegistry {
     const record = await this.#parts.records.find(id);
     const log = record && (await this.#logs.open("session", id));
     if (!record || !log) throw sessionNotFound(id);
+    record.turns ??= await turnsIn(log.responses());
     Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: [] });
     await log.reopen(recordChange(record, "status"));
     failpoint("session-reopened");
@@ -239,6 +242,7 @@ export class SessionRegistry {
     if (record?.status !== "open") return undefined;
     // An older portal may have crashed between storing a session and creating its log.
     const log = await this.#logs.openOrCreate("session", id);
+    record.turns ??= await turnsIn(log.responses());
     const known = this.#sessions.get(id);
     if (known || this.#changing.has(id)) return known;
     const session = new PortalSession(record, log, this.#parts);
@@ -259,6 +263,13 @@ export class SessionRegistry {
     await Promise.all(written);
     failpoint("interruption-reported");
   }
+}
+
+/** A portal that did not count them left them in the log. */
+async function turnsIn(responses: AsyncIterable<StoredResponse>): Promise<number> {
+  let turns = 0;
+  for await (const { callback } of responses) if (callback === "onUserRequest") turns++;
+  return turns;
 }
 
 export function modelIdNotFound(id: string): PortalError {

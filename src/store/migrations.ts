@@ -167,6 +167,42 @@ export const migrations: readonly string[] = [
      last_n integer not null
    );
    insert into search_backlog (log_id, last_n) select log_id, max(last_n) from log_chunks group by log_id;`,
+  // 13: what agents changed. A row has the snapshots before and after one piece of work, by their trees.
+  `alter table sessions add column turns integer;
+   create table changes (
+     id integer generated always as identity primary key,
+     kind text not null check (kind in ('turn', 'attempt', 'undo')),
+     owner text not null,
+     number integer not null,
+     folder text not null,
+     prefix text not null default '',
+     repository text,
+     base text,
+     head text,
+     totals jsonb,
+     left_out jsonb not null default '[]',
+     shared jsonb not null default '[]',
+     late boolean not null default false,
+     problem text,
+     restored jsonb,
+     told boolean not null default true,
+     commit_id text,
+     began_at timestamptz not null default now(),
+     ended_at timestamptz,
+     unique (owner, kind, number)
+   );
+   create index changes_by_repository on changes (repository);
+   create table change_comments (
+     id integer generated always as identity primary key,
+     owner text not null,
+     path text not null,
+     line integer not null,
+     side text not null check (side in ('before', 'after')),
+     quoted text not null,
+     comment text not null,
+     created_at timestamptz not null default now()
+   );
+   create index change_comments_by_owner on change_comments (owner);`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.js";
+import type { Changes } from "../changes/changes.js";
 import type { LiveResponse, LogKind } from "../live/liveResponse.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
@@ -17,6 +18,8 @@ export interface EngineParts {
   };
   sessions: TaskSessions;
   commands: TaskCommands;
+  /** Records what each attempt changes in the folder. */
+  changes: Pick<Changes, "begin">;
   log: Log;
   /** How many tasks may have a session at once. */
   maxTasks?: number | undefined;

@@ -19,7 +19,8 @@ export interface TaskOrder {
   ended?(end: TaskEnd): Promise<void>;
 }
 
-export interface ExecuteTaskParts extends Pick<EngineParts, "sessions" | "commands" | "logs" | "store"> {
+export interface ExecuteTaskParts
+  extends Pick<EngineParts, "sessions" | "commands" | "logs" | "store" | "changes"> {
   slots: Slots;
 }
 
@@ -28,7 +29,7 @@ export type TaskEnd = TaskResult | Stopped;
 /** Runs a task from its place in the queue to the end of its log. */
 export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): Promise<TaskEnd> {
   const { run, signal } = order;
-  const { sessions, commands, logs } = parts;
+  const { sessions, commands, logs, changes } = parts;
   const diary = await parts.store.patiently(async () =>
     TaskDiary.open(await logs.openOrCreate("task", run.taskId), order.listener),
   );
@@ -36,7 +37,7 @@ export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTa
   if (typeof slot !== "function") return finish(slot);
   try {
     order.started?.();
-    const end = await endOf(new TaskRunner(flow, run, { sessions, commands, diary, signal }));
+    const end = await endOf(new TaskRunner(flow, run, { sessions, commands, diary, signal, changes }));
     writeEnd(diary, end);
     return await finish(end);
   } finally {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../base/portalError.js";
+import type { OpenWork } from "../changes/changeRecorder.js";
 import { commandLine } from "../commands/commandLine.js";
 import { maxShownChars } from "../commands/commandOutput.js";
 import type { CommandEnd } from "../commands/runCommand.js";
@@ -30,7 +31,7 @@ export interface TaskRun {
   borrowedSessionId?: string;
 }
 
-export interface TaskRunnerParts extends Pick<EngineParts, "sessions" | "commands"> {
+export interface TaskRunnerParts extends Pick<EngineParts, "sessions" | "commands" | "changes"> {
   diary: TaskDiary;
   signal: AbortSignal;
 }
@@ -61,6 +62,7 @@ export class TaskRunner {
   /** About the attempt that runs. */
   #notes: AttemptNotes | undefined;
   #lastSession: number | undefined;
+  #attempt: OpenWork | undefined;
 
   constructor(flow: Flow, run: TaskRun, parts: TaskRunnerParts) {
     this.#flow = flow;
@@ -90,6 +92,7 @@ export class TaskRunner {
       }
       return next.value;
     } finally {
+      void this.#attempt?.end();
       this.#parts.signal.removeEventListener("abort", closeAtOnce);
     }
   }
@@ -102,8 +105,10 @@ export class TaskRunner {
       case "open":
         return this.#open(action);
       case "attemptStarted":
+        await this.#beginAttempt(action.attempt);
         return this.#startAttempt(action);
       case "attemptEnded":
+        void this.#attempt?.end();
         this.#endAttempt(action.verdict, action.criteria);
         return { kind: "done" };
       case "command": {
@@ -128,6 +133,14 @@ export class TaskRunner {
         return { kind: "done" };
       }
     }
+  }
+
+  /** Before the prompt, but no attempt waits long for it. */
+  async #beginAttempt(number: number): Promise<void> {
+    const { taskId: owner, workingDirectory: folder, setup } = this.#run;
+    const work = { kind: "attempt", owner, number, folder, name: setup.taskName } as const;
+    this.#attempt = this.#parts.changes.begin(work);
+    await this.#attempt.ready;
   }
 
   #startAttempt(action: TaskAction & { kind: "attemptStarted" }): TaskEvent {

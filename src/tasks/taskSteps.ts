@@ -38,6 +38,7 @@ export type TaskAction =
   | { kind: "open"; session: number; modelId: string; isDriving: boolean }
   | { kind: "send"; session: number; prompt: string; role: Role }
   | { kind: "command"; command: NamedCommand; title: string }
+  /** One run of the prompt with its check begins or has ended; attempts count from 1. */
   | { kind: "attemptStarted"; attempt: number; modelId: string; retryPrompt?: string | undefined }
   | { kind: "attemptEnded"; verdict: AttemptVerdict; criteria: readonly Criterion[] }
   | { kind: "close"; session: number; succeeded: boolean }

@@ -30,6 +30,10 @@ const reading: Record<string, string> = {
   "/api/copilot/session/{id}": "shows what is stored",
   "/api/copilot/session/history": "shows what is stored",
   "/api/copilot/session/{id}/export": "shows what is stored",
+  "/api/copilot/session/{id}/changes":
+    "compares snapshots; of a running turn it takes one in the data folder",
+  "/api/copilot/session/{id}/changes/file": "compares snapshots",
+  "/api/copilot/session/{id}/changes/comments": "shows what is stored; only a POST writes",
   "/api/copilot/session/{id}/events": "reads a log without a cursor",
   "/api/copilot/session/{id}/responses": "reads a log without a cursor",
   "/api/copilot/session/{id}/state": "shows what the agent has reported",
@@ -43,6 +47,10 @@ const reading: Record<string, string> = {
   "/api/copilot/job/{jobId}/export": "shows what is stored",
   "/api/copilot/job/{jobId}/evidence": "shows what is stored",
   "/api/copilot/job/{jobId}/compare/{otherId}": "shows what is stored",
+  "/api/copilot/job/{jobId}/changes":
+    "compares snapshots; of a running attempt it takes one in the data folder",
+  "/api/copilot/job/{jobId}/changes/file": "compares snapshots",
+  "/api/copilot/job/{id}/changes/comments": "shows what is stored; only a POST writes",
   "/api/copilot/job/{jobId}/events": "reads a log without a cursor",
   "/api/copilot/job/{id}/responses": "reads a log without a cursor",
   "/api/copilot/job/running": "shows what is stored",

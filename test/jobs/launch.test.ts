@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCatalog } from "../../src/backends/catalog.js";
 import { demoBackend } from "../../src/backends/demo/demoBackend.js";
+import { Changes } from "../../src/changes/changes.js";
 import { JobEngine } from "../../src/jobs/engine/engine.js";
 import { taskIdOf } from "../../src/jobs/engine/engineFlows.js";
 import { rootPath } from "../../src/jobs/engine/interpreter.js";
@@ -27,7 +28,8 @@ const entry = validateEntry(entryOf({ tasks, jobs: { refused: { work: task("refu
 test("Jobs that cannot be launched are refused with the reason, and run again without a restart", async t => {
   const { log, line } = logLines();
   const workingDirectory = await tempFolder(t);
-  const store = openStore({ dataDir: await tempFolder(t), log });
+  const dataDir = await tempFolder(t);
+  const store = openStore({ dataDir, log });
   defer(t, () => store.close());
   const durable = await openDurableJobs({ pool: await store.pool, flows: {}, log });
   await durable.close();
@@ -36,6 +38,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
   const logs = new LiveLogs(store, log);
   const demo = demoBackend(log);
   defer(t, () => demo.close());
+  const changes = new Changes({ dataDir, store, log });
   const rules = new RuleStore(store, { folders: {} });
   const registry = new SessionRegistry(
     {
@@ -47,6 +50,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
       permissions: "allow-all",
       sandbox: false,
       startup: new StartupGate(rules, new FolderChoices(store)),
+      changes,
     },
     logs,
   );
@@ -56,6 +60,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
       logs,
       sessions: portalTaskSessions(registry, store),
       commands: { run: () => assert.fail("no command is needed") },
+      changes,
       log,
     },
     registry.recovered,

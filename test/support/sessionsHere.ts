@@ -5,6 +5,7 @@ import { demoBackend } from "../../src/backends/demo/demoBackend.js";
 import { ownerMarker } from "../../src/backends/orphans.js";
 import { providerBackends } from "../../src/backends/providers.js";
 import { type Runtime, RuntimePool, type RuntimePoolOptions } from "../../src/backends/runtime.js";
+import { Changes } from "../../src/changes/changes.js";
 import type { AgentSession } from "../../src/copilotSession.js";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { FolderChoices } from "../../src/permissions/folderChoices.js";
@@ -77,6 +78,7 @@ export async function sessionsHere(t: TestContext, { script, limits }: SessionsH
       catalog,
       hostOf: () => host,
       log: silent,
+      changes: new Changes({ dataDir: folder, store, log: silent }),
       approvals: new Approvals(rules),
       permissions: "allow-all",
       sandbox: false,

@@ -251,11 +251,12 @@ export class JobEngine {
   }
 
   async #launch(): Promise<OpenEngine> {
-    const { sessions, commands, logs, store, log } = this.#parts;
+    const { sessions, commands, logs, store, changes, log } = this.#parts;
     const flows = engineFlows({
       store,
       sessions,
       commands,
+      changes,
       logs,
       ...this.#patient,
       loaded: this.#loaded,

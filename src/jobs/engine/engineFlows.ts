@@ -16,7 +16,7 @@ import type { EngineControls } from "./engineControls.js";
 import { type Ended, endOfBranches, nextOf, type Outcome, rootPath, workAt } from "./interpreter.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 
-export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "commands" | "logs"> {
+export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "commands" | "logs" | "changes"> {
   /** Records that wait while the store is not available. */
   jobs: JobRecords;
   tasks: TaskRecords;
