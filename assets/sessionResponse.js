@@ -88,8 +88,13 @@ export class SessionResponseRenderer {
     this.#awaiting.hidden = !isAwaiting;
   }
 
-  /** Scrolls to the block that a response belongs to and marks it; false when it is not there. @param {LiveResponse} response */
-  reveal(response) {
+  /** Scrolls to the block that a response belongs to and marks it; loads what is earlier until it is there. @param {LiveResponse} response */
+  async reveal(response) {
+    while (!this.#show(response)) if (!(await this.#addEarlier())) return;
+  }
+
+  /** False when the block is not in the page. @param {LiveResponse} response */
+  #show(response) {
     const ids = /** @type {Record<string, unknown>} */ (response);
     const key = String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
     const found = key === "" ? null : this.#content.querySelector(`[data-key="${CSS.escape(key)}"]`);
@@ -106,9 +111,10 @@ export class SessionResponseRenderer {
     this.#div.scrollTop = this.#div.scrollHeight;
   }
 
+  /** False when there is nothing earlier, or it could not be loaded. */
   async #addEarlier() {
     const load = this.#loadEarlier;
-    if (!load) return;
+    if (!load) return false;
     this.#loadEarlier = undefined;
     try {
       const { responses, more } = await withProgress(this.#showEarlier, load);
@@ -119,9 +125,11 @@ export class SessionResponseRenderer {
       this.#earlier.replaceChildren(this.#showEarlier);
       if (more) this.#loadEarlier = load;
       else this.#earlier.remove();
+      return true;
     } catch (error) {
       this.#loadEarlier = load;
       this.#earlier.replaceChildren(this.#showEarlier, notice(messageOf(error), "error"));
+      return false;
     }
   }
 

@@ -17,7 +17,7 @@ v8.setFlagsFromString = () => {};
 const script = new Script(readFileSync(program, "latin1"), {
   filename: program,
 });
-process.argv.splice(1, Infinity, launcher, "--port", "0", "--data-dir", dataDir);
+process.argv.splice(1, Infinity, launcher, "--port", "0", "--data-dir", dataDir, "--log-level", "error");
 const printed = new Promise(resolve => {
   process.stdout.write = resolve;
 });

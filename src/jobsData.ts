@@ -1,7 +1,8 @@
 import { promptVariables } from "./jobs/builtin/builtinPrompts.js";
 import { tasks } from "./jobs/builtin/builtinTasks.js";
 import type { ModelAlternatives } from "./jobs/definition/modelFallback.js";
-import { type Entry, type EntryInput, validateEntry, type WorkInput } from "./jobsDef.js";
+import { completeEntry } from "./jobs/definition/validateEntry.js";
+import type { Entry, EntryInput, WorkInput } from "./jobsDef.js";
 
 /**
  * The built-in entry: jobs for any repository in any language.
@@ -148,4 +149,5 @@ export const modelAlternatives: ModelAlternatives = {
   "gemini-3.1-pro-preview": ["gemini-3.1-pro", "gemini-2.5-pro", "claude-opus-4.5", "claude-sonnet-4.6"],
 };
 
-export const entry: Entry = validateEntry(builtin, "jobsData.ts: ");
+/** The compiler has checked its shape, and a test does so again; at each start it would cost a twentieth of a second. */
+export const entry: Entry = completeEntry(builtin, "jobsData.ts: entry");

@@ -19,8 +19,6 @@ const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
-/** The conversation may not have arrived yet. */
-const REVEAL_RETRY_MS = 100;
 
 /**
  * @param {string} sessionId
@@ -256,25 +254,15 @@ export function openSessionView(sessionId, showOver) {
   }
 
   /** A search leads to a response by its number. @param {number} n */
-  function revealResponse(n) {
-    let isFound = false;
-    const stop = readEvents({
-      path: `${path}/events?after=${n - 1}`,
-      onResponse: response => {
-        stop();
-        // More may have arrived together with the first one.
-        if (isFound) return;
-        isFound = true;
-        const show = () => renderer.reveal(response) || setTimeout(show, REVEAL_RETRY_MS);
-        show();
-      },
-    });
+  async function revealResponse(n) {
+    const { responses } = await api(`${path}/responses?before=${n + 1}&limit=1`);
+    const response = responses.at(-1);
+    if (response) await renderer.reveal(response);
   }
 
   showState();
-  read();
   const wanted = Number(new URLSearchParams(location.search).get("n"));
-  if (wanted > 0) revealResponse(wanted);
+  read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);
   loadSummary().catch(() => undefined);
   loadTasks().catch(() => undefined);
   prompt.focus();

@@ -54,7 +54,9 @@ export class ChangeRecorder {
     const running: Running = { ...work, shared: new Map() };
     this.#meet(running);
     const begun = this.#track(work.owner, this.#begin(work));
-    const waited = sleep(patienceMs, undefined, { ref: false });
+    const enough = new AbortController();
+    const waited = sleep(patienceMs, undefined, { signal: enough.signal }).catch(() => undefined);
+    void begun.then(() => enough.abort());
     let ended: Promise<void> | undefined;
     const end = async () => {
       const start = await begun;
@@ -94,6 +96,8 @@ export class ChangeRecorder {
       const known = work.kind === "attempt" ? await this.#known(work) : undefined;
       if (known) return known;
       const [snapshot, problem] = await this.#take(work.folder);
+      // Outside git there is nothing to compare; what editing tools reported is in the session's log.
+      if (work.kind === "turn" && !snapshot && problem === undefined) return undefined;
       const late = performance.now() - startedMs > patienceMs;
       const id = await this.#records.insert(work, snapshot, problem);
       if (snapshot) await this.#records.endEarlier(work, snapshot);

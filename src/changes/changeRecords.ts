@@ -20,6 +20,8 @@ export interface ChangeRecord {
   owner: string;
   /** The turn, the attempt, or the number of the undo. */
   number: number;
+  /** The request of a turn. */
+  requestId: string | null;
   folder: string;
   /** The folder below the root of its work tree. */
   prefix: string;
@@ -44,7 +46,7 @@ export interface ChangeRecord {
   endedAt: Date | null;
 }
 
-const columns = `id, kind, owner, number, folder, prefix, repository, base, head, totals, left_out as "left", shared, late,
+const columns = `id, kind, owner, number, request_id as "requestId", folder, prefix, repository, base, head, totals, left_out as "left", shared, late,
   problem, restored, commit_id as "commitId", began_at as "beganAt", ended_at as "endedAt"`;
 
 const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
@@ -59,7 +61,9 @@ export interface ChangeEnd {
   problem?: string | undefined;
 }
 
-export type NewChange = Pick<ChangeRecord, "kind" | "owner" | "number" | "folder">;
+export interface NewChange extends Pick<ChangeRecord, "kind" | "owner" | "number" | "folder"> {
+  requestId?: string;
+}
 
 /** Every statement on the table `changes`. */
 export class ChangeRecords {
@@ -88,8 +92,8 @@ export class ChangeRecords {
 
   async insert(work: NewChange, snapshot: SnapshotRef | undefined, problem?: string): Promise<number> {
     const [row] = await this.#store.query<{ id: number }>(
-      `insert into changes (kind, owner, number, folder, prefix, repository, base, left_out, problem)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+      `insert into changes (kind, owner, number, folder, prefix, repository, base, left_out, problem, request_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
        on conflict (owner, kind, number) do update set owner = excluded.owner returning id`,
       [
         work.kind,
@@ -101,6 +105,7 @@ export class ChangeRecords {
         snapshot?.tree ?? null,
         JSON.stringify(snapshot?.left ?? []),
         problem ?? null,
+        work.requestId ?? null,
       ],
     );
     return row?.id ?? 0;

@@ -55,7 +55,9 @@ const changeAnswer = object({
   "left?": list(object({ path: text, why: text })),
   files: list(file),
   "outside?": number,
-  "turns?": list(object({ turn: number, ...totals, "late?": flag, "shared?": flag, "commit?": text })),
+  "turns?": list(
+    object({ turn: number, "requestId?": text, ...totals, "late?": flag, "shared?": flag, "commit?": text }),
+  ),
   "undos?": list(object({ undo: number, restored: list(text) })),
 });
 const fileAnswer = object({
@@ -119,13 +121,14 @@ async function selected({ changes, sessions }: ChangeRouteParts, id: string, tur
 }
 
 const outsideGit = (records: readonly ChangeRecord[]) =>
-  records.length > 0 && records.every(({ repository, problem }) => repository === null && problem === null);
+  records.every(({ repository, problem }) => repository === null && problem === null);
 
 function turnsOf(records: readonly ChangeRecord[]) {
   return records
     .filter(({ kind }) => kind === "turn")
-    .map(({ number: turn, totals: counted, late, shared, commitId }) => ({
+    .map(({ number: turn, requestId, totals: counted, late, shared, commitId }) => ({
       turn,
+      ...(requestId !== null && { requestId }),
       ...(counted ?? { files: 0, added: 0, deleted: 0 }),
       ...(late && { late }),
       ...(shared.length > 0 && { shared: true }),
@@ -145,7 +148,7 @@ function sessionRoutes(parts: ChangeRouteParts): Route[] {
       answers: { json: either(changeAnswer, noSession) },
       handler: async ({ params, query: { turn } }) => {
         const { session, records } = await selected(parts, params.id, turn);
-        if (outsideGit(records))
+        if (session.turns > 0 && outsideGit(records))
           return {
             repository: false,
             files: await reportedEdits(sessions.responses(params.id), session.workingDirectory, turn),
@@ -259,7 +262,7 @@ function jobRoutes({ changes, sessions, jobs }: ChangeRouteParts): Route[] {
       answers: { json: either(changeAnswer, noJob) },
       handler: async ({ params, query }) => {
         const found = await records(params.jobId, query);
-        if (!outsideGit(found)) return changes.answer(found);
+        if (found.length === 0 || !outsideGit(found)) return changes.answer(found);
         const { workingDirectory } = await jobs.find(params.jobId);
         const files = [];
         for (const owner of new Set(found.map(record => record.owner)))

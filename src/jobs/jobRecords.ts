@@ -203,8 +203,13 @@ export class JobRecords {
     return rows.map(({ id }) => id);
   }
 
-  async setError(id: string, error: string): Promise<void> {
-    await this.#store.query("update jobs set error = $2 where id = $1 and error is null", [id, error]);
+  /** The first error counts, and its reason is the job's. */
+  async setError(id: string, error: string, reason?: string): Promise<void> {
+    await this.#store.query("update jobs set error = $2, reason = $3 where id = $1 and error is null", [
+      id,
+      error,
+      reason ?? null,
+    ]);
   }
 
   async end(id: string, status: JobStatus, reason?: string): Promise<void> {

@@ -315,10 +315,10 @@ export class PortalSession implements ICopilotSession {
     return done;
   }
 
-  #beginWork(turn: number | undefined): OpenWork | undefined {
+  #beginWork(turn: number | undefined, requestId: string): OpenWork | undefined {
     if (turn === undefined) return undefined;
     const { id: owner, workingDirectory: folder, title: name } = this.record;
-    return this.#parts.changes.begin({ kind: "turn", owner, number: turn, folder, name });
+    return this.#parts.changes.begin({ kind: "turn", owner, number: turn, requestId, folder, name });
   }
 
   async #runTurn(
@@ -332,7 +332,7 @@ export class PortalSession implements ICopilotSession {
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
-      work = this.#beginWork(turn);
+      work = this.#beginWork(turn, requestId);
       this.#work = work;
       let agent: AgentSession | undefined;
       // A runtime that is about to be replaced detaches its idle sessions at any moment.

@@ -174,6 +174,7 @@ export const migrations: readonly string[] = [
      kind text not null check (kind in ('turn', 'attempt', 'undo')),
      owner text not null,
      number integer not null,
+     request_id text,
      folder text not null,
      prefix text not null default '',
      repository text,

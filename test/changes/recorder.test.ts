@@ -139,11 +139,11 @@ describe("The record of what agents change", () => {
     assert.equal(late, true);
   });
 
-  test("outside a repository, and of a folder that is deleted meanwhile, says so", async t => {
+  test("outside a repository is not recorded, and of a folder that is deleted meanwhile says so", async t => {
     const plain = await tempFolder(t);
     const changes = life();
     await changes.begin(turn("plain", 1, plain)).end();
-    assert.equal((await changes.records.find("turn", "plain", 1))?.repository, null);
+    assert.equal(await changes.records.find("turn", "plain", 1), undefined);
     const folder = await repository(t);
     const work = changes.begin(turn("gone", 1, folder));
     await changes.settled("gone");

@@ -154,7 +154,11 @@ export function validateEntry(
   onUnknownField: OnUnknownField = () => {},
 ): Entry {
   const path = `${codePath}entry`;
-  const entry = checkShape(input, path, onUnknownField);
+  return completeEntry(checkShape(input, path, onUnknownField), path);
+}
+
+/** The same for an entry that is known to have the right shape; `path` is how messages name it. */
+export function completeEntry(entry: EntryInput, path: string): Entry {
   checkModels(entry, path);
   checkGrid(entry, path);
 

@@ -145,7 +145,8 @@ export function engineFlows(parts: FlowParts): Flows {
     const record = await jobs.find(jobId);
     // A user may have stopped it at the last moment.
     if (record?.status !== status) return;
-    const reason = outcome === "succeeded" || why === undefined ? undefined : why;
+    // After a restart the strand no longer knows why a task crashed.
+    const reason = outcome === "succeeded" || why === undefined ? undefined : (record.reason ?? why);
     await jobs.end(jobId, status, reason);
     failpoint("job-ended");
     if (outcome === "crashed") await diary.write({ jobError: record.error ?? "" });
@@ -171,7 +172,7 @@ export function engineFlows(parts: FlowParts): Flows {
     const order = orderOfJob(job, work, input);
     const end = await executeTask(flow, order, parts).finally(() => controls.forgetTask(order.run.taskId));
     if (!("kind" in end) && end.crashError !== undefined) {
-      await jobs.setError(jobId, end.crashError);
+      await jobs.setError(jobId, end.crashError, end.reason && `${work.taskId}: ${end.reason}`);
       failpoint("job-error-set");
       controls.interruptJob(jobId, "abandoned");
     }

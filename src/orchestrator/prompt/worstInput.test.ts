@@ -20,7 +20,7 @@ function cpuMs(work: () => unknown): number {
   return fastest;
 }
 
-const maxRuns = 5;
+const maxRuns = 20;
 const maxMs = 50;
 const fill = (piece: string, chars: number) => piece.repeat(Math.ceil(chars / piece.length)).slice(0, chars);
 const parse = (content: string) =>
