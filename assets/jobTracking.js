@@ -11,7 +11,6 @@ import { button, byId, element, showStatus } from "./lib/dom.js";
 import { formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
-import { SessionResponseRenderer } from "./sessionResponse.js";
 import { ask } from "./shell/dialog.js";
 import { nextFrame } from "./shell/frame.js";
 import { notice } from "./shell/notice.js";
@@ -137,8 +136,16 @@ function showTab(run, tab) {
   if (shown?.tab === tab) return;
   stopShowing();
   shown = { run, tab };
-  const div = element("div", { id: "tabPanel" });
+  const div = element("div", { id: "tabPanel", role: "tabpanel" });
   panel.replaceChildren(div);
+  showTabs(run);
+  fillTab(div, tab);
+}
+
+/** The renderer is loaded with the first tab: a chart alone does not need it. @param {HTMLDivElement} div @param {TabLog} tab */
+async function fillTab(div, tab) {
+  const { SessionResponseRenderer } = await import("./sessionResponse.js");
+  if (!div.isConnected) return;
   const renderer = new SessionResponseRenderer(div);
   div.setAttribute("role", "tabpanel");
   const render = (/** @type {import("./lib/callbacks.js").LiveResponse} */ response) => {
@@ -149,7 +156,6 @@ function showTab(run, tab) {
   for (const response of tab.responses) render(response);
   tab.onResponse = render;
   tab.onReorder = () => nextFrame(showAgain);
-  showTabs(run);
 }
 
 /** Shows the visible tab from its beginning. */

@@ -318,12 +318,15 @@ function commentRoutes({ comments, sessions, jobs }: ChangeRouteParts): Route[] 
       defineRoute({
         path: `${base}/changes/comments/{commentId}/delete`,
         methods: ["POST"],
-        params: { commentId: { type: "string", pattern: "^\\d{1,9}$" } },
         summary: "Delete a comment",
         answers: { json: either(object({ result: oneOfTexts("Deleted") }), missing) },
         handler: async ({ params }) => {
-          if ((await comments.delete(params.id, [Number(params.commentId)])) === 0)
-            throw PortalError.domain("CommentNotFound", `There is no comment ${params.commentId}.`);
+          const isNumber = /^\d{1,9}$/.test(params.commentId);
+          if (!isNumber || (await comments.delete(params.id, [Number(params.commentId)])) === 0)
+            throw PortalError.domain(
+              "CommentNotFound",
+              `There is no comment ${JSON.stringify(params.commentId)}.`,
+            );
           return { result: "Deleted" };
         },
       }),

@@ -21,8 +21,12 @@ interface Child {
 export class JobStream {
   readonly #logs: LiveLogs;
   readonly #stream: EventStream;
-  /** How far each log has been sent; a log that was sent to its end is not in it. */
+  /** How far each log has been sent; one that was sent to its end, with everything below it, is not in it. */
   readonly #sent: JobCursor;
+  /** Logs that were sent to their end, while some below them were not. */
+  readonly #ended = new Set<string>();
+  /** How many logs below a log are not sent to their end. */
+  readonly #openBelow = new Map<string, number>();
   readonly #resume: JobCursor;
   readonly #following = new Set<Promise<void>>();
   /** Logs that are to be opened one after the other: the sessions of a task come before the next task. */
@@ -63,7 +67,20 @@ export class JobStream {
       this.#sent.set(name, response.n);
       return this.#eventOf(log, response);
     });
-    if (name !== "") this.#sent.delete(name);
+    if (this.#stream.isGone) return;
+    this.#ended.add(name);
+    this.#forgetEnded(name);
+  }
+
+  /** A reader that resumes finds the logs below a log only if the cursor names it. */
+  #forgetEnded(name: string): void {
+    if (name === "" || !this.#ended.has(name) || (this.#openBelow.get(name) ?? 0) > 0) return;
+    this.#sent.delete(name);
+    this.#ended.delete(name);
+    this.#openBelow.delete(name);
+    const parent = parentOf(name);
+    this.#openBelow.set(parent, (this.#openBelow.get(parent) ?? 1) - 1);
+    this.#forgetEnded(parent);
   }
 
   async #childrenUpTo(log: LiveLog, last: number): Promise<string[]> {
@@ -85,6 +102,8 @@ export class JobStream {
     if (!kind) return;
     // Counted at once, so that the stream does not end before the log is open.
     this.#sent.set(name, this.#resume.get(name) ?? 0);
+    const above = parentOf(name);
+    this.#openBelow.set(above, (this.#openBelow.get(above) ?? 0) + 1);
     const inUse = this.#logs.inUse(kind, id);
     if (inUse) {
       this.#follow(inUse, name);
@@ -104,8 +123,10 @@ export class JobStream {
         const child = session.shift() ?? task.shift();
         if (!child) return;
         const log = await this.#logs.open(child.kind, child.id);
-        if (!log) this.#sent.delete(child.name);
-        else if (log.closed) await this.#sendLog(log, child.name);
+        if (!log) {
+          this.#ended.add(child.name);
+          this.#forgetEnded(child.name);
+        } else if (log.closed) await this.#sendLog(log, child.name);
         else this.#follow(log, child.name);
       }
     } finally {
@@ -121,6 +142,10 @@ export class JobStream {
 
 function childName(parent: string, index: number): string {
   return parent === "" ? String(index) : `${parent}.${index}`;
+}
+
+function parentOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf(".")));
 }
 
 function childIdIn(kind: LogKind, { json }: ReadResponse): string | undefined {

@@ -2,7 +2,7 @@
  * The position of a reader of a job and everything below it: the number of responses read in each unfinished log.
  * Logs are named by their order of appearance: `` is the job, `3` its fourth task, `3.1` that task's second session.
  * Written as `120;3:45;3.1:7`; neighbours that are all unread are one range, `4-499:0`. A log that appeared before
- * these positions and is not named has been read to its end.
+ * these positions and is not named has been read to its end, with everything below it.
  */
 export type JobCursor = Map<string, number>;
 

@@ -78,6 +78,13 @@ test("A task that is checked by commands", async t => {
   const evidenceOf = async (jobId: string) =>
     (await get<{ evidence: Evidence[] }>(`job/${jobId}/evidence`)).evidence;
 
+  /** Its task has a log from then on. */
+  const begun = (jobId: string) =>
+    collectUntil(
+      sseEvents<AnyResponse>(`${portal.url}/api/copilot/job/${jobId}/events`),
+      ({ data }) => data.callback === "workStarted",
+    );
+
   await t.test(
     "a failed command is told to the retry, and the record of each attempt says what was checked",
     async () => {
@@ -155,6 +162,7 @@ test("A task that is checked by commands", async t => {
           sseEvents<AnyResponse>(`${portal.url}/api/copilot/task/${jobId}.w/events`),
           ({ data }) => data.callback === "onToolExecution" && String(data.delta).includes("started"),
         );
+      await begun(jobId);
       await started();
       const [before] = await processesWith("SHOWN", "shown")
         .then(pids => Promise.all(pids.map(commandOf)))
@@ -181,6 +189,7 @@ test("A task that is checked by commands", async t => {
 
   await t.test("stopping the job ends the command, and its attempt counts as canceled", async () => {
     const jobId = await startJob("slow");
+    await begun(jobId);
     await collectUntil(
       sseEvents<AnyResponse>(`${portal.url}/api/copilot/task/${jobId}.w/events`),
       ({ data }) => data.callback === "onToolExecution" && String(data.delta).includes("started"),
