@@ -142,11 +142,16 @@ function showTab(run, tab) {
   fillTab(div, tab);
 }
 
-/** The renderer is loaded with the first tab: a chart alone does not need it. @param {HTMLDivElement} div @param {TabLog} tab */
+/** Loaded as soon as the page has its job, because the server may be gone when the first tab is opened. */
+async function loadRenderer() {
+  return (await import("./sessionResponse.js").catch(() => undefined))?.SessionResponseRenderer;
+}
+
+/** @param {HTMLDivElement} div @param {TabLog} tab */
 async function fillTab(div, tab) {
-  const { SessionResponseRenderer } = await import("./sessionResponse.js");
-  if (!div.isConnected) return;
-  const renderer = new SessionResponseRenderer(div);
+  const Renderer = await loadRenderer();
+  if (!Renderer || !div.isConnected) return;
+  const renderer = new Renderer(div);
   div.setAttribute("role", "tabpanel");
   const render = (/** @type {import("./lib/callbacks.js").LiveResponse} */ response) => {
     if (response.callback === "taskDecision")
@@ -268,6 +273,7 @@ async function startAgain(control, way) {
 
 async function showChart() {
   await loadDefinition();
+  loadRenderer();
   for (const node of definition.chart.nodes) {
     const workId = workIdOf(node.hint);
     if (workId === undefined) continue;

@@ -195,6 +195,7 @@ function sessionRoutes(parts: ChangeRouteParts): Route[] {
         const { session, records } = await selected(parts, params.id, turn);
         if (session.busy)
           throw PortalError.domain("SessionBusy", "The agent is working: end its turn first.");
+        if (turn !== undefined) needRepository(session, records);
         const record = turn === undefined ? undoNumbered(records, undo) : records[0];
         if (!record) throw PortalError.domain("TurnNotFound", `Turn ${turn} changed nothing.`);
         return undoChange(changes, record, overwrite);
@@ -219,10 +220,22 @@ function sessionRoutes(parts: ChangeRouteParts): Route[] {
         const { session, records } = await selected(parts, params.id, turn);
         if (session.busy)
           throw PortalError.domain("SessionBusy", "The agent is working: end its turn first.");
+        needRepository(session, records);
         return commitChange(changes, records, message, paths);
       },
     }),
   ];
+}
+
+function needRepository(
+  { workingDirectory, turns }: { workingDirectory: string; turns: number },
+  records: readonly ChangeRecord[],
+): void {
+  if (turns > 0 && outsideGit(records))
+    throw PortalError.explained(
+      "NoRepository",
+      `There is no git repository that can be used in ${workingDirectory}.`,
+    );
 }
 
 function undoNumbered(records: readonly ChangeRecord[], undo: number | undefined): ChangeRecord {

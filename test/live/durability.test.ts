@@ -20,7 +20,7 @@ import {
   startLive,
   storedRecords,
 } from "../support/live.js";
-import { sseEvents } from "../support/sse.js";
+import { sseEvents, withoutTime } from "../support/sse.js";
 
 const live = await shareLive();
 
@@ -84,7 +84,7 @@ describe("Readers of a log", () => {
     async function readOpen() {
       const all: StoredResponse[] = [];
       for await (const response of log.responses()) all.push(response);
-      return { responses: all };
+      return { responses: all.map(withoutTime) };
     }
   });
 });
