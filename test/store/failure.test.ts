@@ -10,6 +10,7 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import { smallDisk } from "../support/disk.js";
 import { message, notice } from "../support/live.js";
 import { logLines } from "../support/logLines.js";
+import { withoutTime } from "../support/sse.js";
 
 function open(t: TestContext, dataDir: string) {
   const lines = logLines();
@@ -51,7 +52,7 @@ describe("A full disk", () => {
     await Promise.all(appended);
     assert.equal(store.state(), "ready");
     const seen: unknown[] = [];
-    for await (const response of live.responses()) seen.push(response);
+    for await (const response of live.responses()) seen.push(withoutTime(response));
     assert.deepEqual(seen, [message.start("m"), ...texts.map(notice)]);
     assert.equal(live.visibleN, texts.length + 1);
     await store.close();
