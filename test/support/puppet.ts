@@ -6,7 +6,7 @@ import { callTool, fault, type ModelRequest, runShell, type Script, type Step } 
  * - `@shell COMMAND` runs a command
  * - `@say TEXT` begins the answer with this text
  * - `@crash` fails the turn; `@crash-first N` only the first N times
- * - `@wait NAME` stops until the test releases that name
+ * - `@wait NAME` stops until the test releases that name; `@wait-each NAME` until it releases `NAME N`, N being the time
  * - `@false-until N` answers the condition with false, from the Nth time on with true
  * Times are counted per line, across all sessions.
  */
@@ -59,8 +59,10 @@ export function puppet(): Puppet {
         return [fault.http(400)];
       case "crash-first":
         return time <= Number(words[0]) ? [fault.http(400)] : [];
-      case "wait": {
-        const gate = gateOf(words.join(" "));
+      case "wait":
+      case "wait-each": {
+        const name = words.join(" ");
+        const gate = gateOf(order === "wait" ? name : `${name} ${time}`);
         gate.arrive();
         return [{ wait: () => gate.released }];
       }

@@ -17,20 +17,8 @@ function cpuMs(work: () => unknown): number {
     const { user, system } = process.cpuUsage(begin);
     fastest = Math.min(fastest, (user + system) / 1000);
   }
-  return fastest > maxMs ? fastest / slowness() : fastest;
+  return fastest;
 }
-
-/** How many times slower this machine is just now than one that takes this long for the loop; never less than 1. */
-function slowness(): number {
-  const begin = process.cpuUsage();
-  let sum = 0;
-  for (let i = 0; i < 30_000_000; i++) sum = (sum + i) | 0;
-  const { user, system } = process.cpuUsage(begin);
-  assert.ok(Number.isInteger(sum));
-  return Math.max(1, (user + system) / 1000 / loopMs);
-}
-
-const loopMs = 100;
 
 const maxRuns = 20;
 const maxMs = 50;
