@@ -9,11 +9,11 @@ import { poolOf } from "./engineConnection.js";
 import { shortReason } from "./failure.js";
 import { migrate } from "./migrations.js";
 import type { Query } from "./store.js";
-import { writeTemplate } from "./storeFiles.js";
+import { writeTemplate } from "./template.js";
 
 const [out] = process.argv.slice(2);
 if (!out) {
-  process.stderr.write("Usage: makeTemplate OUT.tgz\n");
+  process.stderr.write("Usage: makeTemplate OUT\n");
   process.exit(1);
 }
 const work = mkdtempSync(join(tmpdir(), "portal-template-"));
@@ -38,7 +38,7 @@ try {
   for (const name of ["template0", "template1"]) await query(`drop database ${name}`);
   await pool.end();
   await engine.close();
-  await writeTemplate(draft, folder);
+  writeTemplate(draft, folder);
   renameSync(draft, out);
 } catch (error) {
   // The set-up does not fail: the portal can also make its store without a template.

@@ -1,18 +1,13 @@
-import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { syncFolder, syncTree } from "./diskSync.js";
 import { openEngine } from "./engine.js";
 import { shortReason } from "./failure.js";
 import { takeFromOthers } from "./ownersFiles.js";
-import { templatePath } from "./template.js";
-
-const run = promisify(execFile);
+import { templatePath, unpackTemplate } from "./template.js";
 
 async function initialise(folder: string, log: Log): Promise<void> {
   const engine = await openEngine(folder, log);
@@ -30,7 +25,6 @@ export async function ensureFolder(folder: string, log: Log, template = template
     return takeFromOthers(folder);
   }
   removeDrafts(folder, log);
-  // The `tar` of a killed start may still be unpacking: it must not write into this folder.
   const draft = `${folder}.new-${randomUUID()}`;
   const fresh = () => {
     rmSync(draft, { recursive: true, force: true });
@@ -38,8 +32,7 @@ export async function ensureFolder(folder: string, log: Log, template = template
   };
   fresh();
   try {
-    if (!existsSync(template)) throw new Error(`${template} does not exist`);
-    await unpack(template, draft);
+    await unpackTemplate(template, draft);
   } catch (error) {
     log.info({ reason: shortReason(error) }, "the store is made without its template, which takes longer");
     fresh();
@@ -74,24 +67,4 @@ function removeDrafts(folder: string, log: Log): void {
       );
     }
   }
-}
-
-/** In its own process group: a Ctrl+C that stops the portal must not end it, or the store is made the long way first. */
-async function unpack(archive: string, folder: string): Promise<void> {
-  const child = spawn("tar", ["-xzf", archive, "-C", folder], {
-    detached: process.platform !== "win32",
-    stdio: ["ignore", "ignore", "pipe"],
-    windowsHide: true,
-  });
-  let complaint = "";
-  child.stderr.setEncoding("utf8").on("data", text => {
-    complaint += text;
-  });
-  const [code, signal] = await once(child, "close");
-  if (code !== 0) throw new Error(complaint || `tar ended with ${code ?? signal}`);
-}
-
-/** Archives a store that was shut down cleanly. */
-export async function writeTemplate(archive: string, folder: string): Promise<void> {
-  await run("tar", ["-czf", archive, "-C", folder, "."]);
 }

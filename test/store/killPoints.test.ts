@@ -113,7 +113,7 @@ const chains: Record<string, readonly (readonly [point: string, scenario: Scenar
 
 /** The template of a new store has all tables; this one has none. */
 async function emptyStore(dataDir: string): Promise<void> {
-  await ensureFolder(join(dataDir, "store"), silent, join(dataDir, "no-template.tgz"));
+  await ensureFolder(join(dataDir, "store"), silent, join(dataDir, "no-template"));
 }
 
 /** Dies at every point of a chain; whatever was under way ends as it does in a portal that never dies. */

@@ -116,11 +116,11 @@ describe("The first start", () => {
   // `killPoints` starts portals without a template.
   test("the first start works with a damaged template, and removes what an interrupted start left", async t => {
     const dataDir = await tempFolder(t);
-    const [folder, archive] = [join(dataDir, "store"), join(dataDir, "template.tgz")];
-    writeFileSync(archive, "not a tar archive");
+    const [folder, template] = [join(dataDir, "store"), join(dataDir, "template")];
+    writeFileSync(template, "not a template");
     mkdirSync(`${folder}.new`);
     writeFileSync(join(`${folder}.new`, "PG_VERSION"), "half");
-    await ensureFolder(folder, silent, archive);
+    await ensureFolder(folder, silent, template);
     assert.ok(!existsSync(`${folder}.new`));
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     const store = open(t, dataDir);
