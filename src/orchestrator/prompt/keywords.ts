@@ -1,5 +1,13 @@
 import { stem } from "./porter.js";
-import { edgeStrip, extensionOf, isProductName, isUrl, withoutFences, wordsOf } from "./promptText.js";
+import {
+  edgeStrip,
+  extensionOf,
+  isProductName,
+  isUrl,
+  oncePerWord,
+  withoutFences,
+  wordsOf,
+} from "./promptText.js";
 import { languages, plainFolders, stopWords } from "./words.js";
 
 export interface KeywordPiece {
@@ -55,10 +63,12 @@ const isKeyword = ({ word }: KeywordPiece) =>
 
 /** Every keyword in order, with repetitions. */
 export function keywordPieces(prompt: string): KeywordPiece[] {
-  return wordsOf(withoutFences(prompt))
-    .flatMap(keywordsOfWord)
-    .map(piece => ({ ...piece, word: trimHyphens(piece.word.toLowerCase()) }))
-    .filter(isKeyword);
+  const piecesOf = oncePerWord(word =>
+    keywordsOfWord(word)
+      .map(piece => ({ ...piece, word: trimHyphens(piece.word.toLowerCase()) }))
+      .filter(isKeyword),
+  );
+  return wordsOf(withoutFences(prompt)).flatMap(piecesOf);
 }
 
 /** Each word once, whatever its ending. */

@@ -13,6 +13,18 @@ export function withoutFences(text: string): string {
 
 export const wordsOf = (text: string): string[] => text.split(/\s+/).filter(word => word !== "");
 
+/** A prompt repeats its words, and a hostile one little else: each is looked at once. */
+export function oncePerWord<T>(look: (word: string) => T): (word: string) => T {
+  const seen = new Map<string, T>();
+  return word => {
+    const known = seen.get(word);
+    if (known !== undefined) return known;
+    const found = look(word);
+    seen.set(word, found);
+    return found;
+  };
+}
+
 const edgeChars = new Set("\"'`“”‘’«»()[]{}<>,;:!?");
 
 /** The word without surrounding quotes, brackets and punctuation. A loop, because a pattern would be quadratic. */
@@ -79,7 +91,8 @@ export const hasInlineCode = (text: string) => /`[^`\n]+`/.test(text);
  * Paths and names do not count: they are Latin in every language.
  */
 export function isLatin(text: string): boolean {
-  const prose = text.replace(/[!-~]+/g, piece => (isPath(edgeStrip(piece)) || isSymbol(piece) ? "" : piece));
+  const proseOf = oncePerWord(piece => (isPath(edgeStrip(piece)) || isSymbol(piece) ? "" : piece));
+  const prose = text.replace(/[!-~]+/g, proseOf);
   const letters = prose.match(/\p{L}/gu)?.length ?? 0;
   const latin = prose.match(/\p{Script=Latin}/gu)?.length ?? 0;
   return latin * 2 >= letters;

@@ -107,9 +107,10 @@ export function findsPathAndSymbol(
   prompt: string,
   pieces: readonly string[],
 ): Pick<Signals, "path" | "symbol"> {
+  const words = [...new Set(pieces)];
   return {
-    path: pieces.some(word => isPath(edgeStrip(word))),
-    symbol: prompt.includes("```") || hasInlineCode(withoutFences(prompt)) || pieces.some(isSymbol),
+    path: words.some(word => isPath(edgeStrip(word))),
+    symbol: prompt.includes("```") || hasInlineCode(withoutFences(prompt)) || words.some(isSymbol),
   };
 }
 
