@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { launchWholeBrowser } from "../support/browser.js";
+import { launchBrowser, launchWholeBrowser } from "../support/browser.js";
 import { defer, groupScope } from "../support/cleanup.js";
 import { initialize, startForeignServer } from "../support/foreignServer.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
@@ -9,16 +9,21 @@ import { type Portal, startPortal } from "../support/portal.js";
 import { byPrompt, type ScriptedModel, startScriptedModel } from "../support/scriptedModel.js";
 
 const file = groupScope();
+/** The engine sends what the whole browser sends, and costs a quarter of its processor time. */
 let browser: Browser;
+/** Prefetches and prerenders too. */
+let wholeBrowser: Browser;
 let port: number;
 let model: ScriptedModel;
 before(async () => {
   model = await startScriptedModel(file, byPrompt({}));
   // A name server that answers with this machine's address: DNS rebinding.
-  browser = await launchWholeBrowser(["--host-resolver-rules=MAP *.example 127.0.0.1"]);
+  const rebinding = ["--host-resolver-rules=MAP *.example 127.0.0.1"];
+  browser = await launchBrowser(rebinding);
+  wholeBrowser = await launchWholeBrowser(rebinding);
   port = await startForeignServer(file);
 });
-after(() => browser.close());
+after(() => Promise.all([browser.close(), wholeBrowser.close()]));
 
 const token = "a-token-for-tests-only-0123456789";
 const stopping = "/api/stop";
@@ -40,26 +45,27 @@ function portalOf(auth: boolean): Promise<Portal> {
   return portal;
 }
 
-const contexts = new Map<boolean, Promise<BrowserContext>>();
+const contexts = new Map<string, Promise<BrowserContext>>();
 /** A browser whose user has opened the portal and, where it asks for a token, has presented the token. */
-async function contextOf(auth: boolean): Promise<BrowserContext> {
+async function contextOf(auth: boolean, used: Browser): Promise<BrowserContext> {
   const open = async () => {
-    const context = await browser.newContext();
+    const context = await used.newContext();
     const page = await context.newPage();
     await page.goto((await portalOf(auth)).url);
     await page.close();
     return context;
   };
-  const context = contexts.get(auth) ?? open();
-  contexts.set(auth, context);
+  const key = `${auth} ${used === wholeBrowser}`;
+  const context = contexts.get(key) ?? open();
+  contexts.set(key, context);
   return context;
 }
 
 /** A new page in that browser. */
-async function openVisited(t: TestContext, auth: boolean) {
+async function openVisited(t: TestContext, auth: boolean, used = browser) {
   const portal = await portalOf(auth);
   const base = new URL(portal.stopUrl).origin;
-  const context = await contextOf(auth);
+  const context = await contextOf(auth, used);
   const page = await context.newPage();
   // The whole browser sometimes never confirms that a page has closed; it ends with the file anyway.
   defer(t, () => void page.close().catch(() => {}));
@@ -192,7 +198,7 @@ for (const auth of [false, true])
   describe(`A foreign page cannot make its visitor's browser act, ${auth ? "with a token and its cookie" : "without a token"}`, () => {
     for (const host of ["localhost", "127.0.0.1", "evil.example"])
       test(`a foreign page on ${host} cannot act through a prefetch or prerender`, async t => {
-        const { base, context, page, sessions } = await openVisited(t, auth);
+        const { base, context, page, sessions } = await openVisited(t, auth, wholeBrowser);
         for (const [i, how] of ["prefetch", "prerender"].entries()) {
           const path = actingFor(i, auth);
           const to = `${base}${path}?how=${how}`;

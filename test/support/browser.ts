@@ -40,8 +40,8 @@ export const withBrowser = (browser: Browser): Cleanup => ({
 const patienceMs = 120_000;
 
 /** The engine alone, which shows pages as the whole browser does at a quarter of the processor time. */
-export function launchBrowser(): Promise<Browser> {
-  return launch(process.env.CHROMIUM_SHELL, []);
+export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
+  return launch(process.env.CHROMIUM_SHELL, more);
 }
 
 /** With all that a user's browser does by itself: prefetches, prerenders, preloads. */
