@@ -16,6 +16,7 @@ import { nextFrame } from "./shell/frame.js";
 import { notice } from "./shell/notice.js";
 import { bindNotifications, notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
+import { worktreeLine } from "./shell/worktree.js";
 
 /** @typedef {import("./job/jobState.js").Run} Run */
 /** @typedef {import("./job/jobState.js").TabLog} TabLog */
@@ -124,6 +125,15 @@ function showAbout() {
   panel.replaceChildren(
     state.isOver ? jobSummary(state, labelOf) : jobDefinition(definition.job, definition.chart, plan),
   );
+  if (state.isOver && jobId) showWorktrees(element("div", "stack")).catch(() => undefined);
+}
+
+/** What waits for the user's decision. @param {HTMLElement} place */
+async function showWorktrees(place) {
+  panel.prepend(place);
+  const { worktree, branchWorktrees = [] } = await api(`copilot/job/${part(jobId ?? "")}/status`);
+  const all = /** @type {import("./shell/worktree.js").Worktree[]} */ ([worktree, ...branchWorktrees]);
+  place.replaceChildren(...all.flatMap(one => worktreeLine(one, showAbout)));
 }
 
 function stopShowing() {

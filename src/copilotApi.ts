@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Response } from "express";
 import { exportedPage } from "./api/exportedPage.js";
 import { defineRoute, type Route } from "./api/route.js";
@@ -17,6 +18,7 @@ import type { SessionRecord } from "./sessions/sessionRecord.js";
 import { type KnownConversation, sessionNotFound } from "./sessions/sessionRegistry.js";
 import { startAnswer } from "./sessions/startAnswer.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
+import { type OwnedWorktrees, worktreeAnswer, worktreesOf } from "./worktrees/worktreeAnswers.js";
 
 export async function helperGetModels(): Promise<PortalModel[]> {
   return (await currentPortal().catalog.list()).models;
@@ -27,11 +29,46 @@ export async function helperSessionStart(
   workingDirectory: string = repoRoot,
   permissions?: PermissionPolicy,
   sandbox?: boolean,
+  isolation?: Isolation,
 ): Promise<[ICopilotSession, string]> {
   await checkWorkingDirectory(workingDirectory);
-  await currentPortal().sessions.ready;
-  const session = await currentPortal().sessions.start({ modelId, workingDirectory, permissions, sandbox });
-  return [session, session.id];
+  const { sessions, worktrees } = currentPortal();
+  await sessions.ready;
+  const choices = { modelId, permissions, sandbox };
+  if (!isolation) {
+    const session = await sessions.start({ ...choices, workingDirectory });
+    return [session, session.id];
+  }
+  const id = randomUUID();
+  const wanted = { owner: id, name: "session", target: workingDirectory, ...isolation };
+  const session = await worktrees.use(wanted, folder =>
+    sessions.start({ ...choices, id, workingDirectory: folder }),
+  );
+  return [session, id];
+}
+
+/** Work in a worktree of its own. */
+export interface Isolation {
+  /** It begins with the uncommitted changes of the folder, not only with its newest commit. */
+  fromChanges: boolean;
+}
+
+/** How a start asks for a worktree. */
+export const isolationQuery = {
+  isolate: {
+    type: "string",
+    enum: ["worktree"],
+    description: "It works in a git worktree of its own instead of the folder.",
+  },
+  from: {
+    type: "string",
+    enum: ["head", "changes"],
+    description: "The worktree begins with HEAD, or with HEAD and the uncommitted changes; defaults to head.",
+  },
+} as const;
+
+export function isolationOf({ isolate, from }: { isolate?: string; from?: string }): Isolation | undefined {
+  return isolate === undefined ? undefined : { fromChanges: from === "changes" };
 }
 
 export async function helperSessionStop(session: ICopilotSession): Promise<void> {
@@ -101,7 +138,7 @@ async function knownSession(id: string): Promise<SessionRecord> {
   return record;
 }
 
-function summaryOf(record: SessionRecord) {
+function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}) {
   return {
     sessionId: record.id,
     title: record.title,
@@ -117,7 +154,16 @@ function summaryOf(record: SessionRecord) {
     usage: record.usage,
     permissions: record.settings.permissions ?? currentPortal().permissions,
     sandbox: record.settings.sandbox ?? false,
+    ...(owned.worktree && { worktree: owned.worktree }),
   };
+}
+
+async function summariesOf(records: readonly SessionRecord[]) {
+  const owned = await worktreesOf(
+    currentPortal().worktrees,
+    records.map(({ id }) => id),
+  );
+  return records.map(record => summaryOf(record, owned.get(record.id)));
 }
 
 const usage = object({ inputTokens: number, outputTokens: number, cost: number, premiumRequests: number });
@@ -133,6 +179,7 @@ const summaryFields = {
   "endTime?": text,
   "owner?": text,
   usage,
+  "worktree?": worktreeAnswer,
 };
 const summary = object(summaryFields);
 const details = object({ ...summaryFields, pendingRequests: list(text) });
@@ -143,11 +190,12 @@ const maxTitleLength = 200;
 async function startFromBody(
   modelId: string,
   body: string,
-  { permissions, sandbox }: { permissions?: string; sandbox?: boolean },
+  query: { permissions?: string; sandbox?: boolean; isolate?: string; from?: string },
   res: Response,
 ) {
-  const policy = permissionPolicies.find(known => known === permissions);
-  const [session] = await helperSessionStart(modelId, body.trim() || repoRoot, policy, sandbox);
+  const policy = permissionPolicies.find(known => known === query.permissions);
+  const folder = body.trim() || repoRoot;
+  const [session] = await helperSessionStart(modelId, folder, policy, query.sandbox, isolationOf(query));
   return startedFor(res, portalSession(session));
 }
 
@@ -188,6 +236,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
           type: "boolean",
           description: "Whether the agent runs in a sandbox; defaults to --sandbox.",
         },
+        ...isolationQuery,
       },
       answers: { json: startAnswer },
       handler: ({ params, query, body, res }) => startFromBody(params.modelId, body, query, res),
@@ -225,7 +274,8 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       answers: { json: either(details, notFound) },
       handler: async ({ params }) => {
         const record = await knownSession(params.id);
-        return { ...summaryOf(record), pendingRequests: record.pendingRequests };
+        const [known] = await summariesOf([record]);
+        return { ...known, pendingRequests: record.pendingRequests };
       },
     }),
     defineRoute({
@@ -246,7 +296,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         const limit = query.limit ?? 50;
         const records = await currentPortal().sessions.history({ ...query, limit });
         const last = records.length === limit ? records.at(-1) : undefined;
-        return { sessions: records.map(summaryOf), ...(last && { next: last.id }) };
+        return { sessions: await summariesOf(records), ...(last && { next: last.id }) };
       },
     }),
     defineRoute({
@@ -272,11 +322,20 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
       path: "copilot/session/{id}/reopen",
       methods: ["POST"],
       summary: "Resume the conversation of a closed session",
-      answers: { json: either(object({ sessionId: text }), notFound) },
+      answers: {
+        json: either(object({ sessionId: text }), notFound, object({ error: text, message: text })),
+      },
       handler: async ({ params }) => {
         refuseWhileFailing();
-        await currentPortal().sessions.ready;
-        return { sessionId: (await currentPortal().sessions.reopen(params.id)).id };
+        const { sessions, worktrees } = currentPortal();
+        await sessions.ready;
+        const worktree = await worktrees.records.of(params.id);
+        if (worktree && worktree.state !== "waiting")
+          throw PortalError.explained(
+            "WorktreeDecided",
+            `Its worktree is ${worktree.state}: start a new session in ${worktree.target}.`,
+          );
+        return { sessionId: (await sessions.reopen(params.id)).id };
       },
     }),
     defineRoute({

@@ -2,12 +2,14 @@ import type { ModelCatalog } from "./backends/catalog.js";
 import type { PermissionPolicy } from "./permissions/approvals.js";
 import type { SessionRegistry } from "./sessions/sessionRegistry.js";
 import type { LiveLogs } from "./sharedApi.js";
+import type { Worktrees } from "./worktrees/worktrees.js";
 
 /** Outer rooms extend this where they use it, so that this file need not know them. */
 export interface CurrentPortal {
   catalog: ModelCatalog;
   logs: LiveLogs;
   sessions: SessionRegistry;
+  worktrees: Worktrees;
   /** The policy for sessions whose user chose none. */
   permissions: PermissionPolicy;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Request, Response } from "express";
 import { exportedPage } from "./api/exportedPage.js";
@@ -7,8 +8,10 @@ import { exportFormat, sendExport } from "./api/sendExport.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
+import { type Isolation, isolationOf, isolationQuery } from "./copilotApi.js";
 import { currentPortal } from "./currentPortal.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
+import { walkWork } from "./jobs/definition/workTree.js";
 import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
 import { detailsOf, jobDetails, jobSummary, parseJobBody, summaryOf } from "./jobs/jobAnswers.js";
 import type { JobOrigin, JobRecord } from "./jobs/jobRecords.js";
@@ -25,6 +28,8 @@ import { sendError } from "./live/longPoll.js";
 import { modelIdNotFound } from "./sessions/sessionRegistry.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
 import { userInputRequired } from "./taskApi.js";
+import { usableRepository } from "./worktrees/gitWorktree.js";
+import { worktreesOf } from "./worktrees/worktreeAnswers.js";
 
 export interface ICopilotJob {
   readonly jobId: string;
@@ -48,20 +53,29 @@ export async function startJob(
   workingDirectory: string,
   callback: ICopilotJobCallback,
   origin?: JobOrigin,
+  isolation?: Isolation,
 ): Promise<ICopilotJob> {
-  const { engine, installed } = currentPortal();
+  const { engine, installed, worktrees } = currentPortal();
   const current = await installed.current();
   if (!current) throw new Error("installJobsEntry has not been called");
-  jobNamed(current.entry, jobName);
+  const { isolate, work } = jobNamed(current.entry, jobName);
   const job = new StartedJob({ callback, stop: jobId => void engine.stopJob(jobId) });
-  job.jobId = await engine.startJob({
-    entry: current.entry,
-    jobName,
-    userInput,
-    workingDirectory,
-    origin,
-    listener: response => job.receive(response),
-  });
+  const start = (folder: string, isolatedId?: string) =>
+    engine.startJob({
+      entry: current.entry,
+      jobName,
+      userInput,
+      workingDirectory: folder,
+      isolatedId,
+      origin,
+      listener: response => job.receive(response),
+    });
+  // Branches are isolated later, but whoever starts the job should hear now that they cannot be.
+  if ([...walkWork(work)].some(({ work: part }) => part.isolate)) await usableRepository(workingDirectory);
+  const isolated = isolation ?? (isolate ? { fromChanges: false } : undefined);
+  const id = randomUUID();
+  const wanted = isolated && { owner: id, name: jobName, target: workingDirectory, ...isolated };
+  job.jobId = await (wanted ? worktrees.use(wanted, folder => start(folder, id)) : start(workingDirectory));
   return job;
 }
 
@@ -85,6 +99,7 @@ export async function startCheckedJob(
   workingDirectory: string,
   userInput: string,
   origin?: JobOrigin,
+  isolation?: Isolation,
 ) {
   const { installed, catalog } = currentPortal();
   const current = await installed.current();
@@ -93,7 +108,7 @@ export async function startCheckedJob(
   if (job.requireUserInput && userInput.trim() === "") throw userInputRequired();
   for (const id of current ? modelIdsOf(current.entry, job) : [])
     if (!(await catalog.find(id))) throw modelIdNotFound(id);
-  const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody, origin);
+  const { jobId } = await startJob(jobName, userInput, workingDirectory, nobody, origin, isolation);
   return { jobId };
 }
 
@@ -117,11 +132,12 @@ async function planFromBody(jobName: string, body: string) {
 }
 
 async function statusOf(job: JobRecord) {
-  const { engine } = currentPortal();
+  const { engine, worktrees } = currentPortal();
   const waitingFor = engine.waitingFor(job.id);
+  const owned = (await worktreesOf(worktrees, [job.id])).get(job.id);
   const entry = await engine.jobs.entry(job.entryHash);
   const followers = await engine.jobs.followers(job.id);
-  return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor });
+  return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor, owned });
 }
 
 async function stopById(jobId: string) {
@@ -131,9 +147,17 @@ async function stopById(jobId: string) {
 }
 
 async function summariesOf(jobs: readonly JobRecord[]) {
-  const { engine } = currentPortal();
-  const usage = await engine.jobs.usage(jobs.map(({ id }) => id));
-  return jobs.map(job => summaryOf(job, { used: usage.get(job.id), waitingFor: engine.waitingFor(job.id) }));
+  const { engine, worktrees } = currentPortal();
+  const ids = jobs.map(({ id }) => id);
+  const usage = await engine.jobs.usage(ids);
+  const owned = await worktreesOf(worktrees, ids);
+  return jobs.map(job =>
+    summaryOf(job, {
+      used: usage.get(job.id),
+      waitingFor: engine.waitingFor(job.id),
+      owned: owned.get(job.id),
+    }),
+  );
 }
 
 async function deleteById(jobId: string) {
@@ -177,6 +201,10 @@ export const startErrors = domainError(
   "WorkingDirectoryNotExists",
   "UserInputRequired",
   "ModelIdNotFound",
+  "GitNotFound",
+  "NoRepository",
+  "NoCommit",
+  "WorktreeFailed",
 );
 const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
 
@@ -205,10 +233,11 @@ export function jobRoutes(logs: LiveLogs): Route[] {
       summary: "Start a job",
       body: "text",
       bodyDescription: jobBody,
+      query: isolationQuery,
       answers: { json: either(object({ jobId: text }), startErrors) },
-      handler: ({ params, body }) => {
+      handler: ({ params, query, body }) => {
         const { workingDirectory, userInput } = parseJobBody(body);
-        return startCheckedJob(params.jobName, workingDirectory, userInput);
+        return startCheckedJob(params.jobName, workingDirectory, userInput, undefined, isolationOf(query));
       },
     }),
     defineRoute({

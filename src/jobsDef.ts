@@ -38,6 +38,14 @@ export interface Command {
   name?: string;
 }
 
+/** As a branch of a Par: it runs in a worktree of its own, which is merged when the Par ends. */
+export interface Isolated {
+  isolate?: boolean;
+}
+
+/** A command that prepares a new worktree. */
+export type SetupCommand = Omit<Command, "run" | "reportedBy"> & Required<Pick<Command, "run">>;
+
 export interface TaskAvailability {
   /** One of these tasks must be the previous one on this path of the job. */
   previousTasks?: string[];
@@ -67,7 +75,7 @@ export interface Task {
   criteria?: TaskCriteria;
 }
 
-export interface TaskWork<T> {
+export interface TaskWork<T> extends Isolated {
   kind: "Ref";
   workIdInJob: T;
   taskId: string;
@@ -77,18 +85,18 @@ export interface TaskWork<T> {
 /** Runs a task whose number in the job is not assigned yet, or will be reassigned. */
 export type TaskWorkInput = Omit<TaskWork<number>, "workIdInJob"> & { workIdInJob?: number };
 
-export interface SeqWork<Ref> {
+export interface SeqWork<Ref> extends Isolated {
   kind: "Seq";
   works: WorkOf<Ref>[];
 }
 
-export interface ParWork<Ref> {
+export interface ParWork<Ref> extends Isolated {
   kind: "Par";
   works: WorkOf<Ref>[];
 }
 
 /** Runs `body` once, and again while the post-condition has its expected value. */
-export interface LoopWork<Ref> {
+export interface LoopWork<Ref> extends Isolated {
   kind: "Loop";
   /** The loop ends before `body` when the work's outcome is not the expected value. */
   preCondition?: [expected: boolean, work: WorkOf<Ref>];
@@ -97,7 +105,7 @@ export interface LoopWork<Ref> {
   postCondition?: [expected: boolean, work: WorkOf<Ref>];
 }
 
-export interface AltWork<Ref> {
+export interface AltWork<Ref> extends Isolated {
   kind: "Alt";
   condition: WorkOf<Ref>;
   trueWork?: WorkOf<Ref>;
@@ -112,6 +120,8 @@ export type WorkInput = WorkOf<TaskWorkInput>;
 
 export interface Job {
   requireUserInput?: boolean;
+  /** The job runs in a worktree of its own. */
+  isolate?: boolean;
   work: Work<number>;
 }
 
@@ -132,6 +142,8 @@ export interface Entry {
   models: { [category: string]: string };
   drivingSessionRetries?: DrivingSessionRetry[];
   promptVariables: { [name: string]: Prompt };
+  /** Run first in each worktree that a job gets. */
+  setup?: SetupCommand[];
   tasks: { [name: string]: Task };
   jobs: { [name: string]: Job };
   grid: GridRow[];
@@ -139,5 +151,5 @@ export interface Entry {
 
 /** An entry as a person writes it: works have no numbers yet. `validateEntry` turns it into an `Entry`. */
 export interface EntryInput extends Omit<Entry, "jobs"> {
-  jobs: { [name: string]: { requireUserInput?: boolean; work: WorkInput } };
+  jobs: { [name: string]: { requireUserInput?: boolean; isolate?: boolean; work: WorkInput } };
 }

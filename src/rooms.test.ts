@@ -13,6 +13,7 @@ const rooms = [
   "live",
   "search",
   "changes",
+  "worktrees",
   "permissions",
   "sandbox",
   "backends",

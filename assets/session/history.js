@@ -4,13 +4,14 @@ import { button, byId, element } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { ask, askText } from "../shell/dialog.js";
+import { worktreeLine } from "../shell/worktree.js";
 import { showHits } from "./searchHits.js";
 
 const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
 const REFRESH_MS = 10_000;
 
-/** @typedef {{kind: string, id: string, name: string, status: string, startTime: string, endTime?: string, about: string[], address: string}} HistoryItem */
+/** @typedef {{kind: string, id: string, name: string, status: string, startTime: string, endTime?: string, about: string[], address: string, worktree?: import("../shell/worktree.js").Worktree, branchWorktrees?: import("../shell/worktree.js").Worktree[]}} HistoryItem */
 
 /** @param {any} session @returns {HistoryItem} */
 const sessionItem = session => ({
@@ -152,6 +153,7 @@ function menu({ kind, id, name, status, address }, refresh) {
 /** @param {HistoryItem} item @param {() => void} refresh */
 function row(item, refresh) {
   const { kind, name, status, startTime, endTime, about, address } = item;
+  const waiting = [item.worktree, ...(item.branchWorktrees ?? [])];
   const end = endTime && !isRunning(status) ? new Date(endTime) : new Date();
   const details = [
     formatTime(new Date(startTime)),
@@ -175,6 +177,7 @@ function row(item, refresh) {
       element("a", { className: "button small", href: address, "aria-label": `View ${name}` }, "View"),
       menu(item, refresh),
     ),
+    ...(isRunning(status) ? [] : waiting.flatMap(worktree => worktreeLine(worktree, refresh))),
   );
 }
 

@@ -51,6 +51,8 @@ async function restartAgent() {
   await start();
 }
 
+const isolation = () => (byId("isolate", HTMLInputElement).checked ? "&isolate=worktree&from=changes" : "");
+
 /** @param {Model} [one] */
 const isAgent = one => one?.backend === "acp";
 
@@ -106,7 +108,7 @@ async function start() {
   showStartError();
   startButton.disabled = true;
   try {
-    const path = `copilot/session/start/${part(model.value)}?${choice.query()}`;
+    const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolation()}`;
     const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
     localStorage.setItem(LAST_MODEL, model.value);
     // If it cannot be remembered, the form asks again.

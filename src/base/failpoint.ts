@@ -74,6 +74,15 @@ export const failpoints = [
   "job-task-logs-deleted",
   "job-flow-deleted",
   "job-deleted",
+  // A worktree.
+  "worktree-recorded",
+  "worktree-added",
+  "worktree-apply-decided",
+  "worktree-writing-begins",
+  "worktree-written",
+  "worktree-applied",
+  "worktree-kept",
+  "worktree-discard-decided",
 ] as const;
 
 export type Failpoint = (typeof failpoints)[number];

@@ -13,10 +13,13 @@ export interface GitOptions {
   maxOutputBytes?: number;
   /** Instead of failing, the output ends here: `cut` says so. */
   cutOutput?: boolean;
+  /** Codes other than 0 that are an answer and no failure. */
+  answerCodes?: readonly number[];
 }
 
 export interface GitOutput {
   stdout: Buffer;
+  exitCode: number | null;
   /** The first part of what git complained about. */
   stderr: string;
   cut: boolean;
@@ -101,7 +104,7 @@ export function runGit(
   options: GitOptions = {},
 ): Promise<GitOutput> {
   const { settings = [], env = {}, input, timeoutMs = defaultTimeoutMs, cutOutput = false } = options;
-  const { maxOutputBytes = defaultMaxOutputBytes } = options;
+  const { maxOutputBytes = defaultMaxOutputBytes, answerCodes = [] } = options;
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn("git", ["-C", folder, ...safeArguments(args)], {
       env: quietEnv([...quietSettings, ...settings], env),
@@ -138,7 +141,9 @@ export function runGit(
       clearTimeout(timer);
       const stderr = complaint.slice(0, maxComplaintBytes);
       const cut = stopped === "long";
-      if (code === 0 || (cut && cutOutput)) resolve({ stdout: Buffer.concat(chunks), stderr, cut });
+      const isAnswer = code === 0 || (code !== null && answerCodes.includes(code));
+      if (isAnswer || (cut && cutOutput))
+        resolve({ stdout: Buffer.concat(chunks), exitCode: code, stderr, cut });
       else reject(new GitError(reasonOf(args[0] ?? "", stopped, timeoutMs, code, stderr), code, stderr));
     });
   });
@@ -158,7 +163,7 @@ function reasonOf(
 }
 
 /** Filters can only be switched off by name. */
-async function filterSettings(folder: string): Promise<GitSetting[]> {
+export async function filterSettings(folder: string): Promise<GitSetting[]> {
   const found = await runGit(folder, ["config", "--name-only", "--null", "--get-regexp", "^filter\\."]).then(
     ({ stdout }) => stdout.toString(),
     () => "",

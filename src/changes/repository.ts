@@ -27,7 +27,8 @@ export async function inRepository(
   args: readonly string[],
   options: GitOptions = {},
 ): Promise<Buffer> {
-  return (await runGit(folder, args, { ...options, settings: [anyOwner] })).stdout;
+  return (await runGit(folder, args, { ...options, settings: [anyOwner, ...(options.settings ?? [])] }))
+    .stdout;
 }
 
 /** Whether git could find a repository: a turn elsewhere shall not pay for asking it. */

@@ -120,7 +120,7 @@ export class Snapshots {
 }
 
 /** A tree that a ref names is not collected. */
-async function keepTree({ folder }: Shadow, tree: string): Promise<void> {
+export async function keepTree({ folder }: Shadow, tree: string): Promise<void> {
   const refs = join(folder, "refs", "portal");
   await mkdir(refs, { recursive: true });
   const draft = join(folder, "ref.draft");

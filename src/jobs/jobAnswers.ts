@@ -1,6 +1,7 @@
 import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { generateChartNodes } from "../jobsChart.js";
 import type { Entry, Work } from "../jobsDef.js";
+import { type OwnedWorktrees, worktreeAnswer } from "../worktrees/worktreeAnswers.js";
 import { walkWork } from "./definition/workTree.js";
 import type { JobFollowers, JobRecord, JobUsage } from "./jobRecords.js";
 import type { WorkRun, WorkStatus } from "./jobWorks.js";
@@ -21,12 +22,16 @@ const summaryFields = {
   "reason?": text,
   "retryOf?": text,
   "againOf?": text,
+  "worktree?": worktreeAnswer,
+  "branchWorktrees?": list(worktreeAnswer),
 };
 
 export interface SummaryExtras {
   used?: JobUsage | undefined;
   /** What the job needs to continue and this portal does not have. */
   waitingFor?: string | undefined;
+  /** The worktrees of the job and of its branches. */
+  owned?: OwnedWorktrees | undefined;
 }
 
 export const jobSummary = object(summaryFields);
@@ -48,7 +53,7 @@ export const jobDetails = object({
   ),
 });
 
-export function summaryOf(job: JobRecord, { used, waitingFor }: SummaryExtras = {}) {
+export function summaryOf(job: JobRecord, { used, waitingFor, owned }: SummaryExtras = {}) {
   return {
     jobId: job.id,
     jobName: job.name,
@@ -62,6 +67,7 @@ export function summaryOf(job: JobRecord, { used, waitingFor }: SummaryExtras = 
     ...(job.reason !== null && { reason: job.reason }),
     ...(job.retryOf !== null && { retryOf: job.retryOf }),
     ...(job.againOf !== null && { againOf: job.againOf }),
+    ...owned,
   };
 }
 

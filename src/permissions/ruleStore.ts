@@ -17,22 +17,32 @@ function readRule(text: string): Rule[] {
   }
 }
 
+/** The user's folder for a folder of a worktree: the rules of the one apply in the other. */
+export type OriginOf = (folder: string) => Promise<string | undefined>;
+
 /** The decisions that users made once: rules per folder, from the store and from the policy file. */
 export class RuleStore {
   readonly #store: Store;
   readonly #policy: Policy;
+  readonly #originOf: OriginOf;
   /** What the store has, until it changes: only this portal writes to it, and every request asks. */
   #stored: Promise<Policy> | undefined;
 
-  constructor(store: Store, policy: Policy = { folders: {} }) {
+  constructor(
+    store: Store,
+    policy: Policy = { folders: {} },
+    originOf: OriginOf = () => Promise.resolve(undefined),
+  ) {
     this.#store = store;
     this.#policy = policy;
+    this.#originOf = originOf;
   }
 
   /** All rules that apply to a folder. */
   async rulesOf(folder: string): Promise<Rule[]> {
     const { folders } = await this.all();
-    return [everyFolder, resolve(folder)].flatMap(name => folders[name] ?? []).flatMap(readRule);
+    const origin = (await this.#originOf(resolve(folder))) ?? folder;
+    return [everyFolder, resolve(origin)].flatMap(name => folders[name] ?? []).flatMap(readRule);
   }
 
   /** The same for a waiting agent: it is not refused because the store is briefly unavailable. */
@@ -41,7 +51,8 @@ export class RuleStore {
   }
 
   /** Adding an existing rule changes nothing. */
-  async add(folder: string, rules: readonly string[]): Promise<void> {
+  async add(worksIn: string, rules: readonly string[]): Promise<void> {
+    const folder = (await this.#originOf(resolve(worksIn))) ?? worksIn;
     if (Buffer.byteLength(resolve(folder)) > maxFolderBytes)
       throw PortalError.malformed("RuleInvalid", `The folder's path has more than ${maxFolderBytes} bytes.`);
     await this.#changing(

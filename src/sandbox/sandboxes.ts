@@ -93,7 +93,7 @@ export class Sandboxes {
         ...seen.flatMap(path => ["--ro-bind", path, path]),
         ...read.flatMap(path => ["--ro-bind-try", path, path]),
         ...write.flatMap(path => ["--bind-try", path, path]),
-        ...(await this.#hiddenData([...read, ...write])),
+        ...(await this.#hiddenData([...read, ...write], folder)),
         ...["--bind", folder, folder],
         ...(await mountsOf([...(await this.#stepsFor(folder)), ...(await this.#ownSteps(folder))])),
         // The rest is an empty folder in memory, read-only so that nobody expects a file there to stay.
@@ -130,7 +130,10 @@ export class Sandboxes {
       throw notAvailable(
         `Your home folder is inside ${folder}, so it would not be hidden. Choose a folder in it.`,
       );
-    if ((await isInside(folder, dataDir)) || (await isInside(dataDir, folder)))
+    // A worktree is in the data folder, and of that folder the sandbox shows nothing else.
+    const worktrees = join(dataDir, "worktrees");
+    const isWorktree = (await isInside(worktrees, folder)) && !(await isInside(folder, worktrees));
+    if ((await isInside(folder, dataDir)) || (!isWorktree && (await isInside(dataDir, folder))))
       throw notAvailable(`The portal's data would not be hidden in ${folder}. Choose another folder.`);
   }
 
@@ -158,10 +161,11 @@ export class Sandboxes {
   }
 
   /** A folder that the settings make visible may contain the portal's data. */
-  async #hiddenData(extras: readonly string[]): Promise<string[]> {
+  async #hiddenData(extras: readonly string[], folder: string): Promise<string[]> {
     const { dataDir } = this.#options;
+    const worktree = (await isInside(dataDir, folder)) ? ["--dir", folder] : [];
     for (const extra of extras)
-      if (await isInside(extra, dataDir)) return ["--tmpfs", dataDir, "--remount-ro", dataDir];
+      if (await isInside(extra, dataDir)) return ["--tmpfs", dataDir, ...worktree, "--remount-ro", dataDir];
     return [];
   }
 

@@ -52,6 +52,8 @@ import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
 import { taskCommands } from "../tasks/taskCommands.js";
+import { worktreeRoutes } from "../worktrees/worktreeRoutes.js";
+import { Worktrees } from "../worktrees/worktrees.js";
 import { changeOwners } from "./changeOwners.js";
 import type { Config } from "./config.js";
 import { healthOf } from "./health.js";
@@ -61,6 +63,7 @@ import { portalRoutes, withOpenApi } from "./portalRoutes.js";
 import { entryRefused } from "./readEntry.js";
 import type { Shutdown, Stage } from "./shutdown.js";
 import { keepStore } from "./storeKeeping.js";
+import { worktreeOwners } from "./worktreeOwners.js";
 
 export interface AppOptions extends GuardOptions {
   routes: readonly Route[];
@@ -142,7 +145,10 @@ export function createPortal(parts: PortalOptions): Portal {
   const logs = new LiveLogs(store, log);
   const records = new SessionRecords(store);
   const { timeoutSeconds } = config.permissions ?? {};
-  const approvals = new Approvals(new RuleStore(store, policy), timeoutSeconds && timeoutSeconds * 1000);
+  const changes = new Changes({ dataDir: options.dataDir, store, log });
+  const worktrees = new Worktrees({ dataDir: options.dataDir, store, snapshots: changes.snapshots, log });
+  const rules = new RuleStore(store, policy, folder => worktrees.records.originOf(folder));
+  const approvals = new Approvals(rules, timeoutSeconds && timeoutSeconds * 1000);
   const choices = new FolderChoices(store);
   const startup = new StartupGate(approvals.rules, choices);
   const toolOutputDirectory = ownersFolder(join(options.dataDir, "tool-output"));
@@ -156,7 +162,6 @@ export function createPortal(parts: PortalOptions): Portal {
   });
   const jobTools = new JobToolServer({ url: () => localUrlOf(options.host, port), log });
   const acp = new AcpHost({ agents: acpAgents, jobTools, log });
-  const changes = new Changes({ dataDir: options.dataDir, store, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
   const sessions = new SessionRegistry(
@@ -164,8 +169,9 @@ export function createPortal(parts: PortalOptions): Portal {
     logs,
   );
 
+  const ownCommands = portalCommands({ env, marker, sandboxes, sandbox });
   const commands = taskCommands({
-    commands: portalCommands({ env, marker, sandboxes, sandbox }),
+    commands: ownCommands,
     approvals,
     permissions,
   });
@@ -176,17 +182,19 @@ export function createPortal(parts: PortalOptions): Portal {
       sessions: portalTaskSessions(sessions, store),
       commands,
       changes,
+      worktrees,
+      setupCommands: ownCommands,
       log,
       maxTasks: config.maxTasks,
     },
     // A command that an earlier portal left running must not meet its repetition.
-    Promise.all([sessions.recovered, swept]),
+    Promise.all([sessions.recovered, swept, worktrees.recovered]),
   );
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
   else if (!options.test) installed.use({ entry: builtInEntry, notices: [] }, modelAlternatives);
   for (const { message } of entry?.notices ?? []) log.warn({ entry: options.entryFile }, message);
-  setCurrentPortal({ catalog: models, logs, sessions, permissions, engine, installed });
+  setCurrentPortal({ catalog: models, logs, sessions, worktrees, permissions, engine, installed });
 
   const backlog = new SearchBacklog(store, log);
   backlog.start();
@@ -248,6 +256,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...editorRoutes(),
     ...keeping.routes,
     ...changeRoutes({ changes, comments: new Comments(store), ...changeOwners({ sessions, engine, logs }) }),
+    ...worktreeRoutes({ worktrees, ...worktreeOwners({ sessions, engine }) }),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = parts.createApp({

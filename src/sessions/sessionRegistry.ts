@@ -23,6 +23,8 @@ export interface KnownConversation {
 }
 
 export interface SessionStart {
+  /** Known beforehand, because its worktree names it. */
+  id?: string;
   modelId: string;
   workingDirectory: string;
   /** The user's choices; absent means the portal's defaults. */
@@ -85,7 +87,7 @@ export class SessionRegistry {
 
   async start(options: SessionStart): Promise<PortalSession> {
     const { modelId, workingDirectory, owned, known } = options;
-    const id = owned?.id ?? randomUUID();
+    const id = owned?.id ?? options.id ?? randomUUID();
     const found = await this.#parts.catalog.find(modelId);
     if (!found) throw modelIdNotFound(modelId);
     if (known && found.model.backend !== "acp")

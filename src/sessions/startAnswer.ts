@@ -14,5 +14,9 @@ export const startAnswer = either(
     "AgentError",
     "StartupNotAllowed",
     "SandboxNotAvailable",
+    "GitNotFound",
+    "NoRepository",
+    "NoCommit",
+    "WorktreeFailed",
   ),
 );

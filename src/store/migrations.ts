@@ -204,6 +204,27 @@ export const migrations: readonly string[] = [
      created_at timestamptz not null default now()
    );
    create index change_comments_by_owner on change_comments (owner);`,
+  // 14: worktrees of the portal, from their making until nothing of them is left.
+  `create table worktrees (
+     id text primary key,
+     owner text not null unique,
+     name text not null,
+     folder text not null,
+     working_directory text not null,
+     target text not null,
+     origin text not null,
+     root text not null,
+     branch text not null,
+     base text not null,
+     from_changes boolean not null,
+     state text not null check (state in ('creating', 'waiting', 'applying', 'applied', 'kept', 'discarded')),
+     applying jsonb,
+     problem text,
+     removed boolean not null default false,
+     created_at timestamptz not null default now()
+   );
+   create index worktrees_by_root_owner on worktrees (split_part(owner, '.', 1));
+   create index worktrees_by_directory on worktrees (working_directory);`,
 ];
 
 /** Brings the schema up to date; each step and its number are one transaction. */

@@ -1,8 +1,10 @@
 import type { Log } from "../base/log.js";
 import type { Changes } from "../changes/changes.js";
+import type { Commands } from "../commands/portalCommands.js";
 import type { LiveResponse, LogKind } from "../live/liveResponse.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { Store } from "../store/store.js";
+import type { Worktrees } from "../worktrees/worktrees.js";
 import type { TaskCommands } from "./taskCommands.js";
 import type { DiaryLog } from "./taskDiary.js";
 import type { TaskSessions } from "./taskSessions.js";
@@ -20,6 +22,9 @@ export interface EngineParts {
   commands: TaskCommands;
   /** Records what each attempt changes in the folder. */
   changes: Pick<Changes, "begin">;
+  worktrees: Pick<Worktrees, "records" | "create" | "confirm" | "apply">;
+  /** For the setup of an entry. */
+  setupCommands: Commands;
   log: Log;
   /** How many tasks may have a session at once. */
   maxTasks?: number | undefined;

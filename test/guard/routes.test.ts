@@ -60,6 +60,7 @@ const reading: Record<string, string> = {
   "/api/copilot/folder": "shows what was chosen, and reads the folder's files",
   "/api/copilot/permission/test": "decides, and remembers nothing",
   "/api/copilot/agent": "reads the repository's files",
+  "/api/copilot/worktree": "lists what waits",
   "/api/copilot/storage": "shows how much is stored",
   "/api/copilot/run/{id}": "shows what is stored",
   "/api/copilot/run/{id}/events": "reads a log without a cursor",

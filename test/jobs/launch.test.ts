@@ -17,6 +17,7 @@ import { LiveLogs } from "../../src/sharedApi.js";
 import { openDurableJobs } from "../../src/store/durableJobs.js";
 import { openStore } from "../../src/store/store.js";
 import { portalTaskSessions } from "../../src/tasks/portalTaskSessions.js";
+import { Worktrees } from "../../src/worktrees/worktrees.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { entryOf, task } from "../support/jobs.js";
 import { logLines } from "../support/logLines.js";
@@ -61,6 +62,8 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
       sessions: portalTaskSessions(registry, store),
       commands: { run: () => assert.fail("no command is needed") },
       changes,
+      worktrees: new Worktrees({ dataDir, store, snapshots: changes.snapshots, log }),
+      setupCommands: { run: () => Promise.reject(new Error("There is no setup")) },
       log,
     },
     registry.recovered,

@@ -191,7 +191,8 @@ describe("A crash between two writes", { concurrency: true }, () => {
   test("the tests crash the portal at every named point", () => {
     const tried = Object.values(chains).flatMap(points => points.map(([point]) => point.split(":")[0]));
     assert.deepEqual(
-      failpoints.filter(point => !tried.includes(point)),
+      // `test/worktrees/kill` has those of worktrees, which need no portal.
+      failpoints.filter(point => !tried.includes(point) && !point.startsWith("worktree-")),
       [],
     );
   });

@@ -17,15 +17,24 @@ export interface EntryOfTest {
   grid?: EntryInput["grid"];
   models?: Record<string, string>;
   drivingSessionRetries?: EntryInput["drivingSessionRetries"];
+  setup?: EntryInput["setup"];
 }
 
 /** An entry in which every model is the scripted one. */
-export function entryOf({ tasks, jobs = {}, grid = [], models, drivingSessionRetries }: EntryOfTest): object {
+export function entryOf({
+  tasks,
+  jobs = {},
+  grid = [],
+  models,
+  drivingSessionRetries,
+  setup,
+}: EntryOfTest): object {
   const named = Object.entries(tasks).map(([name, task]) => [name, { ...task, requireUserInput: false }]);
   return {
     models: { driving: scriptedModelId, ...models },
     ...(drivingSessionRetries && { drivingSessionRetries }),
     promptVariables: {},
+    ...(setup && { setup }),
     tasks: Object.fromEntries(named.map(([name, task]) => [name, withInput(task as Task)])),
     jobs,
     grid,

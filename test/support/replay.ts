@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Error as DbosErrors } from "@dbos-inc/dbos-sdk";
 import { Slots } from "../../src/base/slots.js";
+import { Snapshots } from "../../src/changes/snapshots.js";
 import { EngineControls } from "../../src/jobs/engine/engineControls.js";
 import { engineFlows } from "../../src/jobs/engine/engineFlows.js";
 import { LoadedJobs } from "../../src/jobs/engine/loadedJobs.js";
@@ -12,7 +13,9 @@ import type { Flow, Flows, RunningFlow } from "../../src/store/durableJobs.js";
 import type { Store } from "../../src/store/store.js";
 import { TaskRecords, taskRow } from "../../src/tasks/taskRecords.js";
 import type { TaskSessions } from "../../src/tasks/taskSessions.js";
+import { Worktrees } from "../../src/worktrees/worktrees.js";
 import { type Call, comparable, type History, type RecordedFlow } from "./history.js";
+import { silent } from "./live.js";
 
 /** Durable code did not do what was recorded; the code sees this as an error of the engine. */
 export class Deviation extends DbosErrors.DBOSError {}
@@ -197,6 +200,9 @@ export async function replay(history: History, store: Store, logs: LiveLogs): Pr
     commands: { run: () => Promise.reject(new Deviation("A command runs outside of a step")) },
     // The folders of a history are gone: there is nothing to record.
     changes: { begin: () => ({ ready: Promise.resolve(), end: () => Promise.resolve() }) },
+    // No recorded job is isolated.
+    worktrees: new Worktrees({ dataDir: "", store, snapshots: new Snapshots(""), log: silent }),
+    setupCommands: { run: () => Promise.reject(new Error("A replay runs no command")) },
     logs,
     jobs,
     tasks,

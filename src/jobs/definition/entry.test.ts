@@ -254,6 +254,53 @@ test("a command has a program, or one line for a shell, or a task that reports i
   }
 });
 
+test("a setup has commands, each with a program or one line for a shell", () => {
+  const setup = [
+    { run: ["npm", "ci"], timeoutSeconds: 60, name: "install" },
+    { run: ["make && make check"], shell: true },
+  ];
+  assert.deepEqual(accepts((e: Loose) => (e.setup = setup)).setup, setup);
+  const wrong = (command: Loose, message: string) =>
+    refuses((e: Loose) => (e.setup = [setup[0], command]), `entry.setup[1]${message}`);
+  wrong({}, ".run: Is missing.");
+  wrong({ run: [] }, ".run: Must have at least one text, the program.");
+  wrong({ run: [" "] }, ".run[0]: Is empty.");
+  wrong({ run: ["a", "b\0"] }, ".run[1]: Must not have a NUL character.");
+  wrong({ run: ["a", "b"], shell: true }, ".run: Must have exactly one text, because shell is true.");
+  wrong({ run: ["a"], timeoutSeconds: 0 }, ".timeoutSeconds: Must be a number above 0, up to 86400, not 0.");
+  wrong({ run: ["a"], name: "" }, ".name: Is empty.");
+});
+
+test("a job, and only a branch of a Par, can be isolated", () => {
+  const ref = { kind: "Ref", taskId: "a" };
+  const withWork = (work: Loose, isolate?: boolean) => (e: Loose) => {
+    e.tasks.a.model = { category: "driving" };
+    e.jobs = { j: { work, ...(isolate !== undefined && { isolate }) } };
+    e.grid = [];
+  };
+  assert.equal(accepts(withWork(ref, true)).jobs.j?.isolate, true);
+  const inner = { kind: "Par", isolate: true, works: [ref, ref] };
+  const par = {
+    kind: "Par",
+    works: [{ ...ref, isolate: true }, inner, { kind: "Seq", works: [ref], isolate: true }],
+  };
+  const { work } = accepts(withWork(par)).jobs.j ?? {};
+  assert.ok(work?.kind === "Par");
+  // A Par in a Par is dissolved, unless it has a worktree of its own.
+  assert.deepEqual(
+    work.works.map(({ kind, isolate }) => [kind, isolate]),
+    [
+      ["Ref", true],
+      ["Par", true],
+      ["Seq", true],
+    ],
+  );
+  const only = "Only a branch of a Par can be isolated.";
+  refuses(withWork({ ...ref, isolate: true }), `entry.jobs["j"].work.isolate: ${only} Write it beside work.`);
+  const seq = { kind: "Seq", works: [ref, { ...ref, isolate: true }] };
+  refuses(withWork(seq), `entry.jobs["j"].work.works[1].isolate: ${only}`);
+});
+
 test("retryTimes must be a whole number from 0 on", () => {
   const times = (retryTimes: number) => (e: Loose) => {
     e.tasks.a.criteria = { failureAction: { retryTimes } };

@@ -59,6 +59,16 @@ const command = object(
 
 const commands = described(list(command), "All must exit with 0; they run in this order.");
 
+const setupCommand = object(
+  {
+    run: described(list(text), "The program and its arguments; with shell, exactly one line."),
+    shell: described(flag, "True: a shell reads the line in run."),
+    timeoutSeconds: described(number, "It is ended after this time; 600 if absent."),
+    name: described(text, "How people call it."),
+  },
+  ["run"],
+);
+
 const task = object(
   {
     model,
@@ -108,6 +118,7 @@ function kind(name: string): JsonSchema {
 function workSchemas(part: JsonSchema): { [kind: string]: JsonSchema } {
   const expectation = { type: "array", items: [flag, part], minItems: 2, maxItems: 2 };
   const works = list(part);
+  const isolate = described(flag, "As a branch of a Par: it runs in a worktree of its own.");
   return {
     Ref: object(
       {
@@ -115,12 +126,13 @@ function workSchemas(part: JsonSchema): { [kind: string]: JsonSchema } {
         taskId: text,
         modelOverride: model,
         workIdInJob: described(number, "Assigned by the portal."),
+        isolate,
       },
       ["kind", "taskId"],
       "Runs a task.",
     ),
-    Seq: object({ kind: kind("Seq"), works }, ["kind", "works"], "Runs one work after the other."),
-    Par: object({ kind: kind("Par"), works }, ["kind", "works"], "Runs all works at once."),
+    Seq: object({ kind: kind("Seq"), works, isolate }, ["kind", "works"], "Runs one work after the other."),
+    Par: object({ kind: kind("Par"), works, isolate }, ["kind", "works"], "Runs all works at once."),
     Loop: object(
       {
         kind: kind("Loop"),
@@ -133,12 +145,13 @@ function workSchemas(part: JsonSchema): { [kind: string]: JsonSchema } {
           expectation,
           "[expected, work]: the loop starts over when the outcome is as expected.",
         ),
+        isolate,
       },
       ["kind", "body"],
       "Runs a work again and again.",
     ),
     Alt: object(
-      { kind: kind("Alt"), condition: part, trueWork: part, falseWork: part },
+      { kind: kind("Alt"), condition: part, trueWork: part, falseWork: part, isolate },
       ["kind", "condition"],
       "Runs one of two works.",
     ),
@@ -162,7 +175,18 @@ function schemaWith(work: JsonSchema): JsonSchema {
         not: { enum: reserved },
       }),
       tasks: mapOf(task, "Tasks by name."),
-      jobs: mapOf(object({ requireUserInput: flag, work }, ["work"]), "Jobs by name."),
+      setup: described(list(setupCommand), "Run in each worktree that a job gets, before its first task."),
+      jobs: mapOf(
+        object(
+          {
+            requireUserInput: flag,
+            isolate: described(flag, "True: the job runs in a worktree of its own."),
+            work,
+          },
+          ["work"],
+        ),
+        "Jobs by name.",
+      ),
       grid: list(
         object({ keyword: text, jobs: list({ anyOf: [{ type: "null" }, cell] }) }, ["keyword", "jobs"]),
       ),

@@ -1,10 +1,11 @@
 import type { Entry, EntryInput, Job, Model, Task, TaskWorkInput } from "../../jobsDef.js";
 import { checkCommands } from "./checkCommands.js";
+import { checkSetup } from "./checkSetup.js";
 import { checkShape, type OnUnknownField } from "./checkShape.js";
 import { entryError, quoted } from "./entryError.js";
 import { type ExpandPrompt, promptExpander, variablesIn } from "./promptExpansion.js";
 import { availableTools } from "./readyMade.js";
-import { assignWorkId, type PlacedWork, simplifyWork, walkWork } from "./workTree.js";
+import { assignWorkId, type PlacedWork, partsOf, simplifyWork, walkWork } from "./workTree.js";
 
 /** Deep enough for any job, and safe for code that copies, draws or prints a job by recursion. */
 const maxWorkDepth = 500;
@@ -131,6 +132,7 @@ function checkJob(job: EntryInput["jobs"][string], path: string, { tasks, models
     if (!("works" in work) || work.works.length > 0) continue;
     throw entryError(`${path}.works`, `${work.kind} must have at least one work.`);
   }
+  checkIsolated(nodes, `${path}.work`);
   const needsInput = refs.some(({ work }) => tasks[work.taskId]?.requireUserInput);
   if (job.requireUserInput !== undefined && job.requireUserInput !== needsInput) {
     const reason = needsInput
@@ -140,7 +142,25 @@ function checkJob(job: EntryInput["jobs"][string], path: string, { tasks, models
   }
   if (nodes.some(({ depth }) => depth > maxWorkDepth))
     throw entryError(`${path}.work`, `Is nested more than ${maxWorkDepth} levels deep.`);
-  return { requireUserInput: needsInput, work: assignWorkId(simplifyWork(job.work)) };
+  return {
+    requireUserInput: needsInput,
+    ...(job.isolate && { isolate: true }),
+    work: assignWorkId(simplifyWork(job.work)),
+  };
+}
+
+/** Only a branch of a Par can have a worktree of its own: nothing else would merge it. */
+function checkIsolated(nodes: readonly PlacedWork<TaskWorkInput>[], rootPath: string): void {
+  const branches = new Set(
+    nodes
+      .flatMap(({ work, path }) => (work.kind === "Par" ? partsOf(work, path) : []))
+      .map(({ path }) => path),
+  );
+  for (const { work, path } of nodes) {
+    if (!work.isolate || branches.has(path)) continue;
+    const instead = path === rootPath ? " Write it beside work." : "";
+    throw entryError(`${path}.isolate`, `Only a branch of a Par can be isolated.${instead}`);
+  }
 }
 
 /**
@@ -161,6 +181,7 @@ export function validateEntry(
 export function completeEntry(entry: EntryInput, path: string): Entry {
   checkModels(entry, path);
   checkGrid(entry, path);
+  checkSetup(entry.setup, `${path}.setup`);
 
   const expand = promptExpander(entry.promptVariables);
   const mapped = <From, To>(map: { [name: string]: From }, change: (value: From, name: string) => To) =>
@@ -168,11 +189,12 @@ export function completeEntry(entry: EntryInput, path: string): Entry {
   const tasks = mapped(entry.tasks, (task, name) => checkTask(task, `${path}.tasks[${name}]`, entry, expand));
   const jobs = mapped(entry.jobs, (job, name) => checkJob(job, `${path}.jobs[${name}]`, entry));
 
-  const { models, drivingSessionRetries, promptVariables, grid } = entry;
+  const { models, drivingSessionRetries, promptVariables, setup, grid } = entry;
   return {
     models,
     ...(drivingSessionRetries && { drivingSessionRetries }),
     promptVariables,
+    ...(setup && { setup }),
     tasks,
     jobs,
     grid,

@@ -46,7 +46,7 @@ export function* walkWork<Ref extends AnyRef>(root: WorkOf<Ref>, rootPath = ""):
     yield placed;
     const parts = partsOf(placed.work, placed.path);
     for (const part of parts.reverse()) {
-      const isDissolved = "works" in part.work && part.work.kind === placed.work.kind;
+      const isDissolved = "works" in part.work && part.work.kind === placed.work.kind && !part.work.isolate;
       waiting.push({ ...part, depth: placed.depth + (isDissolved ? 0 : 1) });
     }
   }
@@ -59,6 +59,10 @@ function rebuild<From extends AnyRef, To>(
   listParts: (group: Group<From>) => WorkOf<From>[],
 ): WorkOf<To> {
   function copy(work: WorkOf<From>): WorkOf<To> {
+    const copied = copyParts(work);
+    return "isolate" in work && work.isolate ? { ...copied, isolate: true } : copied;
+  }
+  function copyParts(work: WorkOf<From>): WorkOf<To> {
     switch (work.kind) {
       case "Ref":
         return change(work);
@@ -87,24 +91,29 @@ function rebuild<From extends AnyRef, To>(
   return copy(root);
 }
 
+/** A worktree of its own means something, so such a Par stays one. */
+const isIsolated = (work: { isolate?: boolean }) => work.isolate === true;
+
 /** The parts of a Seq (or Par) when the Seqs (or Pars) directly inside it are dissolved. */
 function flattened<Ref extends AnyRef>(group: Group<Ref>): WorkOf<Ref>[] {
   const parts: WorkOf<Ref>[] = [];
   const waiting: WorkOf<Ref>[] = [group];
   for (let work = waiting.pop(); work; work = waiting.pop()) {
-    if (work.kind === group.kind) for (const part of work.works.toReversed()) waiting.push(part);
+    if (work === group || (work.kind === group.kind && !isIsolated(work)))
+      for (const part of work.works.toReversed()) waiting.push(part);
     else parts.push(work);
   }
   return parts;
 }
 
 /** A Ref without the fields of other programs. */
-function knownRef({ kind, taskId, modelOverride, workIdInJob }: TaskWorkInput): TaskWorkInput {
+function knownRef({ kind, taskId, modelOverride, workIdInJob, isolate }: TaskWorkInput): TaskWorkInput {
   return {
     kind,
     taskId,
     ...(modelOverride && { modelOverride }),
     ...(workIdInJob !== undefined && { workIdInJob }),
+    ...(isolate && { isolate }),
   };
 }
 

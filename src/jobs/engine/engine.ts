@@ -25,6 +25,8 @@ export interface NewJob {
   userInput: string;
   workingDirectory: string;
   origin?: JobOrigin | undefined;
+  /** Known beforehand, because its worktree names it; the working directory is in that worktree. */
+  isolatedId?: string | undefined;
   listener?: ResponseListener;
 }
 
@@ -116,11 +118,11 @@ export class JobEngine {
 
   /** Resolves when the job is in the store and will run to its end. */
   async startJob(job: NewJob): Promise<string> {
-    const { entry, jobName, userInput, workingDirectory, origin, listener } = job;
+    const { entry, jobName, userInput, workingDirectory, origin, isolatedId, listener } = job;
     const { durable } = await this.#usable();
-    const id = randomUUID();
+    const id = isolatedId ?? randomUUID();
     const others = (await this.jobs.withStatus("Running")).filter(
-      job => job.workingDirectory === workingDirectory,
+      other => other.workingDirectory === workingDirectory,
     );
     if (listener) this.#listeners.set(id, listener);
     const entryHash = await this.jobs.saveEntry(entry);
@@ -129,7 +131,8 @@ export class JobEngine {
     await this.#parts.logs.openOrCreate("job", id, row);
     failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
-    await durable.submit("job", id, { jobId: id, rules: newestRules } satisfies JobInput);
+    const isolated = isolatedId !== undefined && ({ isolated: true } as const);
+    await durable.submit("job", id, { jobId: id, rules: newestRules, ...isolated } satisfies JobInput);
     failpoint("job-submitted");
     return id;
   }
@@ -251,12 +254,14 @@ export class JobEngine {
   }
 
   async #launch(): Promise<OpenEngine> {
-    const { sessions, commands, logs, store, changes, log } = this.#parts;
+    const { sessions, commands, logs, store, changes, worktrees, setupCommands, log } = this.#parts;
     const flows = engineFlows({
       store,
       sessions,
       commands,
       changes,
+      worktrees,
+      setupCommands,
       logs,
       ...this.#patient,
       loaded: this.#loaded,
@@ -271,6 +276,7 @@ export class JobEngine {
         ...this.#patient,
         loaded: this.#loaded,
         ends: this.#ends,
+        worktrees,
         log,
       });
       await store.patiently(() => watch.settle());
@@ -346,7 +352,7 @@ export class JobEngine {
     const notice = (name: string): LiveResponse => ({
       callback: "onNotice",
       severity: "warning",
-      title: `The job ${name} is running in the same directory: they may change the same files.`,
+      title: `The job ${name} is running in the same directory: they may change the same files. A job that starts isolated (isolate=worktree) has a folder of its own.`,
     });
     await (await this.#loaded.get(id)).diary.add(notice(other.name));
     await (await this.#loaded.get(other.id)).diary.add(notice(jobName));

@@ -13,10 +13,23 @@ import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
 import type { TaskResult, TaskRules, TaskSetup } from "../../tasks/taskSteps.js";
 import type { JobRecords } from "../jobRecords.js";
 import type { EngineControls } from "./engineControls.js";
-import { type Ended, endOfBranches, nextOf, type Outcome, rootPath, workAt } from "./interpreter.js";
+import {
+  type Branch,
+  type Ended,
+  endOfBranches,
+  nextOf,
+  type Outcome,
+  rootPath,
+  workAt,
+} from "./interpreter.js";
+import { type BranchFolders, isolateBranches, mergeBranches, setUp } from "./isolation.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 
-export interface FlowParts extends Pick<EngineParts, "store" | "sessions" | "commands" | "logs" | "changes"> {
+export interface FlowParts
+  extends Pick<
+    EngineParts,
+    "store" | "sessions" | "commands" | "logs" | "changes" | "worktrees" | "setupCommands"
+  > {
   /** Records that wait while the store is not available. */
   jobs: JobRecords;
   tasks: TaskRecords;
@@ -30,12 +43,16 @@ export interface JobInput {
   jobId: string;
   /** The rules that its tasks keep. */
   rules?: TaskRules;
+  /** It runs in a new worktree, which has to be set up first. */
+  isolated?: true;
 }
 
 /** A place in a job, the tasks that finished last before it, and what tasks before it reported. */
 interface WorkInput extends JobInput {
   path: string;
   previousTasks: readonly string[];
+  /** In an isolated branch of a Par; otherwise the job's own. */
+  workingDirectory?: string;
   reports?: TaskSetup["reports"];
 }
 
@@ -66,9 +83,16 @@ export function engineFlows(parts: FlowParts): Flows {
   const { jobs, tasks, loaded, controls, listeners } = parts;
 
   /** Runs one work after another; each branch of a Par is a flow of its own, because steps are recorded by their order. */
-  async function strand(flow: Flow, given: WorkInput): Promise<StrandEnd> {
+  async function strand(flow: Flow, { isolated, ...given }: WorkInput): Promise<StrandEnd> {
     const { jobId, path, previousTasks } = given;
     const job = await loaded.get(jobId);
+    const folder = given.workingDirectory ?? job.record.workingDirectory;
+    const failure = isolated && (await setUp(flow, parts, controls, job, folder));
+    if (failure !== undefined) {
+      await jobs.setError(jobId, failure);
+      controls.interruptJob(jobId, "stopped");
+      return { outcome: "crashed", lastTasks: previousTasks, why: failure.split("\n", 1)[0] ?? "" };
+    }
     const root = workAt(job.work, path);
     const taken = takenBelow(job, path);
     const ended = new Map(taken.ended);
@@ -97,11 +121,18 @@ export function engineFlows(parts: FlowParts): Flows {
         if (end.report !== undefined) reports = { ...reports, [name]: end.report };
         failpoint("work-ended");
       } else {
+        const isolatedOnes = next.branches.filter(({ isolate }) => isolate);
+        const places = await placesOf(flow, job, isolatedOnes, folder);
+        if ("problem" in places) {
+          why = places.problem;
+          ended.set(next.path, await failedPar(job, why, next.previousTasks));
+          continue;
+        }
         const branches: RunningFlow<StrandEnd>[] = [];
-        for (const branch of next.branches) {
-          branches.push(
-            await flow.start<StrandEnd>("branch", `${jobId}/b:${branch.path}`, input(branch.path)),
-          );
+        for (const { path: at } of next.branches) {
+          const workingDirectory = places.folders[at];
+          const own = workingDirectory !== undefined && ({ isolated: true, workingDirectory } as const);
+          branches.push(await flow.start<StrandEnd>("branch", `${jobId}/b:${at}`, { ...input(at), ...own }));
         }
         const ends: StrandEnd[] = [];
         for (const branch of branches) ends.push(await branch.result());
@@ -109,6 +140,12 @@ export function engineFlows(parts: FlowParts): Flows {
         ended.set(next.path, end);
         why = ends.find(({ outcome }) => outcome === end.outcome && outcome !== "succeeded")?.why;
         for (const branch of ends) reports = { ...reports, ...branch.reports };
+        // After a crash nobody knows which branch is whole: the worktrees stay for the user to decide.
+        if (isolatedOnes.length === 0 || end.outcome === "crashed") continue;
+        const conflict = await flow.step("merge", () => mergeBranches(parts, job, isolatedOnes));
+        if (conflict === null) continue;
+        why = conflict;
+        ended.set(next.path, await failedPar(job, conflict, end.lastTasks));
       }
     }
   }
@@ -120,6 +157,21 @@ export function engineFlows(parts: FlowParts): Flows {
       await diary.write({ callback: "workStarted", workId, taskId, takenOver: true });
       await diary.write({ callback: "workStopped", ...work, takenOver: true });
     }
+  }
+
+  async function placesOf(
+    flow: Flow,
+    job: LoadedJob,
+    branches: readonly Branch[],
+    folder: string,
+  ): Promise<BranchFolders> {
+    if (branches.length === 0) return { folders: {} };
+    return flow.step("isolate", () => isolateBranches(parts, job, branches, folder));
+  }
+
+  async function failedPar({ diary }: LoadedJob, why: string, lastTasks: readonly string[]): Promise<Ended> {
+    await diary.write({ callback: "onNotice", severity: "error", title: why });
+    return { outcome: "failed", lastTasks };
   }
 
   async function runJob(flow: Flow, given: JobInput): Promise<Outcome> {
@@ -201,7 +253,7 @@ export function engineFlows(parts: FlowParts): Flows {
       ...(modelIdOverride !== undefined && { modelIdOverride }),
     };
     return {
-      run: { taskId, setup, workingDirectory: record.workingDirectory },
+      run: { taskId, setup, workingDirectory: input.workingDirectory ?? record.workingDirectory },
       signal: controls.task(taskId, record.id),
       waiting: () => void diary.write({ callback: "workWaiting", workId, taskId }),
       started: () => void diary.write({ callback: "workStarted", workId, taskId }),

@@ -1,6 +1,7 @@
 import { failpoint } from "../../base/failpoint.js";
 import type { Log } from "../../base/log.js";
 import { type DurableJobs, flowVersion, type SeenFlow } from "../../store/durableJobs.js";
+import type { EngineParts } from "../../tasks/engineParts.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
 import type { TaskRecords } from "../../tasks/taskRecords.js";
 import { newestRules } from "../../tasks/taskSteps.js";
@@ -15,6 +16,7 @@ export interface EngineWatchParts {
   tasks: TaskRecords;
   loaded: LoadedJobs;
   ends: JobEnds;
+  worktrees: EngineParts["worktrees"];
   log: Log;
 }
 
@@ -99,7 +101,8 @@ export class EngineWatch {
     if (flow?.status === "running" || !mayMend(id)) return;
     log.warn({ jobId: id, flow: flow?.status ?? "missing" }, "a job that nobody runs is taken up");
     if (flow === undefined) {
-      await durable.submit("job", id, { jobId: id, rules: newestRules } satisfies JobInput);
+      const isolated = (await this.#parts.worktrees.records.of(id)) && ({ isolated: true } as const);
+      await durable.submit("job", id, { jobId: id, rules: newestRules, ...isolated } satisfies JobInput);
       failpoint("job-submitted-again");
     } else if (flow.status === "cancelled" || flow.status === "orphaned") {
       await this.#setPaused(id, false);

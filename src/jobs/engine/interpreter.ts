@@ -21,6 +21,8 @@ export type Next =
 export interface Branch {
   path: string;
   work: Work<number>;
+  /** It runs in a worktree of its own. */
+  isolate: boolean;
 }
 
 type Ref = TaskWork<number>;
@@ -63,7 +65,7 @@ export function endOfBranches(branches: readonly Ended[]): Ended {
 }
 
 function branchesOf({ works }: ParWork<Ref>, path: string): Branch[] {
-  return works.map((work, index) => ({ path: `${path}.${index}`, work }));
+  return works.map((work, index) => ({ path: `${path}.${index}`, work, isolate: work.isolate ?? false }));
 }
 
 function endedAt({ path, previousTasks, ended }: Place): Next {

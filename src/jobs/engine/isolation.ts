@@ -1,0 +1,93 @@
+import { messageOf } from "../../base/messageOf.js";
+import { commandLine, endingOf } from "../../commands/commandLine.js";
+import type { CommandEnd } from "../../commands/runCommand.js";
+import type { Flow } from "../../store/durableJobs.js";
+import type { EngineParts } from "../../tasks/engineParts.js";
+import { unlessInterrupted } from "../../tasks/interruption.js";
+import type { WorktreeRecord } from "../../worktrees/worktreeRecords.js";
+import type { EngineControls } from "./engineControls.js";
+import type { Branch } from "./interpreter.js";
+import type { LoadedJob } from "./loadedJobs.js";
+
+const defaultTimeoutSeconds = 600;
+
+/** The folder of each isolated branch by its path, or why there is none. */
+export type BranchFolders = { folders: Record<string, string> } | { problem: string };
+
+const ownerOf = ({ record }: LoadedJob, { path }: Branch) => `${record.id}.${path}`;
+
+/** Makes a worktree of the folder for each of these branches of a Par. Can be repeated. */
+export async function isolateBranches(
+  { worktrees }: Pick<EngineParts, "worktrees">,
+  job: LoadedJob,
+  branches: readonly Branch[],
+  target: string,
+): Promise<BranchFolders> {
+  const folders: Record<string, string> = {};
+  try {
+    for (const branch of branches) {
+      const owner = ownerOf(job, branch);
+      const known = await worktrees.records.of(owner);
+      const name = `${job.record.name} ${branch.path}`;
+      const record = known ?? (await worktrees.create({ owner, name, target, fromChanges: true }));
+      await worktrees.confirm(record);
+      folders[branch.path] = record.workingDirectory;
+    }
+    return { folders };
+  } catch (error) {
+    return { problem: `The branches cannot be isolated: ${messageOf(error)}` };
+  }
+}
+
+/** Merges what these branches did, in their order. Answers with what is in the way; the worktrees are kept then. */
+export async function mergeBranches(
+  { worktrees }: Pick<EngineParts, "worktrees">,
+  job: LoadedJob,
+  branches: readonly Branch[],
+): Promise<string | null> {
+  try {
+    const records: WorktreeRecord[] = [];
+    for (const branch of branches) {
+      const record = await worktrees.records.of(ownerOf(job, branch));
+      if (record?.state === "waiting") records.push(record);
+    }
+    await worktrees.apply(records);
+    return null;
+  } catch (error) {
+    return `The branches cannot be merged: ${messageOf(error)}`;
+  }
+}
+
+/** Runs the entry's setup in a new worktree. Answers with why it failed. Each command is a step of its own. */
+export async function setUp(
+  flow: Flow,
+  { setupCommands }: Pick<EngineParts, "setupCommands">,
+  controls: EngineControls,
+  { record, entry, diary }: LoadedJob,
+  workingDirectory: string,
+): Promise<string | undefined> {
+  const id = `${flow.id}.setup`;
+  const signal = controls.task(id, record.id);
+  try {
+    for (const { run, shell, name, timeoutSeconds = defaultTimeoutSeconds } of entry.setup ?? []) {
+      const title = `Setup: ${name ?? commandLine(run)}`;
+      const failure = await flow.step("setup", async () => {
+        await diary.add({ callback: "onNotice", severity: "info", title });
+        const ended = await unlessInterrupted(signal, () =>
+          setupCommands
+            .run({ run, shell, timeoutMs: timeoutSeconds * 1000, by: "user" }, { workingDirectory, signal })
+            .catch((error: unknown): CommandEnd => ({ problem: messageOf(error), durationMs: 0, tail: "" })),
+        );
+        if ("kind" in ended) return `${title}: stopped`;
+        const how = `${title}: ${endingOf(ended)}`;
+        const severity = ended.exitCode === 0 ? "info" : "error";
+        await diary.add({ callback: "onNotice", severity, title: how, text: ended.tail });
+        return ended.exitCode === 0 ? null : `${how}\n${ended.tail}`.trimEnd();
+      });
+      if (failure !== null) return failure;
+    }
+    return undefined;
+  } finally {
+    controls.forgetTask(id);
+  }
+}

@@ -1,0 +1,114 @@
+import { defineRoute, type Route } from "../api/route.js";
+import { domainError, either, list, object, oneOfTexts, text } from "../api/schemas.js";
+import { PortalError } from "../base/portalError.js";
+import { answerOf, worktreeAnswer } from "./worktreeAnswers.js";
+import type { WorktreeRecord } from "./worktreeRecords.js";
+import { ConflictError, type Decision, decisions, type Worktrees } from "./worktrees.js";
+
+export interface WorktreeRouteParts {
+  worktrees: Worktrees;
+  /** Throws when the session or job still works there; a session that does not work is ended. */
+  settle(owner: string): Promise<void>;
+  /** Throws when there is no such session or job. */
+  find: Record<"session" | "job", (id: string) => Promise<unknown>>;
+}
+
+const results = { apply: "Applied", keep: "Kept", discard: "Discarded" } as const;
+const done = object({ result: oneOfTexts(...Object.values(results)), "branch?": text, "commit?": text });
+const conflict = object({
+  error: oneOfTexts("WorktreeConflict"),
+  message: text,
+  conflicts: list(object({ path: text, "why?": text })),
+});
+const problem = object({ error: text, message: text });
+const decision = { type: "string", enum: [...decisions] } as const;
+const leaveQuery = {
+  leave: { type: "boolean", description: "Goes on without files that are too large or cannot be read." },
+} as const;
+
+/** The end of isolation: what was done in a worktree is applied, kept as a branch, or discarded. */
+export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts): Route[] {
+  async function decide(record: WorktreeRecord, wanted: Decision, leave: boolean) {
+    await settle(record.owner.split(".")[0] ?? "");
+    try {
+      if (wanted === "apply") await worktrees.apply([record], leave);
+      if (wanted === "discard") await worktrees.discard(record);
+      if (wanted === "keep")
+        return { result: results.keep, branch: record.branch, commit: await worktrees.keep(record, leave) };
+      return { result: results[wanted] };
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      const { message, conflicts } = error;
+      return { error: "WorktreeConflict", message, conflicts };
+    }
+  }
+
+  const ofOwner = (kind: "session" | "job"): Route =>
+    defineRoute({
+      path: `copilot/${kind}/{id}/worktree/{decision}`,
+      methods: ["POST"],
+      params: { decision },
+      summary: `Apply the worktree of a ${kind} to its folder, keep it as a branch, or discard it`,
+      query: leaveQuery,
+      answers: {
+        json: either(
+          done,
+          conflict,
+          problem,
+          domainError(kind === "job" ? "JobNotFound" : "SessionNotFound", "WorktreeNotFound"),
+        ),
+      },
+      handler: async ({ params, query: { leave = false } }) => {
+        await worktrees.recovered;
+        await find[kind](params.id);
+        const record = await worktrees.records.of(params.id);
+        if (!record) throw worktreeNotFound(params.id);
+        return decide(record, decisionOf(params.decision), leave);
+      },
+    });
+
+  return [
+    ofOwner("session"),
+    ofOwner("job"),
+    defineRoute({
+      path: "copilot/worktree",
+      reads: true,
+      methods: ["GET"],
+      summary: "The worktrees that wait for a decision, also those whose session, job or repository is gone",
+      answers: {
+        json: object({ worktrees: list(object({ owner: text, name: text, worktree: worktreeAnswer })) }),
+      },
+      handler: async () => {
+        await worktrees.recovered;
+        const records = await worktrees.records.present();
+        const waiting = records.filter(({ state }) => state === "waiting");
+        const answers = waiting.map(async record => ({
+          owner: record.owner,
+          name: record.name,
+          worktree: await answerOf(worktrees, record),
+        }));
+        return { worktrees: await Promise.all(answers) };
+      },
+    }),
+    defineRoute({
+      path: "copilot/worktree/{id}/{decision}",
+      methods: ["POST"],
+      params: { decision },
+      summary: "Apply, keep or discard any worktree, for example that of a branch of a Par",
+      query: leaveQuery,
+      answers: { json: either(done, conflict, problem, domainError("WorktreeNotFound")) },
+      handler: async ({ params, query: { leave = false } }) => {
+        await worktrees.recovered;
+        const record = await worktrees.records.find(params.id);
+        if (!record) throw worktreeNotFound(params.id);
+        return decide(record, decisionOf(params.decision), leave);
+      },
+    }),
+  ];
+}
+
+const decisionOf = (name: string): Decision => decisions.find(known => known === name) ?? "apply";
+
+function worktreeNotFound(id: string): PortalError {
+  return PortalError.domain("WorktreeNotFound", `${JSON.stringify(id)} has no worktree.`);
+}
