@@ -71,8 +71,12 @@ export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
 
   async function again(jobId: string, body: string) {
     const job = await knownJob(jobId);
-    const { userInput = job.userInput, workingDirectory = job.workingDirectory } = changesIn(body);
-    return startCheckedJob(job.name, workingDirectory, userInput, { againOf: job.id });
+    // A job that was isolated is so again, from the user's folder and not from its old worktree.
+    const worktree = await currentPortal().worktrees.records.of(job.id);
+    const folder = worktree?.target ?? job.workingDirectory;
+    const { userInput = job.userInput, workingDirectory = folder } = changesIn(body);
+    const isolation = worktree && { fromChanges: worktree.fromChanges };
+    return startCheckedJob(job.name, workingDirectory, userInput, { againOf: job.id }, isolation);
   }
 
   /** The works of a job with the names that its definition gives them. */
