@@ -21,7 +21,6 @@ const conflict = object({
   conflicts: list(object({ path: text, "why?": text })),
 });
 const problem = object({ error: text, message: text });
-const decision = { type: "string", enum: [...decisions] } as const;
 const leaveQuery = {
   leave: { type: "boolean", description: "Goes on without files that are too large or cannot be read." },
 } as const;
@@ -47,7 +46,6 @@ export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts):
     defineRoute({
       path: `copilot/${kind}/{id}/worktree/{decision}`,
       methods: ["POST"],
-      params: { decision },
       summary: `Apply the worktree of a ${kind} to its folder, keep it as a branch, or discard it`,
       query: leaveQuery,
       answers: {
@@ -93,7 +91,6 @@ export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts):
     defineRoute({
       path: "copilot/worktree/{id}/{decision}",
       methods: ["POST"],
-      params: { decision },
       summary: "Apply, keep or discard any worktree, for example that of a branch of a Par",
       query: leaveQuery,
       answers: { json: either(done, conflict, problem, domainError("WorktreeNotFound")) },
@@ -107,7 +104,11 @@ export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts):
   ];
 }
 
-const decisionOf = (name: string): Decision => decisions.find(known => known === name) ?? "apply";
+function decisionOf(name: string): Decision {
+  const found = decisions.find(known => known === name);
+  if (found) return found;
+  throw PortalError.malformed("DecisionUnknown", `${JSON.stringify(name)} is not one of ${decisions.join(", ")}.`);
+}
 
 function worktreeNotFound(id: string): PortalError {
   return PortalError.domain("WorktreeNotFound", `${JSON.stringify(id)} has no worktree.`);
