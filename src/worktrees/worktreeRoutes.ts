@@ -107,7 +107,10 @@ export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts):
 function decisionOf(name: string): Decision {
   const found = decisions.find(known => known === name);
   if (found) return found;
-  throw PortalError.malformed("DecisionUnknown", `${JSON.stringify(name)} is not one of ${decisions.join(", ")}.`);
+  throw PortalError.malformed(
+    "DecisionUnknown",
+    `${JSON.stringify(name)} is not one of ${decisions.join(", ")}.`,
+  );
 }
 
 function worktreeNotFound(id: string): PortalError {
