@@ -159,10 +159,7 @@ function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}) {
 }
 
 async function summariesOf(records: readonly SessionRecord[]) {
-  const owned = await worktreesOf(
-    currentPortal().worktrees,
-    records.map(({ id }) => id),
-  );
+  const owned = await worktreesOf(currentPortal().worktrees, records);
   return records.map(record => summaryOf(record, owned.get(record.id)));
 }
 
@@ -329,7 +326,8 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         refuseWhileFailing();
         const { sessions, worktrees } = currentPortal();
         await sessions.ready;
-        const worktree = await worktrees.records.of(params.id);
+        const { workingDirectory } = await knownSession(params.id);
+        const worktree = await worktrees.in(workingDirectory);
         if (worktree && worktree.state !== "waiting")
           throw PortalError.explained(
             "WorktreeDecided",

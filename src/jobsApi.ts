@@ -60,13 +60,13 @@ export async function startJob(
   if (!current) throw new Error("installJobsEntry has not been called");
   const { isolate, work } = jobNamed(current.entry, jobName);
   const job = new StartedJob({ callback, stop: jobId => void engine.stopJob(jobId) });
-  const start = (folder: string, isolatedId?: string) =>
+  const start = (folder: string, id?: string) =>
     engine.startJob({
       entry: current.entry,
       jobName,
       userInput,
       workingDirectory: folder,
-      isolatedId,
+      id,
       origin,
       listener: response => job.receive(response),
     });
@@ -134,7 +134,7 @@ async function planFromBody(jobName: string, body: string) {
 async function statusOf(job: JobRecord) {
   const { engine, worktrees } = currentPortal();
   const waitingFor = engine.waitingFor(job.id);
-  const owned = (await worktreesOf(worktrees, [job.id])).get(job.id);
+  const owned = (await worktreesOf(worktrees, [job])).get(job.id);
   const entry = await engine.jobs.entry(job.entryHash);
   const followers = await engine.jobs.followers(job.id);
   return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor, owned });
@@ -150,7 +150,7 @@ async function summariesOf(jobs: readonly JobRecord[]) {
   const { engine, worktrees } = currentPortal();
   const ids = jobs.map(({ id }) => id);
   const usage = await engine.jobs.usage(ids);
-  const owned = await worktreesOf(worktrees, ids);
+  const owned = await worktreesOf(worktrees, jobs);
   return jobs.map(job =>
     summaryOf(job, {
       used: usage.get(job.id),

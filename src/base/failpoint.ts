@@ -81,6 +81,7 @@ export const failpoints = [
   "worktree-writing-begins",
   "worktree-written",
   "worktree-applied",
+  "worktree-branch-moved",
   "worktree-kept",
   "worktree-discard-decided",
 ] as const;

@@ -63,7 +63,8 @@ const quietSettings: readonly GitSetting[] = [
   ["submodule.recurse", "false"],
 ];
 
-const filterKey = /^filter\.[\s\S]+\.(clean|smudge|process|required)$/;
+/** A filter may have an empty name. */
+const filterKey = /^filter\.[\s\S]*\.(clean|smudge|process|required)$/;
 
 function quietEnv(settings: readonly GitSetting[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   // The portal's environment may name another repository or more settings.
@@ -162,12 +163,13 @@ function reasonOf(
   return `git ${command} failed with code ${code}${said && `: ${said}`}`;
 }
 
-/** Filters can only be switched off by name. */
-export async function filterSettings(folder: string): Promise<GitSetting[]> {
-  const found = await runGit(folder, ["config", "--name-only", "--null", "--get-regexp", "^filter\\."]).then(
-    ({ stdout }) => stdout.toString(),
-    () => "",
-  );
+/** Filters can only be switched off by name: where git does not tell their names, nothing may go on. */
+export async function filterSettings(
+  folder: string,
+  settings: readonly GitSetting[] = [],
+): Promise<GitSetting[]> {
+  const args = ["config", "--name-only", "--null", "--get-regexp", "^filter\\."];
+  const found = (await runGit(folder, args, { settings, answerCodes: [1] })).stdout.toString();
   const keys = [...new Set(found.split("\0"))].filter(key => filterKey.test(key));
   if (keys.length > maxFilterSettings)
     throw new Error(`${folder} has more than ${maxFilterSettings} filters`);

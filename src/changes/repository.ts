@@ -19,7 +19,7 @@ export interface Repository {
 }
 
 /** The portal runs nothing that a repository names, so its owner does not matter. */
-const anyOwner: GitSetting = ["safe.directory", "*"];
+export const anyOwner: GitSetting = ["safe.directory", "*"];
 
 /** In the user's repository itself: only what reads settings, or what the user asked for. */
 export async function inRepository(

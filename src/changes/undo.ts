@@ -1,5 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { chmod, lstat, mkdir, rename, rm, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
 import { PortalError } from "../base/portalError.js";
 import type { ChangeRange } from "./changes.js";
 import { type Entry, entriesBetween, noObject } from "./diff.js";
@@ -78,42 +89,69 @@ async function filteredPaths({ root }: Repository, entries: readonly Entry[]): P
   return found;
 }
 
-/** Tells whether a file is still the one that was looked at. */
+/** Tells whether a file is still the one that was looked at. A folder is no file: it may be emptied to make room. */
 async function looks(root: string, path: GitPath): Promise<string> {
   const stats = await lstat(diskPath(root, path)).catch(() => undefined);
-  return stats ? `${stats.mode} ${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : "nothing";
+  return stats && !stats.isDirectory()
+    ? `${stats.mode} ${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`
+    : "nothing";
 }
 
-/** Carries out a plan: each file is whole, before or after. */
+/** Carries out a plan: each file is whole, before or after. With `all`, no file changes unless each can be written. */
 export async function carryOut(
   snapshots: Snapshots,
   repository: Repository,
   { now, restore, seen }: UndoPlan,
+  { all = false } = {},
 ): Promise<{ restored: GitPath[]; kept: Kept[] }> {
+  const { root } = repository;
   const shadow = await Shadow.open(snapshots.folderOf(now.repository), repository);
   const below = gitPath(now.prefix);
-  const restored: GitPath[] = [];
   const kept: Kept[] = [];
-  // A folder that has to make room for a file is emptied first.
-  const isGone = ({ oldObject }: Entry) => noObject.test(oldObject);
-  for (const entry of [...restore.filter(isGone), ...restore.filter(entry => !isGone(entry))]) {
-    const { path } = entry;
-    try {
-      if (await new LinkedFolders(repository.root).isAbove(path)) throw new Error("it is behind a link");
-      const content = isGone(entry) ? undefined : await contentOf(shadow, entry);
-      if ((await looks(repository.root, path)) !== seen.get(path)) throw new Error(changedSince);
-      if (content === undefined) await remove(repository.root, path, below);
-      else await put(repository.root, entry, content);
-      restored.push(path);
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      kept.push({
-        path: shownPath(path.slice(below.length)),
-        why: code === undefined ? message : `it cannot be written: ${code}`,
-      });
+  /** The paths for which the work succeeded. */
+  const each = async (entries: readonly Entry[], work: (entry: Entry) => Promise<void>) => {
+    const done: GitPath[] = [];
+    for (const entry of entries) {
+      const { path } = entry;
+      try {
+        if (await new LinkedFolders(root).isAbove(path)) throw new Error("it is behind a link");
+        await work(entry);
+        done.push(path);
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        const why = code === undefined ? message : `it cannot be written: ${code}`;
+        kept.push({ path: shownPath(path.slice(below.length)), why });
+      }
     }
+    return done;
+  };
+  const isGone = ({ oldObject }: Entry) => noObject.test(oldObject);
+  const drafts = new Map<GitPath, Buffer>();
+  try {
+    // What needs space comes first: on a full disk no file has changed yet.
+    const written = restore.filter(entry => !isGone(entry));
+    const drafted = await each(written, async entry => {
+      const draft = await draftFor(root, entry.path);
+      drafts.set(entry.path, draft);
+      await write(draft, entry, await contentOf(shadow, entry));
+    });
+    if (all && kept.length > 0) return { restored: [], kept };
+    const ready = new Set(drafted);
+    // A folder that has to make room for a file is emptied first.
+    const restored = await each(
+      [...restore.filter(isGone), ...written.filter(({ path }) => ready.has(path))],
+      async ({ path }) => {
+        if ((await looks(root, path)) !== seen.get(path)) throw new Error(changedSince);
+        const draft = drafts.get(path);
+        if (!draft) return remove(root, path, below);
+        await mkdir(diskPath(root, folderOf(path)), { recursive: true });
+        await rename(draft, diskPath(root, path));
+      },
+    );
+    return { restored, kept };
+  } finally {
+    for (const draft of drafts.values()) await rm(draft, { force: true });
   }
-  return { restored, kept };
 }
 
 async function contentOf(shadow: Shadow, { path, oldMode, oldObject }: Entry): Promise<Buffer> {
@@ -144,16 +182,31 @@ async function remove(root: string, path: GitPath, below: GitPath): Promise<void
   }
 }
 
-async function put(root: string, { path, oldMode }: Entry, content: Buffer): Promise<void> {
-  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
-  if (folder !== "") await mkdir(diskPath(root, folder), { recursive: true });
-  const draft = diskPath(root, `${folder === "" ? "" : `${folder}/`}.portal-undo-${randomUUID()}`);
-  try {
-    if (oldMode === "120000") await symlink(content, draft);
-    else await writeFile(draft, content, { flag: "wx" });
-    if (oldMode === "100755") await chmod(draft, 0o755);
-    await rename(draft, diskPath(root, path));
-  } finally {
-    await rm(draft, { force: true });
+const folderOf = (path: GitPath): GitPath => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+const draftName = /^\.portal-undo-[0-9a-f-]{36}$/;
+
+/** In the nearest folder that exists: a rename does not cross file systems. */
+async function draftFor(root: string, path: GitPath): Promise<Buffer> {
+  let folder = folderOf(path);
+  while (folder !== "" && !(await lstat(diskPath(root, folder)).catch(() => undefined))?.isDirectory())
+    folder = folderOf(folder);
+  return diskPath(root, `${folder === "" ? "" : `${folder}/`}.portal-undo-${randomUUID()}`);
+}
+
+async function write(draft: Buffer, { oldMode }: Entry, content: Buffer): Promise<void> {
+  if (oldMode === "120000") await symlink(content, draft);
+  else await writeFile(draft, content, { flag: "wx" });
+  if (oldMode === "100755") await chmod(draft, 0o755);
+}
+
+/** Removes what a portal that was killed while it wrote these files has left beside them. */
+export async function removeDrafts(root: string, paths: readonly GitPath[]): Promise<void> {
+  const folders = new Set<GitPath>([""]);
+  for (const path of paths)
+    for (let folder = folderOf(path); folder !== ""; folder = folderOf(folder)) folders.add(folder);
+  for (const folder of folders) {
+    const names = await readdir(diskPath(root, folder)).catch(() => []);
+    for (const name of names.filter(found => draftName.test(found)))
+      await rm(diskPath(root, `${folder}/${name}`), { force: true });
   }
 }

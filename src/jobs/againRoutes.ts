@@ -1,6 +1,7 @@
 import { defineRoute, type Route } from "../api/route.js";
 import { anything, domainError, either, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
+import { type Isolation, isolationOf, isolationQuery } from "../copilotApi.js";
 import { currentPortal } from "../currentPortal.js";
 import { startCheckedJob, startErrors } from "../jobsApi.js";
 import type { LogKind } from "../live/liveResponse.js";
@@ -54,9 +55,15 @@ export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
   }
 
   async function retry(jobId: string, from: string | undefined) {
-    const { engine } = currentPortal();
+    const { engine, worktrees } = currentPortal();
     const job = await knownJob(jobId);
     checkRetry(job, from);
+    const worktree = await worktrees.in(job.workingDirectory);
+    if (worktree && worktree.state !== "waiting")
+      throw PortalError.explained(
+        "WorktreeDecided",
+        `Its worktree is ${worktree.state}: run the job again instead.`,
+      );
     const entry = await engine.jobs.entry(job.entryHash);
     const work = entry.jobs[job.name]?.work;
     if (!work) throw PortalError.explained("JobNotFound", `The definition of ${job.name} is gone.`);
@@ -69,13 +76,13 @@ export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
     return { jobId: await engine.startJob({ entry, jobName, userInput, workingDirectory, origin }) };
   }
 
-  async function again(jobId: string, body: string) {
+  async function again(jobId: string, body: string, wanted: Isolation | undefined) {
     const job = await knownJob(jobId);
     // A job that was isolated is so again, from the user's folder and not from its old worktree.
-    const worktree = await currentPortal().worktrees.records.of(job.id);
+    const worktree = await currentPortal().worktrees.in(job.workingDirectory);
     const folder = worktree?.target ?? job.workingDirectory;
     const { userInput = job.userInput, workingDirectory = folder } = changesIn(body);
-    const isolation = worktree && { fromChanges: worktree.fromChanges };
+    const isolation = wanted ?? (worktree && { fromChanges: worktree.fromChanges });
     return startCheckedJob(job.name, workingDirectory, userInput, { againOf: job.id }, isolation);
   }
 
@@ -126,7 +133,7 @@ export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
       answers: {
         json: either(
           object({ jobId: text }),
-          domainError("JobNotFound", "JobRunning", "NothingToRetry", "PathNotFound"),
+          domainError("JobNotFound", "JobRunning", "NothingToRetry", "PathNotFound", "WorktreeDecided"),
         ),
       },
       handler: ({ params, query }) => retry(params.jobId, query.from),
@@ -138,8 +145,9 @@ export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
       body: "text",
       bodyDescription:
         "Empty, or a JSON object with `userInput` or `workingDirectory`, which replace the old.",
+      query: isolationQuery,
       answers: { json: either(object({ jobId: text }), startErrors) },
-      handler: ({ params, body }) => again(params.jobId, body),
+      handler: ({ params, query, body }) => again(params.jobId, body, isolationOf(query)),
     }),
     defineRoute({
       path: "copilot/job/{jobId}/compare/{otherId}",

@@ -240,7 +240,8 @@ export interface SessionArguments {
     expiresAt?: string;
   };
   onQuestionResolved: { requestId: string; by: SettledBy; answer?: string | undefined };
-  onNotice: { severity: NoticeLevel; title: string; text?: string };
+  /** `offer` is something that the page can do about it. */
+  onNotice: { severity: NoticeLevel; title: string; text?: string; offer?: "isolate" };
   onUsage: TurnUsage | ContextUsage;
   /** A request has ended; older portals gave no id. */
   onIdle: { requestId?: string };

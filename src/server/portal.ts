@@ -147,7 +147,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const { timeoutSeconds } = config.permissions ?? {};
   const changes = new Changes({ dataDir: options.dataDir, store, log });
   const worktrees = new Worktrees({ dataDir: options.dataDir, store, snapshots: changes.snapshots, log });
-  const rules = new RuleStore(store, policy, folder => worktrees.records.originOf(folder));
+  const rules = new RuleStore(store, policy, async folder => (await worktrees.in(folder))?.origin);
   const approvals = new Approvals(rules, timeoutSeconds && timeoutSeconds * 1000);
   const choices = new FolderChoices(store);
   const startup = new StartupGate(approvals.rules, choices);

@@ -1,5 +1,6 @@
 import { PortalError } from "../base/portalError.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
+import { knownJob } from "../jobs/knownJob.js";
 import { type SessionRegistry, sessionNotFound } from "../sessions/sessionRegistry.js";
 import type { WorktreeRouteParts } from "../worktrees/worktreeRoutes.js";
 
@@ -7,32 +8,33 @@ import type { WorktreeRouteParts } from "../worktrees/worktreeRoutes.js";
 export function worktreeOwners(parts: {
   sessions: SessionRegistry;
   engine: Pick<JobEngine, "ready" | "jobs">;
-}): Pick<WorktreeRouteParts, "settle" | "find"> {
+}): Pick<WorktreeRouteParts, "settle" | "folderOf"> {
   const { sessions, engine } = parts;
   return {
-    find: {
+    folderOf: {
       async session(id) {
         await sessions.ready;
-        if (!(await sessions.find(id))) throw sessionNotFound(id);
+        const record = await sessions.find(id);
+        if (!record) throw sessionNotFound(id);
+        return record.workingDirectory;
       },
-      async job(id) {
-        await engine.ready;
-        if (!(await engine.jobs.find(id)))
-          throw PortalError.domain("JobNotFound", `There is no job ${JSON.stringify(id)}.`);
-      },
+      job: async id => (await knownJob(id)).workingDirectory,
     },
-    async settle(owner) {
+    async settle({ owner, workingDirectory }) {
       await sessions.ready;
-      const session = await sessions.wake(owner);
-      if (session?.busy)
+      await engine.ready;
+      const [ownerId = ""] = owner.split(".");
+      const unended = await engine.jobs.withStatus("Running", "Paused");
+      if (unended.some(job => job.id === ownerId || job.workingDirectory === workingDirectory))
+        throw PortalError.explained("JobRunning", "The job is not at its end yet: stop it first.");
+      await sessions.wake(ownerId);
+      const inside = sessions.open.filter(({ record }) => record.workingDirectory === workingDirectory);
+      if (inside.some(({ busy }) => busy))
         throw PortalError.explained(
           "SessionBusy",
           "The agent is working in the worktree: end its turn first.",
         );
-      if (session) await sessions.stop(session);
-      const status = (await engine.jobs.find(owner))?.status;
-      if (status === "Running" || status === "Paused")
-        throw PortalError.explained("JobRunning", "The job is not at its end yet: stop it first.");
+      for (const session of inside) await sessions.stop(session);
     },
   };
 }

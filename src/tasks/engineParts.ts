@@ -22,7 +22,7 @@ export interface EngineParts {
   commands: TaskCommands;
   /** Records what each attempt changes in the folder. */
   changes: Pick<Changes, "begin">;
-  worktrees: Pick<Worktrees, "records" | "create" | "confirm" | "apply">;
+  worktrees: Pick<Worktrees, "records" | "in" | "create" | "confirm" | "abandon" | "apply">;
   /** For the setup of an entry. */
   setupCommands: Commands;
   log: Log;

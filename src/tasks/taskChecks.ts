@@ -22,7 +22,7 @@ export type Check =
 
 export const passed: Check = { kind: "passed" };
 
-const defaultTimeoutSeconds = 600;
+export const defaultTimeoutSeconds = 600;
 const maxSaidChars = 4000;
 
 /** A criterion as evidence keeps it. */

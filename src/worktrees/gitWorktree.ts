@@ -1,10 +1,11 @@
 import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { filterSettings, GitError, type GitOptions, type GitOutput } from "../base/git.js";
+import { filterSettings, GitError, type GitOptions } from "../base/git.js";
 import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
-import { findRepository, inRepository, type Repository } from "../changes/repository.js";
+import { anyOwner, findRepository, inRepository, type Repository } from "../changes/repository.js";
 import type { SnapshotRef, Snapshots } from "../changes/snapshots.js";
+import type { WorktreeRecord } from "./worktreeRecords.js";
 
 /** The checkout of a large repository takes its time. */
 const longMs = 10 * 60_000;
@@ -89,43 +90,60 @@ export const portalIdentity = {
   GIT_COMMITTER_EMAIL: "portal@localhost",
 };
 
-export interface PlacedWorktree {
-  root: string;
-  folder: string;
-  branch: string;
+/** What git or the disk refuses is an answer for the user. */
+export async function explained<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const said = error instanceof GitError ? saidBy(error) : undefined;
+    const isRefused = said !== undefined || (error instanceof Error && "syscall" in error);
+    if (!isRefused) throw error;
+    throw PortalError.explained("WorktreeFailed", `Git cannot ${what}: ${said ?? messageOf(error)}`);
+  }
 }
+
+export type PlacedWorktree = Pick<WorktreeRecord, "root" | "target" | "origin" | "folder" | "branch">;
 
 /** Filters and hooks do not run, whatever the repository's settings say. */
 export async function addWorktree({ root, folder, branch }: PlacedWorktree, commit: string): Promise<void> {
-  await inRepository(root, ["worktree", "add", "--quiet", "--no-track", "-b", branch, folder, commit], {
-    settings: await filterSettings(root),
+  await inRepository(
+    root,
+    ["worktree", "add", "--quiet", "--no-checkout", "--no-track", "-b", branch, folder, commit],
+    { timeoutMs: longMs },
+  );
+  // Settings may hold for some branches or folders only, so the filters are asked for where they would run.
+  await inRepository(folder, ["reset", "--hard", "--quiet", "--no-recurse-submodules"], {
+    settings: await filterSettings(folder, [anyOwner]),
     timeoutMs: longMs,
-  }).catch((error: unknown) => {
-    const said = error instanceof GitError ? saidBy(error) : messageOf(error);
-    throw PortalError.explained("WorktreeFailed", `Git cannot make a worktree of ${root}: ${said}`);
   });
 }
 
 /** Removes the folder, what the repository knows about it and, unless it is kept, the branch. Can be repeated. */
-export async function removeWorktree(
-  { root, folder, branch }: PlacedWorktree,
-  keepBranch: boolean,
-): Promise<void> {
+export async function removeWorktree(record: PlacedWorktree, keepBranch: boolean): Promise<void> {
+  const { folder, branch } = record;
   await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  if (!(await hasRepository(root))) return;
+  const root = (await repositoryOf(record))?.root;
+  if (root === undefined) return;
   await unlessUnknown(inRepository(root, ["worktree", "remove", "--force", "--force", folder]));
   if (!keepBranch) await unlessUnknown(inRepository(root, ["update-ref", "-d", `refs/heads/${branch}`]));
 }
 
 /** Git complains about a worktree or a branch that is gone already. */
-async function unlessUnknown(work: Promise<GitOutput | Buffer>): Promise<void> {
+async function unlessUnknown(work: Promise<Buffer>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!(error instanceof GitError) || error.exitCode === null) throw error;
   });
 }
 
-export async function hasRepository(root: string): Promise<boolean> {
-  return (await findRepository(root))?.root === root;
+/** The repository of a worktree. One that was made from another worktree outlives it. */
+export async function repositoryOf({
+  root,
+  target,
+  origin,
+}: Pick<PlacedWorktree, "root" | "target" | "origin">): Promise<Repository | undefined> {
+  const found = await findRepository(root);
+  if (found?.root === root) return found;
+  return target === origin ? undefined : findRepository(origin);
 }
 
 export async function isFolder(path: string): Promise<boolean> {

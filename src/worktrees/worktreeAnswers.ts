@@ -29,7 +29,7 @@ export async function answerOf(worktrees: Worktrees, record: WorktreeRecord) {
 
 export type WorktreeAnswer = Awaited<ReturnType<typeof answerOf>>;
 
-/** Of each session or job: its own worktree, and those that branches of the job left. */
+/** Of a session or job: the worktree in which it works, and those that branches of the job left. */
 export interface OwnedWorktrees {
   worktree?: WorktreeAnswer;
   branchWorktrees?: WorktreeAnswer[];
@@ -37,16 +37,23 @@ export interface OwnedWorktrees {
 
 export async function worktreesOf(
   worktrees: Worktrees,
-  owners: readonly string[],
+  owners: readonly { id: string; workingDirectory: string }[],
 ): Promise<Map<string, OwnedWorktrees>> {
+  const records = await worktrees.records.ofAll(
+    owners.map(({ workingDirectory }) => workingDirectory),
+    owners.map(({ id }) => id),
+  );
   const found = new Map<string, OwnedWorktrees>();
-  for (const record of await worktrees.records.ofAll(owners)) {
-    const [id = "", ...path] = record.owner.split(".");
-    const known = found.get(id) ?? {};
-    const answer = await answerOf(worktrees, record);
-    if (path.length === 0) found.set(id, { ...known, worktree: answer });
-    else if (answer.state === "waiting" || answer.state === "applying")
-      found.set(id, { ...known, branchWorktrees: [...(known.branchWorktrees ?? []), answer] });
+  for (const { id, workingDirectory } of records.length > 0 ? owners : []) {
+    const own = records.find(record => record.workingDirectory === workingDirectory);
+    const left = records.filter(
+      ({ owner, state }) => owner.startsWith(`${id}.`) && (state === "waiting" || state === "applying"),
+    );
+    const branchWorktrees = await Promise.all(left.map(record => answerOf(worktrees, record)));
+    found.set(id, {
+      ...(own && { worktree: await answerOf(worktrees, own) }),
+      ...(left.length > 0 && { branchWorktrees }),
+    });
   }
   return found;
 }

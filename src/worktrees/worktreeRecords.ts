@@ -69,9 +69,10 @@ export class WorktreeRecords {
     return row;
   }
 
-  /** Those of these sessions and jobs, and of the jobs' branches. */
-  ofAll(owners: readonly string[]): Promise<WorktreeRecord[]> {
-    return this.#select("where split_part(owner, '.', 1) = any($1) order by created_at, id", [owners]);
+  /** Those in which somebody works, and those of the branches of these jobs. */
+  ofAll(workingDirectories: readonly string[], jobIds: readonly string[]): Promise<WorktreeRecord[]> {
+    const condition = "working_directory = any($1) or split_part(owner, '.', 1) = any($2)";
+    return this.#select(`where ${condition} order by created_at, id`, [workingDirectories, jobIds]);
   }
 
   /** Those that still have something on the disk, oldest first. */
@@ -79,21 +80,30 @@ export class WorktreeRecords {
     return this.#select("where not removed order by created_at, id", []);
   }
 
-  /** The user's folder for a folder of a worktree. */
-  async originOf(workingDirectory: string): Promise<string | undefined> {
+  async in(workingDirectory: string): Promise<WorktreeRecord | undefined> {
     const [row] = await this.#select("where working_directory = $1", [workingDirectory]);
-    return row?.origin;
+    return row;
   }
 
-  /** False when it is no longer in one of these states. */
+  /** What waits for one owner waits for another from now on. */
+  async adopt(from: string, to: string): Promise<WorktreeRecord | undefined> {
+    await this.#store.query("update worktrees set owner = $2 where owner = $1 and state = 'waiting'", [
+      from,
+      to,
+    ]);
+    return this.of(to);
+  }
+
+  /** False, and nothing changes, when one of them is no longer in that state. */
   async change(
     ids: readonly string[],
-    from: readonly WorktreeState[],
+    from: WorktreeState,
     to: WorktreeState,
     { applying = null, problem = null }: Partial<Pick<WorktreeRecord, "applying" | "problem">> = {},
   ): Promise<boolean> {
     const rows = await this.#store.query(
-      `update worktrees set state = $3, applying = $4, problem = $5 where id = any($1) and state = any($2)
+      `update worktrees set state = $3, applying = $4, problem = $5 where id = any($1)
+       and (select count(*) from worktrees where id = any($1) and state = $2) = cardinality($1::text[])
        returning id`,
       [ids, from, to, applying && JSON.stringify(applying), problem],
     );
@@ -115,6 +125,15 @@ export class WorktreeRecords {
     await this.#store.query(
       `update worktrees set state = 'waiting' where state = 'creating'
        and (exists (select 1 from sessions where id = owner) or exists (select 1 from jobs where id = owner))`,
+    );
+  }
+
+  /** Those that are done with, of sessions and jobs that are deleted. */
+  async forgetStrays(): Promise<void> {
+    await this.#store.query(
+      `delete from worktrees where removed
+       and not exists (select 1 from sessions where id = split_part(owner, '.', 1))
+       and not exists (select 1 from jobs where id = split_part(owner, '.', 1))`,
     );
   }
 

@@ -1,16 +1,17 @@
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
+import { explained } from "./gitWorktree.js";
 import { answerOf, worktreeAnswer } from "./worktreeAnswers.js";
 import type { WorktreeRecord } from "./worktreeRecords.js";
 import { ConflictError, type Decision, decisions, type Worktrees } from "./worktrees.js";
 
 export interface WorktreeRouteParts {
   worktrees: Worktrees;
-  /** Throws when the session or job still works there; a session that does not work is ended. */
-  settle(owner: string): Promise<void>;
-  /** Throws when there is no such session or job. */
-  find: Record<"session" | "job", (id: string) => Promise<unknown>>;
+  /** Throws when a session or job still works there; sessions that do not work are ended. */
+  settle(record: WorktreeRecord): Promise<void>;
+  /** The folder of a session or job; throws when there is none. */
+  folderOf: Record<"session" | "job", (id: string) => Promise<string>>;
 }
 
 const results = { apply: "Applied", keep: "Kept", discard: "Discarded" } as const;
@@ -26,20 +27,24 @@ const leaveQuery = {
 } as const;
 
 /** The end of isolation: what was done in a worktree is applied, kept as a branch, or discarded. */
-export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts): Route[] {
+export function worktreeRoutes({ worktrees, settle, folderOf }: WorktreeRouteParts): Route[] {
   async function decide(record: WorktreeRecord, wanted: Decision, leave: boolean) {
-    await settle(record.owner.split(".")[0] ?? "");
+    await settle(record);
     try {
-      if (wanted === "apply") await worktrees.apply([record], leave);
-      if (wanted === "discard") await worktrees.discard(record);
-      if (wanted === "keep")
-        return { result: results.keep, branch: record.branch, commit: await worktrees.keep(record, leave) };
-      return { result: results[wanted] };
+      return await explained(`${wanted} the worktree`, () => carryOut(record, wanted, leave));
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
       const { message, conflicts } = error;
       return { error: "WorktreeConflict", message, conflicts };
     }
+  }
+
+  async function carryOut(record: WorktreeRecord, wanted: Decision, leave: boolean) {
+    const result = results[wanted];
+    if (wanted === "keep")
+      return { result, branch: record.branch, commit: await worktrees.keep(record, leave) };
+    await (wanted === "apply" ? worktrees.apply([record], leave) : worktrees.discard(record));
+    return { result };
   }
 
   const ofOwner = (kind: "session" | "job"): Route =>
@@ -58,8 +63,7 @@ export function worktreeRoutes({ worktrees, settle, find }: WorktreeRouteParts):
       },
       handler: async ({ params, query: { leave = false } }) => {
         await worktrees.recovered;
-        await find[kind](params.id);
-        const record = await worktrees.records.of(params.id);
+        const record = await worktrees.in(await folderOf[kind](params.id));
         if (!record) throw worktreeNotFound(params.id);
         return decide(record, decisionOf(params.decision), leave);
       },

@@ -1,30 +1,34 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, realpath } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
-import { entriesBetween } from "../changes/diff.js";
 import { shownPath } from "../changes/gitPath.js";
 import { findRepository, type Repository } from "../changes/repository.js";
 import type { SnapshotRef, Snapshots } from "../changes/snapshots.js";
-import type { Kept } from "../changes/undo.js";
 import type { Store } from "../store/store.js";
 import {
   addWorktree,
   commitSnapshot,
-  hasRepository,
+  explained,
   isFolder,
   moveBranch,
   removeWorktree,
+  repositoryOf,
   tipOf,
   usableRepository,
 } from "./gitWorktree.js";
-import { mergeTrees } from "./mergeTrees.js";
+import { mergeTrees, type Theirs } from "./mergeTrees.js";
 import { worktreeBranch, worktreeFolder } from "./worktreeNames.js";
-import { type WorktreeRecord, WorktreeRecords } from "./worktreeRecords.js";
-import { removeDrafts, writeTree } from "./writeTree.js";
+import {
+  type Applying,
+  type WorktreeRecord,
+  WorktreeRecords,
+  type WorktreeState,
+} from "./worktreeRecords.js";
+import { isHalf, removeDraftsOf, writeTree } from "./writeTree.js";
 
 export interface NewWorktree {
   owner: string;
@@ -66,27 +70,37 @@ export class Worktrees {
       .catch(error => log.error({ err: error }, "cannot look after the worktrees of an earlier portal"));
   }
 
+  /** The worktree in which a session or job works; undefined in any other folder, without asking the store. */
+  async in(workingDirectory: string): Promise<WorktreeRecord | undefined> {
+    const parent = await realpath(this.#folder).catch(() => this.#folder);
+    if (!resolve(workingDirectory).startsWith(`${parent}/`)) return undefined;
+    return this.records.in(resolve(workingDirectory));
+  }
+
   /** Nobody uses it before `confirm`; a portal that dies in between has it removed by the next one. */
   async create({ owner, name, target, fromChanges }: NewWorktree): Promise<WorktreeRecord> {
     const { repository, head } = await usableRepository(target);
-    const base = fromChanges ? await this.#withChanges(target, repository, head) : head;
+    const { root, prefix } = repository;
     const id = randomBytes(4).toString("hex");
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const folder = join(await realpath(this.#folder), worktreeFolder(basename(repository.root), id));
-    const origin = (await this.records.originOf(target)) ?? target;
-    const branch = worktreeBranch(name, id);
-    const workingDirectory = join(folder, repository.prefix).replace(/\/$/, "");
-    const { root } = repository;
+    const what = `make a worktree of ${root}`;
+    const { base, parent } = await explained(what, async () => {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      return {
+        base: fromChanges ? await this.#withChanges(target, repository, head) : head,
+        parent: await realpath(this.#folder),
+      };
+    });
+    const folder = join(parent, worktreeFolder(basename(root), id));
     const made = {
       id,
       owner,
       name,
       folder,
-      workingDirectory,
+      workingDirectory: resolve(folder, prefix),
       target,
-      origin,
+      origin: (await this.in(target))?.origin ?? target,
       root,
-      branch,
+      branch: worktreeBranch(name, id),
       base,
       fromChanges,
     };
@@ -94,9 +108,10 @@ export class Worktrees {
     failpoint("worktree-recorded");
     const record: WorktreeRecord = { ...made, state: "creating", applying: null, problem: null };
     try {
-      await addWorktree(record, base);
-      // A commit need not have the folder that the user works in.
-      await mkdir(workingDirectory, { recursive: true });
+      await explained(what, async () => {
+        await addWorktree(record, base);
+        await prepareFolder(record.workingDirectory);
+      });
     } catch (error) {
       await this.abandon(record);
       throw error;
@@ -122,73 +137,96 @@ export class Worktrees {
 
   /** Its session or job exists. */
   async confirm({ id }: WorktreeRecord): Promise<void> {
-    await this.records.change([id], ["creating"], "waiting");
+    await this.#settle([id], "creating", "waiting");
   }
 
-  /** Its session or job could not start. */
+  /** Its session or job could not start. What cannot be removed now, the next portal removes. */
   async abandon(record: WorktreeRecord): Promise<void> {
-    await removeWorktree(record, false);
-    await this.records.forget(record.id);
+    await this.#quietly(record, async () => {
+      await removeWorktree(record, false);
+      await this.records.forget(record.id);
+    });
   }
 
   /** Merges what was done in these worktrees into the folder that they were made from, in this order: all or nothing. */
   async apply(records: readonly WorktreeRecord[], leave = false): Promise<void> {
     const [first] = records;
     if (!first) return;
-    const { target } = first;
-    const repository = await this.#targetOf(first);
-    await this.#snapshots.alone(`undo ${repository.key}`, async () => {
-      const others = [];
-      for (const record of records) {
-        const snapshot = await this.#snapshotOf(record, leave);
-        others.push({ base: record.base, snapshot });
-      }
-      const ours = await this.#snapshots.take(target);
-      if (ours?.repository !== repository.key) throw repositoryGone(target);
-      const merged = await mergeTrees(this.#snapshots, ours, others);
-      if ("conflicts" in merged) throw conflictOf(merged.conflicts.map(path => ({ path: shownPath(path) })));
-      const ids = records.map(({ id }) => id);
-      const applying = { from: ours.tree, to: merged.tree };
-      if (!(await this.records.change(ids, ["waiting"], "applying", { applying }))) throw decidedAlready();
-      failpoint("worktree-apply-decided");
-      await this.#finish(ids, repository, applying);
+    await this.#decide(records, async () => {
+      const repository = await this.#targetOf(first);
+      await this.#snapshots.alone(`undo ${repository.key}`, async () => {
+        const applying = await this.#merge(records, repository, leave);
+        const ids = records.map(({ id }) => id);
+        if (!(await this.records.change(ids, "waiting", "applying", { applying }))) throw decidedAlready();
+        failpoint("worktree-apply-decided");
+        await this.#finish(ids, repository, applying);
+      });
+      for (const record of records) await this.#clear({ ...record, state: "applied" });
     });
-    for (const record of records) await this.#clear({ ...record, state: "applied" });
   }
 
   /** Commits what was done to the branch and removes the worktree. Answers with the branch's newest commit. */
-  async keep(record: WorktreeRecord, leave = false): Promise<string> {
-    const { root, branch, base, name, id } = record;
-    const repository = await this.#targetOf(record);
-    const snapshot = await this.#snapshotOf(record, leave);
-    const tip = await tipOf(root, branch);
-    const commit = await commitSnapshot(
-      this.#snapshots,
-      repository,
-      snapshot,
-      tip ?? base,
-      `Work of ${name}\n`,
-    );
-    if (commit !== tip) await moveBranch(root, branch, commit, tip ?? "0".repeat(commit.length));
-    if (!(await this.records.change([id], ["waiting"], "kept"))) throw decidedAlready();
-    failpoint("worktree-kept");
-    await this.#clear({ ...record, state: "kept" });
-    return commit;
+  keep(record: WorktreeRecord, leave = false): Promise<string> {
+    const { branch, base, name, id } = record;
+    return this.#decide([record], async () => {
+      const repository = await repositoryOf(record);
+      if (!repository) throw repositoryGone(record.target);
+      const { root } = repository;
+      const snapshot = await this.#snapshotOf(record, leave);
+      const tip = await tipOf(root, branch);
+      const message = `Work of ${name}\n`;
+      const commit = await commitSnapshot(this.#snapshots, repository, snapshot, tip ?? base, message);
+      if (commit !== tip) await moveBranch(root, branch, commit, tip ?? "0".repeat(commit.length));
+      failpoint("worktree-branch-moved");
+      if (!(await this.records.change([id], "waiting", "kept"))) throw decidedAlready();
+      failpoint("worktree-kept");
+      await this.#clear({ ...record, state: "kept" });
+      return commit;
+    });
   }
 
   /** Removes the worktree and its branch, also where the repository or the folder is gone. */
-  async discard(record: WorktreeRecord): Promise<void> {
-    if (!(await this.records.change([record.id], ["waiting", "creating"], "discarded")))
-      throw decidedAlready();
-    failpoint("worktree-discard-decided");
-    await this.#clear({ ...record, state: "discarded" });
+  discard(record: WorktreeRecord): Promise<void> {
+    return this.#decide([record], async () => {
+      if (!(await this.records.change([record.id], "waiting", "discarded"))) throw decidedAlready();
+      failpoint("worktree-discard-decided");
+      await this.#clear({ ...record, state: "discarded" });
+    });
   }
 
-  /** What is missing for an apply or a keep; such a worktree can only be discarded. */
-  async missing({ root, folder, state }: WorktreeRecord): Promise<"repository" | "folder" | undefined> {
-    if (state !== "waiting") return undefined;
-    if (!(await hasRepository(root))) return "repository";
-    return (await isFolder(folder)) ? undefined : "folder";
+  /** What is missing for a keep or an apply; such a worktree can only be discarded. */
+  async missing(record: WorktreeRecord): Promise<"repository" | "folder" | undefined> {
+    if (record.state !== "waiting") return undefined;
+    if (!(await repositoryOf(record))) return "repository";
+    return (await isFolder(record.folder)) ? undefined : "folder";
+  }
+
+  /** One decision at a time about the worktrees of a folder; none about one that is decided. */
+  async #decide<T>(records: readonly WorktreeRecord[], work: () => Promise<T>): Promise<T> {
+    const [first] = records;
+    return this.#snapshots.alone(`worktrees of ${first?.root}`, async () => {
+      for (const { id } of records)
+        if ((await this.records.find(id))?.state !== "waiting") throw decidedAlready();
+      return work();
+    });
+  }
+
+  /** The states of the folder before and after; throws what is in the way. */
+  async #merge(
+    records: readonly WorktreeRecord[],
+    { key, root }: Repository,
+    leave: boolean,
+  ): Promise<Applying> {
+    const others: Theirs[] = [];
+    for (const record of records)
+      others.push({ base: record.base, snapshot: await this.#snapshotOf(record, leave) });
+    const ours = await this.#snapshots.take(root);
+    if (ours?.repository !== key) throw repositoryGone(root);
+    // Alone, because a collection would take the objects that nothing names yet.
+    const merged = await this.#snapshots.alone(key, () => mergeTrees(this.#snapshots, ours, others));
+    if ("conflicts" in merged)
+      throw new ConflictError(merged.conflicts.map(path => ({ path: shownPath(path) })));
+    return { from: ours.tree, to: merged.tree };
   }
 
   async #withChanges(target: string, repository: Repository, head: string): Promise<string> {
@@ -221,22 +259,27 @@ export class Worktrees {
   }
 
   /** Writes the files; afterwards the record says which state they are in. */
-  async #finish(ids: readonly string[], repository: Repository, applying: { from: string; to: string }) {
-    let kept: Kept[];
+  async #finish(ids: readonly string[], repository: Repository, applying: Applying): Promise<void> {
     try {
-      kept = await writeTree(this.#snapshots, repository, applying);
+      const kept = await writeTree(this.#snapshots, repository, applying);
+      failpoint("worktree-written");
+      if (kept.length > 0) throw new ConflictError(kept);
     } catch (error) {
-      await this.records.change(ids, ["applying"], "waiting", { problem: messageOf(error) });
+      await this.#settle(ids, "applying", "waiting", messageOf(error));
       throw error;
     }
-    failpoint("worktree-written");
-    if (kept.length > 0) {
-      const conflict = conflictOf(kept);
-      await this.records.change(ids, ["applying"], "waiting", { problem: conflict.message });
-      throw conflict;
-    }
-    await this.records.change(ids, ["applying"], "applied");
+    await this.#settle(ids, "applying", "applied");
     failpoint("worktree-applied");
+  }
+
+  /** Notes what is so already, however long the store takes. */
+  async #settle(
+    ids: readonly string[],
+    from: WorktreeState,
+    to: WorktreeState,
+    problem: string | null = null,
+  ): Promise<void> {
+    await this.records.patiently(() => this.records.change(ids, from, to, { problem }));
   }
 
   /** Removes what a decided worktree has on the disk. */
@@ -252,16 +295,15 @@ export class Worktrees {
 
   async #recover(): Promise<void> {
     await this.records.patiently(() => this.records.confirmUsed());
-    const records = await this.records.patiently(() => this.records.present());
+    await this.records.patiently(() => this.records.forgetStrays());
     const writing = new Map<string, WorktreeRecord[]>();
-    for (const record of records) {
+    for (const record of await this.records.patiently(() => this.records.present())) {
       const { state, target, applying } = record;
-      if (state === "creating") await this.#quietly(record, () => this.abandon(record));
-      else if (["applied", "kept", "discarded"].includes(state)) await this.#clear(record);
+      if (state === "creating") await this.abandon(record);
       else if (state === "applying") {
         const key = JSON.stringify([target, applying]);
         writing.set(key, [...(writing.get(key) ?? []), record]);
-      }
+      } else if (state !== "waiting") await this.#clear(record);
     }
     for (const group of writing.values()) await this.#goOn(group);
   }
@@ -273,19 +315,16 @@ export class Worktrees {
     const { applying } = first;
     const ids = group.map(({ id }) => id);
     await this.#quietly(first, async () => {
-      const repository = await this.#targetOf(first).catch(async error => {
-        await this.records.change(ids, ["applying"], "waiting", { problem: messageOf(error) });
+      try {
+        const repository = await this.#targetOf(first);
+        await this.#snapshots.alone(`undo ${repository.key}`, async () => {
+          await removeDraftsOf(this.#snapshots, repository, applying);
+          await this.#finish(ids, repository, applying);
+        });
+      } catch (error) {
+        await this.#settle(ids, "applying", "waiting", messageOf(error));
         throw error;
-      });
-      await this.#snapshots.alone(`undo ${repository.key}`, async () => {
-        const shadow = this.#snapshots.shadowOf(repository.key);
-        const entries = await entriesBetween(shadow, applying.from, applying.to, false);
-        await removeDrafts(
-          repository.root,
-          entries.map(({ path }) => shownPath(path)),
-        );
-        await this.#finish(ids, repository, applying);
-      });
+      }
       for (const record of group) await this.#clear({ ...record, state: "applied" });
     });
   }
@@ -297,30 +336,44 @@ export class Worktrees {
   }
 }
 
+/** A commit need not have the folder that the user works in, and may have a link in its place. */
+async function prepareFolder(workingDirectory: string): Promise<void> {
+  await mkdir(workingDirectory, { recursive: true });
+  if ((await realpath(workingDirectory)) !== workingDirectory)
+    throw PortalError.explained("WorktreeFailed", `The newest commit has a link at ${workingDirectory}.`);
+}
+
 const maxListed = 50;
 
-function listed(files: readonly Kept[]): string {
-  const names = files.slice(0, maxListed).map(({ path, why }) => `${JSON.stringify(path)} (${why})`);
+function listed(files: readonly Conflict[]): string {
+  const names = files
+    .slice(0, maxListed)
+    .map(({ path, why }) => JSON.stringify(path) + (why === undefined ? "" : ` (${why})`));
   return names.join(", ") + (files.length > maxListed ? ` and ${files.length - maxListed} more` : "");
 }
 
-/** Changes of both sides, or of somebody else, that exclude each other. Nothing was written. */
-export class ConflictError extends Error {
-  override readonly name = "ConflictError";
-  readonly conflicts: readonly { path: string; why?: string }[];
-
-  constructor(conflicts: readonly { path: string; why?: string }[]) {
-    const names = conflicts
-      .slice(0, maxListed)
-      .map(({ path, why }) => JSON.stringify(path) + (why === undefined ? "" : ` (${why})`));
-    const more = conflicts.length > maxListed ? ` and ${conflicts.length - maxListed} more` : "";
-    super(`Both sides changed ${names.join(", ")}${more}. Nothing was applied.`);
-    this.conflicts = conflicts;
-  }
+export interface Conflict {
+  path: string;
+  /** Absent where both sides changed it. */
+  why?: string;
 }
 
-function conflictOf(conflicts: readonly { path: string; why?: string }[]): ConflictError {
-  return new ConflictError(conflicts);
+/** Changes of both sides, or of somebody else, that exclude each other. */
+export class ConflictError extends Error {
+  override readonly name = "ConflictError";
+  readonly conflicts: readonly Conflict[];
+
+  constructor(conflicts: readonly Conflict[]) {
+    const clashes = conflicts.filter(({ why }) => why === undefined);
+    const others = conflicts.filter(({ why }) => why !== undefined);
+    const sentences = [
+      ...(clashes.length > 0 ? [`Both sides changed ${listed(clashes)}.`] : []),
+      ...(others.length > 0 ? [`These files are in the way: ${listed(others)}.`] : []),
+    ];
+    const state = isHalf(conflicts) ? "Not everything could be taken back." : "Nothing was applied.";
+    super(`${state} ${sentences.join(" ")}`);
+    this.conflicts = conflicts;
+  }
 }
 
 function repositoryGone(folder: string): PortalError {

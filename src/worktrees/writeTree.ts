@@ -1,12 +1,16 @@
-import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { failpoint } from "../base/failpoint.js";
-import { noObject } from "../changes/diff.js";
+import { entriesBetween, noObject } from "../changes/diff.js";
 import { shownPath } from "../changes/gitPath.js";
 import type { Repository } from "../changes/repository.js";
 import type { Snapshots } from "../changes/snapshots.js";
-import { carryOut, type Kept, planUndo } from "../changes/undo.js";
+import { carryOut, type Kept, planUndo, removeDrafts } from "../changes/undo.js";
 import type { Applying } from "./worktreeRecords.js";
+
+const notPutBack = "it could not be put back";
+
+/** Whether the work tree is in neither of the two states. */
+export const isHalf = (kept: readonly Pick<Partial<Kept>, "why">[]) =>
+  kept.some(({ why }) => why?.startsWith(notPutBack));
 
 /** Brings a work tree from one state to another, or leaves it as it was and says which files are in the way. */
 export async function writeTree(
@@ -24,19 +28,24 @@ export async function writeTree(
   let kept = [...plan.kept, ...inTheWay];
   if (kept.length === 0) {
     failpoint("worktree-writing-begins");
-    ({ kept } = await carryOut(snapshots, repository, plan));
+    ({ kept } = await carryOut(snapshots, repository, plan, { all: true }));
   }
   if (kept.length === 0) return [];
+  // A portal that was killed, or this one, may have written some of the files.
   const back = await carryOut(snapshots, repository, await steps(from, to));
-  return [...kept, ...back.kept.map(({ path, why }) => ({ path, why: `it could not be put back: ${why}` }))];
+  const stuck = back.kept.map(({ path, why }) => ({ path, why: `${notPutBack}: ${why}` }));
+  return [...kept, ...stuck];
 }
 
-/** What a portal that was killed while it wrote a file has left beside the file. */
-export async function removeDrafts(root: string, paths: readonly string[]): Promise<void> {
-  const folders = new Set(paths.map(path => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
-  for (const folder of folders) {
-    const names = await readdir(join(root, folder)).catch(() => []);
-    for (const name of names.filter(found => /^\.portal-undo-[0-9a-f-]{36}$/.test(found)))
-      await rm(join(root, folder, name), { force: true });
-  }
+/** What a portal that was killed while it wrote has left beside the files. */
+export async function removeDraftsOf(
+  snapshots: Snapshots,
+  { root, key }: Repository,
+  { from, to }: Applying,
+): Promise<void> {
+  const entries = await entriesBetween(snapshots.shadowOf(key), from, to, false);
+  await removeDrafts(
+    root,
+    entries.map(({ path }) => path),
+  );
 }

@@ -356,7 +356,7 @@ describe("The next portal", () => {
     await rm(join(one.root, "z.txt"));
     await one.write(".portal-undo-01234567-89ab-cdef-0123-456789abcdef", "half a fi");
     const applying = { from: before?.tree ?? "", to: afterwards?.tree ?? "" };
-    assert.ok(await one.worktrees.records.change([one.record.id], ["waiting"], "applying", { applying }));
+    assert.ok(await one.worktrees.records.change([one.record.id], "waiting", "applying", { applying }));
     return one;
   }
 });

@@ -1,7 +1,7 @@
-import type { Command, Entry } from "../../jobsDef.js";
+import type { Command, Entry, SetupCommand } from "../../jobsDef.js";
 import { entryError, quoted } from "./entryError.js";
 
-/** A check that takes longer than a day is a mistake. */
+/** One that takes longer than a day is a mistake. */
 const maxTimeoutSeconds = 86_400;
 
 export function checkCommands(
@@ -13,11 +13,13 @@ export function checkCommands(
     checkCommand(command, `${path}[${index}]`, tasks);
 }
 
-function checkCommand(
-  { run, shell, reportedBy, timeoutSeconds, name }: Command,
-  path: string,
-  tasks: Entry["tasks"],
-): void {
+/** Commands that prepare a worktree: each says itself what runs. */
+export function checkSetup(commands: readonly SetupCommand[] | undefined, path: string): void {
+  for (const [index, command] of (commands ?? []).entries()) checkOwn(command, `${path}[${index}]`);
+}
+
+function checkCommand(command: Command, path: string, tasks: Entry["tasks"]): void {
+  const { run, shell, reportedBy } = command;
   if ((run === undefined) === (reportedBy === undefined))
     throw entryError(path, "Must have either run or reportedBy.");
   if (reportedBy !== undefined) {
@@ -26,6 +28,10 @@ function checkCommand(
     if (shell !== undefined)
       throw entryError(`${path}.shell`, "Must be absent: a shell always reads a reported line.");
   }
+  checkOwn(command, path);
+}
+
+function checkOwn({ run, shell, timeoutSeconds, name }: Omit<Command, "reportedBy">, path: string): void {
   if (run) checkRun(run, shell ?? false, `${path}.run`);
   if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= maxTimeoutSeconds)) {
     const range = `a number above 0, up to ${maxTimeoutSeconds}`;

@@ -45,29 +45,23 @@ const condition = described(
   "A question to the agent, to be answered by calling job_boolean_true or job_boolean_false.",
 );
 
+const commandFields = {
+  run: described(list(text), "The program and its arguments; with shell, exactly one line."),
+  shell: described(flag, "True: a shell reads the line in run."),
+  timeoutSeconds: described(number, "It is ended after this time; 600 if absent."),
+  name: described(text, "How people call it."),
+};
+
 const command = object(
   {
-    run: described(list(text), "The program and its arguments; with shell, exactly one line."),
-    shell: described(flag, "True: a shell reads the line in run."),
+    ...commandFields,
     reportedBy: described(text, "Instead of run: the line that this task reported with job_boolean_true."),
-    timeoutSeconds: described(number, "It is ended after this time; 600 if absent."),
-    name: described(text, "How people call it."),
   },
   [],
   "A command that the portal runs in the working directory. It passes when it exits with 0.",
 );
 
 const commands = described(list(command), "All must exit with 0; they run in this order.");
-
-const setupCommand = object(
-  {
-    run: described(list(text), "The program and its arguments; with shell, exactly one line."),
-    shell: described(flag, "True: a shell reads the line in run."),
-    timeoutSeconds: described(number, "It is ended after this time; 600 if absent."),
-    name: described(text, "How people call it."),
-  },
-  ["run"],
-);
 
 const task = object(
   {
@@ -175,7 +169,10 @@ function schemaWith(work: JsonSchema): JsonSchema {
         not: { enum: reserved },
       }),
       tasks: mapOf(task, "Tasks by name."),
-      setup: described(list(setupCommand), "Run in each worktree that a job gets, before its first task."),
+      setup: described(
+        list(object(commandFields, ["run"])),
+        "Run in each worktree that a job gets, before its first task.",
+      ),
       jobs: mapOf(
         object(
           {

@@ -1,6 +1,5 @@
 import type { Entry, EntryInput, Job, Model, Task, TaskWorkInput } from "../../jobsDef.js";
-import { checkCommands } from "./checkCommands.js";
-import { checkSetup } from "./checkSetup.js";
+import { checkCommands, checkSetup } from "./checkCommands.js";
 import { checkShape, type OnUnknownField } from "./checkShape.js";
 import { entryError, quoted } from "./entryError.js";
 import { type ExpandPrompt, promptExpander, variablesIn } from "./promptExpansion.js";

@@ -14,9 +14,10 @@ import { newestRules } from "../../tasks/taskSteps.js";
 import { type JobOrigin, type JobRecord, JobRecords, jobRow } from "../jobRecords.js";
 import { type WorkRun, workRunsIn } from "../jobWorks.js";
 import { EngineControls } from "./engineControls.js";
-import { engineFlows, type JobInput, type TaskInput } from "./engineFlows.js";
+import { engineFlows, type TaskInput } from "./engineFlows.js";
 import { EngineWatch } from "./engineWatch.js";
 import { flowOfTask, JobEnds } from "./jobEnds.js";
+import { jobInput } from "./jobInput.js";
 import { LoadedJobs } from "./loadedJobs.js";
 
 export interface NewJob {
@@ -25,8 +26,8 @@ export interface NewJob {
   userInput: string;
   workingDirectory: string;
   origin?: JobOrigin | undefined;
-  /** Known beforehand, because its worktree names it; the working directory is in that worktree. */
-  isolatedId?: string | undefined;
+  /** Known beforehand, because its worktree names it. */
+  id?: string | undefined;
   listener?: ResponseListener;
 }
 
@@ -118,9 +119,8 @@ export class JobEngine {
 
   /** Resolves when the job is in the store and will run to its end. */
   async startJob(job: NewJob): Promise<string> {
-    const { entry, jobName, userInput, workingDirectory, origin, isolatedId, listener } = job;
+    const { entry, jobName, userInput, workingDirectory, origin, id = randomUUID(), listener } = job;
     const { durable } = await this.#usable();
-    const id = isolatedId ?? randomUUID();
     const others = (await this.jobs.withStatus("Running")).filter(
       other => other.workingDirectory === workingDirectory,
     );
@@ -131,8 +131,7 @@ export class JobEngine {
     await this.#parts.logs.openOrCreate("job", id, row);
     failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
-    const isolated = isolatedId !== undefined && ({ isolated: true } as const);
-    await durable.submit("job", id, { jobId: id, rules: newestRules, ...isolated } satisfies JobInput);
+    await durable.submit("job", id, await jobInput(id, workingDirectory, this.#parts));
     failpoint("job-submitted");
     return id;
   }
@@ -349,12 +348,13 @@ export class JobEngine {
   }
 
   async #noteSharedDirectory(id: string, jobName: string, other: JobRecord): Promise<void> {
-    const notice = (name: string): LiveResponse => ({
+    const notice = (name: string, offer?: "isolate"): LiveResponse => ({
       callback: "onNotice",
       severity: "warning",
-      title: `The job ${name} is running in the same directory: they may change the same files. A job that starts isolated (isolate=worktree) has a folder of its own.`,
+      title: `The job ${name} is running in the same directory: they may change the same files.`,
+      ...(offer && { offer }),
     });
-    await (await this.#loaded.get(id)).diary.add(notice(other.name));
+    await (await this.#loaded.get(id)).diary.add(notice(other.name, "isolate"));
     await (await this.#loaded.get(other.id)).diary.add(notice(jobName));
   }
 }

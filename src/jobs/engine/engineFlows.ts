@@ -23,6 +23,7 @@ import {
   workAt,
 } from "./interpreter.js";
 import { type BranchFolders, isolateBranches, mergeBranches, setUp } from "./isolation.js";
+import type { JobInput } from "./jobInput.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 
 export interface FlowParts
@@ -37,14 +38,6 @@ export interface FlowParts
   controls: EngineControls;
   slots: Slots;
   listeners: Map<string, ResponseListener>;
-}
-
-export interface JobInput {
-  jobId: string;
-  /** The rules that its tasks keep. */
-  rules?: TaskRules;
-  /** It runs in a new worktree, which has to be set up first. */
-  isolated?: true;
 }
 
 /** A place in a job, the tasks that finished last before it, and what tasks before it reported. */
@@ -90,7 +83,7 @@ export function engineFlows(parts: FlowParts): Flows {
     const failure = isolated && (await setUp(flow, parts, controls, job, folder));
     if (failure !== undefined) {
       await jobs.setError(jobId, failure);
-      controls.interruptJob(jobId, "stopped");
+      controls.interruptJob(jobId, "abandoned");
       return { outcome: "crashed", lastTasks: previousTasks, why: failure.split("\n", 1)[0] ?? "" };
     }
     const root = workAt(job.work, path);

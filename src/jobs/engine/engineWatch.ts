@@ -5,9 +5,10 @@ import type { EngineParts } from "../../tasks/engineParts.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
 import type { TaskRecords } from "../../tasks/taskRecords.js";
 import { newestRules } from "../../tasks/taskSteps.js";
-import type { JobRecords } from "../jobRecords.js";
-import type { JobInput, TaskInput } from "./engineFlows.js";
+import type { JobRecord, JobRecords } from "../jobRecords.js";
+import type { TaskInput } from "./engineFlows.js";
 import { flowOfTask, type JobEnds } from "./jobEnds.js";
+import { jobInput } from "./jobInput.js";
 import type { LoadedJobs } from "./loadedJobs.js";
 
 export interface EngineWatchParts {
@@ -86,8 +87,8 @@ export class EngineWatch {
       ...alone.map(({ id }) => flowOfTask(id)),
     ]);
     this.waiting.clear();
-    for (const { id } of running) {
-      await this.#safely(id, () => this.#lookAtJob(id, flows.get(id), mayMend));
+    for (const job of running) {
+      await this.#safely(job.id, () => this.#lookAtJob(job, flows.get(job.id), mayMend));
     }
     for (const { id } of alone) {
       await this.#safely(id, () => this.#lookAtTask(id, flows.get(flowOfTask(id)), mayMend));
@@ -95,14 +96,17 @@ export class EngineWatch {
     return running.length;
   }
 
-  async #lookAtJob(id: string, flow: SeenFlow | undefined, mayMend: (id: string) => boolean): Promise<void> {
+  async #lookAtJob(
+    { id, workingDirectory }: JobRecord,
+    flow: SeenFlow | undefined,
+    mayMend: (id: string) => boolean,
+  ): Promise<void> {
     const { durable, jobs, ends, log } = this.#parts;
     if (flow && waitsForOthers(flow)) return this.#tellWaiting(id, flow);
     if (flow?.status === "running" || !mayMend(id)) return;
     log.warn({ jobId: id, flow: flow?.status ?? "missing" }, "a job that nobody runs is taken up");
     if (flow === undefined) {
-      const isolated = (await this.#parts.worktrees.records.of(id)) && ({ isolated: true } as const);
-      await durable.submit("job", id, { jobId: id, rules: newestRules, ...isolated } satisfies JobInput);
+      await durable.submit("job", id, await jobInput(id, workingDirectory, this.#parts));
       failpoint("job-submitted-again");
     } else if (flow.status === "cancelled" || flow.status === "orphaned") {
       await this.#setPaused(id, false);

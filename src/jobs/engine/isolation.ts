@@ -4,17 +4,16 @@ import type { CommandEnd } from "../../commands/runCommand.js";
 import type { Flow } from "../../store/durableJobs.js";
 import type { EngineParts } from "../../tasks/engineParts.js";
 import { unlessInterrupted } from "../../tasks/interruption.js";
+import { defaultTimeoutSeconds } from "../../tasks/taskChecks.js";
 import type { WorktreeRecord } from "../../worktrees/worktreeRecords.js";
 import type { EngineControls } from "./engineControls.js";
 import type { Branch } from "./interpreter.js";
 import type { LoadedJob } from "./loadedJobs.js";
 
-const defaultTimeoutSeconds = 600;
-
 /** The folder of each isolated branch by its path, or why there is none. */
 export type BranchFolders = { folders: Record<string, string> } | { problem: string };
 
-const ownerOf = ({ record }: LoadedJob, { path }: Branch) => `${record.id}.${path}`;
+const ownerOf = (jobId: string, path: string) => `${jobId}.${path}`;
 
 /** Makes a worktree of the folder for each of these branches of a Par. Can be repeated. */
 export async function isolateBranches(
@@ -23,18 +22,26 @@ export async function isolateBranches(
   branches: readonly Branch[],
   target: string,
 ): Promise<BranchFolders> {
+  const { id, name: jobName, retryOf } = job.record;
+  const made: WorktreeRecord[] = [];
   const folders: Record<string, string> = {};
   try {
-    for (const branch of branches) {
-      const owner = ownerOf(job, branch);
-      const known = await worktrees.records.of(owner);
-      const name = `${job.record.name} ${branch.path}`;
-      const record = known ?? (await worktrees.create({ owner, name, target, fromChanges: true }));
+    for (const { path } of branches) {
+      const owner = ownerOf(id, path);
+      // What the branch of the job before did is in its worktree.
+      const earlier =
+        retryOf === null ? undefined : await worktrees.records.adopt(ownerOf(retryOf, path), owner);
+      let record = earlier ?? (await worktrees.records.of(owner));
+      if (!record) {
+        record = await worktrees.create({ owner, name: `${jobName} ${path}`, target, fromChanges: true });
+        made.push(record);
+      }
       await worktrees.confirm(record);
-      folders[branch.path] = record.workingDirectory;
+      folders[path] = record.workingDirectory;
     }
     return { folders };
   } catch (error) {
+    for (const record of made) await worktrees.abandon(record);
     return { problem: `The branches cannot be isolated: ${messageOf(error)}` };
   }
 }
@@ -47,8 +54,8 @@ export async function mergeBranches(
 ): Promise<string | null> {
   try {
     const records: WorktreeRecord[] = [];
-    for (const branch of branches) {
-      const record = await worktrees.records.of(ownerOf(job, branch));
+    for (const { path } of branches) {
+      const record = await worktrees.records.of(ownerOf(job.record.id, path));
       if (record?.state === "waiting") records.push(record);
     }
     await worktrees.apply(records);
