@@ -76,9 +76,32 @@ function showJob() {
   againJob.hidden = !jobId || !state.isOver;
   byId("reason").hidden = state.reason === "";
   byId("reason").textContent = state.reason;
-  byId("notices").replaceChildren(...state.notices.map(text => notice(text, "warning")));
+  byId("notices").replaceChildren(...shownNotices());
   setPageState(`${jobName} ${status.toLowerCase()}`, status);
   if (selected === undefined) showAbout();
+}
+
+/** Of what is said in passing, only the newest, and only as long as the job goes on. */
+function shownNotices() {
+  const passing = state.notices.findLast(({ severity }) => severity === "info");
+  return state.notices
+    .filter(one => one.severity !== "info" || (one === passing && !state.isOver))
+    .map(({ severity, title, offer }) => {
+      const shown = notice(title, severity);
+      if (offer === "isolate" && !state.isOver && !isReplay) shown.append(" ", isolateButton());
+      return shown;
+    });
+}
+
+/** In place of this job, the same one works in a worktree of its own. */
+function isolateButton() {
+  const title = "Stops this job and starts it again in a git worktree of its own";
+  const isolate = async () => {
+    await api(`${jobPath}/stop`, "");
+    await startAgain(made, "again?isolate=worktree&from=changes");
+  };
+  const made = button("Isolate", () => isolate().catch(showProblem), { title });
+  return made;
 }
 
 /** The state or the outcome of a run; the outcome of a condition is an answer. @param {Run} run */
@@ -125,7 +148,7 @@ function showAbout() {
   panel.replaceChildren(
     state.isOver ? jobSummary(state, labelOf) : jobDefinition(definition.job, definition.chart, plan),
   );
-  if (state.isOver && jobId) showWorktrees(element("div", "stack")).catch(() => undefined);
+  if (state.isOver && jobId && !isReplay) showWorktrees(element("div", "stack")).catch(() => undefined);
 }
 
 /** What waits for the user's decision. @param {HTMLElement} place */
@@ -275,7 +298,7 @@ function showOrigins({ retryOf, againOf, retriedBy = [], againBy = [] }) {
 /** @param {string} id */
 const pageOf = id => `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(id)}`;
 
-/** Starts the job again in one of two ways, and follows the new one. @param {HTMLButtonElement} control @param {"retry" | "again"} way */
+/** Starts the job again in one of two ways, and follows the new one. @param {HTMLButtonElement} control @param {string} way */
 async function startAgain(control, way) {
   const { jobId: id } = await withProgress(control, () => api(`${jobPath}/${way}`, ""));
   location.assign(pageOf(id));

@@ -161,6 +161,8 @@ export class Run {
   }
 }
 
+/** @typedef {{severity: string, title: string, offer?: string}} Notice */
+
 /** Fires `job` when the job's status changes, `work` with the number of a task that changes, `tabs` when one gets a tab. */
 export class JobState extends EventTarget {
   /** @type {Status} */
@@ -168,7 +170,7 @@ export class JobState extends EventTarget {
   error = "";
   /** Why the job failed, in one line. */
   reason = "";
-  /** @type {string[]} */
+  /** @type {Notice[]} */
   notices = [];
   /** @type {number | undefined} */
   startTime;
@@ -240,7 +242,7 @@ export class JobState extends EventTarget {
       case "jobContinued":
         return this.setStatus("Running");
       case "onNotice":
-        return this.#notice(event.title);
+        return this.#notice(event);
       case "jobSucceeded":
         return this.#end("Succeeded", time);
       case "jobFailed":
@@ -253,10 +255,10 @@ export class JobState extends EventTarget {
     }
   }
 
-  /** @param {string} message */
-  #notice(message) {
-    if (this.notices.includes(message)) return;
-    this.notices.push(message);
+  /** @param {Notice} notice */
+  #notice(notice) {
+    if (this.notices.some(({ title }) => title === notice.title)) return;
+    this.notices.push(notice);
     this.#tell("job");
   }
 

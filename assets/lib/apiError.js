@@ -16,9 +16,10 @@ const sentences = {
 };
 
 export class ApiError extends Error {
-  /** @param {string} code @param {string} [message] */
-  constructor(code, message) {
+  /** @param {string} code @param {string} [message] @param {Record<string, any>} [answer] the whole answer */
+  constructor(code, message, answer = {}) {
     super(sentences[code] ?? message ?? code);
     this.code = code;
+    this.answer = answer;
   }
 }

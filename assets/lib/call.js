@@ -22,6 +22,7 @@ export async function call(path, body) {
   const answer = await response
     .json()
     .catch(() => ({ error: "BadAnswer", message: `The server answered ${response.status}.` }));
-  if (answer !== null && typeof answer.error === "string") throw new ApiError(answer.error, answer.message);
+  if (answer !== null && typeof answer.error === "string")
+    throw new ApiError(answer.error, answer.message, answer);
   return answer;
 }

@@ -13,6 +13,9 @@ const REFRESH_MS = 10_000;
 
 /** @typedef {{kind: string, id: string, name: string, status: string, startTime: string, endTime?: string, about: string[], address: string, worktree?: import("../shell/worktree.js").Worktree, branchWorktrees?: import("../shell/worktree.js").Worktree[]}} HistoryItem */
 
+/** The user's own folder, also for work in a worktree of it. @param {any} item @returns {string} */
+const folderOf = item => item.worktree?.workingDirectory ?? item.workingDirectory ?? "";
+
 /** @param {any} session @returns {HistoryItem} */
 const sessionItem = session => ({
   ...session,
@@ -20,7 +23,7 @@ const sessionItem = session => ({
   id: session.sessionId,
   name: visibleLine(session.title || "(nothing asked yet)"),
   endTime: session.endTime ?? session.lastTime,
-  about: [session.modelName ?? session.modelId, session.workingDirectory, formatUsage(session.usage)],
+  about: [session.modelName ?? session.modelId, folderOf(session), formatUsage(session.usage)],
   address: `/index.html?session=${part(session.sessionId)}`,
 });
 
@@ -30,7 +33,7 @@ const jobItem = job => ({
   kind: "Job",
   id: job.jobId,
   name: job.jobName,
-  about: [job.workingDirectory ?? "", formatUsage(job.usage)],
+  about: [folderOf(job), formatUsage(job.usage)],
   address: `/jobTracking.html?jobName=${part(job.jobName)}&jobId=${part(job.jobId)}`,
 });
 
@@ -181,6 +184,27 @@ function row(item, refresh) {
   );
 }
 
+/** What waits although its session or job is deleted. @param {() => void} refresh */
+async function orphanRows(refresh) {
+  const { worktrees } = await api("copilot/worktree").catch(() => ({ worktrees: [] }));
+  return /** @type {any[]} */ (worktrees)
+    .filter(({ orphaned }) => orphaned)
+    .map(({ name, worktree }) =>
+      element(
+        "li",
+        "history-item",
+        element(
+          "div",
+          "history-name",
+          element("span", "history-kind", "Deleted"),
+          element("b", "one-line", name),
+        ),
+        element("div", "history-details muted", visibleLine(worktree.workingDirectory)),
+        ...worktreeLine(worktree, refresh),
+      ),
+    );
+}
+
 const showProblem = errorAt("historyEmpty");
 
 export function showHistory() {
@@ -203,6 +227,8 @@ export function showHistory() {
       ];
     const mine = pages;
     const page = await takePage(mine);
+    const refresh = () => load(false);
+    const orphans = words ? [] : await orphanRows(refresh);
     const hasMore = (await Promise.all(mine.map(one => one.first()))).some(Boolean);
     // The answer to an older question may arrive later.
     if (mine !== pages) return;
@@ -211,9 +237,9 @@ export function showHistory() {
     const nothing = words
       ? `Nothing matches “${words}”.`
       : "Nothing has run yet. Start a session above, or choose a job.";
-    showProblem(shown.length > 0 || !byId("searchHits").hidden ? "" : nothing);
+    showProblem(shown.length + orphans.length > 0 || !byId("searchHits").hidden ? "" : nothing);
     if (!place.querySelector("details[open]"))
-      place.replaceChildren(...shown.map(item => row(item, () => load(false))));
+      place.replaceChildren(...orphans, ...shown.map(item => row(item, refresh)));
   }
 
   let timer = 0;

@@ -40,6 +40,9 @@ export interface WorktreeRecord {
 const columns = `id, owner, name, folder, working_directory as "workingDirectory", target, origin, root, branch, base,
   from_changes as "fromChanges", state, applying, problem`;
 
+const ownerIsGone = `not exists (select 1 from sessions where id = split_part(owner, '.', 1))
+  and not exists (select 1 from jobs where id = split_part(owner, '.', 1))`;
+
 /** Every statement on the worktrees. */
 export class WorktreeRecords {
   readonly #store: Store;
@@ -130,11 +133,15 @@ export class WorktreeRecords {
 
   /** Those that are done with, of sessions and jobs that are deleted. */
   async forgetStrays(): Promise<void> {
-    await this.#store.query(
-      `delete from worktrees where removed
-       and not exists (select 1 from sessions where id = split_part(owner, '.', 1))
-       and not exists (select 1 from jobs where id = split_part(owner, '.', 1))`,
+    await this.#store.query(`delete from worktrees where removed and ${ownerIsGone}`);
+  }
+
+  /** The ids of those that wait although their session or job is deleted. */
+  async orphans(): Promise<Set<string>> {
+    const rows = await this.#store.query<{ id: string }>(
+      `select id from worktrees where state = 'waiting' and ${ownerIsGone}`,
     );
+    return new Set(rows.map(({ id }) => id));
   }
 
   patiently<T>(work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { defineRoute, type Route } from "../api/route.js";
-import { domainError, either, list, object, oneOfTexts, text } from "../api/schemas.js";
+import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
 import { explained } from "./gitWorktree.js";
 import { answerOf, worktreeAnswer } from "./worktreeAnswers.js";
@@ -78,15 +78,19 @@ export function worktreeRoutes({ worktrees, settle, folderOf }: WorktreeRoutePar
       methods: ["GET"],
       summary: "The worktrees that wait for a decision, also those whose session, job or repository is gone",
       answers: {
-        json: object({ worktrees: list(object({ owner: text, name: text, worktree: worktreeAnswer })) }),
+        json: object({
+          worktrees: list(object({ owner: text, name: text, "orphaned?": flag, worktree: worktreeAnswer })),
+        }),
       },
       handler: async () => {
         await worktrees.recovered;
         const records = await worktrees.records.present();
+        const orphans = await worktrees.records.orphans();
         const waiting = records.filter(({ state }) => state === "waiting");
         const answers = waiting.map(async record => ({
           owner: record.owner,
           name: record.name,
+          ...(orphans.has(record.id) && { orphaned: true }),
           worktree: await answerOf(worktrees, record),
         }));
         return { worktrees: await Promise.all(answers) };

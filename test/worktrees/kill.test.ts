@@ -57,6 +57,7 @@ test("a portal that is killed at any point of a worktree's life leaves the old o
   // Of the two that were to be kept, one waits and has its work on its branch already.
   assert.equal(git("worktree", "list").trim().split("\n").length, 2);
   const branches = git("branch", "--list", "portal/*", "--format=%(refname)").trim().split("\n");
-  for (const branch of branches) assert.match(git("show", "--name-only", "--format=", branch), /worktree-.*\.txt/);
+  for (const branch of branches)
+    assert.match(git("show", "--name-only", "--format=", branch), /worktree-.*\.txt/);
   assert.equal(branches.length, 2);
 });
