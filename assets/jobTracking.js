@@ -153,7 +153,7 @@ function showAbout() {
 
 /** What waits for the user's decision. @param {HTMLElement} place */
 async function showWorktrees(place) {
-  panel.prepend(place);
+  panel.firstElementChild?.prepend(place);
   const { worktree, branchWorktrees = [] } = await api(`copilot/job/${part(jobId ?? "")}/status`);
   const all = /** @type {import("./shell/worktree.js").Worktree[]} */ ([worktree, ...branchWorktrees]);
   place.replaceChildren(...all.flatMap(one => worktreeLine(one, showAbout)));

@@ -40,8 +40,9 @@ export interface WorktreeRecord {
 const columns = `id, owner, name, folder, working_directory as "workingDirectory", target, origin, root, branch, base,
   from_changes as "fromChanges", state, applying, problem`;
 
-const ownerIsGone = `not exists (select 1 from sessions where id = split_part(owner, '.', 1))
-  and not exists (select 1 from jobs where id = split_part(owner, '.', 1))`;
+/** A session has an owner too, so each column names its table. */
+const ownerIsThere = `(exists (select 1 from sessions where sessions.id = split_part(worktrees.owner, '.', 1))
+  or exists (select 1 from jobs where jobs.id = split_part(worktrees.owner, '.', 1)))`;
 
 /** Every statement on the worktrees. */
 export class WorktreeRecords {
@@ -123,23 +124,23 @@ export class WorktreeRecords {
     await this.#store.query("delete from worktrees where id = $1", [id]);
   }
 
-  /** Those whose session or job exists; a killed portal may not have come to say so. */
+  /** Those whose session or job exists; a killed portal may not have come to say so. Branches are made again. */
   async confirmUsed(): Promise<void> {
     await this.#store.query(
-      `update worktrees set state = 'waiting' where state = 'creating'
-       and (exists (select 1 from sessions where id = owner) or exists (select 1 from jobs where id = owner))`,
+      `update worktrees set state = 'waiting'
+       where state = 'creating' and strpos(owner, '.') = 0 and ${ownerIsThere}`,
     );
   }
 
   /** Those that are done with, of sessions and jobs that are deleted. */
   async forgetStrays(): Promise<void> {
-    await this.#store.query(`delete from worktrees where removed and ${ownerIsGone}`);
+    await this.#store.query(`delete from worktrees where removed and not ${ownerIsThere}`);
   }
 
   /** The ids of those that wait although their session or job is deleted. */
   async orphans(): Promise<Set<string>> {
     const rows = await this.#store.query<{ id: string }>(
-      `select id from worktrees where state = 'waiting' and ${ownerIsGone}`,
+      `select id from worktrees where state = 'waiting' and not ${ownerIsThere}`,
     );
     return new Set(rows.map(({ id }) => id));
   }

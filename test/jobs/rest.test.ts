@@ -234,6 +234,7 @@ test("Jobs over REST", async t => {
     puppet.release("shared");
     const noticesOf = (responses: AnyResponse[]) =>
       responses.filter(({ callback }) => callback === "onNotice").map(({ title }) => String(title));
+    assert.equal(second.responses.find(({ callback }) => callback === "onNotice")?.offer, "isolate");
     assert.match(noticesOf(second.responses).join(), /^The job held-alone is running in the same directory/);
     assert.match(noticesOf(await jobLog(first)).join(), /^The job plain is running in the same directory/);
   });

@@ -160,13 +160,17 @@ describe("A Par with isolated branches", () => {
     assert.match(String(reason?.title), /cannot be merged: .*"a\.txt"/);
     assert.equal(await readFile(join(bench.workingDirectory, "a.txt"), "utf8"), "one\n");
     assert.equal(await readFile(join(bench.workingDirectory, "left.txt"), "utf8"), "left\n");
-    const { branchWorktrees = [] } = await statusOf(bench, jobId);
+    // A retry has nothing to run again but the merge, and takes the worktrees over.
+    const retried = String((await decide(bench, `job/${jobId}/retry`)).jobId);
+    assert.equal((await bench.jobLog(retried)).at(-1)?.callback, "jobFailed");
+    assert.equal((await statusOf(bench, jobId)).branchWorktrees, undefined);
+    const { branchWorktrees = [] } = await statusOf(bench, retried);
     const [first, second] = branchWorktrees;
     assert.equal(branchWorktrees.length, 2);
     assert.deepEqual(await decide(bench, `worktree/${first?.id}/apply`), { result: "Applied" });
     assert.equal(await readFile(join(bench.workingDirectory, "a.txt"), "utf8"), "first\n");
     await rm(second?.folder ?? "", { recursive: true });
-    assert.equal((await statusOf(bench, jobId)).branchWorktrees?.[0]?.missing, "folder");
+    assert.equal((await statusOf(bench, retried)).branchWorktrees?.[0]?.missing, "folder");
     assert.deepEqual(await decide(bench, `worktree/${second?.id}/discard`), { result: "Discarded" });
   });
 });

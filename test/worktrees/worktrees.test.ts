@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { Snapshots } from "../../src/changes/snapshots.js";
@@ -142,7 +142,12 @@ describe("A worktree", () => {
     const script = join(repository.outside, "evil");
     await writeFile(script, `#!/bin/sh\necho "$0 $*" >> ${ran}\ncat\n`);
     await chmod(script, 0o755);
-    await repository.write(".gitattributes", "*.txt filter=evil merge=evil diff=evil\n");
+    await repository.write(
+      ".gitattributes",
+      "*.txt filter=evil merge=evil diff=evil\n*.late filter=late\n*.empty filter=\n",
+    );
+    await repository.write("a.late", "x\n");
+    await repository.write("a.empty", "x\n");
     repository.git("add", "-A");
     repository.git("commit", "-qm", "attributes");
     for (const hook of ["post-checkout", "reference-transaction", "post-index-change"]) {
@@ -152,6 +157,12 @@ describe("A worktree", () => {
     for (const name of ["filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "core.fsmonitor"])
       repository.git("config", name, script);
     repository.git("config", "filter.evil.required", "true");
+    // One with an empty name, and one that only the new branch has.
+    await repository.write(".git/on-branch", `[filter "late"]\n\tsmudge = ${script}\n`);
+    await appendFile(
+      join(repository.root, ".git", "config"),
+      `[filter ""]\n\tsmudge = ${script}\n[includeIf "onbranch:portal/**"]\n\tpath = on-branch\n`,
+    );
     repository.git("config", "merge.evil.driver", `${script} %A`);
     repository.git("config", "diff.evil.command", script);
     await rm(ran, { force: true });
@@ -223,6 +234,17 @@ describe("Applying a worktree", () => {
     assert.equal(await one.text("ignored/secret.txt"), "user\n");
     assert.equal(existsSync(join(one.root, "fine.txt")), false);
     assert.equal(await one.text(".gitignore"), "ignored/\n");
+  });
+
+  test("puts a file where a folder was, and a folder where a file was", async t => {
+    const one = await made(t);
+    await rm(join(one.record.folder, "b"), { recursive: true });
+    await one.work("b", "a file now\n");
+    await rm(join(one.record.folder, "a.txt"));
+    await one.work("a.txt/inner.txt", "a folder now\n");
+    await one.worktrees.apply([one.record]);
+    assert.equal(await one.text("b"), "a file now\n");
+    assert.equal(await one.text("a.txt/inner.txt"), "a folder now\n");
   });
 
   test("says which files are too large, and goes on without them only if the user says so", async t => {
@@ -320,6 +342,42 @@ describe("The next portal", () => {
     assert.equal(await next.records.find(record.id), undefined);
     assert.equal(existsSync(record.folder), false);
     assert.equal(git("branch", "--list", "portal/*"), "");
+  });
+
+  test("keeps a worktree whose session is there, and says when that is deleted", async t => {
+    const { root } = await testRepository(t);
+    const owner = `owner-${owners++}`;
+    const record = await life().create({ owner, name: "x", target: root, fromChanges: false });
+    const columns = "id, model_id, model_name, backend, working_directory";
+    await store.query(`insert into sessions (${columns}) values ($1, 'm', 'm', 'b', $2)`, [
+      owner,
+      record.workingDirectory,
+    ]);
+    const next = life();
+    await next.recovered;
+    assert.equal((await next.in(record.workingDirectory))?.state, "waiting");
+    assert.equal((await next.records.orphans()).has(record.id), false);
+    await store.query("delete from sessions where id = $1", [owner]);
+    assert.equal((await next.records.orphans()).has(record.id), true);
+    assert.equal(existsSync(record.folder), true);
+  });
+
+  test("writes no file of an apply when one of them cannot be written", async t => {
+    const one = await made(t);
+    const snapshots = new Snapshots(join(dataDir, "changes"));
+    const before = await snapshots.take(one.root);
+    const { folder } = snapshots.shadowOf(before?.repository ?? "");
+    const git = (input: string, ...args: string[]) =>
+      execFileSync("git", ["--git-dir", folder, ...args], { input, encoding: "utf8" }).trim();
+    const written = git("agent\n", "hash-object", "-w", "--stdin");
+    const files = `100644 blob ${written}\ta.txt\n100644 blob ${"1".repeat(40)}\tz.txt\n`;
+    const applying = { from: before?.tree ?? "", to: git(files, "mktree", "--missing") };
+    assert.ok(await one.worktrees.records.change([one.record.id], "waiting", "applying", { applying }));
+    await life().recovered;
+    assert.equal(one.git("status", "--porcelain"), "");
+    const { state, problem } = (await one.worktrees.records.find(one.record.id)) ?? {};
+    assert.equal(state, "waiting");
+    assert.match(problem ?? "", /^Nothing was applied\. .*"z\.txt"/);
   });
 
   test("finishes an apply of which some files are written", async t => {
