@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, realpath, rm, utimes, writeFile } from "node:fs/promises";
+import { appendFile, chmod, mkdir, mkdtemp, realpath, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -60,6 +60,15 @@ const hostile: readonly Hostile[] = [
     async prepare(repository, program) {
       repository.git("config", "filter.a.b=c.clean", program);
       await writeFile(join(repository.root, ".git", "info", "attributes"), "*.txt filter=a.b=c\n");
+      await change(repository);
+    },
+  },
+  {
+    what: "a clean filter with an empty name",
+    why: "an attribute with an empty value chooses it",
+    async prepare(repository, program) {
+      await appendFile(join(repository.root, ".git", "config"), `[filter ""]\n\tclean = ${program}\n`);
+      await writeFile(join(repository.root, ".git", "info", "attributes"), "*.txt filter=\n");
       await change(repository);
     },
   },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, lchownSync } from "node:fs";
 import { appendFile, chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -166,6 +166,8 @@ describe("A worktree", () => {
     repository.git("config", "merge.evil.driver", `${script} %A`);
     repository.git("config", "diff.evil.command", script);
     await rm(ran, { force: true });
+    // Git asks about a repository of another user in its own way.
+    for (const path of [repository.root, join(repository.root, ".git")]) lchownSync(path, 65534, 65534);
     const one = await madeIn(repository, { fromChanges: true });
     await one.work("other.md", "x\n");
     await one.worktrees.apply([one.record]);
