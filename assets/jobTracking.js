@@ -95,11 +95,9 @@ function shownNotices() {
 
 /** In place of this job, the same one works in a worktree of its own. */
 function isolateButton() {
-  const title = "Stops this job and starts it again in a git worktree of its own";
-  const isolate = async () => {
-    await api(`${jobPath}/stop`, "");
-    await startAgain(made, "again?isolate=worktree&from=changes");
-  };
+  const title = "Starts this job again in a git worktree of its own, and stops this one";
+  const isolate = () =>
+    startAgain(made, "again?isolate=worktree&from=changes", () => api(`${jobPath}/stop`, ""));
   const made = button("Isolate", () => isolate().catch(showProblem), { title });
   return made;
 }
@@ -298,9 +296,15 @@ function showOrigins({ retryOf, againOf, retriedBy = [], againBy = [] }) {
 /** @param {string} id */
 const pageOf = id => `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(id)}`;
 
-/** Starts the job again in one of two ways, and follows the new one. @param {HTMLButtonElement} control @param {string} way */
-async function startAgain(control, way) {
+/**
+ * Starts the job again in one of several ways, and follows the new one.
+ * @param {HTMLButtonElement} control
+ * @param {string} way
+ * @param {() => Promise<unknown>} [whenStarted]
+ */
+async function startAgain(control, way, whenStarted) {
   const { jobId: id } = await withProgress(control, () => api(`${jobPath}/${way}`, ""));
+  await whenStarted?.();
   location.assign(pageOf(id));
 }
 

@@ -135,7 +135,9 @@ export function engineFlows(parts: FlowParts): Flows {
         for (const branch of ends) reports = { ...reports, ...branch.reports };
         // After a crash nobody knows which branch is whole: the worktrees stay for the user to decide.
         if (isolatedOnes.length === 0 || end.outcome === "crashed") continue;
-        const conflict = await flow.step("merge", () => mergeBranches(parts, job, isolatedOnes));
+        const conflict = await flow.step("merge", () =>
+          parts.store.patiently(() => mergeBranches(parts, job, isolatedOnes)),
+        );
         if (conflict === null) continue;
         why = conflict;
         ended.set(next.path, await failedPar(job, conflict, end.lastTasks));
@@ -159,7 +161,9 @@ export function engineFlows(parts: FlowParts): Flows {
     folder: string,
   ): Promise<BranchFolders> {
     if (branches.length === 0) return { folders: {} };
-    return flow.step("isolate", () => isolateBranches(parts, job, branches, folder));
+    return flow.step("isolate", () =>
+      parts.store.patiently(() => isolateBranches(parts, job, branches, folder)),
+    );
   }
 
   async function failedPar({ diary }: LoadedJob, why: string, lastTasks: readonly string[]): Promise<Ended> {

@@ -2,6 +2,7 @@ import { messageOf } from "../../base/messageOf.js";
 import { commandLine, endingOf } from "../../commands/commandLine.js";
 import type { CommandEnd } from "../../commands/runCommand.js";
 import type { Flow } from "../../store/durableJobs.js";
+import { isStoreUnavailable } from "../../store/failure.js";
 import type { EngineParts } from "../../tasks/engineParts.js";
 import { unlessInterrupted } from "../../tasks/interruption.js";
 import { defaultTimeoutSeconds } from "../../tasks/taskChecks.js";
@@ -32,6 +33,10 @@ export async function isolateBranches(
       const earlier =
         retryOf === null ? undefined : await worktrees.records.adopt(ownerOf(retryOf, path), owner);
       let record = earlier ?? (await worktrees.records.of(owner));
+      if (record?.state === "creating") {
+        await worktrees.abandon(record);
+        record = undefined;
+      }
       if (!record) {
         record = await worktrees.create({ owner, name: `${jobName} ${path}`, target, fromChanges: true });
         made.push(record);
@@ -41,6 +46,7 @@ export async function isolateBranches(
     }
     return { folders };
   } catch (error) {
+    if (isStoreUnavailable(error)) throw error;
     for (const record of made) await worktrees.abandon(record);
     return { problem: `The branches cannot be isolated: ${messageOf(error)}` };
   }
@@ -61,6 +67,7 @@ export async function mergeBranches(
     await worktrees.apply(records);
     return null;
   } catch (error) {
+    if (isStoreUnavailable(error)) throw error;
     return `The branches cannot be merged: ${messageOf(error)}`;
   }
 }

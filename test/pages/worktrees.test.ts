@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import type { WorktreeAnswer } from "../../src/worktrees/worktreeAnswers.js";
+import { inEveryTheme } from "../support/axe.js";
+import { launchBrowser, openPage } from "../support/browser.js";
+import { sharedPortalWithEntry, task } from "../support/jobs.js";
+
+let browser: Browser;
+before(async () => {
+  browser = await launchBrowser();
+});
+after(() => browser.close());
+
+const portalOf = sharedPortalWithEntry({
+  tasks: { held: { prompt: ["@wait $user-input"], model: { category: "driving" } } },
+  jobs: { held: { work: task("held") } },
+});
+
+function makeRepository(folder: string): void {
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", folder, "-c", "user.name=x", "-c", "user.email=x@x", ...args]);
+  git("init", "-q");
+  execFileSync("sh", ["-c", "echo one > a.txt"], { cwd: folder });
+  git("add", "-A");
+  git("commit", "-qm", "first");
+}
+
+test("A session that starts isolated waits in the history, names the conflicts, and is applied or discarded there", async t => {
+  const { portal, workingDirectory } = await portalOf(t);
+  makeRepository(workingDirectory);
+  const { page, problems } = await openPage(t, browser, portal.url);
+  t.after(() => assert.deepEqual(problems, []));
+  const waiting = page.locator(".worktree");
+
+  await page.locator("#startButton:enabled").waitFor();
+  await page.getByLabel("Working Directory").fill(workingDirectory);
+  await page.getByLabel("Isolate").check();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await waiting.waitFor();
+  const { worktrees } = (await portal.api<{ worktrees: { worktree: WorktreeAnswer }[] }>("copilot/worktree"))
+    .body;
+  const { folder = "", branch = "" } = worktrees[0]?.worktree ?? {};
+  assert.ok((await waiting.textContent())?.includes(branch));
+  await writeFile(join(folder, "a.txt"), "agent\n");
+  await writeFile(join(workingDirectory, "a.txt"), "user\n");
+
+  await page.getByRole("button", { name: "Apply to my folder" }).click();
+  await page.getByText("Nothing was applied.").waitFor();
+  assert.deepEqual(await waiting.locator("li").allTextContents(), ["a.txt"]);
+  assert.equal(await readFile(join(workingDirectory, "a.txt"), "utf8"), "user\n");
+
+  await inEveryTheme(browser, portal.url, async shown => {
+    await shown.getByRole("button", { name: "Apply to my folder" }).click();
+    await shown.getByText("Nothing was applied.").waitFor();
+  });
+  await page.goto(portal.url);
+  await page.getByRole("button", { name: "Discard" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
+  await waiting.waitFor({ state: "detached" });
+  assert.equal(existsSync(folder), false);
+  assert.equal(await readFile(join(workingDirectory, "a.txt"), "utf8"), "user\n");
+});
+
+test("A job that shares its folder with another is isolated with one click", async t => {
+  const { portal, puppet, workingDirectory, startJob } = await portalOf(t);
+  makeRepository(workingDirectory);
+  await startJob("held", "first");
+  await puppet.arrived("first");
+  const second = await startJob("held", "second");
+  await puppet.arrived("second");
+  const address = `${portal.url}/jobTracking.html?jobName=held&jobId=${second}`;
+  const { page, problems } = await openPage(t, browser, address);
+  t.after(() => assert.deepEqual(problems, []));
+  await page.getByRole("button", { name: "Isolate" }).click();
+  await page.getByRole("link", { name: "Repeats an earlier job" }).waitFor();
+  const jobId = new URL(page.url()).searchParams.get("jobId") ?? "";
+  type Status = { status: string; worktree?: WorktreeAnswer };
+  const statusOf = async (id: string) => (await portal.api<Status>(`copilot/job/${id}/status`)).body;
+  assert.equal((await statusOf(jobId)).worktree?.workingDirectory, workingDirectory);
+  assert.equal((await statusOf(second)).status, "Canceled");
+  await portal.api(`copilot/job/${jobId}/stop`, { method: "POST" });
+  await page.getByRole("button", { name: "Keep the branch" }).click();
+  await page.locator(".worktree").waitFor({ state: "detached" });
+  assert.match(
+    execFileSync("git", ["-C", workingDirectory, "branch"], { encoding: "utf8" }),
+    /portal\/held-/,
+  );
+});
