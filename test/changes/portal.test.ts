@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import { describe, test } from "node:test";
 import type { ChangeAnswer } from "../../src/changes/changes.js";
 import type { FileDiff } from "../../src/changes/diff.js";
 import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs.js";
+import { repositoryIn } from "../support/repository.js";
 import { type RestSession, sessionById } from "../support/restSession.js";
 import { scriptedModelId } from "../support/scriptedModel.js";
 
@@ -35,14 +35,7 @@ type Answer = ChangeAnswer & {
 const json = (body: object): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
 const paths = ({ files }: Pick<Answer, "files">) => files.map(({ path }) => path);
 
-function repository({ workingDirectory }: JobsPortal): (...args: string[]) => string {
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", workingDirectory, ...args], { encoding: "utf8" });
-  git("init", "-q");
-  git("config", "user.name", "x");
-  git("config", "user.email", "x@example.com");
-  return git;
-}
+const repository = ({ workingDirectory }: JobsPortal) => repositoryIn(workingDirectory);
 
 let turns = 0;
 

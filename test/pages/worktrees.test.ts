@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import type { WorktreeAnswer } from "../../src/worktrees/worktreeAnswers.js";
 import { inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
 import { sharedPortalWithEntry, task } from "../support/jobs.js";
+import { repositoryIn } from "../support/repository.js";
 
 let browser: Browser;
 before(async () => {
@@ -21,18 +21,17 @@ const portalOf = sharedPortalWithEntry({
   jobs: { held: { work: task("held") } },
 });
 
-function makeRepository(folder: string): void {
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", folder, "-c", "user.name=x", "-c", "user.email=x@x", ...args]);
-  git("init", "-q");
-  execFileSync("sh", ["-c", "echo one > a.txt"], { cwd: folder });
+async function makeRepository(folder: string) {
+  const git = repositoryIn(folder);
+  await writeFile(join(folder, "a.txt"), "one\n");
   git("add", "-A");
   git("commit", "-qm", "first");
+  return git;
 }
 
 test("A session that starts isolated waits in the history, names the conflicts, and is applied or discarded there", async t => {
   const { portal, workingDirectory } = await portalOf(t);
-  makeRepository(workingDirectory);
+  await makeRepository(workingDirectory);
   const { page, problems } = await openPage(t, browser, portal.url);
   t.after(() => assert.deepEqual(problems, []));
   const waiting = page.locator(".worktree");
@@ -68,7 +67,7 @@ test("A session that starts isolated waits in the history, names the conflicts, 
 
 test("A job that shares its folder with another is isolated with one click", async t => {
   const { portal, puppet, workingDirectory, startJob } = await portalOf(t);
-  makeRepository(workingDirectory);
+  const git = await makeRepository(workingDirectory);
   await startJob("held", "first");
   await puppet.arrived("first");
   const second = await startJob("held", "second");
@@ -86,8 +85,5 @@ test("A job that shares its folder with another is isolated with one click", asy
   await portal.api(`copilot/job/${jobId}/stop`, { method: "POST" });
   await page.getByRole("button", { name: "Keep the branch" }).click();
   await page.locator(".worktree").waitFor({ state: "detached" });
-  assert.match(
-    execFileSync("git", ["-C", workingDirectory, "branch"], { encoding: "utf8" }),
-    /portal\/held-/,
-  );
+  assert.match(git("branch"), /portal\/held-/);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer } from "../support/cleanup.js";
@@ -190,6 +190,29 @@ describe("What an agent in a sandbox leaves behind", () => {
       assert.deepEqual(await snapshot(), earlier, what);
       await assert.rejects(access(join(folder, ".git", "hooks", "post-checkout")), what);
     }
+  });
+
+  test("an isolated session commits in its worktree, and sees nothing else of the portal's data", async () => {
+    const { portal, start, shell, call } = box;
+    const folder = await newRepository("isolated");
+    const id = await start("?isolate=worktree", folder);
+    const said = await shell(
+      id,
+      `echo w > w.txt; git add -A; git commit -qm isolated && echo committed; ls -A ${portal.dataDir} ${portal.dataDir}/worktrees`,
+    );
+    assert.match(said, /^committed$/m);
+    const { worktree } = await call<{ worktree: { folder: string; branch: string } }>(
+      `copilot/session/${id}`,
+    );
+    assert.match(git(folder, "log", "-1", "--format=%s", worktree.branch), /isolated/);
+    assert.equal(git(folder, "status", "--porcelain"), "");
+    const seen = said.slice(said.indexOf(portal.dataDir)).split("\n").filter(Boolean);
+    assert.deepEqual(seen.slice(0, 4), [
+      `${portal.dataDir}:`,
+      "worktrees",
+      `${portal.dataDir}/worktrees:`,
+      basename(worktree.folder),
+    ]);
   });
 
   test("a linked worktree can commit to its repository, and a forged worktree is not trusted", async () => {

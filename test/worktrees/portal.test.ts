@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { WorktreeAnswer } from "../../src/worktrees/worktreeAnswers.js";
 import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs.js";
+import { repositoryIn } from "../support/repository.js";
 import { sessionById } from "../support/restSession.js";
 import { scriptedModelId } from "../support/scriptedModel.js";
 
@@ -28,12 +29,8 @@ const portalOf = sharedPortalWithEntry({
   },
 });
 
-function repository({ workingDirectory }: JobsPortal): (...args: string[]) => string {
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", workingDirectory, ...args], { encoding: "utf8" });
-  git("init", "-q");
-  git("config", "user.name", "x");
-  git("config", "user.email", "x@example.com");
+function repository({ workingDirectory }: Pick<JobsPortal, "workingDirectory">) {
+  const git = repositoryIn(workingDirectory);
   execFileSync("sh", ["-c", "echo one > a.txt && echo prepared.txt > .gitignore"], { cwd: workingDirectory });
   git("add", "-A");
   git("commit", "-qm", "first");
@@ -94,7 +91,7 @@ describe("A session in a worktree", () => {
     for (const job of ["alone", "both"])
       assert.equal((await portal.api<Answer>(`copilot/job/start/${job}`, call)).body.error, "NoRepository");
     const unknown = "copilot/session/start/no-such-model?isolate=worktree";
-    repository({ workingDirectory } as JobsPortal);
+    repository({ workingDirectory });
     assert.equal((await portal.api<Answer>(unknown, call)).body.error, "ModelIdNotFound");
     assert.deepEqual((await portal.api<Answer>("copilot/worktree")).body, { worktrees: [] });
   });
