@@ -130,8 +130,14 @@ describe("A job in a worktree", () => {
     assert.equal(outcome, "jobFailed");
     assert.match(String((await statusOf(bench, jobId)).error), /^Setup: prepare: exit code 1/);
     assert.equal(bench.model.requests.length, 0);
-    assert.deepEqual(await decide(bench, `job/${jobId}/worktree/discard`), { result: "Discarded" });
+    // A retry goes on in the same worktree, and sets it up first.
+    const retried = String((await decide(bench, `job/${jobId}/retry`)).jobId);
+    const log = await bench.jobLog(retried);
+    assert.ok(log.some(({ title }) => title === "Setup: prepare: exit code 1"));
+    assert.equal((await statusOf(bench, retried)).worktree.id, (await statusOf(bench, jobId)).worktree.id);
+    assert.deepEqual(await decide(bench, `job/${retried}/worktree/discard`), { result: "Discarded" });
     assert.equal(git("branch", "--list", "portal/*"), "");
+    assert.equal((await decide(bench, `job/${jobId}/retry`)).error, "WorktreeDecided");
   });
 });
 
