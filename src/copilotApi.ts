@@ -18,6 +18,7 @@ import type { SessionRecord } from "./sessions/sessionRecord.js";
 import { type KnownConversation, sessionNotFound } from "./sessions/sessionRegistry.js";
 import { startAnswer } from "./sessions/startAnswer.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
+import { type Isolation, isolationOf, isolationQuery } from "./worktrees/isolation.js";
 import { type OwnedWorktrees, worktreeAnswer, worktreesOf } from "./worktrees/worktreeAnswers.js";
 
 export async function helperGetModels(): Promise<PortalModel[]> {
@@ -45,30 +46,6 @@ export async function helperSessionStart(
     sessions.start({ ...choices, id, workingDirectory: folder }),
   );
   return [session, id];
-}
-
-/** Work in a worktree of its own. */
-export interface Isolation {
-  /** It begins with the uncommitted changes of the folder, not only with its newest commit. */
-  fromChanges: boolean;
-}
-
-/** How a start asks for a worktree. */
-export const isolationQuery = {
-  isolate: {
-    type: "string",
-    enum: ["worktree"],
-    description: "It works in a git worktree of its own instead of the folder.",
-  },
-  from: {
-    type: "string",
-    enum: ["head", "changes"],
-    description: "The worktree begins with HEAD, or with HEAD and the uncommitted changes; defaults to head.",
-  },
-} as const;
-
-export function isolationOf({ isolate, from }: { isolate?: string; from?: string }): Isolation | undefined {
-  return isolate === undefined ? undefined : { fromChanges: from === "changes" };
 }
 
 export async function helperSessionStop(session: ICopilotSession): Promise<void> {

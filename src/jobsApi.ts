@@ -8,7 +8,6 @@ import { exportFormat, sendExport } from "./api/sendExport.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
-import { type Isolation, isolationOf, isolationQuery } from "./copilotApi.js";
 import { currentPortal } from "./currentPortal.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { walkWork } from "./jobs/definition/workTree.js";
@@ -29,6 +28,7 @@ import { modelIdNotFound } from "./sessions/sessionRegistry.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
 import { userInputRequired } from "./taskApi.js";
 import { usableRepository } from "./worktrees/gitWorktree.js";
+import { type Isolation, isolationOf, isolationQuery } from "./worktrees/isolation.js";
 import { worktreesOf } from "./worktrees/worktreeAnswers.js";
 
 export interface ICopilotJob {

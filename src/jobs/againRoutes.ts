@@ -1,11 +1,11 @@
 import { defineRoute, type Route } from "../api/route.js";
 import { anything, domainError, either, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
-import { type Isolation, isolationOf, isolationQuery } from "../copilotApi.js";
 import { currentPortal } from "../currentPortal.js";
 import { startCheckedJob, startErrors } from "../jobsApi.js";
 import type { LogKind } from "../live/liveResponse.js";
 import type { LiveLogs } from "../sharedApi.js";
+import { type Isolation, isolationOf, isolationQuery } from "../worktrees/isolation.js";
 import { compareWorks, type NamedWork } from "./compareJobs.js";
 import { workAt } from "./engine/interpreter.js";
 import { jobSummary, summaryOf } from "./jobAnswers.js";
