@@ -2,9 +2,6 @@
 import { parseArguments } from "../session/toolCall.js";
 
 /** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled" | "Paused"} Status */
-/** @typedef {import("../../src/live/callbacks.js").JobEvent} JobEvent */
-/** @typedef {import("../lib/callbacks.js").LiveResponse} LiveResponse */
-/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
 /** @typedef {Callback<"onReasoning" | "onMessage" | "onToolExecution">} Delta */
 
 /** The fields that identify a block; two sessions may use the same ids. */
@@ -138,12 +135,14 @@ export class Run {
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
-  /** What is known about each attempt that has ended. @type {Callback<"taskAttemptEnded">[]} */
+  /** What is known about each attempt that has ended. @type {Evidence[]} */
   evidence = [];
   usage = new Usage();
   driving = new TabLog("Driving");
   /** @type {TabLog[]} */
   sessions = [];
+  /** The page fills it. */
+  changes = new TabLog("Changes");
 
   /** @param {number} workId @param {string} taskId @param {number} startTime */
   constructor(workId, taskId, startTime) {
@@ -153,7 +152,7 @@ export class Run {
   }
 
   get tabs() {
-    return [this.driving, ...this.sessions];
+    return [this.driving, ...this.sessions, this.changes];
   }
 
   get isOver() {

@@ -42,6 +42,13 @@ export function formatClock(time, now = new Date()) {
 /** @param {number} value */
 export const formatCount = value => value.toLocaleString("en-US");
 
+/** `1 file`, `2 files`. @param {number} count @param {string} one */
+export const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
+
+/** @param {Totals} totals */
+export const formatChanges = ({ files, added, deleted }) =>
+  `${counted(files, "file")} changed, +${added} −${deleted}`;
+
 /** @typedef {{inputTokens?: number, outputTokens?: number, premiumRequests?: number, cost?: number}} Usage */
 
 /** The usage of a turn or a session in one line; empty when nothing is known. @param {Usage | undefined | null} usage */
@@ -52,10 +59,7 @@ export function formatUsage(usage) {
     parts.push(
       `${formatCount(usage.inputTokens ?? 0)} tokens in, ${formatCount(usage.outputTokens ?? 0)} out`,
     );
-  if (usage.premiumRequests)
-    parts.push(
-      `${formatCount(usage.premiumRequests)} premium request${usage.premiumRequests === 1 ? "" : "s"}`,
-    );
+  if (usage.premiumRequests) parts.push(counted(usage.premiumRequests, "premium request"));
   if (usage.cost) parts.push(`cost ${Number(usage.cost.toFixed(4))}`);
   return parts.join(" · ");
 }

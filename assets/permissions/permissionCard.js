@@ -38,7 +38,6 @@ const outcomes = {
   restart: "because the server stopped",
 };
 
-/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
 /** @typedef {(body: Record<string, unknown>) => void} Answer */
 
 /** @param {string} diff */

@@ -45,10 +45,7 @@ count.addEventListener("click", () => {
 });
 document.body.append(inbox);
 
-/** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest" | "onQuestion">} Asked */
-/** @typedef {Asked & {source: "session" | "run" | "task", sessionId: string, sessionTitle: string, workingDirectory: string}} Request */
-
-/** @param {Request} request @returns {Shown} */
+/** @param {OpenRequest} request @returns {Shown} */
 function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
@@ -60,7 +57,7 @@ function entryOf(request) {
   return { entry: element("div", "inbox-entry", where, card), card };
 }
 
-/** @param {Request[]} requests */
+/** @param {OpenRequest[]} requests */
 function show(requests) {
   const waiting = new Set(requests.map(({ requestId }) => requestId));
   for (const [id, { entry, card }] of cards)
