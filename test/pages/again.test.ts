@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
+import { tempFolder } from "../support/cleanup.js";
 import { type EntryOfTest, portalWithEntry, task } from "../support/jobs.js";
 
 let browser: Browser;
@@ -29,6 +31,15 @@ const entry: EntryOfTest = {
   },
   jobs: { fragile: { work: { kind: "Seq", works: [task("plain"), task("fragile")] } } },
 };
+
+/** Opens what `export?format=html` answers, from the disk. */
+async function openExported(t: TestContext, url: string) {
+  const file = join(await tempFolder(t, "portal-export"), "exported.html");
+  await writeFile(file, await (await fetch(url)).text());
+  const { page, problems } = await openPage(t, browser, pathToFileURL(file).href);
+  t.after(() => assert.deepEqual(problems, []));
+  return page;
+}
 
 test("A failed job says why, shows the evidence of its attempts, and runs again from its page", async t => {
   const { portal, runJob, workingDirectory } = await portalWithEntry(t, entry);
@@ -112,4 +123,19 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByRole("link", { name: "Retry 1" }).waitFor();
   await page.getByRole("button", { name: "Run again" }).click();
   await page.getByRole("link", { name: "Repeats an earlier job" }).waitFor();
+
+  await page.goto(`${portal.url}/jobTracking.html?jobName=fragile&wb=${workingDirectory}`);
+  await page.getByText("fragile, after each attempt: echo '<b>2 tests fail</b>'; test -e repaired").waitFor();
+  await page.goto(portal.url);
+  await page.getByLabel("Search jobs and sessions").fill("retry budget spent");
+  await page.locator("#searchHitsList a").first().click();
+  await page.locator("#rightTitle", { hasText: "fragile" }).waitFor();
+
+  const exported = await openExported(t, `${portal.url}/api/copilot/job/${jobId}/export?format=html`);
+  await exported.getByRole("slider", { name: "Position in the run" }).press("End");
+  await exported.locator('.node[data-work-id="0"]').click();
+  await exported.getByText("Attempt 1 succeeded").waitFor();
+  await exported.getByRole("tab", { name: "Changes" }).click();
+  await exported.getByText("added made.txt +1 −0").waitFor();
+  assert.equal(await exported.getByRole("button", { name: "Retry from here" }).isVisible(), false);
 });

@@ -4,9 +4,11 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
+import { tempFolder } from "../support/cleanup.js";
 import { sharedPortal } from "../support/restSession.js";
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 
@@ -48,7 +50,7 @@ async function changed(t: TestContext) {
   await line.click();
   const files = page.locator(".turn-changes-file summary");
   await files.first().waitFor();
-  return { workingDirectory, session, address, page, line, files, git };
+  return { portal, workingDirectory, session, address, page, line, files, git };
 }
 
 describe("the changes of a turn in the browser", () => {
@@ -114,7 +116,7 @@ describe("the changes of a turn in the browser", () => {
   });
 
   it("are committed with a message, or the page says why not, and all of it is readable", async t => {
-    const { page, address, git } = await changed(t);
+    const { page, portal, session, address, git } = await changed(t);
     const commit = page.getByRole("button", { name: "Commit the changes of turn 1" });
     await commit.click();
     await page.getByLabel("Message").fill("Add two");
@@ -128,6 +130,19 @@ describe("the changes of a turn in the browser", () => {
     await page.getByRole("alert").getByText("The change is committed already, or empty.").waitFor();
     await page.keyboard.press("Escape");
     assert.equal(await page.getByRole("dialog").count(), 0);
+
+    const file = join(await tempFolder(t, "portal-export"), "session.html");
+    await writeFile(
+      file,
+      await (await fetch(`${portal.url}/api/copilot/session/${session.id}/export?format=html`)).text(),
+    );
+    const exported = await openPage(t, browser, pathToFileURL(file).href);
+    await exported.page.getByRole("slider", { name: "Position in the run" }).press("End");
+    await exported.page.getByRole("button", { name: lineName }).click();
+    await exported.page.getByText("changed a.txt +1 −0").waitFor();
+    assert.equal(await exported.page.getByRole("button", { name: "Undo" }).isVisible(), false);
+    assert.deepEqual(exported.problems, []);
+
     await inEveryTheme(
       browser,
       address,
