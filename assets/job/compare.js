@@ -1,9 +1,8 @@
 // Two runs of a job side by side.
 import { api, messageOf, part, withProgress } from "../lib/api.js";
-import { element, optionsOf } from "../lib/dom.js";
+import { byId, element, optionsOf } from "../lib/dom.js";
 import { counted, formatChanges, formatClock, formatDuration, formatUsage } from "../lib/format.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
-import { openDialog } from "../shell/dialog.js";
 import { differencesOf } from "./differences.js";
 import { statusOf } from "./evidence.js";
 import { table } from "./jobAbout.js";
@@ -40,15 +39,12 @@ export async function openCompare(jobId, jobName, other) {
       value,
       name: `${formatClock(new Date(startTime))}, ${status.toLowerCase()}`,
     }));
-  const choice = element("select", { "aria-label": "The other job" }, ...optionsOf(choices));
-  if (other) choice.value = other;
-  const state = element("p", { role: "status" }, "There is no other run of this job.");
-  const works = element("div", {
-    className: "tracking-about",
-    tabIndex: 0,
-    role: "group",
-    ariaLabel: "Works",
-  });
+  const choice = byId("compareOther", HTMLSelectElement);
+  choice.replaceChildren(...optionsOf(choices));
+  if (choices.some(({ value }) => value === other)) choice.value = other ?? "";
+  const state = byId("compareState");
+  const works = byId("compareWorks");
+  works.tabIndex = 0;
   async function show() {
     try {
       const path = `copilot/job/${part(jobId)}/compare/${part(choice.value)}`;
@@ -64,10 +60,7 @@ export async function openCompare(jobId, jobName, other) {
       state.replaceChildren(visibleProse(messageOf(error)));
     }
   }
-  choice.addEventListener("change", show);
-  const close = element("form", { method: "dialog" }, element("button", {}, "Close"));
-  openDialog("Compare", element("h2", {}, "Compare with"), choice, state, works, close).dialog.classList.add(
-    "wide",
-  );
+  choice.onchange = show;
+  byId("compareDialog", HTMLDialogElement).showModal();
   if (choices.length > 0) await show();
 }

@@ -1,42 +1,26 @@
 // The dialog that commits what an agent changed.
-import { api, messageOf, withProgress } from "../lib/api.js";
-import { button, element, optionsOf } from "../lib/dom.js";
-import { visibleProse } from "../lib/visibleText.js";
-import { openDialog } from "../shell/dialog.js";
+import { api, errorAt, withProgress } from "../lib/api.js";
+import { byId } from "../lib/dom.js";
 
 /** @param {string} path of the session in the API @param {number} turn @param {(commit: string) => void} done */
 export function openCommit(path, turn, done) {
-  const message = element("textarea", { required: true, maxLength: 20_000, rows: 4 });
-  const what = [
-    { value: String(turn), name: `The changes of turn ${turn}` },
-    { value: "", name: "Everything that is not committed yet" },
-  ];
-  const scope = element("select", {}, ...optionsOf(what));
-  const problem = element("div", { className: "field-error", role: "alert" });
-  const commit = element("button", "primary", "Commit");
-  const form = element(
-    "form",
-    "stack",
-    element("label", "field", "Message", message),
-    element("label", "field", "What", scope),
-    problem,
-    element(
-      "div",
-      "row",
-      commit,
-      button("Cancel", () => dialog.close(), { className: "quiet" }),
-    ),
-  );
-  const { dialog } = openDialog("Commit", form);
-  form.addEventListener("submit", async event => {
+  const dialog = byId("commitDialog", HTMLDialogElement);
+  const showError = errorAt("commitError");
+  showError();
+  dialog.showModal();
+  byId("commitForm").onsubmit = async event => {
+    if (event.submitter !== byId("commitButton")) return;
     event.preventDefault();
-    const body = JSON.stringify({ message: message.value, ...(scope.value && { turn }) });
+    const message = byId("commitMessage", HTMLTextAreaElement);
+    const scope = byId("commitScope", HTMLSelectElement).value;
+    const body = JSON.stringify({ message: message.value, ...(scope && { turn }) });
     try {
-      const answer = await withProgress(commit, () => api(`${path}/changes/commit`, body));
+      const { commit } = await withProgress(event.submitter, () => api(`${path}/changes/commit`, body));
+      message.value = "";
       dialog.close();
-      done(answer.commit);
+      done(commit);
     } catch (error) {
-      problem.replaceChildren(visibleProse(messageOf(error)));
+      showError(error);
     }
-  });
+  };
 }

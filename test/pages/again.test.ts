@@ -101,16 +101,18 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByRole("button", { name: "Compare" }).click();
   await page.getByRole("dialog").getByText("1 of 2 tasks differ.").waitFor();
   const compared = page.getByRole("dialog").locator("tbody tr");
-  assert.deepEqual(await compared.locator("td:first-child").allTextContents(), [
-    "plain",
-    "fragilediffers: verdict, attempts",
-  ]);
+  assert.equal(await compared.first().locator("td").first().textContent(), "plain");
+  // How long they take is up to the machine.
+  assert.match(
+    (await compared.last().locator("td").first().textContent()) ?? "",
+    /^fragilediffers: verdict, attempts(, time)?$/,
+  );
   assert.match(
     (await compared.last().textContent()) ?? "",
     /succeeded1 attempt.*failed2 attempts.*exit code 1/,
   );
   await page.getByLabel("The other job").selectOption({ index: 0 });
-  await page.getByText("0 of 2 tasks differ.").waitFor();
+  await page.getByRole("columnheader", { name: "The other: succeeded" }).waitFor();
   await inEveryTheme(browser, page.url(), async shown => {
     await shown.getByRole("button", { name: "Compare" }).click();
     await shown.getByText("1 of 2 tasks differ.").waitFor();
