@@ -2,8 +2,6 @@
 import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
 import { button, element } from "./lib/dom.js";
 
-/** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled"} WorkStatus */
-
 const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
@@ -136,7 +134,7 @@ export class FlowChart extends EventTarget {
 
   /**
    * @param {number} workId
-   * @param {{status?: WorkStatus | undefined, detail: string, tip?: string}} state
+   * @param {{status?: ShownStatus | undefined, detail: string, tip?: string}} state
    */
   setState(workId, { status, detail, tip = "" }) {
     const node = this.#nodes.get(workId);

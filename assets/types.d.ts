@@ -269,4 +269,39 @@ declare global {
 
   /** Adds something to a shown line of a diff. */
   type DressLine = (row: HTMLElement, line: DiffLine) => void;
+
+  type ShownStatus = "Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled";
+  type WorkStatus = ShownStatus | "Paused";
+  type DeltaResponse = Callback<"onReasoning" | "onMessage" | "onToolExecution">;
+  /** What one owner said in one stretch, in a tab of a task. */
+  interface TabPart {
+    time: number;
+    owner: string;
+    responses: LiveResponse[];
+  }
+
+  interface UsedTokens {
+    inputTokens?: number;
+    outputTokens?: number;
+    premiumRequests?: number;
+    cost?: number;
+  }
+
+  /** How much of an end of a long text is shown. */
+  interface TextLimit {
+    lines: number;
+    chars: number;
+  }
+
+  /** Since when and where a card is in view. */
+  interface ShownCard {
+    timer?: number;
+    top: number;
+    left: number;
+  }
+  type SendAnswer = (body: Record<string, unknown>) => void;
+  interface InboxEntry {
+    entry: HTMLElement;
+    card: HTMLElement;
+  }
 }

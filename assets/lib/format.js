@@ -49,9 +49,7 @@ export const counted = (count, one) => `${formatCount(count)} ${one}${count === 
 export const formatChanges = ({ files, added, deleted }) =>
   `${counted(files, "file")} changed, +${added} −${deleted}`;
 
-/** @typedef {{inputTokens?: number, outputTokens?: number, premiumRequests?: number, cost?: number}} Usage */
-
-/** The usage of a turn or a session in one line; empty when nothing is known. @param {Usage | undefined | null} usage */
+/** The usage of a turn or a session in one line; empty when nothing is known. @param {UsedTokens | undefined | null} usage */
 export function formatUsage(usage) {
   if (!usage) return "";
   const parts = [];

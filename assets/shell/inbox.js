@@ -9,8 +9,7 @@ import { bindNotifications, notify, setWaiting } from "./pageState.js";
 /** Often enough for a waiting user, seldom enough to cost nothing. */
 const POLL_MS = 2000;
 
-/** @typedef {{entry: HTMLElement, card: HTMLElement}} Shown */
-/** @type {Map<string, Shown>} */
+/** @type {Map<string, InboxEntry>} */
 const cards = new Map();
 
 const notifyBox = element("input", { type: "checkbox" });
@@ -45,7 +44,7 @@ count.addEventListener("click", () => {
 });
 document.body.append(inbox);
 
-/** @param {OpenRequest} request @returns {Shown} */
+/** @param {OpenRequest} request @returns {InboxEntry} */
 function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
