@@ -10,6 +10,7 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import { exportedChanges } from "../changes/changeAnswers.js";
 import { changeRoutes } from "../changes/changeRoutes.js";
 import { Changes } from "../changes/changes.js";
 import { Comments } from "../changes/comments.js";
@@ -219,6 +220,12 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
+  const changeParts = {
+    changes,
+    comments: new Comments(store),
+    ...changeOwners({ sessions, engine, logs }),
+  };
+  const exported = exportedChanges(changeParts);
   const routes = [
     ...portalRoutes({
       permissions,
@@ -227,7 +234,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...modelRoutes(models),
     ...searchRoutes(store.query),
-    ...sessionRoutes(logs),
+    ...sessionRoutes(logs, exported),
     ...permissionRoutes({ approvals, openSession }),
     ...folderRoutes({
       gate: startup,
@@ -235,7 +242,7 @@ export function createPortal(parts: PortalOptions): Portal {
       sandbox: { available: () => sandboxes.availability(), byDefault: sandbox },
     }),
     ...taskRoutes(logs),
-    ...jobRoutes(logs),
+    ...jobRoutes(logs, exported),
     ...againRoutes(
       logs,
       async (taskId, attempt) =>
@@ -247,7 +254,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...editorRoutes(),
     ...keeping.routes,
-    ...changeRoutes({ changes, comments: new Comments(store), ...changeOwners({ sessions, engine, logs }) }),
+    ...changeRoutes(changeParts),
     ...(options.test ? jobTestRoutes() : []),
   ];
   const app = parts.createApp({
