@@ -133,7 +133,7 @@ function follow(id) {
   showState("Running");
   renderer.setAwaiting(true);
 
-  /** @type {import("./lib/callbacks.js").Handlers} */
+  /** @type {Handlers} */
   const told = {
     runPlanned: ({ selectedAgents }) => tell("info", `Runs ${selectedAgents.join(" → ")}`),
     runAgentStarted: ({ agent, step }) => tell("info", `Step ${step}: ${agent}`),

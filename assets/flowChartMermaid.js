@@ -2,9 +2,6 @@
 import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
 import { button, element } from "./lib/dom.js";
 
-/** @typedef {import("./job/chartSource.js").ChartGraph} ChartGraph */
-/** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled"} WorkStatus */
-
 const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
@@ -137,7 +134,7 @@ export class FlowChart extends EventTarget {
 
   /**
    * @param {number} workId
-   * @param {{status?: WorkStatus | undefined, detail: string, tip?: string}} state
+   * @param {{status?: ShownStatus | undefined, detail: string, tip?: string}} state
    */
   setState(workId, { status, detail, tip = "" }) {
     const node = this.#nodes.get(workId);
@@ -179,7 +176,7 @@ export class FlowChart extends EventTarget {
     this.zoomTo(Math.floor(zoom * 10 + 1e-6) / 10);
   }
 
-  /** @param {import("./job/chartSource.js").ChartNode} node @param {SVGSVGElement} svg */
+  /** @param {ChartNode} node @param {SVGSVGElement} svg */
   #dressNode({ id, hint, label = "" }, svg) {
     const group = /** @type {SVGGElement | null} */ (svg.querySelector(`g.node[id*="-flowchart-n${id}-"]`));
     if (!group) return;

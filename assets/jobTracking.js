@@ -8,7 +8,7 @@ import { JobState } from "./job/jobState.js";
 import { Timeline } from "./job/timeline.js";
 import { ApiError, api, errorAt, part, withProgress } from "./lib/api.js";
 import { button, byId, element, showStatus } from "./lib/dom.js";
-import { formatDuration } from "./lib/format.js";
+import { counted, formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { ask } from "./shell/dialog.js";
@@ -36,14 +36,16 @@ const stopJob = byId("stopJob", HTMLButtonElement);
 const continueJob = byId("continueJob", HTMLButtonElement);
 const retryJob = byId("retryJob", HTMLButtonElement);
 const againJob = byId("againJob", HTMLButtonElement);
+const compareJob = byId("compareJob", HTMLButtonElement);
+const retryHere = byId("retryHere", HTMLButtonElement);
 const evidence = byId("evidence");
 const timelineDiv = byId("timeline");
 const state = new JobState();
 const chart = new FlowChart(byId("chart"));
 const timeline = new Timeline(timelineDiv, labelOf);
-/** @type {{job: unknown, chart: import("./job/chartSource.js").ChartGraph}} */
+/** @type {{job: unknown, chart: ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
-/** What the job could do; only in a preview. @type {import("./job/jobAbout.js").Plan | undefined} */
+/** What the job could do; only in a preview. @type {JobPlan | undefined} */
 let plan;
 /** @type {Map<number, string>} */
 const labels = new Map();
@@ -53,6 +55,8 @@ const conditions = new Set();
 const attempts = new Map();
 /** @type {number | undefined} */
 let selected;
+/** The task that a search leads to. */
+let wanted = query.get("task");
 /** There is no such job: nothing to show, nothing to stop. */
 let isGone = false;
 /** The visible tab and its run. @type {{run: Run, tab: TabLog} | undefined} */
@@ -74,11 +78,13 @@ function showJob() {
   continueJob.hidden = status !== "Paused";
   retryJob.hidden = status !== "Failed" && status !== "Canceled";
   againJob.hidden = !jobId || !state.isOver;
+  compareJob.hidden = againJob.hidden;
   byId("reason").hidden = state.reason === "";
   byId("reason").textContent = state.reason;
   byId("notices").replaceChildren(...shownNotices());
   setPageState(`${jobName} ${status.toLowerCase()}`, status);
   if (selected === undefined) showAbout();
+  else showSelected();
 }
 
 /** Of what is said in passing, only the newest, and only as long as the job goes on. */
@@ -96,9 +102,10 @@ function shownNotices() {
 /** In place of this job, the same one works in a worktree of its own. */
 function isolateButton() {
   const title = "Starts this job again in a git worktree of its own, and stops this one";
-  const isolate = () =>
-    startAgain(made, "again?isolate=worktree&from=changes", () => api(`${jobPath}/stop`, ""));
-  const made = button("Isolate", () => isolate().catch(showProblem), { title });
+  const stop = () => api(`${jobPath}/stop`, "");
+  const made = button("Isolate", () => startAgain(made, "again?isolate=worktree&from=changes", stop), {
+    title,
+  });
   return made;
 }
 
@@ -110,7 +117,7 @@ function detailOf(run) {
   if (!run.isOver) return `attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
   const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
-  return `${verdict}, ${run.attempt} attempt${run.attempt === 1 ? "" : "s"}, ${elapsed}`;
+  return `${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
 }
 
 /** @param {Run} run */
@@ -140,11 +147,14 @@ function showGone(error) {
 function showAbout() {
   stopShowing();
   evidence.hidden = true;
+  retryHere.hidden = true;
   byId("rightTitle").textContent = state.isOver ? "Summary" : jobName;
   byId("rightStatus").textContent = "";
   tabList.hidden = true;
   panel.replaceChildren(
-    state.isOver ? jobSummary(state, labelOf) : jobDefinition(definition.job, definition.chart, plan),
+    state.isOver
+      ? jobSummary(state, labelOf, jobPath)
+      : jobDefinition(definition.job, definition.chart, plan),
   );
   if (state.isOver && jobId && !isReplay) showWorktrees(element("div", "stack")).catch(() => undefined);
 }
@@ -170,7 +180,19 @@ function showTab(run, tab) {
   const div = element("div", { id: "tabPanel", role: "tabpanel" });
   panel.replaceChildren(div);
   showTabs(run);
-  fillTab(div, tab);
+  if (tab === run.changes) fillChanges(div, run);
+  else fillTab(div, tab);
+}
+
+/** What each attempt changed. @param {HTMLElement} div @param {Run} run */
+async function fillChanges(div, { workId, attempt }) {
+  const { changedFiles } = await import("./session/review.js");
+  div.className = "tracking-about";
+  for (let n = 1; n <= attempt; n++)
+    div.append(
+      element("h3", {}, `Attempt ${n}`),
+      await changedFiles(jobPath, `workId=${workId}&attempt=${n}`),
+    );
 }
 
 /** Loaded as soon as the page has its job, because the server may be gone when the first tab is opened. */
@@ -184,7 +206,7 @@ async function fillTab(div, tab) {
   if (!Renderer || !div.isConnected) return;
   const renderer = new Renderer(div);
   div.setAttribute("role", "tabpanel");
-  const render = (/** @type {import("./lib/callbacks.js").LiveResponse} */ response) => {
+  const render = (/** @type {LiveResponse} */ response) => {
     if (response.callback === "taskDecision")
       renderer.addUserMessage(response.reason, "TaskDecision", response.time);
     else renderer.processCallback(response);
@@ -236,6 +258,7 @@ function showSelected() {
   if (selected === undefined) return;
   byId("rightTitle").textContent = labelOf(selected);
   const run = state.runs.get(selected);
+  retryHere.hidden = !run || !state.isOver;
   evidence.hidden = !run || run.evidence.length === 0;
   if (run) evidence.replaceChildren(evidencePart(run.evidence));
   if (run) {
@@ -297,15 +320,29 @@ function showOrigins({ retryOf, againOf, retriedBy = [], againBy = [] }) {
 const pageOf = id => `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(id)}`;
 
 /**
- * Starts the job again in one of several ways, and follows the new one.
+ * Starts the job again, and follows the new one.
  * @param {HTMLButtonElement} control
  * @param {string} way
  * @param {() => Promise<unknown>} [whenStarted]
  */
-async function startAgain(control, way, whenStarted) {
-  const { jobId: id } = await withProgress(control, () => api(`${jobPath}/${way}`, ""));
-  await whenStarted?.();
-  location.assign(pageOf(id));
+function startAgain(control, way, whenStarted) {
+  withProgress(control, async () => {
+    const { jobId: id } = await api(`${jobPath}/${way}`, "");
+    await whenStarted?.();
+    location.assign(pageOf(id));
+  }).catch(showProblem);
+}
+
+/** The path of a work stands in the id of its task, behind that of the job. */
+function retryFromHere() {
+  const { taskId } = state.runs.get(selected ?? -1) ?? { taskId: "" };
+  startAgain(retryHere, `retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
+}
+
+async function compare() {
+  const { openCompare } = await import("./job/compare.js");
+  const { retryOf, againOf } = /** @type {any} */ (definition);
+  await withProgress(compareJob, () => openCompare(jobId ?? "", jobName, retryOf ?? againOf));
 }
 
 async function showChart() {
@@ -331,6 +368,9 @@ function follow() {
   state.addEventListener("work", event => {
     const run = state.runs.get(/** @type {any} */ (event).detail);
     if (run) showRun(run);
+    if (run?.taskId !== wanted) return;
+    wanted = null;
+    select(run?.workId);
   });
   state.addEventListener("tabs", event => {
     if (/** @type {any} */ (event).detail === selected) showSelected();
@@ -339,7 +379,7 @@ function follow() {
   if (isReplay) return;
   readEvents({
     path: `${jobPath}/events?all=1`,
-    onResponse: (/** @type {import("./job/jobState.js").JobEvent} */ event) => state.apply(event),
+    onResponse: (/** @type {JobEvent} */ event) => state.apply(event),
     onEnd: error => {
       if (error === "JobNotFound") showGone(new ApiError(error));
       else showJob();
@@ -366,7 +406,7 @@ async function replay() {
       showSelected();
       showJob();
     },
-    apply: event => state.apply(event),
+    apply: (/** @type {JobEvent} */ event) => state.apply(event),
     markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
   });
   player.addEventListener("change", () => nextFrame(tick));
@@ -383,8 +423,10 @@ function listen() {
   continueJob.addEventListener("click", () =>
     withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(showProblem),
   );
-  retryJob.addEventListener("click", () => startAgain(retryJob, "retry").catch(showProblem));
-  againJob.addEventListener("click", () => startAgain(againJob, "again").catch(showProblem));
+  retryJob.addEventListener("click", () => startAgain(retryJob, "retry"));
+  againJob.addEventListener("click", () => startAgain(againJob, "again"));
+  retryHere.addEventListener("click", retryFromHere);
+  compareJob.addEventListener("click", () => compare().catch(showProblem));
   byId("showChart").addEventListener("click", () => showView("chart"));
   byId("showTimeline").addEventListener("click", () => showView("timeline"));
   byId("showDetails").addEventListener("click", () => {

@@ -7,9 +7,6 @@ import { showStartupFiles } from "./permissions/startupFiles.js";
 import { ask } from "./shell/dialog.js";
 import { makeSplitter } from "./shell/splitter.js";
 
-/** @typedef {{name: string, jobName: string}} GridCell */
-/** @typedef {{keyword: string, jobs: (GridCell | null | undefined)[]}} GridRow */
-
 const INPUT_PART_PX = 800;
 
 const workingDirectory = new URLSearchParams(location.search).get("wb");

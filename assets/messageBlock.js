@@ -7,9 +7,6 @@ import { looksLikeMarkdown } from "./lib/markdownSigns.js";
 import { visibleLine, visibleProse } from "./lib/visibleText.js";
 import { nextFrame } from "./shell/frame.js";
 
-/** @typedef {"User" | "Reasoning" | "Tool" | "Message"} BlockType */
-/** @typedef {"succeeded" | "failed" | "interrupted"} Outcome */
-
 /** While receiving, a block is 150 px high: more text than this is never visible. */
 const TAIL_CHARS = 8_000;
 /** How far ahead of the reader Markdown is rendered. */
@@ -136,7 +133,7 @@ export class MessageBlock {
     this.#time.hidden = false;
   }
 
-  /** How the block ended, visible without opening it. @param {Outcome} outcome */
+  /** How the block ended, visible without opening it. @param {BlockOutcome} outcome */
   set outcome(outcome) {
     this.#div.dataset.outcome = outcome;
   }

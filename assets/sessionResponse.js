@@ -9,9 +9,6 @@ import { notice } from "./shell/notice.js";
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
 
-/** @typedef {import("./lib/callbacks.js").LiveResponse} LiveResponse */
-/** Loads an earlier page; it has `more` when there are still earlier ones. @typedef {() => Promise<{responses: LiveResponse[], more: boolean}>} LoadEarlier */
-
 export class SessionResponseRenderer {
   #div;
   #content = element("div", "session-response-content");

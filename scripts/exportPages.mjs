@@ -14,8 +14,8 @@ const pages = { session: "index", job: "jobTracking" };
 
 /** What an exported file has in place of a module. */
 const replaced = {
-  [join(assets, "lib", "call.js")]: join(assets, "replay", "file", "answers.js"),
-  [join(assets, "lib", "grammars.js")]: join(assets, "replay", "file", "grammars.js"),
+  [join(assets, "lib", "call.js")]: join(root, "scripts", "exportedFile", "answers.js"),
+  [join(assets, "lib", "grammars.js")]: join(root, "scripts", "exportedFile", "grammars.js"),
 };
 
 const vendor = {

@@ -83,7 +83,8 @@ function build() {
 function exportPages() {
   const stamp = join(dist, "export", ".built");
   const script = join("scripts", "exportPages.mjs");
-  const newest = Math.max(...["assets", "package-lock.json", script].map(name => newestMs(join(root, name))));
+  const parts = ["assets", "package-lock.json", script, join("scripts", "exportedFile")];
+  const newest = Math.max(...parts.map(name => newestMs(join(root, name))));
   if (modifiedMs(stamp) > newest) return;
   const startedAt = new Date();
   run(process.execPath, [join(root, script)], "Preparing the exported pages");

@@ -8,6 +8,7 @@ import type { PortalModel } from "./backends/catalog.js";
 import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
+import type { ExportedChanges } from "./changes/changeAnswers.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import { currentPortal } from "./currentPortal.js";
 import type { LiveResponse } from "./live/liveResponse.js";
@@ -192,7 +193,7 @@ async function queryById(id: string, prompt: string) {
   return { requestId: await session.query(prompt) };
 }
 
-export function sessionRoutes(logs: LiveLogs): Route[] {
+export function sessionRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "session">): Route[] {
   return [
     defineRoute({
       path: "copilot/session/start/{modelId}",
@@ -343,6 +344,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
         const log = await currentPortal().logs.open("session", record.id);
         if (!log) throw sessionNotFound(record.id);
         const session = summaryOf(record);
+        const changes = query.format === "html" ? await exported?.session(record.id) : {};
         await sendExport(res, `session-${record.id}`, query.format, {
           markdown: () => sessionAsMarkdown(session, log.responses()),
           json: () => sessionAsJson(session, log.responses()),
@@ -355,6 +357,7 @@ export function sessionRoutes(logs: LiveLogs): Route[] {
                   session,
                   log.responses(),
                 ),
+                ...changes,
               },
             }),
         });

@@ -8,6 +8,7 @@ import { exportFormat, sendExport } from "./api/sendExport.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
+import type { ExportedChanges } from "./changes/changeAnswers.js";
 import { currentPortal } from "./currentPortal.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { walkWork } from "./jobs/definition/workTree.js";
@@ -208,7 +209,15 @@ export const startErrors = domainError(
 );
 const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
 
-export function jobRoutes(logs: LiveLogs): Route[] {
+export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job">): Route[] {
+  async function changesIn(jobId: string) {
+    const works = await currentPortal().engine.works(jobId);
+    return exported?.job(
+      jobId,
+      works.map(({ workIdInJob }) => workIdInJob),
+    );
+  }
+
   return [
     defineRoute({
       path: "copilot/job",
@@ -288,6 +297,7 @@ export function jobRoutes(logs: LiveLogs): Route[] {
       handler: async ({ params, query, res }) => {
         const record = await knownJob(params.jobId);
         const job = summaryOf(record);
+        const changes = query.format === "html" ? await changesIn(record.id) : {};
         const source = { job, responses: (kind: LogKind, id: string) => storedResponses(logs, kind, id) };
         await sendExport(res, `job-${job.jobId}`, query.format, {
           markdown: () => jobAsMarkdown(source),
@@ -300,6 +310,7 @@ export function jobRoutes(logs: LiveLogs): Route[] {
               answers: {
                 [`${path}/status`]: statusOf(record),
                 [`${path}/export?format=json`]: jobAsJson(source),
+                ...changes,
               },
             });
           },

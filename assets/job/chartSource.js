@@ -1,13 +1,5 @@
 // The chart of a job as Mermaid source. Pure functions.
 
-/**
- * The chart of a job (src/jobsChart.ts).
- * @typedef {{to: number, loopBack: boolean, label?: string}} ChartArrow
- * @typedef {["TaskNode" | "CondNode", number] | "ParBegin" | "ParEnd" | "AltEnd" | "CondBegin" | "CondEnd" | "LoopEnd"} ChartHint
- * @typedef {{id: number, hint: ChartHint, label?: string, arrows?: ChartArrow[]}} ChartNode
- * @typedef {{nodes: ChartNode[]}} ChartGraph
- */
-
 /** Keeps room in a node for the line with the state of its task. */
 export const DETAIL_ROOM = "succeeded, 2 attempts, 12 min";
 

@@ -1,9 +1,7 @@
 // What is known about the attempts of a task, side by side.
 import { element } from "../lib/dom.js";
-import { formatCount, formatDuration } from "../lib/format.js";
+import { counted, formatChanges, formatCount, formatDuration } from "../lib/format.js";
 import { visibleProse } from "../lib/visibleText.js";
-
-/** @typedef {import("../../src/live/callbacks.js").Callback<"taskAttemptEnded">} Evidence */
 
 /** @param {Evidence["criteria"][number]} criterion */
 function criterionItem({ kind, asked, met, said }) {
@@ -24,29 +22,30 @@ function criterionItem({ kind, asked, met, said }) {
 
 /** @param {Evidence} evidence */
 function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [], changes, usage }) {
-  const count = (/** @type {number} */ number, /** @type {string} */ word) =>
-    `${formatCount(number)} ${word}${number === 1 ? "" : "s"}`;
   const calls = toolCalls.reduce((sum, tool) => sum + tool.count, 0);
   return [
     startedAt && endedAt ? formatDuration(Date.parse(endedAt) - Date.parse(startedAt)) : "",
-    calls > 0 ? count(calls, "tool call") : "",
-    commands.length > 0 ? count(commands.length, "command") : "",
-    changes ? `${count(changes.files, "file")} changed, +${changes.added} −${changes.deleted}` : "",
+    calls > 0 ? counted(calls, "tool call") : "",
+    commands.length > 0 ? counted(commands.length, "command") : "",
+    changes ? formatChanges(changes) : "",
     usage ? `${formatCount(usage.inputTokens + usage.outputTokens)} tokens` : "",
-    crashes > 0 ? count(crashes, "crash").replace("crashs", "crashes") : "",
+    crashes > 0 ? `${formatCount(crashes)} crash${crashes === 1 ? "" : "es"}` : "",
   ].filter(text => text !== "");
 }
+
+const states = { succeeded: "Succeeded", canceled: "Canceled", interrupted: "Canceled", running: "Running" };
+
+/** @param {string} verdict */
+export const statusOf = verdict =>
+  element("span", { className: "status", "data-status": Reflect.get(states, verdict) ?? "Failed" }, verdict);
 
 /** @param {Evidence} evidence */
 function attemptPart(evidence) {
   const { attempt, verdict, modelId, criteria } = evidence;
-  const status = element("span", { className: "status" }, verdict);
-  const states = { succeeded: "Succeeded", canceled: "Canceled", interrupted: "Canceled" };
-  status.dataset.status = Reflect.get(states, verdict) ?? "Failed";
   return element(
     "section",
     "evidence-attempt",
-    element("h3", {}, `Attempt ${attempt} `, status),
+    element("h3", {}, `Attempt ${attempt} `, statusOf(verdict)),
     element("p", "muted", [modelId, ...figuresOf(evidence)].join(" · ")),
     ...(criteria.length > 0 ? [element("ul", {}, ...criteria.map(criterionItem))] : []),
   );

@@ -1,5 +1,5 @@
 // The right part of a job's page when no task is selected: its definition, its plan or its result.
-import { element } from "../lib/dom.js";
+import { button, element } from "../lib/dom.js";
 import { formatCount, formatDuration, formatUsage } from "../lib/format.js";
 import { codeBox } from "../lib/markdown.js";
 import { visibleCode } from "../lib/visibleText.js";
@@ -12,10 +12,10 @@ const json = (title, value) => section(title, codeBox(JSON.stringify(value, unde
 /** @param {string} title @param {(Node | string)[]} parts */
 const section = (title, ...parts) => element("section", "stack", element("h3", {}, title), ...parts);
 
-/** @param {string[]} head @param {string[][]} rows */
-function table(head, rows) {
-  const cells = (/** @type {"th" | "td"} */ tag, /** @type {string[]} */ texts) =>
-    element("tr", {}, ...texts.map(text => element(tag, {}, text)));
+/** @param {string[]} head @param {(Node | string)[][]} rows */
+export function table(head, rows) {
+  const cells = (/** @type {"th" | "td"} */ tag, /** @type {(Node | string)[]} */ parts) =>
+    element("tr", {}, ...parts.map(part => element(tag, {}, part)));
   return element(
     "table",
     {},
@@ -24,17 +24,7 @@ function table(head, rows) {
   );
 }
 
-/** @typedef {{attempts: number, prompts: number, sessions: number, premiumRequests: number}} Amount */
-/**
- * What a job could do (src/jobs/plan/plan.ts).
- * @typedef {object} Plan
- * @property {{workIdInJob: number, taskId: string, modelId: string, multiplier: number | null, always: boolean, unbounded: boolean, withoutCrashes: Amount}[]} tasks
- * @property {Amount} withoutCrashes
- * @property {boolean} unbounded
- * @property {{error: string, message: string}[]} missing
- */
-
-/** @param {Plan} plan */
+/** @param {JobPlan} plan */
 function planned({ tasks, withoutCrashes, unbounded, missing }) {
   const { prompts, sessions, premiumRequests } = withoutCrashes;
   const most = `${formatCount(prompts)} prompts in ${formatCount(sessions)} sessions, ${formatCount(premiumRequests)} premium requests`;
@@ -54,10 +44,16 @@ function planned({ tasks, withoutCrashes, unbounded, missing }) {
     ),
     ...missing.map(({ message }) => notice(message, "warning")),
     table(["Task", "Model", "Premium", "Attempts", "Runs"], rows),
+    ...tasks.flatMap(({ taskId, commands = [] }) =>
+      commands.map(({ when, run }) => {
+        const moment = when === "before" ? "before it starts" : "after each attempt";
+        return element("p", {}, `${taskId}, ${moment}: `, element("code", {}, visibleCode(run.join(" "))));
+      }),
+    ),
   );
 }
 
-/** @param {unknown} job @param {unknown} chart @param {Plan} [plan] */
+/** @param {unknown} job @param {unknown} chart @param {JobPlan} [plan] */
 export function jobDefinition(job, chart, plan) {
   const about = element("div", "tracking-about");
   if (plan) about.append(planned(plan));
@@ -68,8 +64,9 @@ export function jobDefinition(job, chart, plan) {
 /**
  * @param {import("./jobState.js").JobState} state
  * @param {(workId: number) => string} labelOf
+ * @param {string} path of the job in the API
  */
-export function jobSummary(state, labelOf) {
+export function jobSummary(state, labelOf, path) {
   const durationMs = (state.endTime ?? Date.now()) - (state.startTime ?? Date.now());
   const sum = new Usage();
   for (const run of state.allRuns) sum.add(run.usage);
@@ -83,6 +80,11 @@ export function jobSummary(state, labelOf) {
   ]);
   const files = [...state.changedFiles].sort();
   const about = element("div", "tracking-about");
+  const show = async () => {
+    const { changedFiles } = await import("../session/review.js");
+    changes.replaceChildren(await changedFiles(path, ""));
+  };
+  const changes = element("div", {}, button("Show all changes", show));
   const figures = [formatDuration(durationMs), formatUsage(sum)].filter(text => text !== "").join(" · ");
   about.append(element("p", {}, `${state.status} after ${figures}`));
   if (state.error) about.append(notice(state.error, "error"));
@@ -93,6 +95,7 @@ export function jobSummary(state, labelOf) {
       files.length > 0
         ? element("ul", {}, ...files.map(file => element("li", {}, element("code", {}, visibleCode(file)))))
         : element("p", "muted", "No file was written by an editing tool."),
+      changes,
     ),
   );
   return about;

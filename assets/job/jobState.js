@@ -1,12 +1,6 @@
 // The state of a running job, built from the events of its log and of all logs below it. No DOM, no network.
 import { parseArguments } from "../session/toolCall.js";
 
-/** @typedef {"Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled" | "Paused"} Status */
-/** @typedef {import("../../src/live/callbacks.js").JobEvent} JobEvent */
-/** @typedef {import("../lib/callbacks.js").LiveResponse} LiveResponse */
-/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
-/** @typedef {Callback<"onReasoning" | "onMessage" | "onToolExecution">} Delta */
-
 /** The fields that identify a block; two sessions may use the same ids. */
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
 /** Responses with a place of their own in the conversation. */
@@ -15,7 +9,7 @@ const commandPattern = /^on(Start|End)?(ToolExecution|Permission(Request|Resolve
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
-/** @param {LiveResponse} response @returns {response is Delta} */
+/** @param {LiveResponse} response @returns {response is DeltaResponse} */
 const isDelta = response =>
   response.callback === "onReasoning" ||
   response.callback === "onMessage" ||
@@ -38,18 +32,16 @@ function blockOf(response) {
   }
 }
 
-/** @typedef {{time: number, owner: string, responses: LiveResponse[]}} Part */
-
 /**
  * What one tab shows: rounds of sessions and decisions, ordered by time, however the logs arrive.
  * Keeps as few responses as possible, so that a hidden tab costs little.
  */
 export class TabLog {
-  /** @type {Part[]} */
+  /** @type {TabPart[]} */
   #parts = [];
-  /** The part that a session's responses belong to. @type {Map<string, Part>} */
+  /** The part that a session's responses belong to. @type {Map<string, TabPart>} */
   #current = new Map();
-  /** The one delta that represents all deltas of an open block. @type {Map<string, Delta>} */
+  /** The one delta that represents all deltas of an open block. @type {Map<string, DeltaResponse>} */
   #deltas = new Map();
   /** Called with each new response while the tab is shown. @type {((response: LiveResponse) => void) | undefined} */
   onResponse;
@@ -104,7 +96,7 @@ export class TabLog {
   #partOf({ time }, owner, beginsPart) {
     const current = this.#current.get(owner);
     if (current && (!beginsPart || time === undefined)) return current;
-    /** @type {Part} */
+    /** @type {TabPart} */
     const part = { time: time ?? this.#parts.at(-1)?.time ?? 0, owner, responses: [] };
     const later = this.#parts.findIndex(other => other.time > part.time);
     this.#parts.splice(later < 0 ? this.#parts.length : later, 0, part);
@@ -130,7 +122,7 @@ export class Usage {
 
 /** One run of a task of the job. */
 export class Run {
-  /** @type {Status} */
+  /** @type {WorkStatus} */
   status = "Running";
   /** @type {number | undefined} */
   endTime;
@@ -138,12 +130,14 @@ export class Run {
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
-  /** What is known about each attempt that has ended. @type {Callback<"taskAttemptEnded">[]} */
+  /** What is known about each attempt that has ended. @type {Evidence[]} */
   evidence = [];
   usage = new Usage();
   driving = new TabLog("Driving");
   /** @type {TabLog[]} */
   sessions = [];
+  /** The page fills it. */
+  changes = new TabLog("Changes");
 
   /** @param {number} workId @param {string} taskId @param {number} startTime */
   constructor(workId, taskId, startTime) {
@@ -153,7 +147,7 @@ export class Run {
   }
 
   get tabs() {
-    return [this.driving, ...this.sessions];
+    return [this.driving, ...this.sessions, this.changes];
   }
 
   get isOver() {
@@ -165,7 +159,7 @@ export class Run {
 
 /** Fires `job` when the job's status changes, `work` with the number of a task that changes, `tabs` when one gets a tab. */
 export class JobState extends EventTarget {
-  /** @type {Status} */
+  /** @type {WorkStatus} */
   status = "Running";
   error = "";
   /** Why the job failed, in one line. */
@@ -216,7 +210,7 @@ export class JobState extends EventTarget {
     else this.#applySession(event);
   }
 
-  /** @param {Status} status */
+  /** @param {WorkStatus} status */
   setStatus(status) {
     if (this.status === status) return;
     this.status = status;
@@ -262,7 +256,7 @@ export class JobState extends EventTarget {
     this.#tell("job");
   }
 
-  /** @param {Callback<"workWaiting" | "workStarted">} event @param {Status} status @param {number} time */
+  /** @param {Callback<"workWaiting" | "workStarted">} event @param {WorkStatus} status @param {number} time */
   #addRun({ workId, taskId }, status, time) {
     const run = new Run(workId, taskId, time);
     run.status = status;
@@ -294,7 +288,7 @@ export class JobState extends EventTarget {
     this.#tell("work", workId);
   }
 
-  /** @param {Status} status @param {number} time */
+  /** @param {WorkStatus} status @param {number} time */
   #end(status, time) {
     this.endTime = time;
     for (const run of this.runs.values()) {

@@ -6,16 +6,7 @@ import { formatDuration } from "../lib/format.js";
 
 const MARKS = 3;
 
-/**
- * @typedef {object} Bar
- * @property {Run} run
- * @property {number} left in percent of the whole time
- * @property {number} width in percent of the whole time
- * @property {number} durationMs
- * @property {boolean} isSlowest
- */
-
-/** The place of each bar. @param {Run[]} runs @param {number} now @returns {Bar[]} */
+/** The place of each bar. @param {Run[]} runs @param {number} now @returns {TimelineBar[]} */
 export function layOutBars(runs, now) {
   const start = Math.min(...runs.map(run => run.startTime));
   const end = Math.max(...runs.map(run => run.endTime ?? now));
@@ -75,7 +66,7 @@ export class Timeline extends EventTarget {
     );
   }
 
-  /** @param {Bar} bar @param {number} index */
+  /** @param {TimelineBar} bar @param {number} index */
   #row({ run, left, width, durationMs, isSlowest }, index) {
     const bar = element("span", { className: "timeline-bar", "data-status": run.status });
     bar.style.left = `${left}%`;

@@ -1,4 +1,4 @@
-// The network: only lib/api.js uses it. An exported file has replay/file/answers.js in its place.
+// The network: only lib/api.js uses it. An exported file has scripts/exportedFile/answers.js in its place.
 import { connection } from "../shell/connection.js";
 import { ApiError } from "./apiError.js";
 

@@ -1,8 +1,4 @@
-// The responses of live logs, as src/live/callbacks.ts describes them.
-
-/** @typedef {import("../../src/live/callbacks.js").LiveResponse} LiveResponse */
-/** @typedef {import("../../src/live/callbacks.js").CallbackName} CallbackName */
-/** @typedef {{[Name in CallbackName]?: (response: import("../../src/live/callbacks.js").Callback<Name>) => void}} Handlers */
+// The responses of live logs.
 
 /** Calls the handler of a response; an unknown response is ignored. @param {Handlers} handlers @param {LiveResponse} response */
 export function handle(handlers, response) {

@@ -1,7 +1,5 @@
 // Line diffs for a reader. Pure functions.
 
-/** @typedef {{kind: "same" | "added" | "removed" | "hunk", text: string}} DiffLine */
-
 /** Beyond this the two texts are shown one after another, because the table would take longer than a frame. */
 const MAX_TABLE_CELLS = 250_000;
 
@@ -78,15 +76,21 @@ export function parseUnifiedDiff(text) {
   /** @type {DiffLine[]} */
   const lines = [];
   let isInHunk = false;
+  let before = 0;
+  let after = 0;
   for (const line of text.replace(/\n$/, "").split("\n")) {
     if (line.startsWith("@@")) {
       isInHunk = true;
+      [, before = 0, after = 0] = (/^@@ -(\d+)\S* \+(\d+)/.exec(line) ?? []).map(Number);
       lines.push({ kind: "hunk", text: line });
     } else if (line.startsWith("diff ")) isInHunk = false;
     else if (!isInHunk || line.startsWith("\\")) continue;
-    else if (line.startsWith("+")) lines.push({ kind: "added", text: line.slice(1) });
-    else if (line.startsWith("-")) lines.push({ kind: "removed", text: line.slice(1) });
-    else lines.push({ kind: "same", text: line.slice(1) });
+    else if (line.startsWith("+")) lines.push({ kind: "added", text: line.slice(1), line: after++ });
+    else if (line.startsWith("-")) lines.push({ kind: "removed", text: line.slice(1), line: before++ });
+    else {
+      lines.push({ kind: "same", text: line.slice(1), line: after++ });
+      before++;
+    }
   }
   return lines;
 }

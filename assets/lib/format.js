@@ -42,9 +42,14 @@ export function formatClock(time, now = new Date()) {
 /** @param {number} value */
 export const formatCount = value => value.toLocaleString("en-US");
 
-/** @typedef {{inputTokens?: number, outputTokens?: number, premiumRequests?: number, cost?: number}} Usage */
+/** `1 file`, `2 files`. @param {number} count @param {string} one */
+export const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 
-/** The usage of a turn or a session in one line; empty when nothing is known. @param {Usage | undefined | null} usage */
+/** @param {Totals} totals */
+export const formatChanges = ({ files, added, deleted }) =>
+  `${counted(files, "file")} changed, +${added} −${deleted}`;
+
+/** The usage of a turn or a session in one line; empty when nothing is known. @param {UsedTokens | undefined | null} usage */
 export function formatUsage(usage) {
   if (!usage) return "";
   const parts = [];
@@ -52,10 +57,7 @@ export function formatUsage(usage) {
     parts.push(
       `${formatCount(usage.inputTokens ?? 0)} tokens in, ${formatCount(usage.outputTokens ?? 0)} out`,
     );
-  if (usage.premiumRequests)
-    parts.push(
-      `${formatCount(usage.premiumRequests)} premium request${usage.premiumRequests === 1 ? "" : "s"}`,
-    );
+  if (usage.premiumRequests) parts.push(counted(usage.premiumRequests, "premium request"));
   if (usage.cost) parts.push(`cost ${Number(usage.cost.toFixed(4))}`);
   return parts.join(" · ");
 }

@@ -30,8 +30,7 @@ function languageOf(name) {
   return languages.has(language) ? language : undefined;
 }
 
-/** @typedef {{parse: (piece: string) => Iterable<DocumentFragment>, clean: (html: string) => DocumentFragment}} Libraries */
-/** @type {Promise<Libraries> | undefined} */
+/** @type {Promise<MarkdownLibraries> | undefined} */
 let libraries;
 
 const allowed = {
@@ -49,7 +48,7 @@ function escapeHtml(text) {
   return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 }
 
-/** @returns {Promise<Libraries>} */
+/** @returns {Promise<MarkdownLibraries>} */
 async function loadLibraries() {
   const [{ Marked }, { default: purify }] = await Promise.all([
     import("/vendor/marked.js"),

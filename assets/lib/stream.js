@@ -11,16 +11,7 @@ const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
 
 /**
- * @template {import("./callbacks.js").LiveResponse} Response
- * @typedef {object} StreamOptions
- * @property {string} path of the events, below /api/
- * @property {number} [after] the number of the last response that is known already
- * @property {(response: Response) => void} onResponse
- * @property {(error: string) => void} [onEnd] the log is closed, or there is none: `SessionClosed`, `JobNotFound` …
- */
-
-/**
- * @template {import("./callbacks.js").LiveResponse} [Response=import("./callbacks.js").LiveResponse]
+ * @template {LiveResponse} [Response=LiveResponse]
  * @param {StreamOptions<Response>} options
  * @returns {() => void} stops reading
  */

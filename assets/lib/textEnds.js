@@ -1,11 +1,9 @@
 // The two ends of a text that is too long to show. Pure functions.
 
-/** @typedef {{lines: number, chars: number}} Limit */
-
 /**
  * How many characters of the lines make up an end of the text; empty lines that follow each other count once.
  * @param {string[]} lines in the order in which they are taken
- * @param {Limit} limit
+ * @param {TextLimit} limit
  */
 function charsOfEnd(lines, limit) {
   let rows = 0;
@@ -25,7 +23,7 @@ function charsOfEnd(lines, limit) {
   return chars;
 }
 
-/** The two ends of a text and the part between them; a short text is its own first end. @param {string} text @param {Limit} limit */
+/** The two ends of a text and the part between them; a short text is its own first end. @param {string} text @param {TextLimit} limit */
 export function endsOf(text, limit) {
   const lines = text.split("\n");
   let first = charsOfEnd(lines, limit);

@@ -1,6 +1,6 @@
 // What an agent wants to run, in its own box: its beginning and its end are visible, however long it is.
 import { button, element, muted } from "../lib/dom.js";
-import { formatCount } from "../lib/format.js";
+import { counted } from "../lib/format.js";
 import { endOfPiece, showPieces } from "../lib/longText.js";
 import { endsOf } from "../lib/textEnds.js";
 import { visibleCode } from "../lib/visibleText.js";
@@ -11,9 +11,6 @@ const SMALL_END = { lines: 4, chars: 150 };
 const SMALL_SCREEN = "(max-width: 640px)";
 /** Each hidden character becomes an element: one frame can easily make this many. */
 const PIECE_CHARS = 10_000;
-
-/** @param {number} count @param {string} one */
-const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 
 /** @param {string} text */
 const box = text => element("pre", "command-part", visibleCode(text));

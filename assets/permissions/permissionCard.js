@@ -38,9 +38,6 @@ const outcomes = {
   restart: "because the server stopped",
 };
 
-/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
-/** @typedef {(body: Record<string, unknown>) => void} Answer */
-
 /** @param {string} diff */
 function changes(diff) {
   const plain = () => diff.split("\n").map(text => ({ kind: /** @type {const} */ ("same"), text }));
@@ -80,7 +77,7 @@ export function permissionCard(request) {
     tabIndex: -1,
   });
   card.append(element("h2", {}, heading));
-  /** @type {Answer} */
+  /** @type {SendAnswer} */
   const answer = body => {
     if (!isReady(card)) return;
     for (const control of card.querySelectorAll("button")) control.disabled = true;
@@ -99,7 +96,7 @@ export function permissionCard(request) {
   return card;
 }
 
-/** @param {Callback<"onPermissionRequest">} request @param {Answer} answer */
+/** @param {Callback<"onPermissionRequest">} request @param {SendAnswer} answer */
 function permission(request, answer) {
   const { remember, parts } = permissionOptions(request, answer);
   const placeholder = "What to do instead";
@@ -115,7 +112,7 @@ function permission(request, answer) {
   ];
 }
 
-/** @param {Callback<"onQuestion">} request @param {Answer} answer */
+/** @param {Callback<"onQuestion">} request @param {SendAnswer} answer */
 function question(request, answer) {
   const row = element("div", "permission-row permission-choices");
   for (const choice of request.choices ?? []) {

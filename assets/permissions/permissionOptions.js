@@ -2,8 +2,7 @@
 import { button, element, optionsOf } from "../lib/dom.js";
 import { visibleCode, visibleProse, visibleSentence } from "../lib/visibleText.js";
 
-/** @typedef {import("../../src/live/callbacks.js").PermissionOption} Option */
-/** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest">} Request */
+/** @typedef {Callback<"onPermissionRequest">} Request */
 
 /** In the portal's order. */
 const words = new Map(
@@ -21,7 +20,7 @@ let lastId = 0;
 /** @param {string} kind */
 const effectOf = kind => (kind.startsWith("allow") ? "allow" : "reject");
 
-/** @param {Option} option @param {string} label */
+/** @param {PermissionOption} option @param {string} label */
 function agentsName({ name }, label) {
   if (name.trim().toLowerCase() === label.toLowerCase()) return [];
   const cut = name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)} …` : name;
@@ -35,7 +34,7 @@ function covered({ covers, remember }, effect, rules = remember?.[effect]) {
   return (rules ?? []).map(rule => element("div", {}, "Remembers ", element("code", {}, visibleCode(rule))));
 }
 
-/** @param {Request} request @param {Option} option @param {string} label */
+/** @param {Request} request @param {PermissionOption} option @param {string} label */
 function explanation(request, option, label) {
   const { kind, rules } = option;
   if (!kind.endsWith("_always")) return agentsName(option, label);
@@ -83,7 +82,7 @@ export function permissionOptions(request, answer) {
   const first = element("div", "permission-row permission-first");
   const more = element("div", "permission-always");
   const { options } = request;
-  const isKnown = (/** @type {Option} */ { kind }) => words.has(kind);
+  const isKnown = (/** @type {PermissionOption} */ { kind }) => words.has(kind);
   const inOrder = [
     ...[...words.keys()].flatMap(kind => options.filter(option => option.kind === kind)),
     ...options.filter(option => !isKnown(option)),

@@ -8,8 +8,7 @@ const DOUBLE_CLICK_MS = 500;
 /** How often the position of a card is checked. */
 const LOOK_MS = 100;
 
-/** @typedef {{timer?: number, top: number, left: number}} Shown */
-/** The visible cards, each with its timer and its position. @type {Map<Element, Shown>} */
+/** The visible cards, each with its timer and its position. @type {Map<Element, ShownCard>} */
 const shown = new Map();
 
 /** @param {Element} card */

@@ -5,8 +5,6 @@ import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { commandText } from "./commandText.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
 
-/** @typedef {{file: string, sha256: string, runs: {when: string, command: string}[], decision: string}} StartupFile */
-
 /** The word as a rule quotes it. @param {string} word */
 const quoted = word => (/^[^\s'"#;&|<>(){}$`\\]+$/.test(word) ? word : `'${word}'`);
 

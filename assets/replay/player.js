@@ -1,7 +1,7 @@
 // Plays a stored run: gives its responses to whoever shows them, at the pace at which they were written.
 import { countAt, inOrder, scheduleOf } from "./schedule.js";
 
-/** @typedef {import("../lib/callbacks.js").LiveResponse & {source?: string, id?: string}} Item */
+/** @typedef {LiveResponse & {source?: string, id?: string}} Item */
 
 /** Fires `change` whenever the position, the speed or the state of playing has changed. */
 export class Player extends EventTarget {

@@ -13,15 +13,7 @@ function clock(ms) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/**
- * Replays a run in the page that shows it live, and puts the controls into `place`.
- * @param {object} options
- * @param {HTMLElement} options.place
- * @param {any[]} options.responses of all logs, log after log
- * @param {() => void} options.reset shows the run as it was before its first response
- * @param {(response: any) => void} options.apply shows the next response
- * @param {(response: any) => string | undefined} options.markOf the name of a response that is a mark of the slider
- */
+/** Replays a run in the page that shows it live, and puts the controls into `place`. @template {LiveResponse} Response @param {ReplayOptions<Response>} options */
 export function showReplay({ place, responses, reset, apply, markOf }) {
   const player = new Player(responses, { reset, apply });
   const marks = player.marks(markOf);
@@ -72,7 +64,7 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
     time.textContent = `${clock(player.position)} / ${clock(player.durationMs)}${when}`;
     slider.setAttribute("aria-valuetext", `${clock(player.position)}${name ? `, ${visibleLine(name)}` : ""}`);
   });
-  place.classList.add("replay-bar", "strip");
+  place.classList.add("row", "strip");
   place.setAttribute("role", "group");
   place.setAttribute("aria-label", "Replay");
   place.replaceChildren(

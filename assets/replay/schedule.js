@@ -5,13 +5,6 @@ const LONGEST_IDLE_MS = 2_000;
 /** A run without times plays at an even pace. */
 const EVEN_STEP_MS = 500;
 
-/**
- * @typedef {object} Schedule
- * @property {number[]} at when each item is played, in milliseconds from the beginning; never decreasing
- * @property {number} durationMs
- * @property {boolean} isTimed false when no item has a time
- */
-
 /** Items without a time come with the one before them. @param {(number | undefined)[]} times in order @returns {Schedule} */
 export function scheduleOf(times) {
   const isTimed = times.some(time => time !== undefined);

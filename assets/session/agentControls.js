@@ -9,22 +9,19 @@ import { visibleLine } from "../lib/visibleText.js";
 import { nextFrame } from "../shell/frame.js";
 import { completeCommands } from "./commands.js";
 
-/** @typedef {import("../../src/live/callbacks.js").SessionOption} Option */
-/** The part of an option that a control needs; the mode is shown like an option. @typedef {Omit<Option, "value"> & {value?: string | boolean}} Shown */
-
-/** @param {Option} option */
+/** @param {SessionOption} option */
 const isOfModel = ({ category = "" }) => /^(model|thought)/.test(category);
 
-/** In the agent's order, but with the options of the model together. @param {readonly Option[]} options */
+/** In the agent's order, but with the options of the model together. @param {readonly SessionOption[]} options */
 function inOrder(options) {
   const models = options.filter(isOfModel);
   return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
 }
 
-/** @param {NonNullable<Option["choices"]>[number]} choice */
+/** @param {NonNullable<SessionOption["choices"]>[number]} choice */
 const named = choice => ({ ...choice, name: visibleLine(choice.name) });
 
-/** Shows the agent's value; a change is only sent. @param {Shown} option @param {(value: string | boolean, label: HTMLElement) => void} wish */
+/** Shows the agent's value; a change is only sent. @param {ShownOption} option @param {(value: string | boolean, label: HTMLElement) => void} wish */
 function control({ id, name, description = "", type, value, choices = [], confirmed }, wish) {
   const current = String(value ?? "");
   const isListed = choices.some(choice => choice.value === current);
@@ -51,7 +48,7 @@ function control({ id, name, description = "", type, value, choices = [], confir
   return label;
 }
 
-/** @param {readonly import("../../src/live/callbacks.js").PlanEntry[]} entries */
+/** @param {readonly PlanEntry[]} entries */
 function showPlan(entries) {
   const done = entries.filter(({ status }) => status === "completed").length;
   byId("plan").hidden = entries.length === 0;
@@ -63,7 +60,7 @@ function showPlan(entries) {
   );
 }
 
-/** @param {import("../../src/live/callbacks.js").ContextUsage} usage */
+/** @param {ContextUsage} usage */
 function showContext({ used, size, cost }) {
   const meter = byId("contextMeter", HTMLMeterElement);
   Object.assign(meter, { max: size, high: size * 0.8, value: used });
@@ -72,7 +69,7 @@ function showContext({ used, size, cost }) {
   byId("context").hidden = false;
 }
 
-/** What the agent has said so far, as responses of the log. @param {any} state @returns {import("../lib/callbacks.js").LiveResponse[]} */
+/** What the agent has said so far, as responses of the log. @param {any} state @returns {LiveResponse[]} */
 const asResponses = ({ options, modes, currentModeId, commands, plan, usage }) => [
   { callback: "onOptions", options },
   { callback: "onMode", modes, currentModeId },
@@ -87,9 +84,9 @@ export function agentControls(sessionId) {
   const traffic = byId("traffic");
   const showError = errorAt("agentError");
   const setCommands = completeCommands(byId("prompt", HTMLTextAreaElement), byId("commands"));
-  /** @type {readonly Option[]} */
+  /** @type {readonly SessionOption[]} */
   let options = [];
-  /** @type {{modes: readonly import("../../src/live/callbacks.js").SessionMode[], currentModeId?: string}} */
+  /** @type {{modes: readonly SessionMode[], currentModeId?: string}} */
   let mode = { modes: [] };
 
   /** @param {string} route @param {object} body @param {HTMLElement} label */
@@ -103,7 +100,7 @@ export function agentControls(sessionId) {
     const focused = document.activeElement?.getAttribute("data-option");
     const { modes, currentModeId } = mode;
     const choices = modes.map(one => ({ ...one, value: one.id }));
-    /** @type {Shown} */
+    /** @type {ShownOption} */
     const separate = { id: "", name: "Mode", type: "select", value: currentModeId, choices };
     const hasMode = modes.length === 0 || options.some(({ category }) => category === "mode");
     place.replaceChildren(
@@ -116,7 +113,7 @@ export function agentControls(sessionId) {
       if (made instanceof HTMLElement && made.dataset.option === focused) made.focus();
   }
 
-  /** @type {import("../lib/callbacks.js").Handlers} */
+  /** @type {Handlers} */
   const handlers = {
     onOptions: data => {
       options = data.options;
@@ -138,7 +135,7 @@ export function agentControls(sessionId) {
   /** The log is newer than any other answer. @type {Set<string | undefined>} */
   const told = new Set();
   return {
-    /** Shows a response of the log. @param {import("../lib/callbacks.js").LiveResponse} response */
+    /** Shows a response of the log. @param {LiveResponse} response */
     show(response) {
       told.add(response.callback);
       handle(handlers, response);

@@ -4,9 +4,9 @@ import { visibleLine } from "../lib/visibleText.js";
 
 /** Returns the function that sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
 export function completeCommands(prompt, list) {
-  /** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */
+  /** @type {readonly AgentCommand[]} */
   let commands = [];
-  /** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */
+  /** @type {readonly AgentCommand[]} */
   let shown = [];
   let at = 0;
 
@@ -67,7 +67,7 @@ export function completeCommands(prompt, list) {
     else return;
     event.preventDefault();
   });
-  return (/** @type {readonly import("../../src/live/callbacks.js").AgentCommand[]} */ all) => {
+  return (/** @type {readonly AgentCommand[]} */ all) => {
     commands = all;
   };
 }

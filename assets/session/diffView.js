@@ -5,11 +5,11 @@ import { visibleCode } from "../lib/visibleText.js";
 
 const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 
-/** @param {import("../lib/diff.js").DiffLine} line */
+/** @param {DiffLine} line */
 const row = ({ kind, text }) => element("div", `diff-line ${kind}`, signs[kind], visibleCode(text));
 
-/** Lines beyond `max` are shown on demand. @param {import("../lib/diff.js").DiffLine[]} lines */
-export function difference(lines, max = 3_000) {
+/** Lines beyond `max` are shown on demand. @param {DiffLine[]} lines @param {number} [max] @param {DressLine} [dress] */
+export function difference(lines, max = 3_000, dress) {
   const { added, removed } = countChanges(lines);
   const rows = element("div", {
     className: "diff-lines",
@@ -19,7 +19,11 @@ export function difference(lines, max = 3_000) {
   });
   let shown = 0;
   function showMore() {
-    rows.append(...lines.slice(shown, shown + max).map(row));
+    for (const line of lines.slice(shown, shown + max)) {
+      const made = row(line);
+      rows.append(made);
+      dress?.(made, line);
+    }
     shown += max;
     const left = lines.length - shown;
     if (left > 0)

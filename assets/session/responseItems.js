@@ -8,10 +8,6 @@ import { notice } from "../shell/notice.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
 
-/** @typedef {import("../messageBlock.js").BlockType} BlockType */
-/** @typedef {import("../lib/callbacks.js").LiveResponse} LiveResponse */
-/** @typedef {import("../lib/callbacks.js").Handlers} Handlers */
-/** @template {import("../lib/callbacks.js").CallbackName} Name @typedef {import("../../src/live/callbacks.js").Callback<Name>} Callback */
 /** @typedef {{block: MessageBlock, call: Callback<"onStartToolExecution">}} RunningTool */
 
 /** What belongs together: the conversation from some response on, or an earlier page of it. */

@@ -1,10 +1,8 @@
 // Where the words of a search occur in what was said.
 import { api, part } from "../lib/api.js";
 import { byId, element } from "../lib/dom.js";
-import { formatTime } from "../lib/format.js";
+import { counted, formatTime } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
-
-/** @typedef {{source: string, id: string, n?: number, time?: number, what: string, title: string, job?: {id: string, name: string}, snippet: {text: string, marks: [number, number][]}}} Hit */
 
 const names = new Map(
   Object.entries({
@@ -17,15 +15,17 @@ const names = new Map(
   }),
 );
 
-/** @param {Hit} hit */
+/** @param {SearchHit} hit */
 function addressOf({ source, id, n, title, job }) {
   if (source === "session") return `/index.html?session=${part(id)}${n === undefined ? "" : `&n=${n}`}`;
   if (source === "run") return `/agents.html?run=${part(id)}`;
   if (source === "job") return `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`;
-  return job ? `/jobTracking.html?jobName=${part(job.name)}&jobId=${part(job.id)}` : undefined;
+  return job
+    ? `/jobTracking.html?jobName=${part(job.name)}&jobId=${part(job.id)}&task=${part(id)}`
+    : undefined;
 }
 
-/** The text with its marks; whatever it says, it stays text. @param {Hit["snippet"]} snippet */
+/** The text with its marks; whatever it says, it stays text. @param {SearchHit["snippet"]} snippet */
 function marked({ text, marks }) {
   const line = element("span", "search-snippet");
   let at = 0;
@@ -37,7 +37,7 @@ function marked({ text, marks }) {
   return line;
 }
 
-/** @param {Hit} hit */
+/** @param {SearchHit} hit */
 function row(hit) {
   const title = visibleLine(hit.title || hit.job?.name || "");
   const about = element(
@@ -69,6 +69,6 @@ export async function showHits(typed) {
   if (asked !== typed) return;
   byId("searchHits").hidden = hits.length === 0;
   byId("searchHitsTitle").textContent =
-    hits.length === 0 ? "" : `${hits.length === 1 ? "1 place" : `${hits.length} places`} in what was said`;
+    hits.length === 0 ? "" : `${counted(hits.length, "place")} in what was said`;
   byId("searchHitsList").replaceChildren(...hits.map(row));
 }

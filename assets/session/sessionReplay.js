@@ -5,6 +5,7 @@ import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { showReplay } from "../replay/replayBar.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
 import { setPageState } from "../shell/pageState.js";
+import { turnChanges } from "./turnChanges.js";
 
 /** @param {any} response */
 const turnOf = ({ callback, prompt, text }) =>
@@ -12,7 +13,8 @@ const turnOf = ({ callback, prompt, text }) =>
 
 /** @param {string} sessionId */
 export async function openSessionReplay(sessionId) {
-  const { session, responses } = await api(`copilot/session/${part(sessionId)}/export?format=json`);
+  const path = `copilot/session/${part(sessionId)}`;
+  const { session, responses } = await api(`${path}/export?format=json`);
   const title = session.title || "Session";
   setPageState(title);
   byId("sessionTitle").replaceChildren(visibleProse(title));
@@ -28,11 +30,15 @@ export async function openSessionReplay(sessionId) {
     renderer = new SessionResponseRenderer(fresh);
   }
   reset();
+  const showChanges = turnChanges(path, item => renderer.addItem(item));
   showReplay({
     place: byId("replay"),
     responses,
     reset,
-    apply: response => renderer.processCallback(response),
+    apply(response) {
+      renderer.processCallback(response);
+      showChanges(response);
+    },
     markOf: turnOf,
   });
 }

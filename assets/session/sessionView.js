@@ -84,7 +84,7 @@ export function openSessionView(sessionId, showOver) {
     byId("sessionTitle").replaceChildren(visibleProse(text || "Session"));
   }
 
-  /** @param {import("../lib/callbacks.js").LiveResponse} response */
+  /** @param {LiveResponse} response */
   function onResponse(response) {
     renderer.processCallback(response);
     agent.show(response);

@@ -1,8 +1,5 @@
 // The subject of a tool call in one line, and how the call ended. Pure functions.
 
-/** @typedef {{content?: string, detailedContent?: string} | undefined | null} ToolResult */
-/** @typedef {{message?: string, code?: string} | undefined | null} ToolError */
-
 const SUMMARY_MAX_CHARS = 160;
 
 /** The first line, cut to the length of a title. @param {string} text */

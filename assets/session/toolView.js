@@ -9,19 +9,6 @@ import { notice } from "../shell/notice.js";
 import { difference } from "./diffView.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 
-/**
- * @typedef {object} ToolCall
- * @property {string} toolName
- * @property {unknown} toolArguments
- * @property {string} output the output of the running call
- * @property {import("./toolCall.js").ToolResult} result
- * @property {import("./toolCall.js").ToolError} error
- * @property {string} [kind] the kind that an ACP agent reports
- * @property {number} [exitCode]
- * @property {{path: string, line?: number}[]} [locations] the files that the call is about
- * @property {{path: string, oldText?: string | null, newText: string}[]} [diffs]
- */
-
 /** JSON with line breaks, anything else unchanged. @param {unknown} value */
 function pretty(value) {
   try {

@@ -1,8 +1,7 @@
 // The places under the turns where the page says what each of them changed.
 import { api } from "../lib/api.js";
 import { element } from "../lib/dom.js";
-
-/** @typedef {{turn: number, requestId?: string, files: number, added: number, deleted: number, late?: boolean, shared?: boolean}} TurnTotals */
+import { isReplay } from "../replay/pageQuery.js";
 
 /**
  * @param {string} path the session's own path in the API
@@ -33,14 +32,15 @@ export function turnChanges(path, place) {
 
   /** @param {TurnTotals[]} turns */
   async function fill(turns) {
-    const { turnLine } = await import("./turnLine.js");
+    const { loadComments, turnLine } = await import("./turnLine.js");
+    if (!isReplay) loadComments(path).catch(() => undefined);
     for (const totals of turns) {
       const slot = places.get(totals.requestId ?? "");
       if (slot && slot.childElementCount === 0) slot.append(turnLine(path, totals));
     }
   }
 
-  /** @param {import("../lib/callbacks.js").LiveResponse} response */
+  /** @param {LiveResponse} response */
   return response => {
     if (response.callback !== "onIdle" || response.requestId === undefined) return;
     const slot = element("div", "turn-changes");

@@ -1,71 +1,77 @@
-// What one turn changed: a line that opens the diffs and undoes the turn. Loaded when there is one to show.
-import { api, messageOf, part, withProgress } from "../lib/api.js";
-import { parseUnifiedDiff } from "../lib/diff.js";
+// What one turn changed: a line that opens the diffs, undoes the turn and commits it. Loaded when there is one to show.
+import { api, messageOf, withProgress } from "../lib/api.js";
 import { button, element, muted } from "../lib/dom.js";
+import { counted, formatChanges } from "../lib/format.js";
 import { visibleCode, visibleProse } from "../lib/visibleText.js";
 import { notice } from "../shell/notice.js";
-import { difference } from "./diffView.js";
+import { changedFiles } from "./review.js";
 
-/** @typedef {import("./turnChanges.js").TurnTotals} TurnTotals */
-/** @typedef {{path: string, oldPath?: string, kind: string, added: number, deleted: number, binary?: boolean}} FileChange */
+export { loadComments } from "./review.js";
 
-/** @param {{files: number, added: number, deleted: number}} totals */
-const totalsText = ({ files, added, deleted }) =>
-  `${files} ${files === 1 ? "file" : "files"} changed, +${added} −${deleted}`;
+/** @param {string} commit */
+const committed = commit => `committed as ${commit.slice(0, 10)}`;
 
 /** @param {string} path @param {TurnTotals} totals */
 export function turnLine(path, totals) {
-  const { turn, late, shared } = totals;
-  const body = element("div", { className: "turn-changes-body stack", hidden: true });
-  const line = button(totalsText(totals), toggle, {
+  const { turn, late, shared, commit: id } = totals;
+  const body = element("div", { className: "turn-changes-body", hidden: true });
+  const line = button(formatChanges(totals), toggle, {
     className: "small turn-changes-line",
     "aria-expanded": "false",
   });
-  const doubts = [
+  const remarks = [
     late && "may have more or less than this turn's work",
     shared && "with another session's work",
+    id && committed(id),
   ];
-  let isLoaded = false;
 
   async function toggle() {
     body.hidden = !body.hidden;
     line.setAttribute("aria-expanded", String(!body.hidden));
-    if (isLoaded || body.hidden) return;
-    isLoaded = true;
-    try {
-      const { files } = await withProgress(line, () => api(`${path}/changes?turn=${turn}`));
-      body.replaceChildren(...files.map((/** @type {FileChange} */ file) => fileItem(path, turn, file)));
-    } catch (error) {
-      isLoaded = false;
-      body.replaceChildren(notice(messageOf(error), "error"));
-    }
+    // A list that could not be read is asked for again.
+    if (body.hidden || body.querySelector("details")) return;
+    body.replaceChildren(await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
   }
 
-  const outcome = element("div", { className: "turn-changes-outcome stack", role: "status" });
+  const outcome = element("div", { className: "turn-changes-outcome stack", role: "status", tabIndex: -1 });
   const undo = button("Undo", () => undoChange({ turn }), {
+    className: "small live-only",
     "aria-label": `Undo the changes of turn ${turn}`,
   });
+  const commit = button(
+    "Commit …",
+    async () => {
+      const { openCommit } = await import("./commit.js");
+      openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
+    },
+    { className: "small live-only", "aria-label": `Commit the changes of turn ${turn}` },
+  );
+
+  /** @param {HTMLElement[]} words */
+  function say(...words) {
+    const hadFocus = outcome.contains(document.activeElement);
+    outcome.replaceChildren(...words);
+    if (hadFocus) outcome.focus();
+  }
 
   /** @param {{turn?: number, undo?: number, overwrite?: string[]}} what */
   async function undoChange(what) {
     try {
       const answer = await withProgress(undo, () => api(`${path}/changes/undo`, JSON.stringify(what)));
-      outcome.replaceChildren(...outcomeOf(answer));
+      say(...outcomeOf(answer));
     } catch (error) {
-      outcome.replaceChildren(notice(messageOf(error), "error"));
+      say(notice(messageOf(error), "error"));
     }
   }
 
   /** @param {{undo: number, restored: string[], kept: {path: string, why: string}[]}} answer */
-  function outcomeOf({ undo: id, restored, kept }) {
-    const count = `${restored.length} ${restored.length === 1 ? "file" : "files"} put back.`;
+  function outcomeOf({ undo: number, restored, kept }) {
     return [
       element(
         "div",
         {},
-        count,
-        " ",
-        button("Redo", () => undoChange({ undo: id })),
+        `${counted(restored.length, "file")} put back. `,
+        button("Redo", () => undoChange({ undo: number })),
       ),
       ...kept.map(({ path: name, why }) =>
         element(
@@ -83,38 +89,12 @@ export function turnLine(path, totals) {
     ];
   }
 
-  const said = doubts.filter(Boolean).join(", ");
+  const said = remarks.filter(Boolean).join(", ");
   return element(
     "div",
     "turn-changes-item",
-    element("div", "turn-changes-head", line, ...(said ? [muted(said)] : []), undo),
+    element("div", "row", line, ...(said ? [muted(said)] : []), undo, commit),
     outcome,
     body,
   );
-}
-
-/** @param {string} path @param {number} turn @param {FileChange} file */
-function fileItem(path, turn, { path: name, oldPath, kind, added, deleted, binary }) {
-  const content = element("div", {});
-  const counts = binary ? "binary" : `+${added} −${deleted}`;
-  const from = oldPath === undefined ? [] : [visibleCode(oldPath), " → "];
-  const item = element(
-    "details",
-    "turn-changes-file",
-    element("summary", {}, `${kind} `, ...from, visibleCode(name), " ", muted(counts)),
-    content,
-  );
-  item.addEventListener("toggle", async () => {
-    if (!item.open || content.childElementCount > 0) return;
-    try {
-      const diff = await api(`${path}/changes/file?turn=${turn}&path=${part(name)}`);
-      content.replaceChildren(
-        diff.binary ? muted("A binary file.") : difference(parseUnifiedDiff(diff.diff)),
-        ...(diff.cut ? [muted("The diff is longer than what is shown.")] : []),
-      );
-    } catch (error) {
-      content.replaceChildren(notice(messageOf(error), "error"));
-    }
-  });
-  return item;
 }

@@ -9,8 +9,7 @@ import { bindNotifications, notify, setWaiting } from "./pageState.js";
 /** Often enough for a waiting user, seldom enough to cost nothing. */
 const POLL_MS = 2000;
 
-/** @typedef {{entry: HTMLElement, card: HTMLElement}} Shown */
-/** @type {Map<string, Shown>} */
+/** @type {Map<string, InboxEntry>} */
 const cards = new Map();
 
 const notifyBox = element("input", { type: "checkbox" });
@@ -45,10 +44,7 @@ count.addEventListener("click", () => {
 });
 document.body.append(inbox);
 
-/** @typedef {import("../../src/live/callbacks.js").Callback<"onPermissionRequest" | "onQuestion">} Asked */
-/** @typedef {Asked & {source: "session" | "run" | "task", sessionId: string, sessionTitle: string, workingDirectory: string}} Request */
-
-/** @param {Request} request @returns {Shown} */
+/** @param {OpenRequest} request @returns {InboxEntry} */
 function entryOf(request) {
   const page = request.source === "run" ? "agents.html?run" : "index.html?session";
   const href = `/${page}=${part(request.sessionId)}`;
@@ -60,7 +56,7 @@ function entryOf(request) {
   return { entry: element("div", "inbox-entry", where, card), card };
 }
 
-/** @param {Request[]} requests */
+/** @param {OpenRequest[]} requests */
 function show(requests) {
   const waiting = new Set(requests.map(({ requestId }) => requestId));
   for (const [id, { entry, card }] of cards)

@@ -1,11 +1,8 @@
 // The footer of the start page: what the portal keeps on disk, how long, and a button that removes what is due.
 import { api, messageOf, withProgress } from "../lib/api.js";
 import { button, byId, element } from "../lib/dom.js";
-import { formatCount, formatSize } from "../lib/format.js";
+import { counted, formatCount, formatSize } from "../lib/format.js";
 import { ask } from "./dialog.js";
-
-/** @typedef {Record<"jobs" | "tasks" | "sessions" | "runs" | "unused" | "cursors", number>} Amounts */
-/** @typedef {{storeBytes: number, toolOutputBytes: number, freeBytes: number, unusedDays: number, retention: Record<string, number>, due: Amounts}} Storage */
 
 /** The server does not count beyond this. */
 const MAX_COUNT = 10_000;
@@ -15,11 +12,10 @@ const text = byId("storageText");
 
 /** @param {number} count @param {string} name of one */
 function amount(count, name) {
-  const number = count >= MAX_COUNT ? `${formatCount(count)} or more` : formatCount(count);
-  return `${number} ${name}${count === 1 ? "" : "s"}`;
+  return count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name);
 }
 
-/** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {Amounts} amounts */
+/** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {StoredAmounts} amounts */
 function removedIn({ jobs, tasks, sessions, runs }) {
   const parts = [
     [jobs, "job"],
@@ -31,9 +27,9 @@ function removedIn({ jobs, tasks, sessions, runs }) {
 }
 
 /** @param {number} days */
-const keptFor = days => (days === 0 ? "forever" : `for ${days} ${days === 1 ? "day" : "days"}`);
+const keptFor = days => (days === 0 ? "forever" : `for ${counted(days, "day")}`);
 
-/** @param {Storage} storage */
+/** @param {StorageAnswer} storage */
 function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDays }) {
   const kept = Object.entries(retention).map(([name, days]) => `${name} ${keptFor(days)}`);
   const closed =
@@ -47,7 +43,7 @@ function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDay
 
 /** @param {string} [result] of the last clean-up */
 async function show(result) {
-  /** @type {Storage} */
+  /** @type {StorageAnswer} */
   const storage = await api("copilot/storage");
   const due = removedIn(storage.due);
   const state = result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");

@@ -31,6 +31,10 @@ export const failpoints = [
   "session-reopened",
   "agent-memory-deleted",
   "session-deleted",
+  // Undoing and committing a change.
+  "undo-recorded",
+  "undo-carried-out",
+  "commit-made",
   // A task.
   "task-inserted",
   "task-submitted",

@@ -1,3 +1,4 @@
+import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../base/portalError.js";
 import type { ChangeRecord } from "./changeRecords.js";
 import type { ChangeRange, Changes } from "./changes.js";
@@ -42,13 +43,18 @@ export async function undoChange(
     const plan = await planUndo(snapshots, repository, folder, range, overwrite);
     const below = gitPath(range.prefix).length;
     const shown = (paths: readonly string[]) => paths.map(path => shownPath(path.slice(below)));
-    const number = await records.nextNumber("undo", owner);
-    const id = await records.insert({ kind: "undo", owner, number, folder }, plan.now);
+    // One that a dying portal left open goes on here, so that undoing it brings back what both of them changed.
+    const open = (await records.of(owner)).findLast(({ kind, head }) => kind === "undo" && head === null);
+    const number = open?.number ?? (await records.nextNumber("undo", owner));
+    const id = open?.id ?? (await records.insert({ kind: "undo", owner, number, folder }, plan.now));
+    const before = open?.restored ?? [];
     // Before the files change: an agent that hears too much reads them again, which harms nothing.
-    await records.restored(id, shown(plan.restore.map(({ path }) => path)));
+    await records.restored(id, [...before, ...shown(plan.restore.map(({ path }) => path))]);
     changes.undone(owner);
+    failpoint("undo-recorded");
     const { restored, kept } = await carryOut(snapshots, repository, plan);
-    await records.restored(id, shown(restored));
+    failpoint("undo-carried-out");
+    await records.restored(id, [...before, ...shown(restored)]);
     const after = await snapshots.take(folder);
     const change = after && (await snapshots.changesBetween(plan.now, after));
     await records.end(id, {
@@ -84,6 +90,7 @@ export async function commitChange(
     if (ranges.some(range => range.repository !== repository.key))
       throw PortalError.explained("NoRepository", "The folder is no longer the repository that was changed.");
     const commit = await commitChanges(changes.snapshots, repository, ranges, message, paths);
+    failpoint("commit-made");
     // With some of its files only, the rest of the change is still to be committed.
     if (!paths)
       await changes.records.committed(

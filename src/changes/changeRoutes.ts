@@ -1,35 +1,18 @@
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
-import type { StoredResponse } from "../live/storedResponse.js";
 import { commitChange, undoChange } from "./actions.js";
+import {
+  type ChangeRouteParts,
+  changesOfJob,
+  changesOfSession,
+  outsideGit,
+  recordsOfJob,
+  selected,
+} from "./changeAnswers.js";
 import type { ChangeRecord } from "./changeRecords.js";
 import type { Changes } from "./changes.js";
-import { type Comments, commentsPrompt } from "./comments.js";
-import { reportedEdits } from "./reportedEdits.js";
-
-/** What the routes have to know of sessions. Each rejects for one that does not exist. */
-export interface SessionOwners {
-  find(id: string): Promise<{ workingDirectory: string; turns: number; busy: boolean }>;
-  responses(id: string): AsyncIterable<StoredResponse>;
-  query(id: string, prompt: string): Promise<string>;
-}
-
-/** And of jobs. */
-export interface JobOwners {
-  find(id: string): Promise<{ workingDirectory: string; modelId: string }>;
-  /** The tasks of one of its works, or of all of them. */
-  taskIds(id: string, workId?: number): Promise<string[]>;
-  sessionIds(taskId: string): Promise<string[]>;
-  startSession(modelId: string, workingDirectory: string): Promise<string>;
-}
-
-export interface ChangeRouteParts {
-  changes: Changes;
-  comments: Comments;
-  sessions: SessionOwners;
-  jobs: JobOwners;
-}
+import { commentsPrompt } from "./comments.js";
 
 const maxPathLength = 4096;
 const pathText = { type: "string", minLength: 1, maxLength: maxPathLength } as const;
@@ -109,35 +92,8 @@ export function changeRoutes(parts: ChangeRouteParts): Route[] {
   return [...sessionRoutes(parts), ...jobRoutes(parts), ...commentRoutes(parts)];
 }
 
-/** The record of a turn, the records of all turns and undos, and whether the folder is a repository. */
-async function selected({ changes, sessions }: ChangeRouteParts, id: string, turn: number | undefined) {
-  const session = await sessions.find(id);
-  await changes.settled(id);
-  const all = await changes.records.of(id);
-  if (turn === undefined) return { session, records: all };
-  if (turn > session.turns)
-    throw PortalError.domain("TurnNotFound", `The session has ${session.turns} turns, not ${turn}.`);
-  return { session, records: all.filter(record => record.kind === "turn" && record.number === turn) };
-}
-
-const outsideGit = (records: readonly ChangeRecord[]) =>
-  records.every(({ repository, problem }) => repository === null && problem === null);
-
-function turnsOf(records: readonly ChangeRecord[]) {
-  return records
-    .filter(({ kind }) => kind === "turn")
-    .map(({ number: turn, requestId, totals: counted, late, shared, commitId }) => ({
-      turn,
-      ...(requestId !== null && { requestId }),
-      ...(counted ?? { files: 0, added: 0, deleted: 0 }),
-      ...(late && { late }),
-      ...(shared.length > 0 && { shared: true }),
-      ...(commitId !== null && { commit: commitId }),
-    }));
-}
-
 function sessionRoutes(parts: ChangeRouteParts): Route[] {
-  const { changes, sessions } = parts;
+  const { changes } = parts;
   return [
     defineRoute({
       path: "copilot/session/{id}/changes",
@@ -146,22 +102,7 @@ function sessionRoutes(parts: ChangeRouteParts): Route[] {
       summary: "The files that a session, or one of its turns, changed",
       query: { turn: turnQuery },
       answers: { json: either(changeAnswer, noSession) },
-      handler: async ({ params, query: { turn } }) => {
-        const { session, records } = await selected(parts, params.id, turn);
-        if (session.turns > 0 && outsideGit(records))
-          return {
-            repository: false,
-            files: await reportedEdits(sessions.responses(params.id), session.workingDirectory, turn),
-          };
-        const answer = await changes.answer(records);
-        if (turn !== undefined) return answer;
-        const undos = records.filter(({ kind }) => kind === "undo");
-        return {
-          ...answer,
-          turns: turnsOf(records),
-          undos: undos.map(record => ({ undo: record.number, restored: record.restored ?? [] })),
-        };
-      },
+      handler: ({ params, query: { turn } }) => changesOfSession(parts, params.id, turn),
     }),
     defineRoute({
       path: "copilot/session/{id}/changes/file",
@@ -256,15 +197,7 @@ const ofJob = {
   attempt: { type: "integer", minimum: 1, description: "One attempt; without it, all attempts." },
 } as const;
 
-function jobRoutes({ changes, sessions, jobs }: ChangeRouteParts): Route[] {
-  async function records(id: string, { workId, attempt }: { workId?: number; attempt?: number }) {
-    await jobs.find(id);
-    await changes.settled(id, true);
-    const tasks = new Set(await jobs.taskIds(id, workId));
-    return (await changes.records.of(id, true)).filter(
-      record => tasks.has(record.owner) && (attempt === undefined || record.number === attempt),
-    );
-  }
+function jobRoutes(parts: ChangeRouteParts): Route[] {
   return [
     defineRoute({
       path: "copilot/job/{jobId}/changes",
@@ -273,16 +206,7 @@ function jobRoutes({ changes, sessions, jobs }: ChangeRouteParts): Route[] {
       summary: "The files that a job, one of its works or an attempt changed",
       query: ofJob,
       answers: { json: either(changeAnswer, noJob) },
-      handler: async ({ params, query }) => {
-        const found = await records(params.jobId, query);
-        if (found.length === 0 || !outsideGit(found)) return changes.answer(found);
-        const { workingDirectory } = await jobs.find(params.jobId);
-        const files = [];
-        for (const owner of new Set(found.map(record => record.owner)))
-          for (const sessionId of await jobs.sessionIds(owner))
-            files.push(...(await reportedEdits(sessions.responses(sessionId), workingDirectory)));
-        return { repository: false, files };
-      },
+      handler: ({ params, query }) => changesOfJob(parts, params.jobId, query),
     }),
     defineRoute({
       path: "copilot/job/{jobId}/changes/file",
@@ -292,7 +216,7 @@ function jobRoutes({ changes, sessions, jobs }: ChangeRouteParts): Route[] {
       query: { path: pathText, ...ofJob },
       answers: { json: either(fileAnswer, noJob) },
       handler: async ({ params, query }) =>
-        fileOf(changes, await records(params.jobId, query), query.path ?? ""),
+        fileOf(parts.changes, await recordsOfJob(parts, params.jobId, query), query.path ?? ""),
     }),
   ];
 }

@@ -54,7 +54,8 @@ export class Comments {
 export function commentsPrompt(comments: readonly Comment[]): string {
   const parts = comments.map(({ path, line, side, quoted, comment }) => {
     const place = `${JSON.stringify(path)}, line ${line}${side === "before" ? " before the change" : ""}:`;
-    const quote = quoted === "" ? [] : quoted.split("\n").map(text => `> ${text}`);
+    // The empty line ends the quote.
+    const quote = quoted === "" ? [] : [...quoted.split("\n").map(text => `> ${text}`), ""];
     return [place, ...quote, comment].join("\n");
   });
   return `I have reviewed the changes. Please work through these comments:\n\n${parts.join("\n\n")}`;

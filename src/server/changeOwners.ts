@@ -1,5 +1,5 @@
 import { PortalError } from "../base/portalError.js";
-import type { JobOwners, SessionOwners } from "../changes/changeRoutes.js";
+import type { JobOwners, SessionOwners } from "../changes/changeAnswers.js";
 import { helperSessionStart, openSession } from "../copilotApi.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
 import { type SessionRegistry, sessionNotFound } from "../sessions/sessionRegistry.js";

@@ -10,6 +10,7 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import { exportedChanges } from "../changes/changeAnswers.js";
 import { changeRoutes } from "../changes/changeRoutes.js";
 import { Changes } from "../changes/changes.js";
 import { Comments } from "../changes/comments.js";
@@ -227,6 +228,12 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
+  const changeParts = {
+    changes,
+    comments: new Comments(store),
+    ...changeOwners({ sessions, engine, logs }),
+  };
+  const exported = exportedChanges(changeParts);
   const routes = [
     ...portalRoutes({
       permissions,
@@ -235,7 +242,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...modelRoutes(models),
     ...searchRoutes(store.query),
-    ...sessionRoutes(logs),
+    ...sessionRoutes(logs, exported),
     ...permissionRoutes({ approvals, openSession }),
     ...folderRoutes({
       gate: startup,
@@ -243,7 +250,7 @@ export function createPortal(parts: PortalOptions): Portal {
       sandbox: { available: () => sandboxes.availability(), byDefault: sandbox },
     }),
     ...taskRoutes(logs),
-    ...jobRoutes(logs),
+    ...jobRoutes(logs, exported),
     ...againRoutes(
       logs,
       async (taskId, attempt) =>
@@ -255,7 +262,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...acpSessionRoutes({ agents: acpAgents, host: acp, approvals }),
     ...editorRoutes(),
     ...keeping.routes,
-    ...changeRoutes({ changes, comments: new Comments(store), ...changeOwners({ sessions, engine, logs }) }),
+    ...changeRoutes(changeParts),
     ...worktreeRoutes({ worktrees, ...worktreeOwners({ sessions, engine }) }),
     ...(options.test ? jobTestRoutes() : []),
   ];

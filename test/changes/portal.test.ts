@@ -154,7 +154,7 @@ describe("What a session changed", () => {
     assert.equal(comments.length, 1);
     await session.call("changes/comments/send", { method: "POST" });
     await session.untilIdle();
-    assert.match(puppet.prompts.at(-1) ?? "", /"<b>\.txt", line 7:\n> old line\nWhy twice\?$/);
+    assert.match(puppet.prompts.at(-1) ?? "", /"<b>\.txt", line 7:\n> old line\n\nWhy twice\?$/);
     assert.deepEqual(await session.call("changes/comments"), { comments: [] });
     const again = await session.call<{ error: string }>("changes/comments/send", { method: "POST" });
     assert.equal(again.error, "CommentNotFound");

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
 import { launchBrowser, openPage } from "../support/browser.js";
+import { tempFolder } from "../support/cleanup.js";
 import { type EntryOfTest, portalWithEntry, task } from "../support/jobs.js";
 
 let browser: Browser;
@@ -16,7 +19,7 @@ after(() => browser.close());
 const model = { category: "driving" };
 const entry: EntryOfTest = {
   tasks: {
-    plain: { prompt: ["plain", "@shell true"], model },
+    plain: { prompt: ["plain", "@shell echo hello > made.txt"], model },
     fragile: {
       prompt: ["fragile"],
       model,
@@ -29,8 +32,18 @@ const entry: EntryOfTest = {
   jobs: { fragile: { work: { kind: "Seq", works: [task("plain"), task("fragile")] } } },
 };
 
+/** Opens what `export?format=html` answers, from the disk. */
+async function openExported(t: TestContext, url: string) {
+  const file = join(await tempFolder(t, "portal-export"), "exported.html");
+  await writeFile(file, await (await fetch(url)).text());
+  const { page, problems } = await openPage(t, browser, pathToFileURL(file).href);
+  t.after(() => assert.deepEqual(problems, []));
+  return page;
+}
+
 test("A failed job says why, shows the evidence of its attempts, and runs again from its page", async t => {
   const { portal, runJob, workingDirectory } = await portalWithEntry(t, entry);
+  execFileSync("git", ["-C", workingDirectory, "init", "-q"]);
   const { jobId } = await runJob("fragile");
   const address = `${portal.url}/jobTracking.html?jobName=fragile&jobId=${jobId}`;
   const { page, problems } = await openPage(t, browser, address);
@@ -47,22 +60,84 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.locator('.node[data-work-id="0"]').click();
   await page.getByText("Attempt 1 succeeded").waitFor();
   assert.match((await attempts.first().locator("p").textContent()) ?? "", /1 command/);
-  await inEveryTheme(browser, address, async shown => {
-    await shown.getByText("JOB: FAILED").waitFor();
-    await shown.locator('.node[data-work-id="1"]').click();
-    await shown.locator(".evidence-attempt summary").first().click();
-  });
+  await page.getByRole("tab", { name: "Changes" }).click();
+  await page.getByText("added made.txt +1 −0").click();
+  await page.getByRole("button", { name: "Comment on line 1" }).click();
+  await page.keyboard.type("Say good morning");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Send 1 comment" }).click();
+  const review = page.getByRole("link", { name: "Open the session" });
+  const sessionId = new URL((await review.getAttribute("href")) ?? "", address).searchParams.get("session");
+  const asked = await portal.api<{ title: string }>(`copilot/session/${sessionId}`);
+  assert.match(asked.body.title, /^I have reviewed the changes/);
+  await inEveryTheme(
+    browser,
+    address,
+    async shown => {
+      await shown.getByText("JOB: FAILED").waitFor();
+      await shown.locator('.node[data-work-id="1"]').click();
+      await shown.locator(".evidence-attempt summary").first().click();
+    },
+    async shown => {
+      await shown.getByRole("tab", { name: "Changes" }).click();
+      await shown.getByText("No file changed.").first().waitFor();
+    },
+  );
 
   await writeFile(join(workingDirectory, "repaired"), "");
   await page.getByRole("button", { name: "Retry failed" }).click();
   await page.getByText("JOB: SUCCEEDED").waitFor();
-  assert.notEqual(new URL(page.url()).searchParams.get("jobId"), jobId);
+  const retried = new URL(page.url()).searchParams.get("jobId") ?? "";
+  assert.notEqual(retried, jobId);
   assert.equal(await page.locator("#reason").isVisible(), false);
   assert.equal(await page.getByRole("button", { name: "Retry failed" }).isVisible(), false);
+
+  await page.locator('.node[data-work-id="1"]').click();
+  await page.getByRole("button", { name: "Retry from here" }).click();
+  await page.waitForURL(url => ![jobId, retried].includes(url.searchParams.get("jobId") ?? ""));
+  await page.getByText("JOB: SUCCEEDED").waitFor();
+  await page.getByRole("link", { name: "Retry of an earlier job" }).click();
+  await page.waitForURL(url => url.searchParams.get("jobId") === retried);
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByRole("dialog").getByText("1 of 2 tasks differ.").waitFor();
+  const compared = page.getByRole("dialog").locator("tbody tr");
+  assert.equal(await compared.first().locator("td").first().textContent(), "plain");
+  // How long they take is up to the machine.
+  assert.match(
+    (await compared.last().locator("td").first().textContent()) ?? "",
+    /^fragilediffers: verdict, attempts(, time)?$/,
+  );
+  assert.match(
+    (await compared.last().textContent()) ?? "",
+    /succeeded1 attempt.*failed2 attempts.*exit code 1/,
+  );
+  await page.getByLabel("The other job").selectOption({ index: 0 });
+  await page.getByRole("columnheader", { name: "The other: succeeded" }).waitFor();
+  await inEveryTheme(browser, page.url(), async shown => {
+    await shown.getByRole("button", { name: "Compare" }).click();
+    await shown.getByText("1 of 2 tasks differ.").waitFor();
+  });
+  await page.keyboard.press("Escape");
+  assert.equal(await page.getByRole("dialog").count(), 0);
   await page.getByRole("link", { name: "Retry of an earlier job" }).click();
   await page.getByText("JOB: FAILED").waitFor();
   assert.equal(new URL(page.url()).searchParams.get("jobId"), jobId);
   await page.getByRole("link", { name: "Retry 1" }).waitFor();
   await page.getByRole("button", { name: "Run again" }).click();
   await page.getByRole("link", { name: "Repeats an earlier job" }).waitFor();
+
+  await page.goto(`${portal.url}/jobTracking.html?jobName=fragile&wb=${workingDirectory}`);
+  await page.getByText("fragile, after each attempt: echo '<b>2 tests fail</b>'; test -e repaired").waitFor();
+  await page.goto(portal.url);
+  await page.getByLabel("Search jobs and sessions").fill("retry budget spent");
+  await page.locator("#searchHitsList a").first().click();
+  await page.locator("#rightTitle", { hasText: "fragile" }).waitFor();
+
+  const exported = await openExported(t, `${portal.url}/api/copilot/job/${jobId}/export?format=html`);
+  await exported.getByRole("slider", { name: "Position in the run" }).press("End");
+  await exported.locator('.node[data-work-id="0"]').click();
+  await exported.getByText("Attempt 1 succeeded").waitFor();
+  await exported.getByRole("tab", { name: "Changes" }).click();
+  await exported.getByText("added made.txt +1 −0").waitFor();
+  assert.equal(await exported.getByRole("button", { name: "Retry from here" }).isVisible(), false);
 });

@@ -192,7 +192,7 @@ describe("a job on its chart", () => {
 
     await node(page, 0).click();
     const tabs = page.getByRole("tab");
-    assert.deepEqual(await tabs.allTextContents(), ["Driving", "Attempt #1", "Attempt #2"]);
+    assert.deepEqual(await tabs.allTextContents(), ["Driving", "Attempt #1", "Attempt #2", "Changes"]);
     await page.locator(".message-block-title").first().waitFor();
     assert.deepEqual(
       (await titles(page)).filter(title => title.startsWith("User")),

@@ -7,7 +7,7 @@ import { generateChartNodes } from "../../src/jobsChart.js";
 
 /** Loads the rules of the pages that need no browser. */
 const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
-type DiffLine = { kind: string; text: string };
+type DiffLine = { kind: string; text: string; line?: number };
 const { diffLines, isUnifiedDiff, parseUnifiedDiff } = (await load("lib/diff.js")) as {
   diffLines(before: string, after: string): DiffLine[];
   isUnifiedDiff(text: string): boolean;
@@ -30,6 +30,9 @@ const { PendingRequests } = (await load("session/pendingRequests.js")) as {
     end(id?: string): void;
     know(ids: string[]): void;
   };
+};
+const { differencesOf } = (await load("job/differences.js")) as {
+  differencesOf(runs: (object | null)[]): string[];
 };
 const { visibleLine } = (await load("lib/visibleText.js")) as { visibleLine(text: string): string };
 const { endsOf } = (await load("lib/textEnds.js")) as {
@@ -95,6 +98,16 @@ describe("diffs", () => {
     assert.ok(isUnifiedDiff(diff));
     assert.ok(!isUnifiedDiff("--- a list\n+++ of signs"));
     assert.deepEqual(signs(parseUnifiedDiff(diff)), ["h@@ -1,2 +1,2 @@", "sone", "rtwo", "a2"]);
+  });
+
+  it("number the removed lines as in the text before, and the others as in the text after", () => {
+    const diff = "--- a/x\n+++ b/x\n@@ -7 +9,2 @@ f()\n-old\n+new\n+more\n@@ -20,2 +23 @@\n same\n-gone\n";
+    const numbers = parseUnifiedDiff(diff).map(({ kind, line }) => `${kind[0]}${line ?? ""}`);
+    assert.deepEqual(numbers, ["h", "r7", "a9", "a10", "h", "s23", "r21"]);
+    assert.deepEqual(
+      parseUnifiedDiff("@@ what @@\n+x").map(({ line }) => line),
+      [undefined, 0],
+    );
   });
 });
 
@@ -190,6 +203,7 @@ describe("the state of a job", () => {
         ["Driving", 3],
         ["Attempt #1", 1],
         ["Attempt #2", 0],
+        ["Changes", 0],
       ],
     );
     assert.deepEqual([run?.attempt, run?.attempts, run?.verdict], [2, 4, "Failed: condition: not yet"]);
@@ -425,4 +439,21 @@ describe("the requests of a session that are not answered yet", () => {
     };
     assert.equal(counts(tell), 1);
   });
+});
+
+describe("two runs of a task", () => {
+  const run = (more: object) => ({ verdict: "succeeded", attempts: 1, durationMs: 2000, ...more });
+  const changes = { files: 1, added: 2, deleted: 0 };
+  for (const [what, other, found] of [
+    ["are the same when only the time differs a little", { durationMs: 4900 }, []],
+    ["differ in a time that is more than twice as long", { durationMs: 5100 }, ["time"]],
+    [
+      "differ in what was decided, tried and changed",
+      { verdict: "failed", attempts: 2, changes },
+      ["verdict", "attempts", "changes"],
+    ],
+  ] as const)
+    it(what, () => assert.deepEqual(differencesOf([run({}), run(other)]), found));
+
+  it("may be one only", () => assert.deepEqual(differencesOf([run({}), null]), ["ran once"]));
 });

@@ -18,6 +18,7 @@ import {
   pausedJob,
   session,
   tasks,
+  undoneChange,
 } from "../support/killScenarios.js";
 import { silent } from "../support/live.js";
 import { failpointEnv, Mortal } from "../support/mortal.js";
@@ -31,6 +32,7 @@ const scenarios = {
   lent: lentTask,
   session,
   cut: cutMessage,
+  undone: undoneChange,
 };
 
 type Scenario = keyof typeof scenarios;
@@ -40,7 +42,7 @@ type Scenario = keyof typeof scenarios;
  * point of the recovery follows the point that makes the recovery necessary.
  */
 const chains: Record<string, readonly (readonly [point: string, scenario: Scenario])[]> = {
-  "a session, and of stopping and pausing a job": [
+  "a session, of undoing and committing its change, and of stopping and pausing a job": [
     ["store-folder-drafted", "session"],
     ["store-opened", "session"],
     ["engine-launched", "session"],
@@ -58,6 +60,9 @@ const chains: Record<string, readonly (readonly [point: string, scenario: Scenar
     ["agent-memory-deleted", "session"],
     ["session-deleted", "session"],
     ["open-blocks-ended", "cut"],
+    ["undo-recorded", "undone"],
+    ["undo-carried-out", "undone"],
+    ["commit-made", "undone"],
     ["cancel-decided", "cancelled"],
     ["half-canceled-job-ended", "cancelled"],
     ["canceled-flow-ended", "cancelled"],

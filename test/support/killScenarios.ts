@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { signedOutAgent } from "./acp.js";
 import { withoutStacks } from "./history.js";
 import { type JobsPortal, type TaskOfTest, task } from "./jobs.js";
@@ -271,4 +274,41 @@ export async function cutMessage(chain: Chain, input: string): Promise<unknown> 
     isBeginning: "Once upon a time".startsWith(String(completeContent)),
     interrupted,
   }));
+}
+
+/** A turn that is undone, brought back by undoing the undo, and committed once. */
+export async function undoneChange(chain: Chain, input: string): Promise<unknown> {
+  const { mortal, portal, puppet, model, workingDirectory } = chain;
+  const folder = join(workingDirectory, input);
+  const file = join(folder, "a.txt");
+  const git = (...args: string[]) => execFileSync("git", ["-C", folder, ...args], { encoding: "utf8" });
+  await mkdir(folder);
+  git("init", "-q");
+  git("config", "user.name", "x");
+  git("config", "user.email", "x@example.com");
+  await writeFile(file, "one\n");
+  git("add", "a.txt");
+  git("commit", "-qm", "first");
+  const start = `copilot/session/start/${model.modelId}`;
+  const { sessionId } = (await portal.api<{ sessionId: string }>(start, { body: folder })).body;
+  const own = sessionById(portal, sessionId);
+  await own.query(`@wait ${input}\n@shell echo two >> a.txt`);
+  await puppet.arrived(input);
+  // The snapshot before the turn is stored.
+  await own.call("changes");
+  puppet.release(input);
+  await own.untilIdle();
+  const act = (path: string, body: object) =>
+    mortal.persist(() => own.call<AnyResponse>(`changes/${path}`, { body: JSON.stringify(body) }));
+  const first = await act("undo", { turn: 1 });
+  const texts = [await readFile(file, "utf8")];
+  const second = await act("undo", { undo: first.undo });
+  texts.push(await readFile(file, "utf8"));
+  await act("commit", { message: "the change" });
+  const again = await act("commit", { message: "the change" });
+  assert.deepEqual(texts, ["one\n", "one\ntwo\n"]);
+  assert.deepEqual(git("log", "--format=%s").trim().split("\n"), ["the change", "first"]);
+  assert.equal(git("status", "--porcelain"), "");
+  await mortal.persist(() => own.call("delete", { method: "POST" }));
+  return { first, second, again };
 }

@@ -1,6 +1,6 @@
 // In place of the network in an exported file: the answers that the page would get are in the file itself.
-import { ApiError } from "../../lib/apiError.js";
-import { byId } from "../../lib/dom.js";
+import { ApiError } from "../../assets/lib/apiError.js";
+import { byId } from "../../assets/lib/dom.js";
 
 /** @type {Record<string, any>} */
 const answers = JSON.parse(byId("answers").textContent ?? "{}");

@@ -1,0 +1,18 @@
+// How two runs of a work differ. Pure functions.
+import { formatChanges } from "../lib/format.js";
+
+/** @param {ComparedRun} run */
+const textOf = ({ changes }) => changes && formatChanges(changes);
+
+/** What two runs of a work differ in. Their times always do: only one that is twice as long counts. @param {(ComparedRun | null)[]} runs */
+export function differencesOf([a, b]) {
+  if (!a || !b) return ["ran once"];
+  const [short = 0, long = 0] = [a.durationMs ?? 0, b.durationMs ?? 0].sort((x, y) => x - y);
+  const facts = {
+    verdict: a.verdict !== b.verdict,
+    attempts: a.attempts !== b.attempts,
+    time: long > 2 * short + 1000,
+    changes: textOf(a) !== textOf(b),
+  };
+  return Object.entries(facts).flatMap(([name, differs]) => (differs ? [name] : []));
+}
