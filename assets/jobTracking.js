@@ -18,9 +18,6 @@ import { bindNotifications, notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
 import { worktreeLine } from "./shell/worktree.js";
 
-/** @typedef {import("./job/jobState.js").Run} Run */
-/** @typedef {import("./job/jobState.js").TabLog} TabLog */
-
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
 
@@ -81,32 +78,11 @@ function showJob() {
   compareJob.hidden = againJob.hidden;
   byId("reason").hidden = state.reason === "";
   byId("reason").textContent = state.reason;
-  byId("notices").replaceChildren(...shownNotices());
+  byId("notices").replaceChildren(...state.notices.map(one => notice(one.title, one.severity)));
+  byId("isolate").hidden = state.isOver || !state.notices.some(({ offer }) => offer);
   setPageState(`${jobName} ${status.toLowerCase()}`, status);
   if (selected === undefined) showAbout();
   else showSelected();
-}
-
-/** Of what is said in passing, only the newest, and only as long as the job goes on. */
-function shownNotices() {
-  const passing = state.notices.findLast(({ severity }) => severity === "info");
-  return state.notices
-    .filter(one => one.severity !== "info" || (one === passing && !state.isOver))
-    .map(({ severity, title, offer }) => {
-      const shown = notice(title, severity);
-      if (offer === "isolate" && !state.isOver && !isReplay) shown.append(" ", isolateButton());
-      return shown;
-    });
-}
-
-/** In place of this job, the same one works in a worktree of its own. */
-function isolateButton() {
-  const title = "Starts this job again in a git worktree of its own, and stops this one";
-  const stop = () => api(`${jobPath}/stop`, "");
-  const made = button("Isolate", () => startAgain(made, "again?isolate=worktree&from=changes", stop), {
-    title,
-  });
-  return made;
 }
 
 /** The state or the outcome of a run; the outcome of a condition is an answer. @param {Run} run */
@@ -163,8 +139,8 @@ function showAbout() {
 async function showWorktrees(place) {
   panel.firstElementChild?.prepend(place);
   const { worktree, branchWorktrees = [] } = await api(`copilot/job/${part(jobId ?? "")}/status`);
-  const all = /** @type {import("./shell/worktree.js").Worktree[]} */ ([worktree, ...branchWorktrees]);
-  place.replaceChildren(...all.flatMap(one => worktreeLine(one, showAbout)));
+  const blocks = [worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout));
+  place.replaceChildren(...blocks);
 }
 
 function stopShowing() {
@@ -319,12 +295,7 @@ function showOrigins({ retryOf, againOf, retriedBy = [], againBy = [] }) {
 /** @param {string} id */
 const pageOf = id => `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(id)}`;
 
-/**
- * Starts the job again, and follows the new one.
- * @param {HTMLButtonElement} control
- * @param {string} way
- * @param {() => Promise<unknown>} [whenStarted]
- */
+/** Starts the job again, and follows the new one. @param {HTMLButtonElement} control @param {string} way @param {() => unknown} [whenStarted] */
 function startAgain(control, way, whenStarted) {
   withProgress(control, async () => {
     const { jobId: id } = await api(`${jobPath}/${way}`, "");
@@ -422,6 +393,10 @@ function listen() {
   });
   continueJob.addEventListener("click", () =>
     withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(showProblem),
+  );
+  const isolateJob = byId("isolateJob", HTMLButtonElement);
+  isolateJob.addEventListener("click", () =>
+    startAgain(isolateJob, "again?isolate=worktree&from=changes", () => api(`${jobPath}/stop`, "")),
   );
   retryJob.addEventListener("click", () => startAgain(retryJob, "retry"));
   againJob.addEventListener("click", () => startAgain(againJob, "again"));

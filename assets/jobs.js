@@ -102,11 +102,10 @@ async function start() {
   const tracking = window.open("", "_blank");
   startJob.disabled = true;
   try {
-    const isIsolated = byId("isolate", HTMLInputElement).checked;
-    const isolation = isIsolated ? "?isolate=worktree&from=changes" : "";
+    const isolate = byId("isolate", HTMLInputElement);
     const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
     const { jobId } = await withProgress(startJob, () =>
-      api(`copilot/job/start/${part(jobName)}${isolation}`, body),
+      api(`copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`, body),
     );
     const address = `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(jobId)}`;
     if (tracking) tracking.location.href = address;

@@ -1,12 +1,17 @@
 // The types that several parts of the pages share, most of them answers of the API. No browser loads this file.
 import type * as callbacks from "../src/live/callbacks.js";
-import type { Run } from "./job/jobState.js";
+import type * as jobState from "./job/jobState.js";
+import type { MessageBlock } from "./messageBlock.js";
 
 declare global {
+  type Run = jobState.Run;
+  type TabLog = jobState.TabLog;
   type LiveResponse = callbacks.LiveResponse;
   type CallbackName = callbacks.CallbackName;
   type Callback<Name extends CallbackName> = callbacks.Callback<Name>;
   type Handlers = { [Name in CallbackName]?: (response: Callback<Name>) => void };
+  type ReplayItem = LiveResponse & { source?: string; id?: string };
+  type RunningTool = { block: MessageBlock; call: Callback<"onStartToolExecution"> };
   type JobEvent = callbacks.JobEvent;
   type AgentCommand = callbacks.AgentCommand;
   type Evidence = Callback<"taskAttemptEnded">;
@@ -102,6 +107,37 @@ declare global {
     withoutCrashes: JobAmount;
     unbounded: boolean;
     missing: { error: string; message: string }[];
+  }
+
+  /** Where isolated work waits (src/worktrees/worktreeAnswers.ts). */
+  interface Worktree {
+    id: string;
+    state: string;
+    branch: string;
+    workingDirectory: string;
+    missing?: string;
+    problem?: string;
+  }
+
+  interface ModelChoice {
+    id: string;
+    name: string;
+    multiplier: number;
+    backend?: string;
+  }
+
+  /** A row of the history: a session, a job or a run. */
+  interface HistoryItem {
+    kind: string;
+    id: string;
+    name: string;
+    status: string;
+    startTime: string;
+    endTime?: string;
+    about: string[];
+    address: string;
+    worktree?: Worktree;
+    branchWorktrees?: Worktree[];
   }
 
   interface JobSummary {

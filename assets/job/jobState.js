@@ -155,8 +155,6 @@ export class Run {
   }
 }
 
-/** @typedef {{severity: string, title: string, offer?: string}} Notice */
-
 /** Fires `job` when the job's status changes, `work` with the number of a task that changes, `tabs` when one gets a tab. */
 export class JobState extends EventTarget {
   /** @type {WorkStatus} */
@@ -164,7 +162,7 @@ export class JobState extends EventTarget {
   error = "";
   /** Why the job failed, in one line. */
   reason = "";
-  /** @type {Notice[]} */
+  /** @type {Callback<"onNotice">[]} */
   notices = [];
   /** @type {number | undefined} */
   startTime;
@@ -249,7 +247,7 @@ export class JobState extends EventTarget {
     }
   }
 
-  /** @param {Notice} notice */
+  /** @param {Callback<"onNotice">} notice */
   #notice(notice) {
     if (this.notices.some(({ title }) => title === notice.title)) return;
     this.notices.push(notice);

@@ -2,8 +2,6 @@
 import { element } from "../lib/dom.js";
 import { formatDuration } from "../lib/format.js";
 
-/** @typedef {import("./jobState.js").Run} Run */
-
 const MARKS = 3;
 
 /** The place of each bar. @param {Run[]} runs @param {number} now @returns {TimelineBar[]} */

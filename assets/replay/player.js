@@ -1,8 +1,6 @@
 // Plays a stored run: gives its responses to whoever shows them, at the pace at which they were written.
 import { countAt, inOrder, scheduleOf } from "./schedule.js";
 
-/** @typedef {LiveResponse & {source?: string, id?: string}} Item */
-
 /** Fires `change` whenever the position, the speed or the state of playing has changed. */
 export class Player extends EventTarget {
   #items;
@@ -16,7 +14,7 @@ export class Player extends EventTarget {
   #lastFrameMs = 0;
 
   /**
-   * @param {Item[]} items log after log
+   * @param {ReplayItem[]} items log after log
    * @param {{reset: () => void, apply: (item: any) => void}} show how a run is shown, live or replayed
    */
   constructor(items, show) {

@@ -11,9 +11,7 @@ const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
 const REFRESH_MS = 10_000;
 
-/** @typedef {{kind: string, id: string, name: string, status: string, startTime: string, endTime?: string, about: string[], address: string, worktree?: import("../shell/worktree.js").Worktree, branchWorktrees?: import("../shell/worktree.js").Worktree[]}} HistoryItem */
-
-/** The user's own folder, also for work in a worktree of it. @param {any} item @returns {string} */
+/** The user's folder, not its worktree. @param {any} item @returns {string} */
 const folderOf = item => item.worktree?.workingDirectory ?? item.workingDirectory ?? "";
 
 /** @param {any} session @returns {HistoryItem} */
@@ -184,27 +182,6 @@ function row(item, refresh) {
   );
 }
 
-/** What waits although its session or job is deleted. @param {() => void} refresh */
-async function orphanRows(refresh) {
-  const { worktrees } = await api("copilot/worktree").catch(() => ({ worktrees: [] }));
-  return /** @type {any[]} */ (worktrees)
-    .filter(({ orphaned }) => orphaned)
-    .map(({ name, worktree }) =>
-      element(
-        "li",
-        "history-item",
-        element(
-          "div",
-          "history-name",
-          element("span", "history-kind", "Deleted"),
-          element("b", "one-line", name),
-        ),
-        element("div", "history-details muted", visibleLine(worktree.workingDirectory)),
-        ...worktreeLine(worktree, refresh),
-      ),
-    );
-}
-
 const showProblem = errorAt("historyEmpty");
 
 export function showHistory() {
@@ -227,8 +204,6 @@ export function showHistory() {
       ];
     const mine = pages;
     const page = await takePage(mine);
-    const refresh = () => load(false);
-    const orphans = words ? [] : await orphanRows(refresh);
     const hasMore = (await Promise.all(mine.map(one => one.first()))).some(Boolean);
     // The answer to an older question may arrive later.
     if (mine !== pages) return;
@@ -237,9 +212,9 @@ export function showHistory() {
     const nothing = words
       ? `Nothing matches “${words}”.`
       : "Nothing has run yet. Start a session above, or choose a job.";
-    showProblem(shown.length + orphans.length > 0 || !byId("searchHits").hidden ? "" : nothing);
+    showProblem(shown.length > 0 || !byId("searchHits").hidden ? "" : nothing);
     if (!place.querySelector("details[open]"))
-      place.replaceChildren(...orphans, ...shown.map(item => row(item, refresh)));
+      place.replaceChildren(...shown.map(item => row(item, () => load(false))));
   }
 
   let timer = 0;

@@ -8,8 +8,6 @@ import { notice } from "../shell/notice.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
 
-/** @typedef {{block: MessageBlock, call: Callback<"onStartToolExecution">}} RunningTool */
-
 /** What belongs together: the conversation from some response on, or an earlier page of it. */
 export class ResponseItems {
   #place;

@@ -242,16 +242,11 @@ export function openSessionView(sessionId, showOver) {
     const model = visibleLine(summary.modelName ?? summary.modelId);
     byId("sessionModel").replaceChildren(`${model} · `, visibleCode(summary.workingDirectory));
     showState();
-    if (summary.worktree) await showWorktree(summary.worktree);
+    if (summary.worktree) {
+      const { worktreeLine } = await import("../shell/worktree.js");
+      byId("worktree").replaceChildren(...worktreeLine(summary.worktree, () => location.reload()));
+    }
     if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
-  }
-
-  /** @param {import("../shell/worktree.js").Worktree} worktree */
-  async function showWorktree(worktree) {
-    const { worktreeLine } = await import("../shell/worktree.js");
-    const shown = worktreeLine(worktree, () => location.reload());
-    byId("worktree").replaceChildren(...shown);
-    byId("worktree").hidden = shown.length === 0;
   }
 
   async function loadTasks() {

@@ -6,8 +6,6 @@ import { notice } from "../shell/notice.js";
 import { followFolder } from "./folderChoice.js";
 import { showHistory } from "./history.js";
 
-/** @typedef {{id: string, name: string, multiplier: number, backend?: string}} Model */
-
 const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
 
@@ -16,7 +14,7 @@ const model = byId("model", HTMLSelectElement);
 const workingDirectory = byId("workingDirectory", HTMLInputElement);
 const startButton = byId("startButton", HTMLButtonElement);
 const choice = followFolder(workingDirectory);
-/** @type {Model[]} */
+/** @type {ModelChoice[]} */
 let models = [];
 /** Opens a started session. @type {(sessionId: string) => Promise<void>} */
 let showSession;
@@ -51,9 +49,8 @@ async function restartAgent() {
   await start();
 }
 
-const isolation = () => (byId("isolate", HTMLInputElement).checked ? "&isolate=worktree&from=changes" : "");
-
-/** @param {Model} [one] */
+const isolate = byId("isolate", HTMLInputElement);
+/** @param {ModelChoice} [one] */
 const isAgent = one => one?.backend === "acp";
 
 function showModelHint() {
@@ -108,7 +105,7 @@ async function start() {
   showStartError();
   startButton.disabled = true;
   try {
-    const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolation()}`;
+    const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;
     const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
     localStorage.setItem(LAST_MODEL, model.value);
     // If it cannot be remembered, the form asks again.
