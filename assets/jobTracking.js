@@ -135,7 +135,7 @@ function showAbout() {
   if (state.isOver && jobId && !isReplay) showWorktrees(element("div", "stack")).catch(() => undefined);
 }
 
-/** What waits for the user's decision. @param {HTMLElement} place */
+/** @param {HTMLElement} place */
 async function showWorktrees(place) {
   panel.firstElementChild?.prepend(place);
   const { worktree, branchWorktrees = [] } = await api(`copilot/job/${part(jobId ?? "")}/status`);

@@ -4,7 +4,7 @@ import { byId, element } from "../lib/dom.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
 import { ask } from "./dialog.js";
 
-/** A block with a button for each decision; nothing when the worktree does not wait. @param {Worktree | undefined} worktree @param {() => unknown} refresh */
+/** Nothing when the worktree does not wait. @param {Worktree | undefined} worktree @param {() => unknown} refresh */
 export function worktreeLine(worktree, refresh) {
   if (worktree?.state !== "waiting") return [];
   const { id, branch, missing } = worktree;
