@@ -278,6 +278,16 @@ interface Shape {
   prepare(repo: TestRepository, t: TestContext): Promise<string>;
 }
 
+/** Two branches that changed the same line. */
+async function withConflictingSide(repo: TestRepository): Promise<void> {
+  repo.git("checkout", "-qb", "side");
+  await repo.write("b/c.txt", "side\n");
+  repo.git("commit", "-qam", "side");
+  repo.git("checkout", "-q", "main");
+  await repo.write("b/c.txt", "main\n");
+  repo.git("commit", "-qam", "main");
+}
+
 const shapes: readonly Shape[] = [
   {
     what: "a linked worktree, whose .git is a file",
@@ -331,12 +341,7 @@ const shapes: readonly Shape[] = [
   {
     what: "a repository in the middle of a merge",
     async prepare(repo) {
-      repo.git("checkout", "-qb", "side");
-      await repo.write("b/c.txt", "side\n");
-      repo.git("commit", "-qam", "side");
-      repo.git("checkout", "-q", "main");
-      await repo.write("b/c.txt", "main\n");
-      repo.git("commit", "-qam", "main");
+      await withConflictingSide(repo);
       assert.throws(() => repo.git("merge", "side"));
       assert.match(repo.git("status", "--porcelain"), /^UU b\/c\.txt$/m);
       return repo.root;
@@ -345,12 +350,7 @@ const shapes: readonly Shape[] = [
   {
     what: "a repository in the middle of a rebase",
     async prepare(repo) {
-      repo.git("checkout", "-qb", "side");
-      await repo.write("b/c.txt", "side\n");
-      repo.git("commit", "-qam", "side");
-      repo.git("checkout", "-q", "main");
-      await repo.write("b/c.txt", "main\n");
-      repo.git("commit", "-qam", "main");
+      await withConflictingSide(repo);
       assert.throws(() => repo.git("rebase", "side"));
       return repo.root;
     },

@@ -5,7 +5,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { fakeAgent, type PortalWithAgent, portalWithAgent, steps } from "../support/acp.js";
 import { assertAccessible, inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import type { Step } from "../support/fakeAgentSteps.js";
 import type { RestSession } from "../support/restSession.js";
@@ -54,13 +54,14 @@ const moded = {
 };
 const refusal = { code: -32602, message: "not now" };
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 let parts: PortalWithAgent;
 const file = { after };
 // The hook must be registered before anything starts.
 defer(file, () => undefined);
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
   const memory = await tempFolder(file, "portal-memory");
   const model = await startScriptedModel(file, {});
   parts = await portalWithAgent(file, {
@@ -82,7 +83,6 @@ before(async () => {
     },
   });
 });
-after(() => browser.close());
 
 async function open(t: TestContext, path: string, options?: BrowserContextOptions) {
   const { page, problems } = await openPage(t, browser, `${parts.portal.url}${path}`, options);

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, type TestContext, test } from "node:test";
+import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import { type EntryOfTest, portalWithEntry, task } from "../support/jobs.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 const model = { category: "driving" };
 const entry: EntryOfTest = {

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { defer } from "../support/cleanup.js";
 import { callTool, newClient } from "../support/orchestrator.js";
 import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
 import { startPortal } from "../support/portal.js";
 import { barrier, byPrompt, startScriptedModel } from "../support/scriptedModel.js";
+
+const browserOf = sharedBrowser();
 
 interface Run {
   runId: string;
@@ -93,8 +95,7 @@ describe("the agents page", () => {
     const model = await startScriptedModel(t, byPrompt({}));
     const env = { REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }) };
     const portal = await startPortal(t, { model, env });
-    const browser = await launchBrowser();
-    defer(t, () => browser.close());
+    const browser = await browserOf();
     const { page, problems } = await openPage(t, browser, `${portal.url}/agents.html`);
     await page.waitForSelector("#list button >> nth=4");
     assert.match((await page.textContent("#problems")) ?? "", /bad\.md: .*\(no-front-matter\)/);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { launchBrowser, openRenderer } from "../support/browser.js";
+import { openRenderer, sharedBrowser } from "../support/browser.js";
 
 type Response = { [name: string]: unknown };
 declare function feed(responses: Response[]): (string | undefined)[];
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 async function open(t: TestContext) {
   const { page, problems } = await openRenderer(t, browser);

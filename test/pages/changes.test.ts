@@ -3,20 +3,20 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import { sharedPortal } from "../support/restSession.js";
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 const portalOf = sharedPortal();
 const hostileName = "<img src=x onerror=alert(1)>.txt";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { generateChartNodes } from "../../src/jobsChart.js";
 import type { Work } from "../../src/jobsDef.js";
-import { launchBrowser, openPage, startWebsite, withBrowser } from "../support/browser.js";
+import { openPage, sharedBrowser, startWebsite, withBrowser } from "../support/browser.js";
 
 /** The page's side is support/fixture/chart.js. */
 declare const chart: {
@@ -14,17 +14,17 @@ declare const chart: {
 };
 declare const selections: (number | null)[];
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 let url: string;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
   // Mermaid writes styles while it measures; the chart that is shown has none.
   url = await startWebsite(withBrowser(browser), (_request, response, next) => {
     response.set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'");
     next();
   });
 });
-after(() => browser.close());
 
 let works = 0;
 const ref = (taskId: string): Work<number> => ({ kind: "Ref", workIdInJob: works++, taskId });

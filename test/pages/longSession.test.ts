@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { createLog } from "../../src/base/log.js";
 import { openStore } from "../../src/store/store.js";
-import { launchBrowser, openPage, openRenderer } from "../support/browser.js";
+import { openPage, openRenderer, sharedBrowser } from "../support/browser.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { conversation, writeSession } from "../support/longLog.js";
 import { type Portal, startPortal } from "../support/portal.js";
@@ -17,10 +17,11 @@ const blocks = 50_000;
 const responses = blocks * 2 + (blocks / 10) * 2;
 
 const file = groupScope();
+const browserOf = sharedBrowser();
 let browser: Browser;
 let portal: Portal;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
   const dataDir = await tempFolder(file, "long-session");
   const model = await startScriptedModel(file, { script: byPrompt({}) });
   const store = openStore({ dataDir, log: createLog("silent") });
@@ -35,7 +36,6 @@ before(async () => {
   await store.close();
   portal = await startPortal(file, { model, dataDir });
 });
-after(() => browser.close());
 
 /** The page, and what it asks of the session's log. */
 async function openSession(t: TestContext, id: string) {

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openFreshPage, openPage } from "../support/browser.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortal } from "../support/restSession.js";
 import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 const everything = `# Title
 

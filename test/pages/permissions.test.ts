@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
 import { assertAccessible, inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openFreshPage, openPage } from "../support/browser.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import { portalWithEntry, task } from "../support/jobs.js";
 import { portalWithModel, sharedPortal } from "../support/restSession.js";
 import { byPrompt, callTool, runShell, type Script } from "../support/scriptedModel.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 const titled = (page: Page, title: RegExp) =>
   page.waitForFunction(

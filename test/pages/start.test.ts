@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../../src/base/paths.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { portalWithModel, sharedPortal } from "../support/restSession.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"] });
 

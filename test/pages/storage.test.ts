@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../src/store/store.js";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
-import { defer } from "../support/cleanup.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { silent } from "../support/live.js";
 import { oldThings } from "../support/oldStore.js";
 import { type Portal, startPortal } from "../support/portal.js";
+
+const browserOf = sharedBrowser();
 
 async function jobsOf(portal: Portal): Promise<string[]> {
   const { jobs } = (await portal.api<{ jobs: { jobId: string }[] }>("copilot/job/history")).body;
@@ -25,8 +26,7 @@ test("The footer of the start page shows the size on disk and the expired part, 
   await things.job("young", 2);
   await store.close();
   await portal.restart();
-  const browser = await launchBrowser();
-  defer(t, () => browser.close());
+  const browser = await browserOf();
 
   await inEveryTheme(browser, portal.url, async page => {
     await page.getByText("Storage", { exact: true }).click();

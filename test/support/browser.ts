@@ -11,6 +11,8 @@ import {
 } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
 import { createVendorRouter } from "../../src/server/vendor.js";
+import { defer } from "./cleanup.js";
+import { shared } from "./sharing.js";
 
 const flags = [
   "--headless",
@@ -42,6 +44,22 @@ const patienceMs = 120_000;
 /** The engine alone, which shows pages as the whole browser does at a quarter of the processor time. */
 export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   return launch(process.env.CHROMIUM_SHELL, more);
+}
+
+/** One for all files of the process that ask for it. Call it at the top of a file. */
+export function sharedBrowser(): () => Promise<Browser> {
+  return shared("browser", scope => {
+    let launched: Promise<Browser> | undefined;
+    const start = async () => {
+      const browser = await launchBrowser();
+      defer(scope, () => browser.close());
+      return browser;
+    };
+    return () => {
+      launched ??= start();
+      return launched;
+    };
+  });
 }
 
 /** With all that a user's browser does by itself: prefetches, prerenders, preloads. */
