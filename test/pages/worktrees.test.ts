@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import type { WorktreeAnswer } from "../../src/worktrees/worktreeAnswers.js";
 import { inEveryTheme } from "../support/axe.js";
-import { launchBrowser, openPage } from "../support/browser.js";
+import { openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortalWithEntry, task } from "../support/jobs.js";
 import { repositoryIn } from "../support/repository.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
 });
-after(() => browser.close());
 
 const portalOf = sharedPortalWithEntry({
   tasks: { held: { prompt: ["@wait $user-input"], model: { category: "driving" } } },
