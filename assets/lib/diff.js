@@ -81,7 +81,7 @@ export function parseUnifiedDiff(text) {
   for (const line of text.replace(/\n$/, "").split("\n")) {
     if (line.startsWith("@@")) {
       isInHunk = true;
-      [, before = 0, after = 0] = (/^@@ -(\d+)\S* \+(\d+)/.exec(line) ?? []).map(Number);
+      [, before = 0, after = 0] = (/^@@ -(\d{1,10})[,\d]{0,11} \+(\d{1,10})/.exec(line) ?? []).map(Number);
       lines.push({ kind: "hunk", text: line });
     } else if (line.startsWith("diff ")) isInHunk = false;
     else if (!isInHunk || line.startsWith("\\")) continue;

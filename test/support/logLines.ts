@@ -26,8 +26,14 @@ export function logLines(): {
     line: async matches => {
       const known = lines.find(matches);
       if (known) return known;
-      for await (const [line] of on(emitter, "line")) if (matches(line as LogLine)) return line as LogLine;
-      throw new Error("The log has ended");
+      // What writes the line may be a timer that lets the process end.
+      const waiting = setInterval(() => {}, 60_000);
+      try {
+        for await (const [line] of on(emitter, "line")) if (matches(line as LogLine)) return line as LogLine;
+        throw new Error("The log has ended");
+      } finally {
+        clearInterval(waiting);
+      }
     },
   };
 }
