@@ -34,7 +34,9 @@ test("A session that starts isolated waits in the history, names the conflicts, 
   await makeRepository(workingDirectory);
   const { page, problems } = await openPage(t, browser, portal.url);
   t.after(() => assert.deepEqual(problems, []));
-  const waiting = page.locator(".worktree");
+  // The list of the start page has it too, and may load again behind the session.
+  const waiting = page.locator("#worktree .worktree");
+  const listed = page.locator("#historyList .worktree");
 
   await page.locator("#startButton:enabled").waitFor();
   await page.getByLabel("Working Directory").fill(workingDirectory);
@@ -48,19 +50,20 @@ test("A session that starts isolated waits in the history, names the conflicts, 
   await writeFile(join(folder, "a.txt"), "agent\n");
   await writeFile(join(workingDirectory, "a.txt"), "user\n");
 
-  await page.getByRole("button", { name: "Apply to my folder" }).click();
-  await page.getByText("Nothing was applied.").waitFor();
+  await waiting.getByRole("button", { name: "Apply to my folder" }).click();
+  await waiting.getByText("Nothing was applied.").waitFor();
   assert.deepEqual(await waiting.locator("li").allTextContents(), ["a.txt"]);
   assert.equal(await readFile(join(workingDirectory, "a.txt"), "utf8"), "user\n");
 
   await inEveryTheme(browser, portal.url, async shown => {
-    await shown.getByRole("button", { name: "Apply to my folder" }).click();
-    await shown.getByText("Nothing was applied.").waitFor();
+    const list = shown.locator("#historyList");
+    await list.getByRole("button", { name: "Apply to my folder" }).click();
+    await list.getByText("Nothing was applied.").waitFor();
   });
   await page.goto(portal.url);
-  await page.getByRole("button", { name: "Discard" }).click();
+  await listed.getByRole("button", { name: "Discard" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
-  await waiting.waitFor({ state: "detached" });
+  await listed.waitFor({ state: "detached" });
   assert.equal(existsSync(folder), false);
   assert.equal(await readFile(join(workingDirectory, "a.txt"), "utf8"), "user\n");
 });

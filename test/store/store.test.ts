@@ -208,6 +208,9 @@ describe("Maintenance of the store", () => {
   test("maintenance writes a checkpoint after writes, vacuums changed tables when the store is quiet, then rests", async t => {
     const { log, lines, line } = logLines();
     const store = open(t, await tempFolder(t), { log, maintenanceIntervalMs: 30 });
+    // The timer of the maintenance lets a process end.
+    const alive = setInterval(() => {}, 60_000);
+    t.after(() => clearInterval(alive));
     await store.ready;
     const count = lines.length;
     const next = (statement: string) =>

@@ -26,14 +26,8 @@ export function logLines(): {
     line: async matches => {
       const known = lines.find(matches);
       if (known) return known;
-      // What writes the line may be a timer that lets the process end.
-      const waiting = setInterval(() => {}, 60_000);
-      try {
-        for await (const [line] of on(emitter, "line")) if (matches(line as LogLine)) return line as LogLine;
-        throw new Error("The log has ended");
-      } finally {
-        clearInterval(waiting);
-      }
+      for await (const [line] of on(emitter, "line")) if (matches(line as LogLine)) return line as LogLine;
+      throw new Error("The log has ended");
     },
   };
 }
