@@ -312,7 +312,7 @@ function retryFromHere() {
 
 async function compare() {
   const { openCompare } = await import("./job/compare.js");
-  const { retryOf, againOf } = /** @type {any} */ (definition);
+  const { retryOf, againOf } = await api(`${jobPath}/status`);
   await withProgress(compareJob, () => openCompare(jobId ?? "", jobName, retryOf ?? againOf));
 }
 
