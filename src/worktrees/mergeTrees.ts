@@ -51,6 +51,10 @@ async function mergeTwo(shadow: Shadow, base: string, ours: string, theirs: stri
         ? PortalError.explained("GitTooOld", "Merging needs git 2.38 or newer.")
         : error;
     });
-  const [tree = "", ...conflicts] = nulSeparated(stdout);
-  return exitCode === 0 ? { tree } : { conflicts };
+  const [tree = "", ...names] = nulSeparated(stdout);
+  // Where a file meets a folder, git puts a commit of this merge behind the name of one of them.
+  const conflicts = names.map(name =>
+    sides.reduce((path, side) => path.split(`~${side}`, 1)[0] ?? path, name),
+  );
+  return exitCode === 0 ? { tree } : { conflicts: [...new Set(conflicts)].sort() };
 }

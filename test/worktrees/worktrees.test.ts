@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, lchownSync } from "node:fs";
-import { appendFile, chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { Snapshots } from "../../src/changes/snapshots.js";
@@ -224,6 +224,18 @@ describe("Applying a worktree", () => {
     one.git("checkout", "-q", "a.txt");
     await one.worktrees.apply([one.record]);
     assert.match(await one.text("a.txt"), /^agent/);
+  });
+
+  test("names what is there and nothing that git invents where the user put a link in place of a folder", async t => {
+    const one = await made(t);
+    const outside = await tempFolder(t);
+    await writeFile(join(outside, "c.txt"), "outside\n");
+    await one.work("b/c.txt", "agent\n");
+    await rm(join(one.root, "b"), { recursive: true });
+    await symlink(outside, join(one.root, "b"));
+    await assert.rejects(one.worktrees.apply([one.record]), conflicts("b", "b/c.txt"));
+    assert.equal(await readFile(join(outside, "c.txt"), "utf8"), "outside\n");
+    assert.equal(await stateOf(one), "waiting");
   });
 
   test("never overwrites a file that git ignores", async t => {
