@@ -1,13 +1,13 @@
 // The agents page: the agents, how clear a prompt is, which agents would run, and the run itself.
 import { showRuns } from "./agents/agentRuns.js";
-import { api, errorAt, part, withProgress } from "./lib/api.js";
+import { api, errorAt, onPress, part, send } from "./lib/api.js";
 import { handle } from "./lib/callbacks.js";
-import { button, byId, element, muted, onSubmit, showStatus } from "./lib/dom.js";
+import { button, byId, element, fill, muted, onSubmit, showStatus } from "./lib/dom.js";
+import { joined } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
-import { visibleLine, visibleProse } from "./lib/visibleText.js";
+import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
 import { agentMeanings } from "./permissions/policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
-import { notice } from "./shell/notice.js";
 import { notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
 
@@ -17,9 +17,7 @@ const EVALUATE_DELAY_MS = 200;
 const list = byId("list");
 const prompt = byId("prompt", HTMLTextAreaElement);
 const run = byId("run", HTMLButtonElement);
-const stop = byId("stop", HTMLButtonElement);
 const evaluation = byId("evaluation");
-const status = byId("status");
 /** The pressed agents, in order. @type {string[]} */
 let chain = [];
 /** @type {string | undefined} */
@@ -32,8 +30,8 @@ const refreshRuns = showRuns(byId("runs"), () => runId);
 /** @param {"" | "Running" | "Succeeded" | "Failed" | "Canceled"} state */
 function showState(state) {
   isRunning = state === "Running";
-  showStatus(status, state);
-  stop.hidden = !isRunning;
+  showStatus(byId("status"), state);
+  byId("stop").hidden = !isRunning;
   showRunButton();
   setPageState("Agents", state);
   refreshRuns();
@@ -54,51 +52,46 @@ function showChain() {
   showRunButton();
 }
 
-/** @param {{name: string, description: string, keywords: string[], path: string, autoSelect: boolean}} agent */
+/** @param {AgentAnswer} agent */
 function agentItem({ name, description, keywords, path, autoSelect }) {
   const toggle = () => {
     chain = chain.includes(name) ? chain.filter(other => other !== name) : [...chain, name];
     showChain();
   };
   const made = button("", toggle, { className: "", "data-agent": name, title: visibleLine(path) });
-  made.append(
+  fill(
+    made,
     element("b", {}, element("span", { "data-order": "" }), visibleProse(name)),
     element("span", {}, visibleProse(description)),
-    muted(visibleLine([...keywords, ...(autoSelect ? [] : ["only by name"])].join(" · "))),
+    muted(visibleLine(joined([...keywords, !autoSelect && "only by name"]))),
   );
   return element("li", {}, made);
 }
 
 async function loadAgents() {
+  /** @type {AgentsAnswer} */
   const { repoRoot, agents, problems } = await api("copilot/agent");
   byId("repoRoot").textContent = repoRoot;
-  list.replaceChildren(...agents.map(agentItem));
-  const empty =
-    "There are no agents yet. Agent files are Markdown files in .github/agents/ of the repository.";
-  byId("problems").replaceChildren(
-    ...(agents.length === 0 ? [notice(empty)] : []),
-    ...problems.map((/** @type {{file: string, code: string, message: string}} */ { file, code, message }) =>
-      notice(`${file}: ${message} (${code})`, "warning"),
-    ),
+  fill(list, ...agents.map(agentItem));
+  byId("noAgents").hidden = agents.length > 0;
+  fill(
+    byId("problems"),
+    ...problems.map(({ file, code, message }) => notice(`${file}: ${message} (${code})`, "warning")),
   );
-  const names = new Set(agents.map((/** @type {{name: string}} */ agent) => agent.name));
-  chain = chain.filter(name => names.has(name));
+  chain = chain.filter(name => agents.some(agent => agent.name === name));
   showChain();
 }
 
-/** @param {any} result */
+/** @param {Evaluation} result */
 function showEvaluation(result) {
-  const { issues, suggestions = "", refinedPrompt, originalPrompt } = result;
-  const selected = /** @type {string[]} */ (result.selectedAgents);
+  const { issues, suggestions = "", selectedAgents: selected, refinedPrompt, originalPrompt } = result;
   const verdict = `${result.isClear ? "Clear" : "Unclear"}, confidence ${Math.round(result.confidence * 100)} %`;
   evaluation.hidden = false;
-  byId("verdict").textContent = [verdict, issues.join(", ")].filter(Boolean).join(": ");
+  byId("verdict").textContent = joined([verdict, issues.join(", ")], ": ");
   byId("suggestions").textContent = suggestions;
   byId("wouldRun").textContent =
     selected.length > 0 ? `Would run: ${visibleLine(selected.join(" → "))}` : "No agent would be chosen.";
-  byId("rationale").replaceChildren(
-    ...result.selectionRationale.map((/** @type {string} */ why) => element("li", {}, visibleProse(why))),
-  );
+  fill(byId("rationale"), ...result.selectionRationale.map(why => element("li", {}, visibleProse(why))));
   byId("refined").hidden = refinedPrompt === originalPrompt.trim();
   byId("refinedPrompt").textContent = refinedPrompt;
   for (const one of list.querySelectorAll("button"))
@@ -106,8 +99,7 @@ function showEvaluation(result) {
 }
 
 async function evaluate() {
-  asked += 1;
-  const mine = asked;
+  const mine = ++asked;
   const text = prompt.value;
   if (text.trim() === "") {
     evaluation.hidden = true;
@@ -128,8 +120,7 @@ function follow(id) {
   const place = element("div", { id: "responses", className: "rest" });
   byId("responses").replaceWith(place);
   const renderer = new SessionResponseRenderer(place);
-  const tell = (/** @type {string} */ level, /** @type {string} */ message) =>
-    renderer.addNotice(level, message);
+  const tell = renderer.addNotice.bind(renderer);
   showState("Running");
   renderer.setAwaiting(true);
 
@@ -146,7 +137,7 @@ function follow(id) {
       showState("Succeeded");
     },
     runFailed: ({ message, code, details }) => {
-      tell("error", [`${message} (${code})`, details].filter(Boolean).join(" "));
+      tell("error", joined([`${message} (${code})`, details], " "));
       showState("Failed");
     },
     runCanceled: () => {
@@ -176,7 +167,7 @@ async function start() {
   run.disabled = true;
   try {
     const agents = chain.length > 0 ? `?agents=${part(chain.join(","))}` : "";
-    const { runId: id } = await withProgress(run, () => api(`copilot/run/start${agents}`, prompt.value));
+    const { runId: id } = await send(run, `copilot/run/start${agents}`, prompt.value);
     history.replaceState(null, "", `/agents.html?run=${part(id)}`);
     follow(id);
   } catch (error) {
@@ -193,18 +184,11 @@ prompt.addEventListener("input", () => {
   timer = setTimeout(evaluate, EVALUATE_DELAY_MS);
 });
 onSubmit("form", start, prompt);
-stop.addEventListener("click", () => {
-  if (runId) withProgress(stop, () => api(`copilot/run/${part(runId ?? "")}/stop`, "")).catch(showError);
-});
+onPress("stop", () => api(`copilot/run/${part(runId ?? "")}/stop`, ""), showError);
 // Agent files are edited elsewhere: a user who returns to the page sees the current ones.
 addEventListener("focus", () => loadAgents().catch(showError));
 
-makeSplitter(byId("bar"), /** @type {HTMLElement} */ (document.querySelector(".side-part")), {
-  direction: "horizontal",
-  initialPx: RUN_PART_PX,
-  minPx: 260,
-  name: "Width of the run part",
-});
+makeSplitter("bar", { initialPx: RUN_PART_PX, minPx: 260, name: "Width of the run part" });
 loadAgents().catch(showError);
 api("config").then(
   ({ permissions }) => {

@@ -1,6 +1,6 @@
 // The flow chart of a job: Mermaid lays it out, flowChartMermaid.css colours it, and the user zooms and drags it.
 import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
-import { button, element } from "./lib/dom.js";
+import { button, element, fill } from "./lib/dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
@@ -15,7 +15,7 @@ const DRAG_PX = 4;
 /** Two fingers that move apart by this factor zoom by one step. */
 const PINCH_STEP = 1.1;
 
-/** The mark beside a node's left border, drawn around 0,0. @type {Record<string, string>} */
+/** The mark beside a node's left border, drawn around 0,0. */
 const marks = {
   Waiting: "M0 -7a7 7 0 1 0 0.01 0M0 -4V0L3 2",
   Running: "M-5 -7L7 0L-5 7Z",
@@ -64,11 +64,9 @@ export class FlowChart extends EventTarget {
     role: "group",
     "aria-label": "Flow chart",
   });
-  #tools = element("div", "flow-chart-tools");
   #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
   /** @type {SVGSVGElement | undefined} */
   #svg;
-  /** The size of the chart before zooming. */
   #size = { width: 0, height: 0 };
   #zoom = 1;
   /** @type {number | undefined} */
@@ -80,16 +78,17 @@ export class FlowChart extends EventTarget {
   constructor(div) {
     super();
     div.classList.add("flow-chart");
-    this.#tools.append(
-      button("−", () => this.zoomTo(this.#zoom - ZOOM_STEP), { title: "Zoom out", ariaLabel: "Zoom out" }),
+    const tools = element(
+      "div",
+      "flow-chart-tools card line",
+      button("−", () => this.#zoomBy(-1), { title: "Zoom out", ariaLabel: "Zoom out" }),
       this.#zoomLabel,
-      button("+", () => this.zoomTo(this.#zoom + ZOOM_STEP), { title: "Zoom in", ariaLabel: "Zoom in" }),
+      button("+", () => this.#zoomBy(1), { title: "Zoom in", ariaLabel: "Zoom in" }),
       button("Fit", () => this.fit(), { title: "Fit the chart into the window" }),
     );
-    div.append(this.#view, this.#tools);
-    this.#listenToWheel();
+    div.append(this.#view, tools);
+    this.#listenToWheelAndKeys();
     this.#listenToPointers();
-    this.#listenToKeys();
   }
 
   get zoom() {
@@ -111,31 +110,24 @@ export class FlowChart extends EventTarget {
   /** @param {ChartGraph} graph */
   async show(graph) {
     const room = element("div", "flow-chart-room");
-    this.#view.replaceChildren(room);
+    fill(this.#view, room);
     const svg = await layOut(graph, room).finally(() => room.remove());
-    const { width, height } = svg.viewBox.baseVal;
-    this.#size = { width, height };
     this.#svg = svg;
     svg.removeAttribute("id");
     svg.setAttribute("aria-roledescription", "flow chart");
-    this.#view.replaceChildren(svg);
+    fill(this.#view, svg);
     for (const node of graph.nodes) this.#dressNode(node, svg);
+    const { x, y, width, height } = svg.viewBox.baseVal;
     // The marks are outside the nodes, where Mermaid leaves no room.
-    svg.setAttribute(
-      "viewBox",
-      `${svg.viewBox.baseVal.x - 32} ${svg.viewBox.baseVal.y - 8} ${width + 40} ${height + 16}`,
-    );
     this.#size = { width: width + 40, height: height + 16 };
+    svg.setAttribute("viewBox", `${x - 32} ${y - 8} ${this.#size.width} ${this.#size.height}`);
     this.selected = this.#selected;
     this.fit();
     const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
     if (this.#zoom > comfortable) this.zoomTo(comfortable);
   }
 
-  /**
-   * @param {number} workId
-   * @param {{status?: ShownStatus | undefined, detail: string, tip?: string}} state
-   */
+  /** @param {number} workId @param {NodeState} state */
   setState(workId, { status, detail, tip = "" }) {
     const node = this.#nodes.get(workId);
     if (!node) return;
@@ -145,12 +137,17 @@ export class FlowChart extends EventTarget {
       const found = node.querySelector(selector);
       if (found && found.textContent !== text) found.textContent = text;
     };
-    node.querySelector(".mark")?.setAttribute("d", status ? (marks[status] ?? "") : "");
+    node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
     set(".detail", detail);
     set("title", tip);
   }
 
-  /** @param {number} zoom @param {{x: number, y: number}} [at] the point of the window that stays in place */
+  /** @type {Zoom} */
+  #zoomBy(steps, at) {
+    this.zoomTo(this.#zoom + steps * ZOOM_STEP, at);
+  }
+
+  /** @type {Zoom} */
   zoomTo(zoom, at) {
     const next = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, Math.round(zoom * 10) / 10));
     const { left, top, width, height } = this.#view.getBoundingClientRect();
@@ -204,22 +201,19 @@ export class FlowChart extends EventTarget {
     this.dispatchEvent(new CustomEvent("select", { detail: this.#selected }));
   }
 
-  #listenToWheel() {
+  #listenToWheelAndKeys() {
     this.#view.addEventListener(
       "wheel",
       event => {
         if (!event.ctrlKey) return;
         event.preventDefault();
-        this.zoomTo(this.#zoom - Math.sign(event.deltaY) * ZOOM_STEP, event);
+        this.#zoomBy(-Math.sign(event.deltaY), event);
       },
       { passive: false },
     );
-  }
-
-  #listenToKeys() {
     this.#view.addEventListener("keydown", event => {
-      if (event.key === "+" || event.key === "=") this.zoomTo(this.#zoom + ZOOM_STEP);
-      else if (event.key === "-") this.zoomTo(this.#zoom - ZOOM_STEP);
+      if (event.key === "+" || event.key === "=") this.#zoomBy(1);
+      else if (event.key === "-") this.#zoomBy(-1);
       else if (event.key === "0") this.fit();
       else if (event.key === "Enter" || event.key === " ") this.#selectAt(event.target);
       else if (event.key === "Escape") this.#selectAt(null);
@@ -253,7 +247,7 @@ export class FlowChart extends EventTarget {
       this.#view.setPointerCapture(event.pointerId);
       if (fingers.size === 1) this.#view.scrollBy(last.x - event.x, last.y - event.y);
       else if (distance() > apart * PINCH_STEP || distance() < apart / PINCH_STEP) {
-        this.zoomTo(this.#zoom + Math.sign(distance() - apart) * ZOOM_STEP, event);
+        this.#zoomBy(Math.sign(distance() - apart), event);
         apart = distance();
       }
     });

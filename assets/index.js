@@ -6,10 +6,10 @@ import { setPageState } from "./shell/pageState.js";
 
 /** @param {"start" | "session" | "over"} name */
 function showPart(name) {
-  for (const other of ["start", "session", "over"]) byId(other, HTMLElement).hidden = other !== name;
+  for (const other of ["start", "session", "over"]) byId(other).hidden = other !== name;
 }
 
-/** Says that nothing is left to do on this page. @param {string} title @param {string} text */
+/** @param {string} title @param {string} text */
 function showOver(title, text) {
   byId("overTitle").textContent = title;
   byId("overText").textContent = text;

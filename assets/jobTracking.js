@@ -6,14 +6,14 @@ import { evidencePart } from "./job/evidence.js";
 import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { Timeline } from "./job/timeline.js";
-import { ApiError, api, errorAt, part, withProgress } from "./lib/api.js";
-import { button, byId, element, showStatus } from "./lib/dom.js";
+import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib/api.js";
+import { button, byId, element, fill, onClick, showStatus } from "./lib/dom.js";
 import { counted, formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
+import { notice } from "./lib/visibleText.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { ask } from "./shell/dialog.js";
 import { nextFrame } from "./shell/frame.js";
-import { notice } from "./shell/notice.js";
 import { bindNotifications, notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
 import { worktreeLine } from "./shell/worktree.js";
@@ -21,25 +21,18 @@ import { worktreeLine } from "./shell/worktree.js";
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
 
-const query = pageQuery;
-const jobName = query.get("jobName") ?? "";
-const jobId = query.get("jobId");
+const jobName = pageQuery.get("jobName") ?? "";
+const jobId = pageQuery.get("jobId");
 const jobPath = `copilot/job/${part(jobId ?? "")}`;
 
-const tracking = byId("tracking");
 const panel = byId("panel");
 const tabList = byId("tabs");
 const stopJob = byId("stopJob", HTMLButtonElement);
-const continueJob = byId("continueJob", HTMLButtonElement);
-const retryJob = byId("retryJob", HTMLButtonElement);
-const againJob = byId("againJob", HTMLButtonElement);
-const compareJob = byId("compareJob", HTMLButtonElement);
-const retryHere = byId("retryHere", HTMLButtonElement);
 const evidence = byId("evidence");
 const timelineDiv = byId("timeline");
 const state = new JobState();
 const chart = new FlowChart(byId("chart"));
-const timeline = new Timeline(timelineDiv, labelOf);
+const timeline = new Timeline(timelineDiv, labelOf, select);
 /** @type {{job: unknown, chart: ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
 /** What the job could do; only in a preview. @type {JobPlan | undefined} */
@@ -53,7 +46,7 @@ const attempts = new Map();
 /** @type {number | undefined} */
 let selected;
 /** The task that a search leads to. */
-let wanted = query.get("task");
+let wanted = pageQuery.get("task");
 /** There is no such job: nothing to show, nothing to stop. */
 let isGone = false;
 /** The visible tab and its run. @type {{run: Run, tab: TabLog} | undefined} */
@@ -72,13 +65,12 @@ function showJob() {
   showStatus(byId("label"), `JOB: ${status.toUpperCase()}`, status);
   stopJob.disabled = state.isOver;
   stopJob.hidden = !jobId;
-  continueJob.hidden = status !== "Paused";
-  retryJob.hidden = status !== "Failed" && status !== "Canceled";
-  againJob.hidden = !jobId || !state.isOver;
-  compareJob.hidden = againJob.hidden;
+  byId("continueJob").hidden = status !== "Paused";
+  byId("retryJob").hidden = status !== "Failed" && status !== "Canceled";
+  for (const id of ["againJob", "compareJob"]) byId(id).hidden = !jobId || !state.isOver;
   byId("reason").hidden = state.reason === "";
   byId("reason").textContent = state.reason;
-  byId("notices").replaceChildren(...state.notices.map(one => notice(one.title, one.severity)));
+  fill(byId("notices"), ...state.notices.map(one => notice(one.title, one.severity)));
   byId("isolate").hidden = state.isOver || !state.notices.some(({ offer }) => offer);
   setPageState(`${jobName} ${status.toLowerCase()}`, status);
   if (selected === undefined) showAbout();
@@ -100,15 +92,18 @@ function detailOf(run) {
 function showRun(run) {
   const status = run.status === "Paused" ? "Waiting" : run.status;
   chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
-  if (run.workId !== selected) return;
-  showStatus(byId("rightStatus"), run.status);
+  if (run.workId === selected) showStatus(byId("rightStatus"), run.status);
+}
+
+function showTimeline() {
+  if (!timelineDiv.hidden) timeline.show(state.allRuns, state.now());
 }
 
 function tick() {
   if (state.startTime !== undefined && jobId)
     byId("elapsed").textContent = formatDuration((state.endTime ?? state.now()) - state.startTime);
   for (const run of state.runs.values()) if (!run.isOver) showRun(run);
-  if (!timelineDiv.hidden) timeline.show(state.allRuns, state.now());
+  showTimeline();
 }
 
 /** @param {unknown} error */
@@ -116,31 +111,33 @@ function showGone(error) {
   isGone = true;
   showStatus(byId("label"), "JOB: NOT FOUND", "");
   stopJob.disabled = true;
-  panel.replaceChildren();
+  fill(panel);
   showProblem(error);
 }
 
-function showAbout() {
+/** The top of the right part; only a run has a status and tabs. @param {string} title @param {Run} [run] */
+function showTop(title, run) {
+  byId("rightTitle").textContent = title;
+  byId("retryHere").hidden = !run || !state.isOver;
+  evidence.hidden = !run?.evidence.length;
+  tabList.hidden = !run;
+  if (run) return;
   stopShowing();
-  evidence.hidden = true;
-  retryHere.hidden = true;
-  byId("rightTitle").textContent = state.isOver ? "Summary" : jobName;
   byId("rightStatus").textContent = "";
-  tabList.hidden = true;
-  panel.replaceChildren(
-    state.isOver
-      ? jobSummary(state, labelOf, jobPath)
-      : jobDefinition(definition.job, definition.chart, plan),
-  );
-  if (state.isOver && jobId && !isReplay) showWorktrees(element("div", "stack")).catch(() => undefined);
 }
 
-/** @param {HTMLElement} place */
-async function showWorktrees(place) {
+function showAbout() {
+  showTop(state.isOver ? "Summary" : jobName);
+  const { job, chart: graph } = definition;
+  fill(panel, state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan));
+  if (state.isOver && jobId && !isReplay) showWorktrees().catch(() => undefined);
+}
+
+async function showWorktrees() {
+  const place = element("div", "stack");
   panel.firstElementChild?.prepend(place);
-  const { worktree, branchWorktrees = [] } = await api(`copilot/job/${part(jobId ?? "")}/status`);
-  const blocks = [worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout));
-  place.replaceChildren(...blocks);
+  const { worktree, branchWorktrees = [] } = await api(`${jobPath}/status`);
+  fill(place, ...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout)));
 }
 
 function stopShowing() {
@@ -154,21 +151,20 @@ function showTab(run, tab) {
   stopShowing();
   shown = { run, tab };
   const div = element("div", { id: "tabPanel", role: "tabpanel" });
-  panel.replaceChildren(div);
+  fill(panel, div);
   showTabs(run);
   if (tab === run.changes) fillChanges(div, run);
   else fillTab(div, tab);
 }
 
-/** What each attempt changed. @param {HTMLElement} div @param {Run} run */
+/** @param {HTMLElement} div @param {Run} run */
 async function fillChanges(div, { workId, attempt }) {
   const { changedFiles } = await import("./session/review.js");
   div.className = "tracking-about";
-  for (let n = 1; n <= attempt; n++)
-    div.append(
-      element("h3", {}, `Attempt ${n}`),
-      await changedFiles(jobPath, `workId=${workId}&attempt=${n}`),
-    );
+  for (let n = 1; n <= attempt; n++) {
+    const files = await changedFiles(jobPath, `workId=${workId}&attempt=${n}`);
+    div.append(element("h3", {}, `Attempt ${n}`), files);
+  }
 }
 
 /** Loaded as soon as the page has its job, because the server may be gone when the first tab is opened. */
@@ -176,7 +172,7 @@ async function loadRenderer() {
   return (await import("./sessionResponse.js").catch(() => undefined))?.SessionResponseRenderer;
 }
 
-/** @param {HTMLDivElement} div @param {TabLog} tab */
+/** @param {HTMLElement} div @param {TabLog} tab */
 async function fillTab(div, tab) {
   const Renderer = await loadRenderer();
   if (!Renderer || !div.isConnected) return;
@@ -192,7 +188,6 @@ async function fillTab(div, tab) {
   tab.onReorder = () => nextFrame(showAgain);
 }
 
-/** Shows the visible tab from its beginning. */
 function showAgain() {
   if (!shown) return;
   const { run, tab } = shown;
@@ -202,7 +197,6 @@ function showAgain() {
 
 /** @param {Run} run */
 function showTabs(run) {
-  tabList.hidden = false;
   const buttons = run.tabs.map(tab => {
     const isShown = shown?.tab === tab;
     return button(tab.name, () => showTab(run, tab), {
@@ -214,7 +208,7 @@ function showTabs(run) {
     });
   });
   const hadFocus = tabList.contains(document.activeElement);
-  tabList.replaceChildren(...buttons);
+  fill(tabList, ...buttons);
   if (hadFocus) buttons.find(one => one.tabIndex === 0)?.focus();
 }
 
@@ -223,33 +217,33 @@ function select(workId) {
   selected = workId;
   chart.selected = workId;
   timeline.selected = workId;
-  if (!timelineDiv.hidden) timeline.show(state.allRuns, state.now());
+  showTimeline();
   if (workId === undefined) return showAbout();
-  tracking.dataset.part = "right";
+  showPart("right");
   showSelected();
+}
+
+/** On a small screen one part is visible at a time. @param {"left" | "right"} name */
+function showPart(name) {
+  byId("tracking").dataset.part = name;
 }
 
 /** The newest run of the selected task replaces an earlier one. */
 function showSelected() {
   if (selected === undefined) return;
-  byId("rightTitle").textContent = labelOf(selected);
   const run = state.runs.get(selected);
-  retryHere.hidden = !run || !state.isOver;
-  evidence.hidden = !run || run.evidence.length === 0;
-  if (run) evidence.replaceChildren(evidencePart(run.evidence));
+  showTop(labelOf(selected), run);
   if (run) {
+    fill(evidence, evidencePart(run.evidence));
     if (shown?.run === run) showTabs(run);
     else showTab(run, run.driving);
     showRun(run);
     return;
   }
-  stopShowing();
-  tabList.hidden = true;
-  byId("rightStatus").textContent = "";
   const text = jobId
     ? "This task has not started yet. Its sessions appear here when it does."
     : "A preview runs nothing. Start the job to see sessions here.";
-  panel.replaceChildren(element("div", "tracking-about", element("p", "muted", text)));
+  fill(panel, element("div", "tracking-about muted", text));
 }
 
 /** @param {"chart" | "timeline"} view */
@@ -258,7 +252,7 @@ function showView(view) {
   timelineDiv.hidden = view !== "timeline";
   byId("showChart").setAttribute("aria-pressed", String(view === "chart"));
   byId("showTimeline").setAttribute("aria-pressed", String(view === "timeline"));
-  if (view === "timeline") timeline.show(state.allRuns, state.now());
+  showTimeline();
 }
 
 /** A started job has its own copy of the entry; a preview shows the installed entry. */
@@ -274,46 +268,43 @@ async function loadDefinition() {
   if (!Object.hasOwn(jobs, jobName))
     throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
   definition = { job: jobs[jobName], chart: charts[jobName] };
-  plan = await api(`copilot/job/${part(jobName)}/plan`, `${query.get("wb") ?? ""}\n`);
+  plan = await api(`copilot/job/${part(jobName)}/plan`, `${pageQuery.get("wb") ?? ""}\n`);
 }
 
-/** Links to the jobs that this one comes from, and to those that came from it. @param {Record<string, any>} status */
+/** Links to the jobs that this one comes from, and to those that came from it. @param {JobOrigins} status */
 function showOrigins({ retryOf, againOf, retriedBy = [], againBy = [] }) {
-  const link = (/** @type {string} */ words, /** @type {string} */ id) =>
-    element("a", { href: pageOf(id) }, words);
+  const link = (/** @type {string} */ words, /** @type {string} */ id = "") =>
+    id ? [" · ", element("a", { href: pageOf(id) }, words)] : [];
   const links = [
-    ...(retryOf ? [link("Retry of an earlier job", retryOf)] : []),
-    ...(againOf ? [link("Repeats an earlier job", againOf)] : []),
-    ...retriedBy.map((/** @type {string} */ id, /** @type {number} */ i) => link(`Retry ${i + 1}`, id)),
-    ...againBy.map((/** @type {string} */ id, /** @type {number} */ i) => link(`Repetition ${i + 1}`, id)),
-  ];
-  const origins = byId("origins");
+    link("Retry of an earlier job", retryOf),
+    link("Repeats an earlier job", againOf),
+    ...retriedBy.map((id, i) => link(`Retry ${i + 1}`, id)),
+    ...againBy.map((id, i) => link(`Repetition ${i + 1}`, id)),
+  ].flat();
+  const origins = fill(byId("origins"), ...links.slice(1));
   origins.hidden = links.length === 0;
-  origins.replaceChildren(...links.flatMap((one, i) => (i > 0 ? [" · ", one] : [one])));
 }
 
 /** @param {string} id */
 const pageOf = id => `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(id)}`;
 
-/** Starts the job again, and follows the new one. @param {HTMLButtonElement} control @param {string} way @param {() => unknown} [whenStarted] */
-function startAgain(control, way, whenStarted) {
-  withProgress(control, async () => {
-    const { jobId: id } = await api(`${jobPath}/${way}`, "");
-    await whenStarted?.();
-    location.assign(pageOf(id));
-  }).catch(showProblem);
+/** Starts the job again, and follows the new one. @param {string} way @param {() => unknown} [whenStarted] */
+async function startAgain(way, whenStarted) {
+  const { jobId: id } = await api(`${jobPath}/${way}`, "");
+  await whenStarted?.();
+  location.assign(pageOf(id));
 }
 
 /** The path of a work stands in the id of its task, behind that of the job. */
 function retryFromHere() {
   const { taskId } = state.runs.get(selected ?? -1) ?? { taskId: "" };
-  startAgain(retryHere, `retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
+  return startAgain(`retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
 }
 
 async function compare() {
   const { openCompare } = await import("./job/compare.js");
   const { retryOf, againOf } = await api(`${jobPath}/status`);
-  await withProgress(compareJob, () => openCompare(jobId ?? "", jobName, retryOf ?? againOf));
+  await openCompare(jobId ?? "", jobName, retryOf ?? againOf);
 }
 
 async function showChart() {
@@ -332,20 +323,20 @@ async function showChart() {
 }
 
 function follow() {
-  state.addEventListener("job", () => {
+  state.onJob = () => {
     showJob();
     if (state.isOver && !isReplay) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
-  });
-  state.addEventListener("work", event => {
-    const run = state.runs.get(/** @type {any} */ (event).detail);
+  };
+  state.onWork = workId => {
+    const run = state.runs.get(workId);
     if (run) showRun(run);
     if (run?.taskId !== wanted) return;
     wanted = null;
-    select(run?.workId);
-  });
-  state.addEventListener("tabs", event => {
-    if (/** @type {any} */ (event).detail === selected) showSelected();
-  });
+    select(workId);
+  };
+  state.onTabs = workId => {
+    if (workId === selected) showSelected();
+  };
   setInterval(tick, TICK_MS);
   if (isReplay) return;
   readEvents({
@@ -385,31 +376,22 @@ async function replay() {
 }
 
 function listen() {
-  for (const source of [chart, timeline])
-    source.addEventListener("select", event => select(/** @type {any} */ (event).detail));
+  chart.addEventListener("select", event => select(/** @type {CustomEvent} */ (event).detail));
   stopJob.addEventListener("click", async () => {
-    if (!(await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))) return;
-    await withProgress(stopJob, () => api(`${jobPath}/stop`, "")).catch(showProblem);
+    if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
+      await send(stopJob, `${jobPath}/stop`).catch(showProblem);
   });
-  continueJob.addEventListener("click", () =>
-    withProgress(continueJob, () => api(`${jobPath}/continue`, "")).catch(showProblem),
-  );
-  const isolateJob = byId("isolateJob", HTMLButtonElement);
-  isolateJob.addEventListener("click", () =>
-    startAgain(isolateJob, "again?isolate=worktree&from=changes", () => api(`${jobPath}/stop`, "")),
-  );
-  retryJob.addEventListener("click", () => startAgain(retryJob, "retry"));
-  againJob.addEventListener("click", () => startAgain(againJob, "again"));
-  retryHere.addEventListener("click", retryFromHere);
-  compareJob.addEventListener("click", () => compare().catch(showProblem));
-  byId("showChart").addEventListener("click", () => showView("chart"));
-  byId("showTimeline").addEventListener("click", () => showView("timeline"));
-  byId("showDetails").addEventListener("click", () => {
-    tracking.dataset.part = "right";
-  });
-  byId("back").addEventListener("click", () => {
-    tracking.dataset.part = "left";
-  });
+  const stop = () => api(`${jobPath}/stop`, "");
+  onPress("continueJob", () => api(`${jobPath}/continue`, ""), showProblem);
+  onPress("isolateJob", () => startAgain("again?isolate=worktree&from=changes", stop), showProblem);
+  onPress("retryJob", () => startAgain("retry"), showProblem);
+  onPress("againJob", () => startAgain("again"), showProblem);
+  onPress("retryHere", retryFromHere, showProblem);
+  onPress("compareJob", compare, showProblem);
+  onClick("showChart", () => showView("chart"));
+  onClick("showTimeline", () => showView("timeline"));
+  onClick("showDetails", () => showPart("right"));
+  onClick("back", () => showPart("left"));
   tabList.addEventListener("keydown", event => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const run = shown?.run;
@@ -423,12 +405,7 @@ function listen() {
 if (jobName === "") location.replace("/index.html");
 else {
   byId("jobName").textContent = jobName;
-  makeSplitter(byId("bar"), byId("right"), {
-    direction: "horizontal",
-    initialPx: RIGHT_PART_PX,
-    minPx: 320,
-    name: "Width of the session part",
-  });
+  makeSplitter("bar", { initialPx: RIGHT_PART_PX, minPx: 320, name: "Width of the session part" });
   listen();
   if (jobId) follow();
   withProgress(byId("label"), showChart).then(showJob, showGone);

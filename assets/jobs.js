@@ -1,10 +1,10 @@
 // The jobs page: a grid of jobs, and the input for the chosen job.
-import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
-import { button, byId, element, onSubmit } from "./lib/dom.js";
+import { api, errorAt, messageOf, part, send, withProgress } from "./lib/api.js";
+import { button, byId, element, fill, onClick, onSubmit } from "./lib/dom.js";
 import { visibleCode } from "./lib/visibleText.js";
 import { meanings, policyNames } from "./permissions/policyWords.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
-import { ask } from "./shell/dialog.js";
+import { askToStopServer } from "./shell/dialog.js";
 import { makeSplitter } from "./shell/splitter.js";
 
 const INPUT_PART_PX = 800;
@@ -13,10 +13,9 @@ const workingDirectory = new URLSearchParams(location.search).get("wb");
 const startJob = byId("startJob", HTMLButtonElement);
 const preview = byId("preview", HTMLButtonElement);
 const input = byId("input", HTMLTextAreaElement);
-const stopServer = byId("stopServer", HTMLButtonElement);
 /** @type {Record<string, {requireUserInput?: boolean}>} */
 let jobs = {};
-/** The pressed button. @type {HTMLButtonElement | undefined} */
+/** @type {HTMLButtonElement | undefined} */
 let chosen;
 
 const showError = errorAt("startError");
@@ -45,9 +44,12 @@ function choose(wanted) {
 
 /** @param {GridCell} cell */
 function jobButton({ name, jobName }) {
-  const toggle = () => choose(chosen === made ? undefined : made);
-  const properties = { className: "", "data-job": jobName, "aria-pressed": "false", title: jobName };
-  const made = button(name, toggle, properties);
+  const made = button(name, () => choose(chosen === made ? undefined : made), {
+    className: "",
+    "data-job": jobName,
+    "aria-pressed": "false",
+    title: jobName,
+  });
   return made;
 }
 
@@ -61,11 +63,11 @@ function showGrid(grid) {
       element("th", { scope: "row" }, keyword),
       ...Array.from({ length: columns }, (_, column) => {
         const cell = cells[column];
-        return cell ? element("td", {}, jobButton(cell)) : element("td");
+        return element("td", {}, cell && jobButton(cell));
       }),
     ),
   );
-  byId("grid", HTMLTableElement).replaceChildren(element("tbody", {}, ...rows));
+  fill(byId("grid"), element("tbody", {}, ...rows));
 }
 
 async function load() {
@@ -104,9 +106,8 @@ async function start() {
   try {
     const isolate = byId("isolate", HTMLInputElement);
     const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
-    const { jobId } = await withProgress(startJob, () =>
-      api(`copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`, body),
-    );
+    const path = `copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
+    const { jobId } = await send(startJob, path, body);
     const address = `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(jobId)}`;
     if (tracking) tracking.location.href = address;
     else location.href = address;
@@ -119,30 +120,23 @@ async function start() {
 }
 
 async function stop() {
-  if (!(await ask("Stop the server? Every running session and job stops with it.", "Stop Server"))) return;
-  await withProgress(stopServer, () => api("stop", "")).catch(() => undefined);
+  if (!(await askToStopServer())) return;
+  await send(byId("stopServer"), "stop").catch(() => undefined);
   window.close();
   showProblem("The server has stopped. This tab may be closed.");
 }
 
 if (!workingDirectory) location.replace("/index.html");
 else {
-  byId("directory").replaceChildren(visibleCode(workingDirectory));
+  fill(byId("directory"), visibleCode(workingDirectory));
   byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
-  makeSplitter(byId("bar"), byId("start"), {
-    direction: "horizontal",
-    initialPx: INPUT_PART_PX,
-    minPx: 260,
-    name: "Width of the input part",
-  });
+  makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
   onSubmit("start", start);
-  preview.addEventListener("click", () => {
-    window.open(
-      `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`,
-      "_blank",
-    );
+  onClick("preview", () => {
+    const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`;
+    window.open(address, "_blank");
   });
-  stopServer.addEventListener("click", stop);
+  onClick("stopServer", stop);
   load();
   // The start of a job reports a folder that cannot be read.
   for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);

@@ -1,5 +1,5 @@
 // One block of a conversation: a title line, and below it a message, reasoning or a tool call.
-import { button, element } from "./lib/dom.js";
+import { button, element, fill, find } from "./lib/dom.js";
 import { formatClock } from "./lib/format.js";
 import { plainText } from "./lib/longText.js";
 import { markdown } from "./lib/markdown.js";
@@ -12,27 +12,25 @@ const TAIL_CHARS = 8_000;
 /** How far ahead of the reader Markdown is rendered. */
 const NEAR_MARGIN = "1000px";
 
-const blockKey = Symbol("MessageBlock");
+/** The block lives as long as its element does. @type {WeakMap<Element, MessageBlock>} */
+const blocks = new WeakMap();
 let lastId = 0;
 
-const template = element("template");
-template.content.append(
+const empty = element(
+  "div",
+  "message-block",
   element(
     "div",
-    "message-block",
+    "message-block-header",
     element(
-      "div",
-      "message-block-header",
-      element(
-        "button",
-        { className: "message-block-toggle", type: "button", disabled: true },
-        element("span", "message-block-title one-line"),
-        element("span", "message-block-note"),
-        element("time", { className: "message-block-time", hidden: true }),
-      ),
+      "button",
+      { className: "message-block-toggle", type: "button", disabled: true },
+      element("span", "message-block-title one-line"),
+      element("span", "message-block-note"),
+      element("time", { className: "message-block-time", hidden: true }),
     ),
-    element("div", "message-block-body"),
   ),
+  element("div", "message-block-body"),
 );
 
 const nearObserver = new IntersectionObserver(
@@ -40,8 +38,7 @@ const nearObserver = new IntersectionObserver(
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       nearObserver.unobserve(target);
-      const block = getMessageBlock(/** @type {HTMLDivElement} */ (target));
-      if (block) nextFrame(() => block.render());
+      nextFrame(() => blocks.get(target)?.render());
     }
   },
   { rootMargin: NEAR_MARGIN },
@@ -59,7 +56,6 @@ export class MessageBlock {
   #shown;
   /** @type {(() => Node) | undefined} */
   #view;
-  #showTail = () => this.#renderTail();
 
   #div;
   #toggle;
@@ -73,25 +69,20 @@ export class MessageBlock {
   /** @param {BlockType} blockType */
   constructor(blockType) {
     this.#blockType = blockType;
-    const copy = /** @type {DocumentFragment} */ (template.content.cloneNode(true));
-    const find = (/** @type {string} */ name) =>
-      /** @type {HTMLElement} */ (copy.querySelector(`.message-block${name}`));
-    this.#div = /** @type {HTMLDivElement} */ (find(""));
-    this.#toggle = /** @type {HTMLButtonElement} */ (find("-toggle"));
-    this.#titleSpan = find("-title");
-    this.#noteSpan = find("-note");
-    this.#time = /** @type {HTMLTimeElement} */ (find("-time"));
-    this.#body = find("-body");
-    this.#div.dataset.type = blockType;
-    this.#div.dataset.state = "receiving";
+    this.#div = /** @type {typeof empty} */ (empty.cloneNode(true));
+    this.#toggle = /** @type {HTMLButtonElement} */ (find(this.#div, ".message-block-toggle"));
+    this.#titleSpan = find(this.#div, ".message-block-title");
+    this.#noteSpan = find(this.#div, ".message-block-note");
+    this.#time = /** @type {HTMLTimeElement} */ (find(this.#div, "time"));
+    this.#body = find(this.#div, ".message-block-body");
+    Object.assign(this.#div.dataset, { type: blockType, state: "receiving" });
     lastId += 1;
     this.#body.id = `message-block-${lastId}`;
     this.#toggle.setAttribute("aria-controls", this.#body.id);
     this.#toggle.addEventListener("click", () => {
       this.expanded = !this.expanded;
     });
-    // The block lives as long as its element does.
-    Object.assign(this.#div, { [blockKey]: this });
+    blocks.set(this.#div, this);
     this.#showTitle();
   }
 
@@ -112,7 +103,6 @@ export class MessageBlock {
     this.#showTitle();
   }
 
-  /** Everything received so far. */
   get text() {
     if (this.#received.length > 1) this.#received = [this.#received.join("")];
     return this.#received[0] ?? "";
@@ -127,10 +117,12 @@ export class MessageBlock {
   set time(ms) {
     if (ms === undefined) return;
     const time = new Date(ms);
-    this.#time.textContent = formatClock(time);
-    this.#time.title = time.toLocaleString();
-    this.#time.dateTime = time.toISOString();
-    this.#time.hidden = false;
+    Object.assign(this.#time, {
+      textContent: formatClock(time),
+      title: time.toLocaleString(),
+      dateTime: time.toISOString(),
+      hidden: false,
+    });
   }
 
   /** How the block ended, visible without opening it. @param {BlockOutcome} outcome */
@@ -163,7 +155,7 @@ export class MessageBlock {
     nextFrame(this.#showTail);
   }
 
-  /** Replaces everything received with the whole text. @param {string} data */
+  /** @param {string} data */
   replaceData(data) {
     if (this.#isCompleted) return;
     this.#received = [data];
@@ -185,7 +177,7 @@ export class MessageBlock {
     if (!this.#isMarkdown) this.render();
     else if (isSpoken) {
       // Markdown far from the reader stays plain text until it comes near.
-      this.#body.replaceChildren(plainText(this.text, "message-block-text"));
+      fill(this.#body, plainText(this.text, "message-block-text"));
       nearObserver.observe(this.#div);
     }
   }
@@ -196,13 +188,12 @@ export class MessageBlock {
     this.#children.append(block.divElement);
   }
 
-  /** Renders the body of an open block. */
   render() {
     if (!this.#isCompleted || !this.expanded) return;
     const wanted = this.#view ? "view" : this.#isMarkdown ? "markdown" : "text";
     if (this.#shown === wanted) return;
     this.#shown = wanted;
-    this.#body.replaceChildren(this.#content());
+    fill(this.#body, this.#content());
   }
 
   #content() {
@@ -216,16 +207,16 @@ export class MessageBlock {
     this.#toggle.setAttribute("aria-expanded", String(expanded));
   }
 
-  #renderTail() {
+  #showTail = () => {
     if (this.#isCompleted) return;
     const shown =
       this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
     shown.textContent = this.#tail;
-  }
+  };
 
   #showTitle() {
     const title = this.#title === "" ? [] : [" (", visibleProse(this.#title), ")"];
-    this.#titleSpan.replaceChildren(this.#blockType, ...title, this.#isCompleted ? "" : " [receiving...]");
+    fill(this.#titleSpan, this.#blockType, ...title, !this.#isCompleted && " [receiving...]");
   }
 
   #addViewButton() {
@@ -235,12 +226,10 @@ export class MessageBlock {
       made.textContent = label();
       this.expanded = true;
     };
-    const made = button(label(), toggle, { className: "message-block-view" });
+    const made = button(label(), toggle, "message-block-view");
     this.#toggle.after(made);
   }
 }
 
-/** @param {HTMLDivElement} div @returns {MessageBlock | undefined} */
-export function getMessageBlock(div) {
-  return /** @type {any} */ (div)[blockKey];
-}
+/** @param {Element} div */
+export const getMessageBlock = div => blocks.get(div);

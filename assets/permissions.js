@@ -1,10 +1,10 @@
 // The permissions page: the rules of every folder, and what they would decide.
 import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
-import { button, byId, element, muted, onSubmit } from "./lib/dom.js";
-import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
+import { button, byId, element, fill, muted, onSubmit } from "./lib/dom.js";
+import { joined } from "./lib/format.js";
+import { codeOf, visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
 import { ruleWords } from "./permissions/ruleWords.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
-import { notice } from "./shell/notice.js";
 import { bindNotifications } from "./shell/pageState.js";
 
 const TEST_DELAY_MS = 150;
@@ -27,46 +27,42 @@ const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(bo
 /** @param {string} name @param {string} text @param {boolean} isStored */
 function ruleItem(name, text, isStored) {
   const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
-  const properties = { className: "small danger", "aria-label": `Remove ${visibleLine(text)}` };
-  const remove = button("Remove", () => change(remove, "remove", name, text), properties);
+  const remove = button("Remove", () => change(remove, "remove", name, text), {
+    className: "small danger",
+    "aria-label": `Remove ${visibleLine(text)}`,
+  });
   return element(
     "li",
     {},
     element("b", { "data-effect": effect }, effect),
-    element(
-      "div",
-      "rules-words",
-      visibleSentence(words),
-      element("code", "muted one-line", visibleCode(text)),
-    ),
+    element("div", "rules-words", visibleSentence(words), codeOf(text, "muted one-line")),
     isStored ? remove : muted("from the policy file"),
   );
 }
 
 async function showRules() {
-  const [file, stored] = await Promise.all(
-    ["file", "store"].map(from => api(`copilot/permission/rules?from=${from}`)),
-  );
-  const names = [...new Set([...Object.keys(file.folders), ...Object.keys(stored.folders)])].sort();
-  byId("folders").replaceChildren(
-    ...names.filter(name => name !== "*").map(name => element("option", { value: name })),
-  );
-  const none = "There are no rules yet. Press Always allow on a card, or add a rule above.";
-  byId("list").replaceChildren(
-    ...(names.length === 0 ? [notice(none)] : []),
+  /** @param {"file" | "store"} from @returns {Promise<Record<string, string[]>>} */
+  const rulesOf = async from => (await api(`copilot/permission/rules?from=${from}`)).folders;
+  const [file, stored] = await Promise.all([rulesOf("file"), rulesOf("store")]);
+  const names = [...new Set([...Object.keys(file), ...Object.keys(stored)])].sort();
+  const folders = names.filter(name => name !== "*");
+  fill(byId("folders"), ...folders.map(name => element("option", { value: name })));
+  byId("noRules").hidden = names.length > 0;
+  fill(
+    byId("list"),
     ...names.flatMap(name => [
       element("h3", {}, name === "*" ? "Every folder" : visibleCode(name)),
       element(
         "ul",
         "plain-list",
-        ...(file.folders[name] ?? []).map((/** @type {string} */ text) => ruleItem(name, text, false)),
-        ...(stored.folders[name] ?? []).map((/** @type {string} */ text) => ruleItem(name, text, true)),
+        ...(file[name] ?? []).map(text => ruleItem(name, text, false)),
+        ...(stored[name] ?? []).map(text => ruleItem(name, text, true)),
       ),
     ]),
   );
 }
 
-/** @param {HTMLElement} control @param {"add" | "remove"} action @param {string} name @param {string} text */
+/** @type {ChangeRules} */
 async function change(control, action, name, text) {
   showError();
   try {
@@ -81,9 +77,8 @@ async function change(control, action, name, text) {
 
 /** @param {keyof typeof LEVELS} level @param {string} text */
 function tell(level, text) {
-  verdict.hidden = false;
+  fill(verdict, visibleProse(text)).hidden = false;
   verdict.dataset.level = LEVELS[level];
-  verdict.replaceChildren(visibleProse(text));
 }
 
 async function test() {
@@ -97,7 +92,7 @@ async function test() {
     // The answer to an older question may arrive later.
     if (mine !== asked) return;
     const decision = /** @type {keyof typeof LEVELS} */ (answer.decision);
-    tell(decision, [ANSWERS[decision], ...answer.rules, answer.why].join(" · "));
+    tell(decision, joined([ANSWERS[decision], ...answer.rules, answer.why]));
   } catch (error) {
     if (mine === asked) tell("reject", messageOf(error));
   }

@@ -1,10 +1,11 @@
 // Renders the responses of a session in order. Pure rendering: no network.
 import { messageOf, withProgress } from "./lib/api.js";
-import { button, element } from "./lib/dom.js";
+import { idOf } from "./lib/callbacks.js";
+import { button, element, fill } from "./lib/dom.js";
+import { notice } from "./lib/visibleText.js";
 import { isReplay } from "./replay/pageQuery.js";
 import { ItemGroups } from "./session/itemGroups.js";
 import { ResponseItems } from "./session/responseItems.js";
-import { notice } from "./shell/notice.js";
 
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
@@ -12,10 +13,15 @@ const BOTTOM_MARGIN_PX = 24;
 export class SessionResponseRenderer {
   #div;
   #content = element("div", "session-response-content");
-  #end = element("div", "session-response-end");
+  #awaiting = element(
+    "div",
+    { className: "session-response-awaiting line", role: "status", hidden: true },
+    element("span", "spinner"),
+    "Awaits responses ...",
+  );
+  #end = element("div", "session-response-end line", this.#awaiting);
   /** The oldest open card stays here, visible whatever arrives; each card has a place in the conversation for later. */
   #waiting = element("div", "session-response-waiting");
-  #awaiting = element("div", { className: "session-response-awaiting", role: "status" });
   #latest = button("Jump to the latest ↓", () => this.scrollToBottom(), {
     className: "session-response-latest small",
     hidden: true,
@@ -29,18 +35,15 @@ export class SessionResponseRenderer {
   #isFollowing = true;
   #lastTop = 0;
 
-  /** @param {HTMLDivElement} div the element to render into, which becomes scrollable */
+  /** @param {HTMLElement} div the element to render into, which becomes scrollable */
   constructor(div) {
     this.#div = div;
     this.#groups = new ItemGroups(div, this.#end);
     this.#items = new ResponseItems(item => this.#groups.append(item), this.#waiting);
     div.classList.add("session-response");
     Object.assign(div, { tabIndex: 0, role: "log", ariaLabel: "Session responses" });
-    this.#awaiting.hidden = true;
     // Nothing is left to decide in a replay.
     this.#waiting.inert = isReplay;
-    this.#awaiting.append(element("span", "spinner"), "Awaits responses ...");
-    this.#end.append(this.#awaiting);
     this.#content.append(this.#end);
     div.append(this.#content, this.#latest, this.#waiting);
     div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
@@ -49,11 +52,7 @@ export class SessionResponseRenderer {
     follow.observe(div);
   }
 
-  /**
-   * Shows a response; returns the name of its callback.
-   * @param {LiveResponse} data
-   * @returns {string | undefined}
-   */
+  /** Shows a response; returns the name of its callback. @param {LiveResponse} data */
   processCallback(data) {
     this.#items.add(data);
     return data.callback;
@@ -64,12 +63,12 @@ export class SessionResponseRenderer {
     this.#items.addNotice(level, message);
   }
 
-  /** Puts something of the page at the end of the conversation. @param {HTMLElement} item */
+  /** @param {HTMLElement} item */
   addItem(item) {
     this.#groups.append(item);
   }
 
-  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds @param {string} [requestId] */
+  /** @type {AddUserMessage} */
   addUserMessage(text, title, time, requestId) {
     this.#items.addUserMessage(text, title, time, requestId);
   }
@@ -92,8 +91,7 @@ export class SessionResponseRenderer {
 
   /** False when the block is not in the page. @param {LiveResponse} response */
   #show(response) {
-    const ids = /** @type {Record<string, unknown>} */ (response);
-    const key = String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
+    const key = idOf(response);
     const found = key === "" ? null : this.#content.querySelector(`[data-key="${CSS.escape(key)}"]`);
     if (!(found instanceof HTMLElement)) return false;
     this.#isFollowing = false;
@@ -119,13 +117,13 @@ export class SessionResponseRenderer {
       const items = new ResponseItems(item => placed.append(item), this.#waiting);
       for (const response of responses) items.add(response);
       this.#groups.prepend(placed);
-      this.#earlier.replaceChildren(this.#showEarlier);
+      fill(this.#earlier, this.#showEarlier);
       if (more) this.#loadEarlier = load;
       else this.#earlier.remove();
       return true;
     } catch (error) {
       this.#loadEarlier = load;
-      this.#earlier.replaceChildren(this.#showEarlier, notice(messageOf(error), "error"));
+      fill(this.#earlier, this.#showEarlier, notice(messageOf(error), "error"));
       return false;
     }
   }

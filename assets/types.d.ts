@@ -4,6 +4,106 @@ import type * as jobState from "./job/jobState.js";
 import type { MessageBlock } from "./messageBlock.js";
 
 declare global {
+  // The longer signatures, each of the function of the same name.
+  type OnSubmit = (id: string, action: () => void, text?: HTMLElement) => void;
+  type OnPress = (id: string, action: () => Promise<unknown>, onError: (error: unknown) => void) => void;
+  type ShowPieces = (
+    container: HTMLElement,
+    text: string,
+    /** Where the piece that starts there ends. */
+    end: (from: number) => number,
+    show: (piece: string) => Node,
+  ) => void;
+  type ShowStartupFiles = (
+    place: HTMLElement,
+    folder: string,
+    files: StartupFile[],
+    onDecided: () => void,
+  ) => void;
+  type ChangeRules = (
+    control: HTMLElement,
+    action: "add" | "remove",
+    /** The folder. */
+    name: string,
+    text: string,
+  ) => Promise<void>;
+  type OwnText = (
+    properties: Record<string, unknown>,
+    send: (text: string) => void,
+    label: string,
+    /** The class of the button. */
+    look: string,
+  ) => HTMLElement;
+  /** The time is in milliseconds. */
+  type AddUserMessage = (text: string, title?: string, time?: number, requestId?: string) => void;
+  type AddToTab<Result> = (
+    response: LiveResponse,
+    /** The session that it comes from, or the task. */
+    owner: string,
+    /** It has a place of its own in time, and what follows from its owner comes after it. */
+    beginsPart: boolean,
+  ) => Result;
+  type Difference = (lines: DiffLine[], max?: number, dress?: DressLine) => HTMLElement;
+  /** The path is that of the session in the API. */
+  type OpenCommit = (path: string, turn: number, done: (commit: string) => void) => void;
+
+  /** The lines are in the order in which they are taken. */
+  type CharsOfEnd = (lines: string[], limit: TextLimit) => number;
+  /** The section is hidden while there are no runs; `current` is the run that the page shows. */
+  type ShowRuns = (section: HTMLElement, current: () => string | undefined) => () => void;
+  /** The path is that of the job in the API. */
+  type JobSummaryPart = (
+    state: jobState.JobState,
+    labelOf: (workId: number) => string,
+    path: string,
+  ) => HTMLElement;
+  type OpenCompare = (
+    jobId: string,
+    jobName: string,
+    /** The job to begin with. */
+    other?: string,
+  ) => Promise<void>;
+  type TurnChanges = (
+    /** That of the session in the API. */
+    path: string,
+    /** Puts an item at the end of the conversation. */
+    place: (item: HTMLElement) => void,
+  ) => (response: LiveResponse) => void;
+  type ChangedFiles = (
+    /** The path of the session or the job in the API. */
+    reviewed: string,
+    /** Whose they are, such as `turn=2`. */
+    query: string,
+  ) => Promise<HTMLElement>;
+  type WriteComment = (place: Omit<ReviewComment, "id" | "comment">, row: HTMLElement) => void;
+  type OptionControl = (
+    option: ShownOption,
+    wish: (value: string | boolean, label: HTMLElement) => void,
+  ) => HTMLElement;
+  type WorktreeLine = (worktree: Worktree | undefined, refresh: () => unknown) => HTMLElement[];
+  type Zoom = (
+    /** How many steps, or the new zoom. */
+    zoom: number,
+    /** The point of the window that stays in place. */
+    at?: { x: number; y: number },
+  ) => void;
+
+  /** What an element shows: what is empty is left out. */
+  type Content = Node | string | false | 0 | null | undefined;
+  /** The class of an element; or its properties, and its `data-…`, `aria-…` and `role` attributes. */
+  type Properties = string | Record<string, unknown>;
+  interface SplitterOptions {
+    /** The bar moves up and down. */
+    isVertical?: boolean;
+    initialPx: number;
+    minPx?: number;
+    name: string;
+  }
+  /** An option of a select. */
+  type Choice = { value: string; name?: string; description?: string; group?: string };
+  /** Texts by the names that the portal has for what they say. */
+  type Words = Record<string, string>;
+
   type Run = jobState.Run;
   type TabLog = jobState.TabLog;
   type LiveResponse = callbacks.LiveResponse;
@@ -15,6 +115,13 @@ declare global {
   type JobEvent = callbacks.JobEvent;
   type AgentCommand = callbacks.AgentCommand;
   type Evidence = Callback<"taskAttemptEnded">;
+
+  type PermissionRequest = Callback<"onPermissionRequest">;
+  /** What a card asks the user. */
+  type CardRequest = Callback<"onPermissionRequest" | "onQuestion">;
+  /** How it was settled. */
+  type CardOutcome = Callback<"onPermissionResolved" | "onQuestionResolved">;
+  type Effect = "allow" | "reject";
 
   /** The totals of a change. */
   interface Totals {
@@ -39,6 +146,19 @@ declare global {
     added: number;
     deleted: number;
     binary?: boolean;
+  }
+
+  interface ChangesAnswer {
+    files: FileChange[];
+    repository?: boolean;
+    problem?: string;
+    left?: { path: string; why: string }[];
+  }
+
+  interface UndoAnswer {
+    undo: number;
+    restored: string[];
+    kept: { path: string; why: string }[];
   }
 
   /** A comment on a line of a diff that waits to be sent. */
@@ -140,6 +260,14 @@ declare global {
     branchWorktrees?: Worktree[];
   }
 
+  /** The jobs that a job comes from, and those that came from it. */
+  interface JobOrigins {
+    retryOf?: string;
+    againOf?: string;
+    retriedBy?: string[];
+    againBy?: string[];
+  }
+
   interface JobSummary {
     jobId: string;
     jobName: string;
@@ -165,6 +293,30 @@ declare global {
     path: string;
     taskName: string;
     runs: (ComparedRun | null)[];
+  }
+
+  interface AgentAnswer {
+    name: string;
+    description: string;
+    keywords: string[];
+    path: string;
+    autoSelect: boolean;
+  }
+  interface AgentsAnswer {
+    repoRoot: string;
+    agents: AgentAnswer[];
+    problems: { file: string; code: string; message: string }[];
+  }
+  /** What an evaluation says about a prompt. */
+  interface Evaluation {
+    isClear: boolean;
+    confidence: number;
+    issues: string[];
+    suggestions?: string;
+    selectedAgents: string[];
+    selectionRationale: string[];
+    refinedPrompt: string;
+    originalPrompt: string;
   }
 
   /** The chart of a job (src/jobsChart.ts). */
@@ -219,7 +371,7 @@ declare global {
   }
 
   /** A request that waits for the user, in the inbox. */
-  type OpenRequest = Callback<"onPermissionRequest" | "onQuestion"> & {
+  type OpenRequest = CardRequest & {
     source: "session" | "run" | "task";
     sessionId: string;
     sessionTitle: string;
@@ -244,11 +396,6 @@ declare global {
     diffs?: { path: string; oldText?: string | null; newText: string }[];
   }
 
-  interface MarkdownLibraries {
-    parse: (piece: string) => Iterable<DocumentFragment>;
-    clean: (html: string) => DocumentFragment;
-  }
-
   interface StreamOptions<Response extends LiveResponse> {
     /** Of the events, below /api/. */
     path: string;
@@ -257,15 +404,6 @@ declare global {
     onResponse: (response: Response) => void;
     /** The log is closed, or there is none: `SessionClosed`, `JobNotFound` … */
     onEnd?: (error: string) => void;
-  }
-
-  /** When the items of a replay are played. */
-  interface Schedule {
-    /** In milliseconds from the beginning; never decreasing. */
-    at: number[];
-    durationMs: number;
-    /** False when no item has a time. */
-    isTimed: boolean;
   }
 
   interface ReplayOptions<Response extends LiveResponse> {
@@ -307,6 +445,12 @@ declare global {
   type DressLine = (row: HTMLElement, line: DiffLine) => void;
 
   type ShownStatus = "Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled";
+  /** What a node of the chart shows about its task. */
+  interface NodeState {
+    status?: ShownStatus;
+    detail: string;
+    tip?: string;
+  }
   type WorkStatus = ShownStatus | "Paused";
   type DeltaResponse = Callback<"onReasoning" | "onMessage" | "onToolExecution">;
   /** What one owner said in one stretch, in a tab of a task. */

@@ -1,9 +1,8 @@
 // Agent programs that speak ACP: the state of each, its last output, and its earlier sessions.
-import { api, messageOf, part, withProgress } from "../lib/api.js";
-import { button, byId, element, muted, showStatus } from "../lib/dom.js";
-import { formatTime } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
-import { notice } from "../shell/notice.js";
+import { api, messageOf, onPress, part, withProgress } from "../lib/api.js";
+import { button, byId, copyOf, element, fill, find, muted, showStatus } from "../lib/dom.js";
+import { formatTime, joined } from "../lib/format.js";
+import { notice, visibleLine } from "../lib/visibleText.js";
 
 const REFRESH_MS = 5_000;
 /** The function that shows a program, by its id. @type {Map<string, (agent: any) => void>} */
@@ -11,20 +10,18 @@ const programs = new Map();
 
 /** @param {string} id */
 function addProgram(id) {
-  const { content } = byId("program", HTMLTemplateElement);
-  const card = /** @type {HTMLElement} */ (content.firstElementChild?.cloneNode(true));
+  const card = copyOf("program");
   const path = `acp/agent/${part(id)}`;
-  const find = (/** @type {string} */ name) =>
-    /** @type {HTMLElement} */ (card.querySelector(`[data-part=${name}]`));
+  const place = (/** @type {string} */ name) => find(card, `[data-part=${name}]`);
   const put = (/** @type {string} */ name, text = "") =>
-    Object.assign(find(name), { textContent: text, hidden: text === "" });
+    Object.assign(place(name), { textContent: text, hidden: text === "" });
 
   /** @param {HTMLElement} control @param {() => Promise<string>} action what it did, in words */
   async function act(control, action) {
-    put("told");
-    find("told").dataset.level = "good";
+    const { dataset } = put("told");
+    dataset.level = "good";
     const told = await withProgress(control, action).catch(error => {
-      find("told").dataset.level = "error";
+      dataset.level = "error";
       return messageOf(error);
     });
     put("told", told);
@@ -35,7 +32,7 @@ function addProgram(id) {
     const { version = "", authMethods = [] } = await api(`${path}/test`, "");
     // Other kinds of sign-in need a terminal.
     const methods = authMethods.filter((/** @type {any} */ method) => !method.type);
-    find("more").replaceChildren(...methods.map(signIn));
+    fill(place("more"), ...methods.map(signIn));
     return `It answers. ${version}`;
   }
 
@@ -52,7 +49,7 @@ function addProgram(id) {
 
   async function list() {
     const { sessions } = await api(`${path}/sessions`);
-    find("more").replaceChildren(...sessions.map(sessionItem));
+    fill(place("more"), ...sessions.map(sessionItem));
     return sessions.length > 0 ? "" : "It remembers no session.";
   }
 
@@ -66,13 +63,8 @@ function addProgram(id) {
         return "";
       }),
     );
-    return element(
-      "li",
-      {},
-      load,
-      ` ${visibleLine(title || sessionId)} `,
-      muted(`${formatTime(new Date(updatedAt))} ${visibleLine(cwd)}`),
-    );
+    const about = muted(`${formatTime(new Date(updatedAt))} ${visibleLine(cwd)}`);
+    return element("li", {}, load, ` ${visibleLine(title || sessionId)} `, about);
   }
 
   /** @type {Record<string, () => Promise<string>>} */
@@ -84,10 +76,10 @@ function addProgram(id) {
     const { title, enabled, transport, version, capabilities, sessions, lastError, stderr } = agent;
     const state = enabled ? agent.state : "disabled";
     put("title", title);
-    showStatus(find("state"), state);
-    put("about", [`acp:${id}`, transport, version, `sessions: ${sessions}`].filter(Boolean).join(" · "));
+    showStatus(place("state"), state);
+    put("about", joined([`acp:${id}`, transport, version, `sessions: ${sessions}`]));
     put("lastError", lastError);
-    find("restart").textContent = lastError ? "Try again" : "Restart";
+    place("restart").textContent = lastError ? "Try again" : "Restart";
     put("capabilities", capabilities && JSON.stringify(capabilities, undefined, 2));
     put("log", stderr.join("\n"));
   };
@@ -96,17 +88,19 @@ function addProgram(id) {
 async function refresh() {
   const { agents, problems } = await api("acp/agents");
   byId("noPrograms").hidden = agents.length > 0;
-  byId("programProblems").replaceChildren(
-    ...problems.map((/** @type {string} */ problem) => notice(problem, "warning")),
-  );
+  const notices = problems.map((/** @type {string} */ problem) => notice(problem, "warning"));
+  fill(byId("programProblems"), ...notices);
   for (const agent of agents) {
     if (!programs.has(agent.id)) programs.set(agent.id, addProgram(agent.id));
     programs.get(agent.id)?.(agent);
   }
 }
 
-const reload = byId("reload");
-reload.addEventListener("click", () => withProgress(reload, () => api("acp/reload", "")).then(refresh));
+onPress(
+  "reload",
+  () => api("acp/reload", "").then(refresh),
+  error => fill(byId("programProblems"), notice(messageOf(error), "error")),
+);
 setInterval(() => {
   if (!document.hidden) refresh();
 }, REFRESH_MS);

@@ -1,6 +1,7 @@
 // The messages between the portal and the agent of a session, without secrets.
 import { api, part } from "../lib/api.js";
 import { element, muted } from "../lib/dom.js";
+import { joined } from "../lib/format.js";
 import { copyButton } from "../lib/markdown.js";
 import { folded } from "../session/toolView.js";
 import { openDialog } from "../shell/dialog.js";
@@ -10,7 +11,7 @@ function titleOf({ at, direction, message }) {
   const { method, id, error, params } = message ?? {};
   const what = method ?? (error ? "error" : "answer");
   const arrow = /^(in|received)$/.test(direction) ? "←" : "→";
-  return [at.slice(11, 23), arrow, what, params?.update?.sessionUpdate, id].filter(Boolean).join(" ");
+  return joined([at.slice(11, 23), arrow, what, params?.update?.sessionUpdate, id], " ");
 }
 
 /** @param {string} sessionId */

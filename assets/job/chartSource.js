@@ -1,7 +1,7 @@
 // The chart of a job as Mermaid source. Pure functions.
 
 /** Keeps room in a node for the line with the state of its task. */
-export const DETAIL_ROOM = "succeeded, 2 attempts, 12 min";
+const DETAIL_ROOM = "succeeded, 2 attempts, 12 min";
 
 /** @param {ChartHint} hint */
 export const kindOf = hint => (typeof hint === "string" ? hint : hint[0]);
@@ -10,11 +10,9 @@ export const kindOf = hint => (typeof hint === "string" ? hint : hint[0]);
 export const workIdOf = hint => (typeof hint === "string" ? undefined : hint[1]);
 
 /** Every character that could mean something to Mermaid becomes its code. @param {string} text */
-function quote(text) {
-  return text.replace(/[^A-Za-z0-9 ,.-]/gu, character => `#${character.codePointAt(0)};`);
-}
+const quote = text => text.replace(/[^A-Za-z0-9 ,.-]/gu, character => `#${character.codePointAt(0)};`);
 
-/** @type {Record<string, string>} */
+/** @type {Words} */
 const smallShapes = { CondEnd: "diam", LoopEnd: "sm-circ" };
 
 /** @param {ChartNode} node */

@@ -1,7 +1,7 @@
 // Two runs of a job side by side.
 import { api, messageOf, part, withProgress } from "../lib/api.js";
-import { byId, element, optionsOf } from "../lib/dom.js";
-import { counted, formatChanges, formatClock, formatDuration, formatUsage } from "../lib/format.js";
+import { byId, element, fill, optionsOf } from "../lib/dom.js";
+import { counted, formatChanges, formatClock, formatDuration, formatUsage, joined } from "../lib/format.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
 import { differencesOf } from "./differences.js";
 import { statusOf } from "./evidence.js";
@@ -11,15 +11,14 @@ import { table } from "./jobAbout.js";
 function runPart(run) {
   if (!run) return "did not run";
   const { verdict, takenOver, attempts, durationMs, usage, changes, reason = "" } = run;
-  const figures = [
+  const figures = joined([
     takenOver && "taken over",
     attempts && counted(attempts, "attempt"),
     durationMs !== undefined && formatDuration(durationMs),
     formatUsage(usage),
     changes && formatChanges(changes),
-  ];
-  const about = element("div", "muted", figures.filter(Boolean).join(" · "));
-  return element("div", {}, statusOf(verdict), about, visibleProse(reason));
+  ]);
+  return element("div", {}, statusOf(verdict), element("div", "muted", figures), visibleProse(reason));
 }
 
 /** @param {ComparedWork} work */
@@ -29,7 +28,7 @@ function row({ taskName, runs }) {
   return [element("div", {}, visibleLine(taskName), about), ...runs.map(runPart)];
 }
 
-/** @param {string} jobId @param {string} jobName @param {string} [other] the job to begin with */
+/** @type {OpenCompare} */
 export async function openCompare(jobId, jobName, other) {
   /** @type {{jobs: JobSummary[]}} */
   const { jobs } = await api(`copilot/job/history?limit=200&search=${part(jobName)}`);
@@ -40,7 +39,7 @@ export async function openCompare(jobId, jobName, other) {
       name: `${formatClock(new Date(startTime))}, ${status.toLowerCase()}`,
     }));
   const choice = byId("compareOther", HTMLSelectElement);
-  choice.replaceChildren(...optionsOf(choices));
+  fill(choice, ...optionsOf(choices));
   if (choices.some(({ value }) => value === other)) choice.value = other ?? "";
   const state = byId("compareState");
   const works = byId("compareWorks");
@@ -53,11 +52,10 @@ export async function openCompare(jobId, jobName, other) {
       const [mine, others] = compared.jobs.map(({ status }) => status.toLowerCase());
       const count = compared.works.filter(({ runs }) => differencesOf(runs).length > 0).length;
       state.textContent = `${count} of ${counted(compared.works.length, "task")} differ.`;
-      works.replaceChildren(
-        table(["Task", `This job: ${mine}`, `The other: ${others}`], compared.works.map(row)),
-      );
+      const head = ["Task", `This job: ${mine}`, `The other: ${others}`];
+      fill(works, table(head, compared.works.map(row)));
     } catch (error) {
-      state.replaceChildren(visibleProse(messageOf(error)));
+      fill(state, visibleProse(messageOf(error)));
     }
   }
   choice.onchange = show;

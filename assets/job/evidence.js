@@ -1,6 +1,6 @@
 // What is known about the attempts of a task, side by side.
-import { element } from "../lib/dom.js";
-import { counted, formatChanges, formatCount, formatDuration } from "../lib/format.js";
+import { element, statusMark } from "../lib/dom.js";
+import { counted, formatChanges, formatCount, formatDuration, joined } from "../lib/format.js";
 import { visibleProse } from "../lib/visibleText.js";
 
 /** @param {Evidence["criteria"][number]} criterion */
@@ -14,7 +14,7 @@ function criterionItem({ kind, asked, met, said }) {
     element(
       "details",
       {},
-      element("summary", {}, title, element("code", {}, visibleProse(what))),
+      element("summary", "one-line", title, element("code", {}, visibleProse(what))),
       element("pre", "evidence-said", visibleProse(said)),
     ),
   );
@@ -24,20 +24,20 @@ function criterionItem({ kind, asked, met, said }) {
 function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [], changes, usage }) {
   const calls = toolCalls.reduce((sum, tool) => sum + tool.count, 0);
   return [
-    startedAt && endedAt ? formatDuration(Date.parse(endedAt) - Date.parse(startedAt)) : "",
-    calls > 0 ? counted(calls, "tool call") : "",
-    commands.length > 0 ? counted(commands.length, "command") : "",
-    changes ? formatChanges(changes) : "",
-    usage ? `${formatCount(usage.inputTokens + usage.outputTokens)} tokens` : "",
-    crashes > 0 ? `${formatCount(crashes)} crash${crashes === 1 ? "" : "es"}` : "",
-  ].filter(text => text !== "");
+    startedAt && endedAt && formatDuration(Date.parse(endedAt) - Date.parse(startedAt)),
+    calls && counted(calls, "tool call"),
+    commands.length && counted(commands.length, "command"),
+    changes && formatChanges(changes),
+    usage && `${formatCount(usage.inputTokens + usage.outputTokens)} tokens`,
+    crashes && `${formatCount(crashes)} crash${crashes === 1 ? "" : "es"}`,
+  ];
 }
 
+/** @type {Words} */
 const states = { succeeded: "Succeeded", canceled: "Canceled", interrupted: "Canceled", running: "Running" };
 
 /** @param {string} verdict */
-export const statusOf = verdict =>
-  element("span", { className: "status", "data-status": Reflect.get(states, verdict) ?? "Failed" }, verdict);
+export const statusOf = verdict => statusMark(states[verdict] ?? "Failed", verdict);
 
 /** @param {Evidence} evidence */
 function attemptPart(evidence) {
@@ -46,15 +46,12 @@ function attemptPart(evidence) {
     "section",
     "evidence-attempt",
     element("h3", {}, `Attempt ${attempt} `, statusOf(verdict)),
-    element("p", "muted", [modelId, ...figuresOf(evidence)].join(" · ")),
-    ...(criteria.length > 0 ? [element("ul", {}, ...criteria.map(criterionItem))] : []),
+    element("p", "muted", joined([modelId, ...figuresOf(evidence)])),
+    criteria.length > 0 && element("ul", "plain-list", ...criteria.map(criterionItem)),
   );
 }
 
 /** @param {Evidence[]} evidence */
 export function evidencePart(evidence) {
-  const part = element("div", "evidence");
-  part.setAttribute("aria-label", "Attempts");
-  part.append(...evidence.map(attemptPart));
-  return part;
+  return element("div", { className: "evidence", "aria-label": "Attempts" }, ...evidence.map(attemptPart));
 }

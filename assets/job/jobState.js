@@ -1,35 +1,20 @@
 // The state of a running job, built from the events of its log and of all logs below it. No DOM, no network.
+import { handle, idOf } from "../lib/callbacks.js";
 import { parseArguments } from "../session/toolCall.js";
 
 /** The fields that identify a block; two sessions may use the same ids. */
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
 /** Responses with a place of their own in the conversation. */
 const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
+const blockPattern = /^on(?:End)?(Reasoning|Message|ToolExecution)$/;
 const commandPattern = /^on(Start|End)?(ToolExecution|Permission(Request|Resolved))$/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
-/** @param {LiveResponse} response @returns {response is DeltaResponse} */
-const isDelta = response =>
-  response.callback === "onReasoning" ||
-  response.callback === "onMessage" ||
-  response.callback === "onToolExecution";
-
-/** The block whose text a response extends or ends; undefined for other responses. @param {LiveResponse} response */
+/** The block whose text a response extends or ends, if any. @param {LiveResponse} response */
 function blockOf(response) {
-  switch (response.callback) {
-    case "onReasoning":
-    case "onEndReasoning":
-      return `reasoning ${response.reasoningId}`;
-    case "onMessage":
-    case "onEndMessage":
-      return `message ${response.messageId}`;
-    case "onToolExecution":
-    case "onEndToolExecution":
-      return `tool ${response.toolCallId}`;
-    default:
-      return undefined;
-  }
+  const [, kind] = blockPattern.exec(response.callback ?? "") ?? [];
+  return kind && `${kind} ${idOf(response)}`;
 }
 
 /**
@@ -57,42 +42,37 @@ export class TabLog {
     return this.#parts.flatMap(part => part.responses);
   }
 
-  /**
-   * @param {LiveResponse} response
-   * @param {string} owner the session that it comes from, or the task
-   * @param {boolean} beginsPart it has a place of its own in time, and what follows from its owner comes after it
-   */
+  /** @type {AddToTab<void>} */
   add(response, owner, beginsPart) {
     const isInOrder = this.#put(response, owner, beginsPart);
     if (isInOrder) this.onResponse?.(response);
     else this.onReorder?.();
   }
 
-  /** @param {LiveResponse} response @param {string} owner @param {boolean} beginsPart */
+  /** False when it belongs before those already shown. @type {AddToTab<boolean>} */
   #put(response, owner, beginsPart) {
-    const block = blockOf(response);
-    const earlier = block === undefined ? undefined : this.#deltas.get(block);
-    if (isDelta(response) && earlier) {
+    const block = blockOf(response) ?? "";
+    const earlier = this.#deltas.get(block);
+    const isDelta = "delta" in response;
+    if (isDelta && earlier) {
       earlier.delta += response.delta;
       return true;
     }
     const part = this.#partOf(response, owner, beginsPart);
-    if (isDelta(response) && block !== undefined) {
+    if (isDelta) {
       const first = { ...response };
       this.#deltas.set(block, first);
       part.responses.push(first);
       return true;
     }
-    if (block !== undefined) {
-      // The end of a tool call does not repeat the output of the running call.
-      if (earlier && response.callback !== "onEndToolExecution") earlier.delta = "";
-      this.#deltas.delete(block);
-    }
+    // The end of a tool call does not repeat the output of the running call.
+    if (earlier && response.callback !== "onEndToolExecution") earlier.delta = "";
+    this.#deltas.delete(block);
     part.responses.push(response);
     return part === this.#parts.at(-1) || !placedPattern.test(response.callback ?? "");
   }
 
-  /** @param {LiveResponse} response @param {string} owner @param {boolean} beginsPart */
+  /** @type {AddToTab<TabPart>} */
   #partOf({ time }, owner, beginsPart) {
     const current = this.#current.get(owner);
     if (current && (!beginsPart || time === undefined)) return current;
@@ -111,7 +91,7 @@ export class Usage {
   premiumRequests = 0;
   cost = 0;
 
-  /** @param {Partial<Pick<Usage, "inputTokens" | "outputTokens" | "premiumRequests" | "cost">>} more */
+  /** @param {UsedTokens} more */
   add({ inputTokens = 0, outputTokens = 0, premiumRequests = 0, cost = 0 }) {
     this.inputTokens += inputTokens;
     this.outputTokens += outputTokens;
@@ -120,7 +100,6 @@ export class Usage {
   }
 }
 
-/** One run of a task of the job. */
 export class Run {
   /** @type {WorkStatus} */
   status = "Running";
@@ -130,7 +109,7 @@ export class Run {
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
-  /** What is known about each attempt that has ended. @type {Evidence[]} */
+  /** @type {Evidence[]} */
   evidence = [];
   usage = new Usage();
   driving = new TabLog("Driving");
@@ -155,12 +134,10 @@ export class Run {
   }
 }
 
-/** Fires `job` when the job's status changes, `work` with the number of a task that changes, `tabs` when one gets a tab. */
-export class JobState extends EventTarget {
+export class JobState {
   /** @type {WorkStatus} */
   status = "Running";
   error = "";
-  /** Why the job failed, in one line. */
   reason = "";
   /** @type {Callback<"onNotice">[]} */
   notices = [];
@@ -181,10 +158,18 @@ export class JobState extends EventTarget {
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
+  /** When the event that is applied was written. */
+  #time = 0;
+
   /** The present of the run: a replay is in the past. */
   now = () => Date.now();
+  /** Called when the status of the job changes. */
+  onJob = () => {};
+  /** Called with a task that changes. @type {(workId: number) => void} */
+  onWork = () => {};
+  /** Called with a task that gets a tab. @type {(workId: number) => void} */
+  onTabs = () => {};
 
-  /** Forgets everything: the run begins again. */
   reset() {
     this.status = "Running";
     this.error = "";
@@ -202,8 +187,8 @@ export class JobState extends EventTarget {
 
   /** @param {JobEvent} event */
   apply(event) {
-    const { time = this.now() } = event;
-    if (event.source === "job") this.#applyJob(event, time);
+    this.#time = event.time ?? this.now();
+    if (event.source === "job") this.#applyJob(event);
     else if (event.source === "task") this.#applyTask(event);
     else this.#applySession(event);
   }
@@ -212,88 +197,72 @@ export class JobState extends EventTarget {
   setStatus(status) {
     if (this.status === status) return;
     this.status = status;
-    this.#tell("job");
+    this.onJob();
   }
 
-  /** @param {JobEvent} event @param {number} time */
-  #applyJob(event, time) {
-    this.startTime ??= time;
+  /** @param {JobEvent} event */
+  #applyJob(event) {
+    this.startTime ??= this.#time;
     if ("jobError" in event) {
       this.error = event.jobError;
-      return this.#end("Failed", time);
-    }
-    switch (event.callback) {
-      case "workWaiting":
-        return this.#addRun(event, "Waiting", time);
-      case "workStarted":
-        return this.#startWork(event, time);
-      case "workStopped":
-        return this.#stopWork(event, time);
-      case "jobPaused":
-        return this.setStatus("Paused");
-      case "jobContinued":
-        return this.setStatus("Running");
-      case "onNotice":
-        return this.#notice(event);
-      case "jobSucceeded":
-        return this.#end("Succeeded", time);
-      case "jobFailed":
-        this.reason = event.reason ?? "";
-        return this.#end("Failed", time);
-      case "jobCanceled":
-        return this.#end("Canceled", time);
-      default:
-        return undefined;
-    }
+      this.#end("Failed");
+    } else handle(this.#handlers, event);
   }
 
-  /** @param {Callback<"onNotice">} notice */
-  #notice(notice) {
-    if (this.notices.some(({ title }) => title === notice.title)) return;
-    this.notices.push(notice);
-    this.#tell("job");
-  }
+  /** @type {Handlers} */
+  #handlers = {
+    workWaiting: work => this.#addRun(work, "Waiting"),
+    workStarted: work => {
+      const waiting = this.#tasks.get(work.taskId);
+      if (waiting) {
+        waiting.status = "Running";
+        waiting.startTime = this.#time;
+        this.onWork(waiting.workId);
+      } else this.#addRun(work, "Running");
+      this.#replay(`task ${work.taskId}`);
+    },
+    workStopped: ({ workId, succeeded, reason }) => {
+      const run = this.runs.get(workId);
+      if (!run) return;
+      run.status = succeeded ? "Succeeded" : "Failed";
+      if (reason !== undefined) run.verdict = `Failed: ${reason}`;
+      run.endTime = this.#time;
+      this.onWork(workId);
+    },
+    jobPaused: () => this.setStatus("Paused"),
+    jobContinued: () => this.setStatus("Running"),
+    onNotice: notice => {
+      if (this.notices.some(({ title }) => title === notice.title)) return;
+      this.notices.push(notice);
+      this.onJob();
+    },
+    jobSucceeded: () => this.#end("Succeeded"),
+    jobFailed: ({ reason = "" }) => {
+      this.reason = reason;
+      this.#end("Failed");
+    },
+    jobCanceled: () => this.#end("Canceled"),
+  };
 
-  /** @param {Callback<"workWaiting" | "workStarted">} event @param {WorkStatus} status @param {number} time */
-  #addRun({ workId, taskId }, status, time) {
-    const run = new Run(workId, taskId, time);
+  /** @param {Callback<"workWaiting" | "workStarted">} work @param {WorkStatus} status */
+  #addRun({ workId, taskId }, status) {
+    const run = new Run(workId, taskId, this.#time);
     run.status = status;
-    this.runs.set(run.workId, run);
+    this.runs.set(workId, run);
     this.allRuns.push(run);
-    this.#tasks.set(run.taskId, run);
-    this.#tell("work", run.workId);
-    this.#tell("tabs", run.workId);
+    this.#tasks.set(taskId, run);
+    this.onWork(workId);
+    this.onTabs(workId);
   }
 
-  /** @param {Callback<"workStarted">} event @param {number} time */
-  #startWork(event, time) {
-    const waiting = this.#tasks.get(event.taskId);
-    if (waiting) {
-      waiting.status = "Running";
-      waiting.startTime = time;
-      this.#tell("work", waiting.workId);
-    } else this.#addRun(event, "Running", time);
-    this.#replay(`task ${event.taskId}`);
-  }
-
-  /** @param {Callback<"workStopped">} event @param {number} time */
-  #stopWork({ workId, succeeded, reason }, time) {
-    const run = this.runs.get(workId);
-    if (!run) return;
-    run.status = succeeded ? "Succeeded" : "Failed";
-    if (reason !== undefined) run.verdict = `Failed: ${reason}`;
-    run.endTime = time;
-    this.#tell("work", workId);
-  }
-
-  /** @param {WorkStatus} status @param {number} time */
-  #end(status, time) {
-    this.endTime = time;
+  /** @param {WorkStatus} status */
+  #end(status) {
+    this.endTime = this.#time;
     for (const run of this.runs.values()) {
       if (run.isOver) continue;
       run.status = "Canceled";
-      run.endTime = time;
-      this.#tell("work", run.workId);
+      run.endTime = this.#time;
+      this.onWork(run.workId);
     }
     this.setStatus(status);
   }
@@ -306,11 +275,12 @@ export class JobState extends EventTarget {
     else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
     else if (event.callback === "taskAttemptEnded") {
       run.evidence.push(event);
-      this.#tell("tabs", run.workId);
+      this.onTabs(run.workId);
     } else if ("taskError" in event)
       run.driving.add({ sessionError: event.taskError, time: event.time }, event.id, true);
-    else if (commandPattern.test(event.callback ?? "")) this.#addCommand(run, event);
-    this.#tell("work", run.workId);
+    // The output of a command that checks the task stands among the decisions.
+    else if (commandPattern.test(event.callback ?? "")) run.driving.add(event, event.id, false);
+    this.onWork(run.workId);
   }
 
   /** @param {Run} run @param {Callback<"taskDecision">} decision @param {string} taskId */
@@ -324,43 +294,34 @@ export class JobState extends EventTarget {
     run.driving.add({ callback: "taskDecision", reason, time }, taskId, true);
   }
 
-  /** The output of a command that checks the task stands among the decisions. @param {Run} run @param {JobEvent} event */
-  #addCommand(run, event) {
-    const { source: _source, id, n: _n, ...response } = event;
-    run.driving.add(response, id, false);
-  }
-
   /** @param {Run} run @param {Callback<"taskSessionStarted">} event */
   #startSession(run, { sessionId, isDriving }) {
     const tab = isDriving ? run.driving : new TabLog(`Attempt #${run.sessions.length + 1}`);
     if (!isDriving) run.sessions.push(tab);
     this.#sessions.set(sessionId, { run, tab, isDriving });
-    this.#tell("tabs", run.workId);
+    this.onTabs(run.workId);
     this.#replay(`session ${sessionId}`);
   }
 
   /** @param {JobEvent} event */
   #applySession(event) {
-    const { source: _source, id, n: _n, ...response } = event;
+    const { id } = event;
     const known = this.#sessions.get(id);
     if (!known) return this.#keep(`session ${id}`, event);
     const { run, tab, isDriving } = known;
-    const names = isDriving ? idNames.filter(name => name in response) : [];
-    const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(response, name)}`]));
-    tab.add({ ...response, ...ids }, id, response.callback === "onGeneratedUserPrompt");
-    if (response.callback === "onUsage" && !("used" in response)) run.usage.add(response);
-    if (response.callback === "onStartToolExecution") this.#noteFile(response);
+    const names = isDriving ? idNames.filter(name => name in event) : [];
+    const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(event, name)}`]));
+    tab.add({ ...event, ...ids }, id, event.callback === "onGeneratedUserPrompt");
+    if (event.callback === "onUsage" && !("used" in event)) run.usage.add(event);
+    if (event.callback === "onStartToolExecution") this.#noteFile(event);
   }
 
   /** @param {Callback<"onStartToolExecution">} call */
   #noteFile({ toolName, toolArguments, kind = "", locations = [] }) {
     const isEdit = toolName === "edit" || toolName === "create";
-    const files = /^(edit|delete|move)$/.test(kind)
-      ? locations
-      : isEdit
-        ? [parseArguments(toolArguments)]
-        : [];
-    for (const { path } of files) if (typeof path === "string") this.changedFiles.add(path);
+    const edited = isEdit ? [parseArguments(toolArguments)] : [];
+    for (const { path } of /^(edit|delete|move)$/.test(kind) ? locations : edited)
+      if (typeof path === "string") this.changedFiles.add(path);
   }
 
   /** @param {string} key @param {JobEvent} event */
@@ -375,10 +336,5 @@ export class JobState extends EventTarget {
     const kept = this.#early.get(key) ?? [];
     this.#early.delete(key);
     for (const event of kept) this.apply(event);
-  }
-
-  /** @param {string} name @param {number} [workId] */
-  #tell(name, workId) {
-    this.dispatchEvent(new CustomEvent(name, { detail: workId }));
   }
 }

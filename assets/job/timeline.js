@@ -1,53 +1,59 @@
 // A job as a time line: one bar per run of a task, to find the slow branch.
-import { element } from "../lib/dom.js";
+import { button, element, fill, muted } from "../lib/dom.js";
 import { formatDuration } from "../lib/format.js";
 
 const MARKS = 3;
 
-/** The place of each bar. @param {Run[]} runs @param {number} now @returns {TimelineBar[]} */
-export function layOutBars(runs, now) {
+/** The time from the first start to the last end. @param {Run[]} runs @param {number} now */
+function spanOf(runs, now) {
   const start = Math.min(...runs.map(run => run.startTime));
-  const end = Math.max(...runs.map(run => run.endTime ?? now));
-  const whole = Math.max(1, end - start);
-  const durations = runs.map(run => Math.max(0, (run.endTime ?? now) - run.startTime));
-  const longest = Math.max(...durations);
-  return runs.map((run, index) => ({
-    run,
-    left: ((run.startTime - start) / whole) * 100,
-    width: ((durations[index] ?? 0) / whole) * 100,
-    durationMs: durations[index] ?? 0,
-    isSlowest: runs.length > 1 && durations[index] === longest,
-  }));
+  return { start, wholeMs: Math.max(...runs.map(run => run.endTime ?? now)) - start };
 }
 
-export class Timeline extends EventTarget {
+/** @param {Run[]} runs @param {number} now @returns {TimelineBar[]} */
+export function layOutBars(runs, now) {
+  const { start, wholeMs } = spanOf(runs, now);
+  const percent = (/** @type {number} */ ms) => (ms / Math.max(1, wholeMs)) * 100;
+  const durations = runs.map(run => Math.max(0, (run.endTime ?? now) - run.startTime));
+  const longest = Math.max(...durations);
+  return runs.map((run, index) => {
+    const durationMs = durations[index] ?? 0;
+    return {
+      run,
+      left: percent(run.startTime - start),
+      width: percent(durationMs),
+      durationMs,
+      isSlowest: runs.length > 1 && durationMs === longest,
+    };
+  });
+}
+
+export class Timeline {
   #div;
   #labelOf;
+  #onSelect;
   /** @type {number | undefined} */
   selected;
 
-  /** @param {HTMLElement} div @param {(workId: number) => string} labelOf the name of a task of the job */
-  constructor(div, labelOf) {
-    super();
+  /** @param {HTMLElement} div @param {(workId: number) => string} labelOf the name of a task of the job @param {(workId: number) => void} onSelect */
+  constructor(div, labelOf, onSelect) {
     this.#div = div;
     this.#labelOf = labelOf;
+    this.#onSelect = onSelect;
     div.classList.add("timeline");
   }
 
   /** @param {Run[]} runs @param {number} now */
   show(runs, now) {
     if (runs.length === 0) {
-      this.#div.replaceChildren(element("p", "muted", "No task has started yet."));
+      fill(this.#div, muted("No task has started yet."));
       return;
     }
-    const bars = layOutBars(runs, now);
-    const wholeMs =
-      Math.max(...runs.map(run => run.endTime ?? now)) - Math.min(...runs.map(run => run.startTime));
-    const focused =
-      document.activeElement instanceof HTMLElement ? document.activeElement.dataset.row : undefined;
-    this.#div.replaceChildren(this.#scale(wholeMs), ...bars.map((bar, index) => this.#row(bar, index)));
-    if (focused !== undefined)
-      /** @type {HTMLElement | null} */ (this.#div.querySelector(`[data-row="${focused}"]`))?.focus();
+    const rows = layOutBars(runs, now).map(bar => this.#row(bar));
+    const at = [...this.#div.children].indexOf(/** @type {Element} */ (document.activeElement));
+    fill(this.#div, this.#scale(spanOf(runs, now).wholeMs), ...rows);
+    // The scale comes first.
+    rows[at - 1]?.focus();
   }
 
   /** @param {number} wholeMs */
@@ -57,40 +63,28 @@ export class Timeline extends EventTarget {
       mark.style.left = `${(index / (MARKS - 1)) * 100}%`;
       return mark;
     });
-    return element(
-      "div",
-      { className: "timeline-scale", "aria-hidden": "true" },
-      element("div", {}, ...marks),
-    );
+    const properties = { className: "timeline-scale", "aria-hidden": "true" };
+    return element("div", properties, element("div", {}, ...marks));
   }
 
-  /** @param {TimelineBar} bar @param {number} index */
-  #row({ run, left, width, durationMs, isSlowest }, index) {
+  /** @param {TimelineBar} bar */
+  #row({ run, left, width, durationMs, isSlowest }) {
     const bar = element("span", { className: "timeline-bar", "data-status": run.status });
     bar.style.left = `${left}%`;
     bar.style.width = `${width}%`;
     const attempts = run.attempt > 1 ? ` · ${run.attempt} attempts` : "";
+    const time = `${formatDuration(durationMs)}${attempts}${isSlowest ? " · slowest" : ""}`;
     const name = this.#labelOf(run.workId);
-    const row = element(
-      "button",
-      {
-        className: "timeline-row",
-        type: "button",
-        "data-row": index,
-        "data-slowest": isSlowest ? "" : undefined,
-        "aria-pressed": String(run.workId === this.selected),
-      },
+    const row = button("", () => this.#onSelect(run.workId), {
+      className: "timeline-row",
+      "data-slowest": isSlowest ? "" : undefined,
+      "aria-pressed": run.workId === this.selected,
+    });
+    return fill(
+      row,
       element("span", { className: "one-line", title: name }, name),
       element("span", "timeline-track", bar),
-      element(
-        "span",
-        "timeline-time",
-        `${formatDuration(durationMs)}${attempts}${isSlowest ? " · slowest" : ""}`,
-      ),
+      element("span", "timeline-time", time),
     );
-    row.addEventListener("click", () =>
-      this.dispatchEvent(new CustomEvent("select", { detail: run.workId })),
-    );
-    return row;
   }
 }

@@ -1,6 +1,6 @@
 // What a call that failed says to people.
 
-/** Error texts for people, by the name that scripts get. @type {Record<string, string>} */
+/** Error texts for people, by the name that scripts get. @type {Words} */
 const sentences = {
   ModelIdNotFound: "This model is not available any more. Choose another one.",
   WorkingDirectoryNotAbsolutePath: "Enter the full path of a folder, starting at the root.",

@@ -2,11 +2,7 @@
 import { connection } from "../shell/connection.js";
 import { ApiError } from "./apiError.js";
 
-/**
- * @param {string} path
- * @param {string} [body]
- * @returns {Promise<any>}
- */
+/** @param {string} path @param {string} [body] @returns {Promise<any>} */
 export async function call(path, body) {
   // A foreign page cannot send this header: it identifies the caller when the browser does not.
   const own = { "X-Portal-Page": "1" };

@@ -1,5 +1,3 @@
-// The responses of live logs.
-
 /** Calls the handler of a response; an unknown response is ignored. @param {Handlers} handlers @param {LiveResponse} response */
 export function handle(handlers, response) {
   const { callback } = response;
@@ -11,4 +9,10 @@ export function handle(handlers, response) {
     // A response of another version may lack fields: the rest of the log must still be shown.
     console.warn("A response could not be shown", callback, error);
   }
+}
+
+/** The id of the block or the request that a response is about. @param {LiveResponse} response */
+export function idOf(response) {
+  const ids = /** @type {Record<string, unknown>} */ (response);
+  return String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
 }

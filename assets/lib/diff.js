@@ -17,7 +17,7 @@ function commonLengths(a, b) {
   return at;
 }
 
-/** @param {string[]} a @param {string[]} b @returns {DiffLine[]} */
+/** @param {string[]} a @param {string[]} b */
 function diffMiddle(a, b) {
   if (a.length * b.length > MAX_TABLE_CELLS) return [...all("removed", a), ...all("added", b)];
   const common = commonLengths(a, b);
@@ -37,7 +37,7 @@ function diffMiddle(a, b) {
   return lines;
 }
 
-/** @param {string} before @param {string} after @returns {DiffLine[]} */
+/** @param {string} before @param {string} after */
 export function diffLines(before, after) {
   const a = before === "" ? [] : before.split("\n");
   const b = after === "" ? [] : after.split("\n");
@@ -52,7 +52,6 @@ export function diffLines(before, after) {
   ];
 }
 
-/** The number of unchanged lines to show around a change. */
 const CONTEXT_LINES = 3;
 
 /** Leaves out unchanged lines far from any change. @param {DiffLine[]} lines @returns {DiffLine[]} */
@@ -71,7 +70,7 @@ export function withoutSame(lines) {
 /** @param {string} text */
 export const isUnifiedDiff = text => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
 
-/** The lines of a unified diff; its file headers are left out. @param {string} text @returns {DiffLine[]} */
+/** The lines of a unified diff; its file headers are left out. @param {string} text */
 export function parseUnifiedDiff(text) {
   /** @type {DiffLine[]} */
   const lines = [];

@@ -1,31 +1,42 @@
+/** @param {Properties} properties */
+const byName = properties => (typeof properties === "string" ? { className: properties } : properties);
+
 /**
- * An element with its properties and children; a text is inserted as text, never as markup.
+ * An element with its properties and content; a text is inserted as text, never as markup.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {string | Record<string, unknown>} [properties] its class; or properties, `data-…`, `aria-…` and `role` attributes
- * @param {(Node | string)[]} children
- * @returns {HTMLElementTagNameMap[Tag]}
+ * @param {Properties} properties
+ * @param {Content[]} content
  */
-export function element(tag, properties = {}, ...children) {
+export function element(tag, properties = {}, ...content) {
   const made = document.createElement(tag);
-  const all = typeof properties === "string" ? { className: properties } : properties;
-  for (const [name, value] of Object.entries(all)) {
+  for (const [name, value] of Object.entries(byName(properties))) {
     if (value === undefined) continue;
     if (/^(data-|aria-|role$)/.test(name)) made.setAttribute(name, String(value));
     else Object.assign(made, { [name]: value });
   }
-  made.append(...children);
+  return fill(made, ...content);
+}
+
+/** Replaces what an element shows; content that is empty is left out. @template {Element} Place @param {Place} place @param {Content[]} content */
+export function fill(place, ...content) {
+  place.replaceChildren(...content.flatMap(part => part || []));
+  return place;
+}
+
+/** @param {Content} label @param {() => unknown} action @param {Properties} properties */
+export function button(label, action, properties = {}) {
+  const made = element("button", { type: "button", className: "small", ...byName(properties) }, label);
+  made.addEventListener("click", action);
   return made;
 }
 
-/** @param {string} label @param {() => unknown} onClick @param {Record<string, unknown>} [properties] */
-export function button(label, onClick, properties) {
-  const made = element("button", { type: "button", className: "small", ...properties }, label);
-  made.addEventListener("click", onClick);
-  return made;
+/** @param {string} id @param {() => unknown} action */
+export function onClick(id, action) {
+  byId(id).addEventListener("click", action);
 }
 
-/** Runs the action when the form is submitted, and on Ctrl+Enter in its text. @param {string} id @param {() => void} action @param {HTMLElement} [text] */
+/** Runs the action when the form is submitted, and on Ctrl+Enter in its text. @type {OnSubmit} */
 export function onSubmit(id, action, text) {
   const act = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -37,11 +48,15 @@ export function onSubmit(id, action, text) {
   });
 }
 
-/** @param {HTMLElement} place @param {string} text @param {string} [status] */
+/** @param {HTMLElement} place @param {string} text */
 export function showStatus(place, text, status = text) {
   place.textContent = text;
   place.dataset.status = status;
 }
+
+/** @param {string} status */
+export const statusMark = (status, text = status) =>
+  element("span", { className: "status", "data-status": status }, text);
 
 /** @param {string} text */
 export const muted = text => element("span", "muted", text);
@@ -51,7 +66,6 @@ export const muted = text => element("span", "muted", text);
  * @template {HTMLElement} [Type=HTMLElement]
  * @param {string} id
  * @param {new () => Type} [type]
- * @returns {Type}
  */
 export function byId(id, type = /** @type {any} */ (HTMLElement)) {
   const found = document.getElementById(id);
@@ -59,12 +73,21 @@ export function byId(id, type = /** @type {any} */ (HTMLElement)) {
   return found;
 }
 
-/**
- * The options of a select; those of a group come under its name.
- * @param {{value: string, name?: string, description?: string, group?: string}[]} choices
- */
+/** The part of an element that matches, which it must have. @param {ParentNode} whole @param {string} selector */
+export function find(whole, selector) {
+  const found = whole.querySelector(selector);
+  if (!(found instanceof HTMLElement)) throw new Error(`The page has no ${selector}`);
+  return found;
+}
+
+/** A copy of what the template with this id holds. @param {string} id */
+export function copyOf(id) {
+  const { content } = byId(id, HTMLTemplateElement);
+  return find(/** @type {DocumentFragment} */ (content.cloneNode(true)), "*");
+}
+
+/** The options of a select; those of a group come under its name. @param {Choice[]} choices */
 export function optionsOf(choices) {
-  /** @type {HTMLElement[]} */
   const nodes = [];
   for (const { value, name = value, description, group } of choices) {
     const option = element("option", { value, title: description }, name);

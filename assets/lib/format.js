@@ -33,10 +33,13 @@ export function formatTime(time, now = new Date()) {
 
 /** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. @param {Date} time @param {Date} now */
 export function formatClock(time, now = new Date()) {
-  const clock = { hour: "2-digit", minute: "2-digit" };
-  const options =
-    time.toDateString() === now.toDateString() ? clock : { day: "numeric", month: "short", ...clock };
-  return time.toLocaleString(undefined, /** @type {Intl.DateTimeFormatOptions} */ (options));
+  const isToday = time.toDateString() === now.toDateString();
+  return time.toLocaleString(undefined, {
+    day: isToday ? undefined : "numeric",
+    month: isToday ? undefined : "short",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
 }
 
 /** @param {number} value */
@@ -45,19 +48,20 @@ export const formatCount = value => value.toLocaleString("en-US");
 /** `1 file`, `2 files`. @param {number} count @param {string} one */
 export const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 
+/** What is not empty, in one line. @param {unknown[]} parts */
+export const joined = (parts, between = " · ") => parts.filter(Boolean).join(between);
+
 /** @param {Totals} totals */
 export const formatChanges = ({ files, added, deleted }) =>
   `${counted(files, "file")} changed, +${added} −${deleted}`;
 
 /** The usage of a turn or a session in one line; empty when nothing is known. @param {UsedTokens | undefined | null} usage */
 export function formatUsage(usage) {
-  if (!usage) return "";
-  const parts = [];
-  if (usage.inputTokens || usage.outputTokens)
-    parts.push(
-      `${formatCount(usage.inputTokens ?? 0)} tokens in, ${formatCount(usage.outputTokens ?? 0)} out`,
-    );
-  if (usage.premiumRequests) parts.push(counted(usage.premiumRequests, "premium request"));
-  if (usage.cost) parts.push(`cost ${Number(usage.cost.toFixed(4))}`);
-  return parts.join(" · ");
+  const { inputTokens = 0, outputTokens = 0, premiumRequests, cost } = usage ?? {};
+  return joined([
+    (inputTokens || outputTokens) &&
+      `${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`,
+    premiumRequests && counted(premiumRequests, "premium request"),
+    cost && `cost ${Number(cost.toFixed(4))}`,
+  ]);
 }

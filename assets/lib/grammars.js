@@ -1,2 +1,2 @@
-/** The highlighter's grammar of a language. @param {string} language @returns {Promise<{default: any}>} */
+/** @param {string} language @returns {Promise<{default: any}>} */
 export const loadGrammar = language => import(`/vendor/highlight/${language}.js`);

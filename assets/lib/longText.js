@@ -5,7 +5,7 @@ import { button, element } from "./dom.js";
 import { formatSize } from "./format.js";
 
 /** What one frame can easily lay out. */
-export const PIECE_CHARS = 40_000;
+const PIECE_CHARS = 40_000;
 
 /** The end of a piece that starts at `from`: after a line break if there is one near the limit. @param {string} text @param {number} from */
 export function endOfPiece(text, from, size = PIECE_CHARS) {
@@ -17,12 +17,7 @@ export function endOfPiece(text, from, size = PIECE_CHARS) {
   return splitsPair ? limit - 1 : limit;
 }
 
-/**
- * @param {HTMLElement} container
- * @param {string} text
- * @param {(text: string, from: number) => number} end where the piece that starts at `from` ends
- * @param {(piece: string) => Node} show
- */
+/** @type {ShowPieces} */
 export function showPieces(container, text, end, show) {
   let from = 0;
   const more = button("", showNext);
@@ -33,7 +28,7 @@ export function showPieces(container, text, end, show) {
   const buttons = element("div", "more row", more, all);
 
   function showNext() {
-    const to = end(text, from);
+    const to = end(from);
     const piece = show(text.slice(from, to));
     from = to;
     if (buttons.isConnected) buttons.before(piece);
@@ -51,14 +46,10 @@ export function showPieces(container, text, end, show) {
   showNext();
 }
 
-/**
- * Plain text of any length in a `pre`.
- * @param {string} text
- * @param {string} className
- * @param {(piece: string) => Node | string} [show]
- */
+/** @param {string} text @param {string} className @param {(piece: string) => Content} show */
 export function plainText(text, className, show = piece => piece) {
-  const container = element("div", { className });
-  showPieces(container, text, endOfPiece, piece => element("pre", "piece", show(piece)));
+  const container = element("div", className);
+  const end = (/** @type {number} */ from) => endOfPiece(text, from);
+  showPieces(container, text, end, piece => element("pre", "piece", show(piece)));
   return container;
 }

@@ -1,9 +1,9 @@
 // Markdown of an untrusted agent: no raw HTML, no images, no scripts, only links that lead away.
 
 import { nextFrame } from "../shell/frame.js";
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 import { loadGrammar } from "./grammars.js";
-import { endOfPiece, PIECE_CHARS, showPieces } from "./longText.js";
+import { endOfPiece, showPieces } from "./longText.js";
 
 /** Highlighting costs about a millisecond per thousand characters. */
 const HIGHLIGHT_MAX_CHARS = 20_000;
@@ -30,25 +30,25 @@ function languageOf(name) {
   return languages.has(language) ? language : undefined;
 }
 
-/** @type {Promise<MarkdownLibraries> | undefined} */
+/** @type {ReturnType<typeof loadLibraries> | undefined} */
 let libraries;
+const getLibraries = () => {
+  libraries ??= loadLibraries();
+  return libraries;
+};
 
+const tags =
+  "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre span strong sub sup table tbody td th thead tr ul";
 const allowed = {
-  ALLOWED_TAGS:
-    "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre span strong sub sup table tbody td th thead tr ul".split(
-      " ",
-    ),
+  ALLOWED_TAGS: tags.split(" "),
   ALLOWED_ATTR: ["align", "class", "href", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };
 
 /** @param {string} text */
-function escapeHtml(text) {
-  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
-}
+const escapeHtml = text => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
-/** @returns {Promise<MarkdownLibraries>} */
 async function loadLibraries() {
   const [{ Marked }, { default: purify }] = await Promise.all([
     import("/vendor/marked.js"),
@@ -68,11 +68,6 @@ async function loadLibraries() {
   }
   return { parse, clean };
 }
-
-const getLibraries = () => {
-  libraries ??= loadLibraries();
-  return libraries;
-};
 
 /** A link must not lead to this server, where it would act in the user's name. @param {string} href */
 function isSafeLink(href) {
@@ -95,23 +90,22 @@ function mendLinks(fragment) {
 
 /** @param {() => string} getText */
 export function copyButton(getText, label = "Copy") {
-  const button = element("button", { className: "copy small", type: "button" }, label);
-  button.addEventListener("click", async () => {
-    const done = await navigator.clipboard.writeText(getText()).then(
+  const copy = async () => {
+    made.textContent = await navigator.clipboard.writeText(getText()).then(
       () => "Copied",
       () => "Press Ctrl+C",
     );
-    button.textContent = done;
     setTimeout(() => {
-      button.textContent = label;
+      made.textContent = label;
     }, 1500);
-  });
-  return button;
+  };
+  const made = button(label, copy, "copy small");
+  return made;
 }
 
-/** Colours the code once its language is loaded. @param {HTMLElement} code @param {string} languageName */
-export async function highlight(code, languageName) {
-  const language = languageOf(languageName);
+/** Colours the code once its language is loaded. @param {HTMLElement} code @param {string} name of the language */
+async function highlight(code, name) {
+  const language = languageOf(name);
   const text = code.textContent ?? "";
   if (!language || text.length > HIGHLIGHT_MAX_CHARS) return;
   const [{ default: hljs }, { default: grammar }, { clean }] = await Promise.all([
@@ -137,13 +131,11 @@ function dressCode(fragment) {
   for (const pre of fragment.querySelectorAll("pre")) {
     const code = pre.querySelector("code") ?? pre;
     const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
+    const copy = copyButton(() => code.textContent ?? "");
     const box = element("div", "code-box");
     pre.tabIndex = 0;
     pre.replaceWith(box);
-    box.append(
-      pre,
-      copyButton(() => code.textContent ?? ""),
-    );
+    box.append(pre, copy);
     highlight(code, language).catch(() => undefined);
   }
 }
@@ -177,20 +169,15 @@ function renderPiece(piece) {
 const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
 
 /** The opening line of the code that the piece leaves open, if any. @param {string} piece */
-export function openFence(piece) {
+function openFence(piece) {
   let open = "";
   for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
   return open;
 }
 
-/**
- * Like `endOfPiece`, but between paragraphs and outside fenced code if possible.
- * @param {string} text
- * @param {number} from
- * @param {boolean} startsFenced
- */
-export function endOfMarkdownPiece(text, from, startsFenced, size = PIECE_CHARS) {
-  const limit = endOfPiece(text, from, size);
+/** Like `endOfPiece`, but between paragraphs and outside fenced code if possible. @param {string} text @param {number} from @param {boolean} startsFenced */
+function endOfMarkdownPiece(text, from, startsFenced) {
+  const limit = endOfPiece(text, from);
   if (limit === text.length) return limit;
   let isFenced = startsFenced;
   let best = limit;
@@ -209,7 +196,7 @@ export function markdown(text) {
   showPieces(
     container,
     text,
-    (_text, from) => endOfMarkdownPiece(text, from, fence !== ""),
+    from => endOfMarkdownPiece(text, from, fence !== ""),
     piece => {
       const whole = fence + piece;
       fence = openFence(whole);

@@ -1,6 +1,5 @@
 // Whether a text is meant as Markdown. Pure functions.
 
-/** Enough text to recognise Markdown. */
 const PROBE_CHARS = 20_000;
 
 const signs = [

@@ -1,10 +1,6 @@
 // The two ends of a text that is too long to show. Pure functions.
 
-/**
- * How many characters of the lines make up an end of the text; empty lines that follow each other count once.
- * @param {string[]} lines in the order in which they are taken
- * @param {TextLimit} limit
- */
+/** How many characters of the lines make up an end of the text; empty lines that follow each other count once. @type {CharsOfEnd} */
 function charsOfEnd(lines, limit) {
   let rows = 0;
   let room = limit.chars;

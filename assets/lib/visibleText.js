@@ -1,9 +1,9 @@
 // Foreign text, shown so that it hides nothing: invisible characters are written out and marked.
 import { element } from "./dom.js";
+import { counted } from "./format.js";
 
 /** Hidden characters beyond these are counted. */
 const MAX_ESCAPES = 16;
-/** A longer line is cut. */
 const MAX_LINE_CHARS = 1000;
 
 const unseen =
@@ -24,30 +24,21 @@ const inLine = anyOf(picture, unseen, piledMarks, blanks, /[\n\t]+/v);
 /** @param {string} run */
 const isEmptyLines = run => /^\n(?:[ \t]*\n){3,}$/v.test(run);
 
-/** @param {number} count @param {string} what */
-const several = (count, what) => `${count.toLocaleString("en-US")} ${what}`;
-
-/** @param {string} run */
-const escapes = run => [...run].map(one => `\\u{${(one.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`);
-
 /** The replacement for a run of invisible characters. @param {string} run */
 function written(run) {
-  if (/^[ \t]+$/.test(run) && run.length > 1) return ` [${several(run.length, "blanks")}] `;
-  if (isEmptyLines(run)) return `[${several(run.split("\n").length - 2, "empty lines")}]`;
-  const all = escapes(run);
+  if (/^[ \t]+$/.test(run) && run.length > 1) return ` [${counted(run.length, "blank")}] `;
+  if (isEmptyLines(run)) return `[${counted(run.split("\n").length - 2, "empty line")}]`;
+  const all = [...run].map(one => `\\u{${(one.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`);
   const left = all.length - MAX_ESCAPES;
   return left > 0 ? `${all.slice(0, MAX_ESCAPES).join("")}[and ${left} more]` : all.join("");
 }
 
 /** @param {string} run */
 function mark(run) {
-  const isLines = isEmptyLines(run);
-  const title = isLines ? "Empty lines" : "Invisible characters";
-  return element(
-    "span",
-    { className: isLines ? "unseen unseen-lines" : "unseen", title, "data-original": run },
-    written(run),
-  );
+  const [className, title] = isEmptyLines(run)
+    ? ["unseen unseen-lines", "Empty lines"]
+    : ["unseen", "Invisible characters"];
+  return element("span", { className, title, "data-original": run }, written(run));
 }
 
 /** For places where no element can mark anything: titles, labels, notifications. @param {string} text */
@@ -58,7 +49,6 @@ export function visibleLine(text) {
 
 /** @param {string} text @param {RegExp} pattern */
 function nodes(text, pattern) {
-  /** @type {(Node | string)[]} */
   const found = [];
   let from = 0;
   for (const { 0: run, index, groups } of text.matchAll(pattern)) {
@@ -66,17 +56,23 @@ function nodes(text, pattern) {
     found.push(text.slice(from, index), mark(run));
     from = index + run.length;
   }
-  found.push(text.slice(from));
-  return found.filter(node => node !== "");
+  return [...found, text.slice(from)];
 }
 
 /** A command, a path or an address, always in written order, whatever its script. @param {string} text */
 export const visibleCode = text =>
   element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
+/** @param {string} text @param {string} [className] */
+export const codeOf = (text, className) => element("code", className, visibleCode(text));
+
 /** A name or a question from others. @param {string} text */
 export const visibleProse = text =>
   element("bdi", { className: "seen-prose", dir: "ltr" }, ...nodes(text, inProse));
+
+/** @param {string} text @param {string} [level] */
+export const notice = (text, level) =>
+  element("p", { className: "notice", "data-level": level }, visibleProse(text));
 
 /** A sentence of the portal with foreign text between backticks. @param {string} text */
 export function visibleSentence(text) {
@@ -85,21 +81,18 @@ export function visibleSentence(text) {
     "span",
     {},
     ...parts.map((part, index) =>
-      index % 2 === 1 && index < parts.length - 1
-        ? element("code", {}, visibleCode(part))
-        : visibleProse(part),
+      index % 2 === 1 && index < parts.length - 1 ? codeOf(part) : visibleProse(part),
     ),
   );
 }
 
 /** A copy has the original text, not the shown one. @param {ClipboardEvent} event */
 function copyOriginal(event) {
-  const range = document.getSelection()?.rangeCount ? document.getSelection()?.getRangeAt(0) : undefined;
+  const selection = document.getSelection();
+  const range = selection?.rangeCount ? selection.getRangeAt(0) : undefined;
   const common = range?.commonAncestorContainer;
-  const inside = (common instanceof Element ? common : common?.parentElement)?.closest(
-    ".seen-code, .seen-prose",
-  );
-  if (!range || !inside || !event.clipboardData) return;
+  const around = common instanceof Element ? common : common?.parentElement;
+  if (!range || !event.clipboardData || !around?.closest(".seen-code, .seen-prose")) return;
   const copy = range.cloneContents();
   for (const one of copy.querySelectorAll(".unseen"))
     one.replaceWith(one.getAttribute("data-original") ?? "");

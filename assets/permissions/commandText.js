@@ -1,5 +1,5 @@
 // What an agent wants to run, in its own box: its beginning and its end are visible, however long it is.
-import { button, element, muted } from "../lib/dom.js";
+import { button, element, fill, muted } from "../lib/dom.js";
 import { counted } from "../lib/format.js";
 import { endOfPiece, showPieces } from "../lib/longText.js";
 import { endsOf } from "../lib/textEnds.js";
@@ -29,17 +29,13 @@ export function commandText(text) {
   const hiddenLines = hidden.split("\n").length - 1;
   const amount = hiddenLines > 1 ? counted(hiddenLines, "line") : counted(hidden.length, "character");
   const showAll = () => {
-    const whole = element("div", {
-      className: "command-whole",
-      tabIndex: 0,
-      role: "group",
-      ariaLabel: "All of it",
-    });
-    showPieces(whole, text, (_text, from) => endOfPiece(text, from, PIECE_CHARS), box);
-    parts.replaceChildren(whole);
+    const properties = { className: "command-whole", tabIndex: 0, role: "group", ariaLabel: "All of it" };
+    const whole = element("div", properties);
+    showPieces(whole, text, from => endOfPiece(text, from, PIECE_CHARS), box);
+    fill(parts, whole);
     whole.focus();
   };
-  const gap = element("div", "command-gap", `${amount} hidden here`, button("Show all", showAll));
+  const gap = element("div", "command-gap line", `${amount} hidden here`, button("Show all", showAll));
   parts.append(element("div", "command-first", box(first)), gap, element("div", "command-last", box(last)));
   return container;
 }

@@ -1,7 +1,8 @@
 // A card for an agent's question to its user, or for a permission. Pure rendering: the answer is an event.
 
 import { isUnifiedDiff, parseUnifiedDiff } from "../lib/diff.js";
-import { button, element } from "../lib/dom.js";
+import { button, element, fill, find } from "../lib/dom.js";
+import { joined } from "../lib/format.js";
 import { visibleProse } from "../lib/visibleText.js";
 import { difference } from "../session/diffView.js";
 import { asJson } from "../session/toolCall.js";
@@ -15,7 +16,7 @@ export const ANSWER_EVENT = "permission-answer";
 /** Of a longer change only the beginning is shown: the whole is in the editor. */
 const MAX_DIFF_LINES = 400;
 
-/** @type {Record<string, string>} */
+/** @type {Words} */
 const kinds = {
   execute: "run a command",
   edit: "change a file",
@@ -27,7 +28,7 @@ const kinds = {
   other: "use a tool",
 };
 
-/** @type {Record<string, string>} */
+/** @type {Words} */
 const outcomes = {
   user: "by you",
   rule: "by a rule",
@@ -40,34 +41,36 @@ const outcomes = {
 
 /** @param {string} diff */
 function changes(diff) {
-  const plain = () => diff.split("\n").map(text => ({ kind: /** @type {const} */ ("same"), text }));
+  /** @type {() => DiffLine[]} */
+  const plain = () => diff.split("\n").map(text => ({ kind: "same", text }));
   return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
 }
 
-/** Everything that the request is about: unknown fields are shown unchanged. @param {Callback<"onPermissionRequest">} request */
+/** Everything that the request is about: unknown fields are shown unchanged. @param {PermissionRequest} request */
 function details({ title, detail }) {
   const { command, paths = [], diff, url, tool, arguments: args, intention, outside, ...others } = detail;
   const files = paths.length > 0 ? paths.join("\n") : undefined;
-  const what = command ?? url ?? files ?? tool ?? title;
-  const parts = [commandText(what)];
-  if (args !== undefined) parts.push(commandText(asJson(args)));
-  if (Object.keys(others).length > 0) parts.push(commandText(asJson(others)));
-  if (diff) parts.push(changes(diff));
-  if (outside) parts.push(element("p", {}, "It reaches outside the working directory."));
-  if (intention)
-    parts.push(element("p", "permission-intention muted", "The agent says: ", visibleProse(intention)));
-  return parts;
+  return [
+    commandText(command ?? url ?? files ?? tool ?? title),
+    args !== undefined && commandText(asJson(args)),
+    Object.keys(others).length > 0 && commandText(asJson(others)),
+    diff && changes(diff),
+    outside && element("p", {}, "It reaches outside the working directory."),
+    intention && element("p", "muted", "The agent says: ", visibleProse(intention)),
+  ];
 }
 
-/**
- * @param {Callback<"onPermissionRequest" | "onQuestion">} request
- * @returns {HTMLElement}
- */
+/** @param {HTMLElement} card @param {boolean} isDisabled */
+function disableButtons(card, isDisabled) {
+  for (const control of card.querySelectorAll("button")) control.disabled = isDisabled;
+}
+
+/** @param {CardRequest} request */
 export function permissionCard(request) {
-  const isQuestion = request.callback === "onQuestion";
-  const heading = isQuestion
-    ? "The agent asks"
-    : `The agent wants to ${kinds[request.kind] ?? "do something"}`;
+  const heading =
+    request.callback === "onQuestion"
+      ? "The agent asks"
+      : `The agent wants to ${kinds[request.kind] ?? "do something"}`;
   const card = element("section", {
     role: "group",
     className: "permission-card stack",
@@ -76,17 +79,19 @@ export function permissionCard(request) {
     "aria-label": heading,
     tabIndex: -1,
   });
-  card.append(element("h2", {}, heading));
   /** @type {SendAnswer} */
   const answer = body => {
     if (!isReady(card)) return;
-    for (const control of card.querySelectorAll("button")) control.disabled = true;
+    disableButtons(card, true);
     const detail = { requestId: request.requestId, ...body };
     card.dispatchEvent(new CustomEvent(ANSWER_EVENT, { bubbles: true, detail }));
   };
-  if (isQuestion) card.append(...question(request, answer));
-  else card.append(...permission(request, answer));
-  card.append(element("p", { className: "permission-outcome", role: "status" }));
+  fill(
+    card,
+    element("h2", {}, heading),
+    ...(request.callback === "onQuestion" ? question(request, answer) : permission(request, answer)),
+    element("p", { className: "permission-outcome", role: "status" }),
+  );
   card.addEventListener("keydown", event => {
     if (event.target !== card || event.key !== "Enter" || event.repeat) return;
     const allowOnce = card.querySelector("[data-kind=allow_once]");
@@ -96,43 +101,43 @@ export function permissionCard(request) {
   return card;
 }
 
-/** @param {Callback<"onPermissionRequest">} request @param {SendAnswer} answer */
+/** A text that Enter or a button sends. @type {OwnText} */
+function ownText(properties, send, label, look) {
+  const input = element("input", { "aria-label": properties.placeholder, ...properties });
+  const act = () => send(input.value);
+  input.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && act());
+  return element("div", "permission-row row", input, button(label, act, look));
+}
+
+/** @param {PermissionRequest} request @param {SendAnswer} answer */
 function permission(request, answer) {
   const { remember, parts } = permissionOptions(request, answer);
-  const placeholder = "What to do instead";
-  const instead = element("input", { placeholder, "aria-label": placeholder, maxLength: 2000 });
-  const deny = () => answer({ deny: true, instead: instead.value, ...remember() });
-  instead.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && deny());
+  const deny = (/** @type {string} */ instead) => answer({ deny: true, instead, ...remember() });
   const until = request.expiresAt && new Date(request.expiresAt).toLocaleTimeString();
   return [
     ...details(request),
     ...parts,
-    element("div", "permission-row", instead, button("Reject and say", deny)),
-    ...(until ? [element("p", "muted permission-note", `Rejected at ${until} unless you answer`)] : []),
+    ownText({ placeholder: "What to do instead", maxLength: 2000 }, deny, "Reject and say", "small"),
+    until && element("p", "muted permission-note", `Rejected at ${until} unless you answer`),
   ];
 }
 
 /** @param {Callback<"onQuestion">} request @param {SendAnswer} answer */
 function question(request, answer) {
-  const row = element("div", "permission-row permission-choices");
-  for (const choice of request.choices ?? []) {
-    const made = button("", () => answer({ answer: choice }));
-    made.append(visibleProse(choice));
-    row.append(made);
-  }
-  const asked = element("p", "permission-question", visibleProse(request.question));
-  if (!request.allowFreeform) return [asked, row];
-  const own = element("input", { placeholder: "Your answer", "aria-label": "Your answer" });
-  const sendOwn = () => own.value.trim() !== "" && answer({ answer: own.value });
-  own.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && sendOwn());
+  const { choices = [], allowFreeform } = request;
+  const send = (/** @type {string} */ text) => text.trim() !== "" && answer({ answer: text });
   return [
-    asked,
-    row,
-    element("div", "permission-row", own, button("Answer", sendOwn, { className: "small primary" })),
+    element("p", "permission-question", visibleProse(request.question)),
+    element(
+      "div",
+      "permission-row permission-choices row",
+      ...choices.map(choice => button(visibleProse(choice), () => answer({ answer: choice }))),
+    ),
+    allowFreeform && ownText({ placeholder: "Your answer" }, send, "Answer", "small primary"),
   ];
 }
 
-/** How a request was settled: the state of its card, and the words for it. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} resolved */
+/** The state of a settled card, and the words for it. @param {CardOutcome} resolved */
 function settlement(resolved) {
   if (resolved.callback === "onQuestionResolved") {
     const { answer } = resolved;
@@ -142,19 +147,23 @@ function settlement(resolved) {
   return { state: decision, words: [`${decision} ${outcomes[by] ?? ""}`, reason, rules?.join("; ")] };
 }
 
-/** Shows how a request was settled. @param {HTMLElement} card @param {Callback<"onPermissionResolved" | "onQuestionResolved">} resolved */
+/** @param {HTMLElement} card @param {CardOutcome} resolved */
 export function settleCard(card, resolved) {
   const { state, words } = settlement(resolved);
   forgetCard(card);
   card.dataset.state = state;
   for (const part of card.querySelectorAll(".permission-row, .permission-always, .permission-note"))
     part.remove();
-  const why = words.filter(text => text).join(" · ");
-  card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(why));
+  showOutcome(card, joined(words));
 }
 
-/** Shows that the portal refused the answer. @param {HTMLElement} card @param {string} message */
+/** @param {HTMLElement} card @param {string} text */
+function showOutcome(card, text) {
+  fill(find(card, ".permission-outcome"), visibleProse(text));
+}
+
+/** @param {HTMLElement} card @param {string} message */
 export function failCard(card, message) {
-  for (const control of card.querySelectorAll("button")) control.disabled = false;
-  card.querySelector(".permission-outcome")?.replaceChildren(visibleProse(message));
+  disableButtons(card, false);
+  showOutcome(card, message);
 }

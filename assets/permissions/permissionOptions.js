@@ -1,8 +1,6 @@
 // The answers that a card offers: the portal's words on the buttons, whatever the agent calls them.
 import { button, element, optionsOf } from "../lib/dom.js";
-import { visibleCode, visibleProse, visibleSentence } from "../lib/visibleText.js";
-
-/** @typedef {Callback<"onPermissionRequest">} Request */
+import { codeOf, visibleProse, visibleSentence } from "../lib/visibleText.js";
 
 /** In the portal's order. */
 const words = new Map(
@@ -27,14 +25,14 @@ function agentsName({ name }, label) {
   return [element("span", {}, "The agent calls this: “", visibleProse(cut), "”")];
 }
 
-/** What would be remembered, in words. @param {Request} request @param {"allow" | "reject"} effect @param {readonly string[]} [rules] */
-function covered({ covers, remember }, effect, rules = remember?.[effect]) {
+/** What would be remembered, in words. @param {PermissionRequest} request @param {Effect} effect */
+function covered({ covers, remember }, effect, rules = remember?.[effect] ?? []) {
   const sentences = covers?.[effect] ?? [];
   if (sentences.length > 0) return sentences.map(text => element("div", {}, visibleSentence(text)));
-  return (rules ?? []).map(rule => element("div", {}, "Remembers ", element("code", {}, visibleCode(rule))));
+  return rules.map(rule => element("div", {}, "Remembers ", codeOf(rule)));
 }
 
-/** @param {Request} request @param {PermissionOption} option @param {string} label */
+/** @param {PermissionRequest} request @param {PermissionOption} option @param {string} label */
 function explanation(request, option, label) {
   const { kind, rules } = option;
   if (!kind.endsWith("_always")) return agentsName(option, label);
@@ -44,7 +42,7 @@ function explanation(request, option, label) {
   return [...coverage, ...agentsName(option, label)];
 }
 
-/** What to remember of any answer, when no button does that already. @param {Request} request */
+/** What to remember of any answer, when no button does that already. @param {PermissionRequest} request */
 function rememberChoice({ remember, options }) {
   if (!remember?.allow?.length) return undefined;
   const choices = [
@@ -56,30 +54,19 @@ function rememberChoice({ remember, options }) {
   return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
 }
 
-/** Why there is no *Always*, if there is none. @param {Request} request */
+/** Why there is no *Always*, if there is none. @param {PermissionRequest} request */
 function noAlways({ remember, options, why }) {
   const hasAlways = options.some(({ kind }) => kind === "allow_always");
-  if (hasAlways || remember?.allow?.length || !why) return [];
-  return [
-    element(
-      "p",
-      "muted permission-note",
-      "No ",
-      element("i", {}, "Always"),
-      " for this: ",
-      visibleProse(why),
-    ),
-  ];
+  if (hasAlways || remember?.allow?.length || !why) return undefined;
+  const always = element("i", {}, "Always");
+  return element("p", "muted permission-note", "No ", always, " for this: ", visibleProse(why));
 }
 
-/**
- * @param {Request} request
- * @param {(body: Record<string, unknown>) => void} answer
- */
+/** @param {PermissionRequest} request @param {SendAnswer} answer */
 export function permissionOptions(request, answer) {
   const choice = rememberChoice(request);
   const remember = () => (choice?.value ? { remember: choice.value } : {});
-  const first = element("div", "permission-row permission-first");
+  const first = element("div", "permission-row permission-first row");
   const more = element("div", "permission-always");
   const { options } = request;
   const isKnown = (/** @type {PermissionOption} */ { kind }) => words.has(kind);
@@ -102,12 +89,12 @@ export function permissionOptions(request, answer) {
     });
     const place = kind.endsWith("_once") && isKnown(option) ? first : more;
     const text = id ? [element("div", { id, className: "permission-about" }, ...about)] : [];
-    if (place === first && id) first.append(element("div", "permission-option", made, ...text));
+    if (place === first && id) first.append(element("div", "permission-option row", made, ...text));
     else place.append(made, ...text);
   }
   if (choice && options.some(({ rules }) => rules)) first.append(element("span", "spring"), choice);
   else if (choice)
     more.append(choice, element("div", {}, "Allowed and remembered:", ...covered(request, "allow")));
-  const isShown = (/** @type {Element} */ part) => part.childElementCount > 0;
-  return { remember, parts: [...[first, more].filter(isShown), ...noAlways(request)] };
+  const shown = [first, more].filter(part => part.childElementCount > 0);
+  return { remember, parts: [...shown, noAlways(request)] };
 }

@@ -1,20 +1,18 @@
-// The policies in words.
-
-/** What an agent may do under each policy. @type {Record<string, string>} */
+/** What an agent may do under each policy. @type {Words} */
 export const meanings = {
   ask: "The agent asks before it runs a command or changes a file.",
   "allow-all": "The agent runs commands and changes files without asking.",
   deny: "Everything that needs your permission is rejected.",
 };
 
-/** The names of the policies in forms. @type {Record<string, string>} */
+/** @type {Words} */
 export const policyNames = {
   ask: "Ask me first",
   "allow-all": "Allow everything",
   deny: "Deny everything",
 };
 
-/** The texts for the repository's agents, which have their own setting. @type {Record<string, string>} */
+/** The texts for the repository's agents, which have their own setting. @type {Words} */
 export const agentMeanings = {
   ask: "They ask you before they do anything but read.",
   "allow-all": "They may only read, unless AGENT_PERMISSIONS says otherwise.",

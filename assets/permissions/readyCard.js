@@ -5,10 +5,9 @@
 const READY_MS = 300;
 /** The longest time between the two clicks of a double click. */
 const DOUBLE_CLICK_MS = 500;
-/** How often the position of a card is checked. */
 const LOOK_MS = 100;
 
-/** The visible cards, each with its timer and its position. @type {Map<Element, ShownCard>} */
+/** @type {Map<Element, ShownCard>} */
 const shown = new Map();
 
 /** @param {Element} card */
@@ -52,13 +51,13 @@ const seen = new IntersectionObserver(entries => {
   }
 });
 
-/** The time counts from the moment when the card is visible. @param {HTMLElement} card */
+/** The time counts from the moment when the card is visible. @param {Element} card */
 export function watchCard(card) {
   hold(card);
   seen.observe(card);
 }
 
-/** The card is settled; the remaining ones may have moved to its place. @param {HTMLElement} card */
+/** The card is settled; the remaining ones may have moved to its place. @param {Element} card */
 export function forgetCard(card) {
   seen.unobserve(card);
   clearTimeout(shown.get(card)?.timer);
@@ -67,7 +66,7 @@ export function forgetCard(card) {
   for (const other of shown.keys()) makeReadySoon(other);
 }
 
-/** @param {HTMLElement} card */
+/** @param {Element} card */
 export function isReady(card) {
   holdIfMoved(card);
   return card.ariaDisabled !== "true";

@@ -21,7 +21,7 @@ const sentences = {
   },
 };
 
-/** @param {string} rule @returns {{effect: "Allow" | "Reject", words: string} | undefined} unknown rules have no words */
+/** Unknown rules have no words. @param {string} rule */
 export function ruleWords(rule) {
   const [, effect = "", about = "", rest = ""] = /^(allow|reject) (\w+)(?: (.*))?$/s.exec(rule) ?? [];
   if (!Object.hasOwn(sentences, about)) return undefined;

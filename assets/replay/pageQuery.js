@@ -4,6 +4,5 @@ const written = document.documentElement.dataset.query;
 
 export const pageQuery = new URLSearchParams(written ?? location.search);
 
-/** The page plays a stored run instead of following a live one. */
 export const isReplay = pageQuery.has("replay");
 if (isReplay) document.documentElement.dataset.replay = "";

@@ -7,16 +7,12 @@ export class Player extends EventTarget {
   #schedule;
   #show;
   #position = 0;
-  /** How many items are shown. */
   #count = 0;
   #speed = 1;
   #isPlaying = false;
   #lastFrameMs = 0;
 
-  /**
-   * @param {ReplayItem[]} items log after log
-   * @param {{reset: () => void, apply: (item: any) => void}} show how a run is shown, live or replayed
-   */
+  /** @param {ReplayItem[]} items log after log @param {{reset: () => void, apply: (item: any) => void}} show how a run is shown, live or replayed */
   constructor(items, show) {
     super();
     this.#items = inOrder(items);

@@ -1,10 +1,9 @@
 // The controls of a replay: play and pause, the speed, and a slider with marks.
-import { button, element, optionsOf } from "../lib/dom.js";
+import { button, element, fill, muted, optionsOf } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { Player } from "./player.js";
 
 const SPEEDS = [1, 2, 5, 10, 20];
-/** A move of the slider by its keys. */
 const STEP_MS = 100;
 
 /** `1:05` @param {number} ms */
@@ -17,16 +16,10 @@ function clock(ms) {
 export function showReplay({ place, responses, reset, apply, markOf }) {
   const player = new Player(responses, { reset, apply });
   const marks = player.marks(markOf);
-  const play = button("Play", () => (player.isPlaying ? player.pause() : player.play()), {
-    className: "primary small replay-play",
-  });
-  const jump = (/** @type {number} */ direction) => {
-    const next =
-      direction > 0
-        ? marks.find(({ at }) => at > player.position)
-        : marks.findLast(({ at }) => at < player.position - STEP_MS);
-    player.seek(next?.at ?? (direction > 0 ? player.durationMs : 0));
-  };
+  const toggle = () => (player.isPlaying ? player.pause() : player.play());
+  const play = button("Play", toggle, "primary small replay-play");
+  const back = () => player.seek(marks.findLast(({ at }) => at < player.position - STEP_MS)?.at ?? 0);
+  const next = () => player.seek(marks.find(({ at }) => at > player.position)?.at ?? player.durationMs);
   const slider = element("input", {
     type: "range",
     min: "0",
@@ -48,12 +41,9 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
   const time = element("output", "replay-time muted");
   const track = element("div", "replay-track", slider);
   for (const { at, name } of marks) {
-    const mark = element("span", {
-      className: "replay-mark",
-      title: visibleLine(name),
-      "aria-hidden": "true",
-    });
-    mark.style.left = `${player.durationMs === 0 ? 0 : (at / player.durationMs) * 100}%`;
+    const title = visibleLine(name);
+    const mark = element("span", { className: "replay-mark", title, "aria-hidden": "true" });
+    mark.style.left = `${(at / Math.max(1, player.durationMs)) * 100}%`;
     track.append(mark);
   }
   player.addEventListener("change", () => {
@@ -64,22 +54,17 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
     time.textContent = `${clock(player.position)} / ${clock(player.durationMs)}${when}`;
     slider.setAttribute("aria-valuetext", `${clock(player.position)}${name ? `, ${visibleLine(name)}` : ""}`);
   });
-  place.classList.add("row", "strip");
-  place.setAttribute("role", "group");
-  place.setAttribute("aria-label", "Replay");
-  place.replaceChildren(
+  fill(
+    place,
     play,
-    button("‹", () => jump(-1), { title: "To the mark before", ariaLabel: "To the mark before" }),
+    button("‹", back, { title: "To the mark before", ariaLabel: "To the mark before" }),
     track,
-    button("›", () => jump(1), { title: "To the next mark", ariaLabel: "To the next mark" }),
+    button("›", next, { title: "To the next mark", ariaLabel: "To the next mark" }),
     speed,
     time,
+    !player.isTimed && muted("This run was recorded before times were kept: it plays at an even pace."),
   );
-  if (!player.isTimed)
-    place.append(
-      element("span", "muted", "This run was recorded before times were kept: it plays at an even pace."),
-    );
-  place.hidden = false;
+  Object.assign(place, { role: "group", ariaLabel: "Replay", hidden: false });
   player.seek(0);
   player.play();
   return player;

@@ -5,10 +5,9 @@ const LONGEST_IDLE_MS = 2_000;
 /** A run without times plays at an even pace. */
 const EVEN_STEP_MS = 500;
 
-/** Items without a time come with the one before them. @param {(number | undefined)[]} times in order @returns {Schedule} */
+/** Items without a time come with the one before them. @param {(number | undefined)[]} times in order */
 export function scheduleOf(times) {
   const isTimed = times.some(time => time !== undefined);
-  /** @type {number[]} */
   const at = [];
   let last = times.find(time => time !== undefined) ?? 0;
   let played = 0;
@@ -21,22 +20,18 @@ export function scheduleOf(times) {
   return { at, durationMs: played, isTimed };
 }
 
-/**
- * The responses of several logs in the order in which they were written; each log stays in its own order.
- * @template {{time?: number, source?: string, id?: string}} Item
- * @param {Item[]} items log after log
- */
+/** The responses of several logs in the order in which they were written; each log stays in its own order. @param {ReplayItem[]} items log after log */
 export function inOrder(items) {
   /** The time of the last response of each log. @type {Map<string, number>} */
   const last = new Map();
   return items
-    .map((item, index) => {
+    .map(item => {
       const log = `${item.source}/${item.id}`;
       const time = Math.max(item.time ?? 0, last.get(log) ?? 0);
       last.set(log, time);
-      return { item, time, index };
+      return { item, time };
     })
-    .sort((a, b) => a.time - b.time || a.index - b.index)
+    .sort((a, b) => a.time - b.time)
     .map(({ item }) => item);
 }
 

@@ -1,9 +1,9 @@
 // The controls of an ACP agent: modes, options, commands, its plan, and how full its context is.
 
 import { showTraffic } from "../agents/traffic.js";
-import { api, errorAt, part, withProgress } from "../lib/api.js";
+import { errorAt, onPress, part, send } from "../lib/api.js";
 import { handle } from "../lib/callbacks.js";
-import { byId, element, muted, optionsOf } from "../lib/dom.js";
+import { byId, element, fill, muted, optionsOf } from "../lib/dom.js";
 import { formatCount } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { nextFrame } from "../shell/frame.js";
@@ -18,27 +18,24 @@ function inOrder(options) {
   return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
 }
 
-/** @param {NonNullable<SessionOption["choices"]>[number]} choice */
-const named = choice => ({ ...choice, name: visibleLine(choice.name) });
-
-/** Shows the agent's value; a change is only sent. @param {ShownOption} option @param {(value: string | boolean, label: HTMLElement) => void} wish */
+/** Shows the agent's value; a change is only sent. @type {OptionControl} */
 function control({ id, name, description = "", type, value, choices = [], confirmed }, wish) {
   const current = String(value ?? "");
   const isListed = choices.some(choice => choice.value === current);
   const listed = isListed ? choices : [{ value: current, name: current }, ...choices];
+  const options = listed.map(choice => ({ ...choice, name: visibleLine(choice.name) }));
+  const shown = visibleLine(name);
+  const about = { "data-option": id, "aria-label": shown };
   const input =
     type === "boolean"
-      ? element("input", { type: "checkbox" })
-      : element("select", "small", ...optionsOf(listed.map(named)));
+      ? element("input", { type: "checkbox", ...about })
+      : element("select", { className: "small", ...about }, ...optionsOf(options));
   const show = () => {
     if (input instanceof HTMLInputElement) input.checked = value === true;
     else input.value = current;
   };
-  input.dataset.option = id;
-  const shown = visibleLine(name);
-  input.ariaLabel = shown;
-  const label = element("label", { title: visibleLine(description) }, shown, input);
-  if (confirmed === false) label.append(muted("not confirmed"));
+  const remark = confirmed === false && muted("not confirmed");
+  const label = element("label", { title: visibleLine(description) }, shown, input, remark);
   input.addEventListener("change", () => {
     const wanted = input instanceof HTMLInputElement ? input.checked : input.value;
     show();
@@ -53,7 +50,8 @@ function showPlan(entries) {
   const done = entries.filter(({ status }) => status === "completed").length;
   byId("plan").hidden = entries.length === 0;
   byId("planTitle").textContent = `Plan: ${done} of ${entries.length} done`;
-  byId("planList").replaceChildren(
+  fill(
+    byId("planList"),
     ...entries.map(({ content, priority = "", status }) =>
       element("li", { "data-status": status }, `${visibleLine(content)} `, muted(priority)),
     ),
@@ -70,18 +68,17 @@ function showContext({ used, size, cost }) {
 }
 
 /** What the agent has said so far, as responses of the log. @param {any} state @returns {LiveResponse[]} */
-const asResponses = ({ options, modes, currentModeId, commands, plan, usage }) => [
+const asResponses = ({ options, modes, currentModeId, commands, plan, usage = {} }) => [
   { callback: "onOptions", options },
   { callback: "onMode", modes, currentModeId },
   { callback: "onCommands", commands },
   { callback: "onPlan", entries: plan },
-  ...(usage ? [/** @type {const} */ ({ callback: "onUsage", ...usage })] : []),
+  { callback: "onUsage", ...usage },
 ];
 
 /** @param {string} sessionId */
 export function agentControls(sessionId) {
   const place = byId("agentOptions");
-  const traffic = byId("traffic");
   const showError = errorAt("agentError");
   const setCommands = completeCommands(byId("prompt", HTMLTextAreaElement), byId("commands"));
   /** @type {readonly SessionOption[]} */
@@ -93,7 +90,7 @@ export function agentControls(sessionId) {
   function wish(route, body, label) {
     const path = `copilot/session/${part(sessionId)}/${route}`;
     showError();
-    withProgress(label, () => api(path, JSON.stringify(body))).catch(showError);
+    send(label, path, JSON.stringify(body)).catch(showError);
   }
 
   function showOptions() {
@@ -103,8 +100,9 @@ export function agentControls(sessionId) {
     /** @type {ShownOption} */
     const separate = { id: "", name: "Mode", type: "select", value: currentModeId, choices };
     const hasMode = modes.length === 0 || options.some(({ category }) => category === "mode");
-    place.replaceChildren(
-      ...(hasMode ? [] : [control(separate, (modeId, label) => wish("mode", { modeId }, label))]),
+    fill(
+      place,
+      !hasMode && control(separate, (modeId, label) => wish("mode", { modeId }, label)),
       ...inOrder(options).map(option =>
         control(option, (value, label) => wish("option", { configId: option.id, value }, label)),
       ),
@@ -129,13 +127,11 @@ export function agentControls(sessionId) {
       if ("used" in data) showContext(data);
     },
   };
-  traffic.addEventListener("click", () =>
-    withProgress(traffic, () => showTraffic(sessionId)).catch(showError),
-  );
+  onPress("traffic", () => showTraffic(sessionId), showError);
   /** The log is newer than any other answer. @type {Set<string | undefined>} */
   const told = new Set();
   return {
-    /** Shows a response of the log. @param {LiveResponse} response */
+    /** @param {LiveResponse} response */
     show(response) {
       told.add(response.callback);
       handle(handlers, response);

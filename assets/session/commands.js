@@ -1,5 +1,5 @@
 // The agent's commands, offered while a request begins with a slash.
-import { element, muted } from "../lib/dom.js";
+import { element, fill, muted } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
 /** Returns the function that sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
@@ -33,7 +33,8 @@ export function completeCommands(prompt, list) {
     const typed = /^\/(\S*)$/.exec(prompt.value)?.[1];
     shown = typed === undefined ? [] : commands.filter(({ name }) => name.includes(typed.toLowerCase()));
     if (shown.length === 0) return close();
-    list.replaceChildren(
+    fill(
+      list,
       ...shown.map(({ name, hint = "", description = "" }, index) =>
         element(
           "div",

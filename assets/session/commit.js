@@ -1,8 +1,8 @@
 // The dialog that commits what an agent changed.
-import { api, errorAt, withProgress } from "../lib/api.js";
+import { errorAt, send } from "../lib/api.js";
 import { byId } from "../lib/dom.js";
 
-/** @param {string} path of the session in the API @param {number} turn @param {(commit: string) => void} done */
+/** @type {OpenCommit} */
 export function openCommit(path, turn, done) {
   const dialog = byId("commitDialog", HTMLDialogElement);
   const showError = errorAt("commitError");
@@ -15,7 +15,7 @@ export function openCommit(path, turn, done) {
     const scope = byId("commitScope", HTMLSelectElement).value;
     const body = JSON.stringify({ message: message.value, ...(scope && { turn }) });
     try {
-      const { commit } = await withProgress(event.submitter, () => api(`${path}/changes/commit`, body));
+      const { commit } = await send(event.submitter, `${path}/changes/commit`, body);
       message.value = "";
       dialog.close();
       done(commit);

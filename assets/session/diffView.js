@@ -1,14 +1,10 @@
-// The view of a diff.
 import { countChanges } from "../lib/diff.js";
 import { button, element, muted } from "../lib/dom.js";
 import { visibleCode } from "../lib/visibleText.js";
 
 const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 
-/** @param {DiffLine} line */
-const row = ({ kind, text }) => element("div", `diff-line ${kind}`, signs[kind], visibleCode(text));
-
-/** Lines beyond `max` are shown on demand. @param {DiffLine[]} lines @param {number} [max] @param {DressLine} [dress] */
+/** Lines beyond `max` are shown on demand. @type {Difference} */
 export function difference(lines, max = 3_000, dress) {
   const { added, removed } = countChanges(lines);
   const rows = element("div", {
@@ -20,9 +16,9 @@ export function difference(lines, max = 3_000, dress) {
   let shown = 0;
   function showMore() {
     for (const line of lines.slice(shown, shown + max)) {
-      const made = row(line);
-      rows.append(made);
-      dress?.(made, line);
+      const row = element("div", `diff-line ${line.kind}`, signs[line.kind], visibleCode(line.text));
+      rows.append(row);
+      dress?.(row, line);
     }
     shown += max;
     const left = lines.length - shown;

@@ -16,9 +16,9 @@ export class ItemGroups {
   #first;
   /** @type {HTMLElement | undefined} */
   #last;
-  /** The groups in the page, and which of them are distant with their height. */
+  /** The number of groups in the page. */
   #inPage = 0;
-  /** @type {Map<HTMLElement, number>} */
+  /** The distant ones with their height. @type {Map<HTMLElement, number>} */
   #distant = new Map();
   /** The items outside the page. @type {Map<HTMLElement, DocumentFragment>} */
   #outside = new Map();
@@ -27,10 +27,8 @@ export class ItemGroups {
   constructor(root, end) {
     this.#root = root;
     this.#end = end;
-    this.#observer = new IntersectionObserver(entries => this.#onMove(entries), {
-      root,
-      rootMargin: DISTANT,
-    });
+    const options = { root, rootMargin: DISTANT };
+    this.#observer = new IntersectionObserver(entries => this.#onMove(entries), options);
   }
 
   /** @param {HTMLElement} item */

@@ -1,10 +1,10 @@
 // The responses of a session as elements, in order: blocks, cards, notices and remarks.
 import { handle } from "../lib/callbacks.js";
 import { element } from "../lib/dom.js";
-import { formatDuration, formatUsage } from "../lib/format.js";
+import { formatDuration, formatUsage, joined } from "../lib/format.js";
+import { notice } from "../lib/visibleText.js";
 import { MessageBlock } from "../messageBlock.js";
 import { permissionCard, settleCard } from "../permissions/permissionCard.js";
-import { notice } from "../shell/notice.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
 
@@ -22,10 +22,7 @@ export class ResponseItems {
   /** When the response that is being added was written. @type {number | undefined} */
   #time;
 
-  /**
-   * @param {(item: HTMLElement) => void} place puts an item at the end
-   * @param {HTMLElement} waiting where cards without an answer are
-   */
+  /** @param {(item: HTMLElement) => void} place puts an item at the end @param {HTMLElement} waiting where cards without an answer are */
   constructor(place, waiting) {
     this.#place = place;
     this.#waiting = waiting;
@@ -43,7 +40,7 @@ export class ResponseItems {
     this.#place(notice(message, level));
   }
 
-  /** @param {string} text @param {string} [title] @param {number} [time] in milliseconds @param {string} [requestId] */
+  /** @type {AddUserMessage} */
   addUserMessage(text, title = "", time, requestId = "") {
     const block = new MessageBlock("User");
     block.divElement.dataset.key = requestId;
@@ -62,9 +59,29 @@ export class ResponseItems {
     onStartMessage: data => this.#start("Message", data.messageId),
     onMessage: data => this.#append("Message", data.messageId, data.delta),
     onEndMessage: data => this.#complete("Message", data.messageId, data),
-    onStartToolExecution: data => this.#startTool(data),
+    onStartToolExecution: call => {
+      const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
+      const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
+      block.title = toolTitle(toolName, toolArguments);
+      this.#tools.set(toolCallId, { block, call });
+    },
     onToolExecution: data => this.#append("Tool", data.toolCallId, data.delta),
-    onEndToolExecution: data => this.#endTool(data),
+    onEndToolExecution: ({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) => {
+      const tool = this.#tools.get(toolCallId);
+      if (!tool) return;
+      this.#tools.delete(toolCallId);
+      const { block, call } = tool;
+      const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
+      block.note = joined([
+        call.kind !== "other" && call.kind?.replace("_", " "),
+        code && `exit code ${code}`,
+        interrupted && "interrupted",
+        formatDuration(durationMs ?? Number.NaN),
+      ]);
+      block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
+      block.complete();
+      block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
+    },
     onUserRequest: data => this.addUserMessage(data.prompt, "", data.time, data.requestId),
     onGeneratedUserPrompt: data => this.addUserMessage(data.prompt, "Task", data.time, data.requestId),
     onPermissionRequest: data => this.#addCard(data),
@@ -78,8 +95,7 @@ export class ResponseItems {
     onTurnResult: data => {
       if (data.stopReason === "cancelled") this.#addRemark("The turn was cancelled");
     },
-    onNotice: ({ severity, title, text }) =>
-      this.addNotice(severity, [title, text].filter(Boolean).join("\n")),
+    onNotice: ({ severity, title, text }) => this.addNotice(severity, joined([title, text], "\n")),
     onUsage: data => {
       // The page, not the conversation, shows how full the agent's context is.
       if (!("used" in data)) this.#addRemark(formatUsage(data));
@@ -114,34 +130,7 @@ export class ResponseItems {
     block.complete();
   }
 
-  /** @param {Callback<"onStartToolExecution">} call */
-  #startTool(call) {
-    const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
-    const block = this.#start("Tool", toolCallId, this.#blocks.get(`Tool-${parentToolCallId}`));
-    block.title = toolTitle(toolName, toolArguments);
-    this.#tools.set(toolCallId, { block, call });
-  }
-
-  /** @param {Callback<"onEndToolExecution">} data */
-  #endTool({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) {
-    const tool = this.#tools.get(toolCallId);
-    if (!tool) return;
-    this.#tools.delete(toolCallId);
-    const { block, call } = tool;
-    const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
-    const notes = [
-      call.kind && call.kind !== "other" ? call.kind.replace("_", " ") : "",
-      code ? `exit code ${code}` : "",
-      interrupted ? "interrupted" : "",
-      formatDuration(durationMs ?? Number.NaN),
-    ];
-    block.note = notes.filter(note => note !== "").join(" · ");
-    block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
-    block.complete();
-    block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
-  }
-
-  /** @param {Callback<"onPermissionRequest" | "onQuestion">} data */
+  /** @param {CardRequest} data */
   #addCard(data) {
     const card = permissionCard(data);
     const place = element("div", { hidden: true });
@@ -158,7 +147,7 @@ export class ResponseItems {
     else this.#othersWaiting.remove();
   }
 
-  /** A request that a rule decided has no card. @param {Callback<"onPermissionResolved" | "onQuestionResolved">} data */
+  /** A request that a rule decided has no card. @param {CardOutcome} data */
   #settle(data) {
     const waiting = this.#cards.get(data.requestId);
     this.#cards.delete(data.requestId);
@@ -172,6 +161,6 @@ export class ResponseItems {
 
   /** @param {string} text */
   #addRemark(text) {
-    if (text !== "") this.#place(element("div", "session-response-remark", text));
+    if (text !== "") this.#place(element("div", "session-response-remark muted", text));
   }
 }

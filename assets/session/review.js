@@ -1,61 +1,60 @@
 // The files that a turn, an attempt or a job changed, and comments on their lines, which are sent as one request.
-import { api, messageOf, part, withProgress } from "../lib/api.js";
+import { api, errorAt, messageOf, part, send } from "../lib/api.js";
 import { parseUnifiedDiff } from "../lib/diff.js";
-import { button, byId, element, muted, onSubmit } from "../lib/dom.js";
+import { button, byId, element, fill, muted, onSubmit } from "../lib/dom.js";
 import { counted } from "../lib/format.js";
-import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { codeOf, notice, visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { isReplay } from "../replay/pageQuery.js";
-import { notice } from "../shell/notice.js";
 import { difference } from "./diffView.js";
 
+/** The session or the job of this page, in the API. */
+let path = "";
 /** The comments that wait to be sent. @type {ReviewComment[]} */
 let waiting = [];
 /** @type {Promise<void> | undefined} */
 let loading;
 
-/** Shows what waits since an earlier visit. @param {string} path of the session or the job in the API */
-export function loadComments(path) {
-  loading ??= api(`${path}/changes/comments`).then(({ comments }) => showWaiting(path, comments));
+/** Shows what waits since an earlier visit. @param {string} reviewed the path of the session or the job */
+export function loadComments(reviewed) {
+  path = reviewed;
+  loading ??= api(`${path}/changes/comments`).then(({ comments }) => showWaiting(comments));
   return loading;
 }
 
-/** @param {string} path @param {ReviewComment[]} comments */
-function showWaiting(path, comments) {
+/** @param {ReviewComment[]} comments */
+function showWaiting(comments) {
   waiting = comments;
   const count = counted(waiting.length, "comment");
-  const send = button(`Send ${count}`, () => sendAll(path, send), { className: "small primary" });
+  const sender = button(`Send ${count}`, () => sendAll(sender), "small primary");
   byId("reviewState").textContent = waiting.length > 0 ? `${count} not sent yet` : "";
-  byId("reviewList").replaceChildren(
-    ...(waiting.length > 0 ? [send] : []),
-    ...waiting.map(one => commentItem(path, one)),
-  );
+  fill(byId("reviewList"), waiting.length > 0 && sender, ...waiting.map(commentItem));
 }
 
-/** @param {string} path @param {HTMLElement} send */
-async function sendAll(path, send) {
+/** @param {HTMLElement} sender */
+async function sendAll(sender) {
   const state = byId("reviewState");
   try {
-    const { sessionId } = await withProgress(send, () => api(`${path}/changes/comments/send`, ""));
+    const { sessionId } = await send(sender, `${path}/changes/comments/send`);
     for (const item of document.querySelectorAll("[data-comment]")) item.remove();
-    showWaiting(path, []);
+    showWaiting([]);
     state.textContent = "The comments were sent.";
     // Those on a job go to a session of their own.
     if (sessionId)
       state.append(" ", element("a", { href: `/index.html?session=${part(sessionId)}` }, "Open the session"));
   } catch (error) {
-    state.replaceChildren(visibleProse(messageOf(error)));
+    fill(state, visibleProse(messageOf(error)));
   }
 }
 
-/** @param {string} path @param {ReviewComment} comment */
-function commentItem(path, { id, path: file, line, side, quoted, comment }) {
+/** @param {ReviewComment} comment */
+function commentItem({ id, path: file, line, side, quoted, comment }) {
   const place = `${file}:${line}${side === "before" ? " before the change" : ""}`;
   const item = element(
     "div",
     { className: "review-comment", "data-comment": id },
-    element("code", "muted", visibleCode(place)),
+    codeOf(place, "muted"),
     button("Delete", remove, { "aria-label": `Delete the comment on ${visibleLine(place)}` }),
-    element("code", "one-line", visibleCode(quoted)),
+    codeOf(quoted, "one-line"),
     element("p", {}, visibleProse(comment)),
   );
   async function remove() {
@@ -63,17 +62,15 @@ function commentItem(path, { id, path: file, line, side, quoted, comment }) {
     await api(`${path}/changes/comments/${id}/delete`, "").catch(() => undefined);
     const next = item.closest(".diff-lines") && item.nextElementSibling;
     for (const shown of document.querySelectorAll(`[data-comment="${id}"]`)) shown.remove();
-    showWaiting(
-      path,
-      waiting.filter(one => one.id !== id),
-    );
+    const left = waiting.filter(one => one.id !== id);
+    showWaiting(left);
     (next ?? byId("reviewList")).querySelector("button")?.focus();
   }
   return item;
 }
 
-/** Opens a form below a line of a diff. @param {string} path @param {Omit<ReviewComment, "id" | "comment">} place @param {HTMLElement} row */
-function writeComment(path, place, row) {
+/** Opens a form below a line of a diff. @type {WriteComment} */
+function writeComment(place, row) {
   const other = document.getElementById("comment");
   const draft = other?.querySelector("textarea");
   if (draft?.value) return draft.focus();
@@ -85,14 +82,8 @@ function writeComment(path, place, row) {
     form.remove();
     row.querySelector("button")?.focus();
   };
-  const form = element(
-    "form",
-    { id: "comment", className: "row" },
-    text,
-    problem,
-    save,
-    button("Cancel", close),
-  );
+  const properties = { id: "comment", className: "row" };
+  const form = element("form", properties, text, problem, save, button("Cancel", close));
   row.after(form);
   text.focus();
   form.addEventListener("keydown", ({ key }) => key === "Escape" && close());
@@ -100,29 +91,25 @@ function writeComment(path, place, row) {
     if (text.value.trim() === "") return text.focus();
     const written = { ...place, comment: text.value };
     try {
-      const { id } = await withProgress(save, () => api(`${path}/changes/comments`, JSON.stringify(written)));
-      showWaiting(path, [...waiting, { id, ...written }]);
-      form.after(commentItem(path, { id, ...written }));
+      const { id } = await send(save, `${path}/changes/comments`, JSON.stringify(written));
+      showWaiting([...waiting, { id, ...written }]);
+      form.after(commentItem({ id, ...written }));
       close();
     } catch (error) {
-      problem.replaceChildren(visibleProse(messageOf(error)));
+      errorAt(problem)(error);
     }
   }
   onSubmit("comment", add, text);
 }
 
-/** A diff whose line numbers open the form; the arrow keys go from one to the next. @param {string} path @param {string} file @param {string} diff */
-function reviewed(path, file, diff) {
+/** A diff whose line numbers open the form; the arrow keys go from one to the next. @param {string} file @param {string} diff */
+function reviewedDiff(file, diff) {
   const view = difference(parseUnifiedDiff(diff), undefined, (row, { kind, text, line }) => {
     if (!line || isReplay) return;
+    /** @type {ReviewComment["side"]} */
     const side = kind === "removed" ? "before" : "after";
-    const place = {
-      path: file,
-      line,
-      side: /** @type {"before" | "after"} */ (side),
-      quoted: text.slice(0, 2000),
-    };
-    const number = button(String(line), () => writeComment(path, place, row), {
+    const place = { path: file, line, side, quoted: text.slice(0, 2000) };
+    const number = button(String(line), () => writeComment(place, row), {
       className: "diff-number",
       tabIndex: row.parentElement?.querySelector("button") ? -1 : 0,
       "aria-label": `Comment on line ${line}${kind === "removed" ? " before the change" : ""}`,
@@ -131,7 +118,7 @@ function reviewed(path, file, diff) {
     const here = waiting.filter(
       one => one.path === file && one.line === line && one.side === side && one.quoted === place.quoted,
     );
-    row.after(...here.map(one => commentItem(path, one)));
+    row.after(...here.map(commentItem));
   });
   view.addEventListener("keydown", event => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -145,8 +132,8 @@ function reviewed(path, file, diff) {
   return view;
 }
 
-/** @param {string} path @param {string} query @param {FileChange} change */
-function fileItem(path, query, { path: file, oldPath, kind, added, deleted, binary }) {
+/** @param {string} query @param {FileChange} change */
+function fileItem(query, { path: file, oldPath, kind, added, deleted, binary }) {
   const content = element("div");
   const from = oldPath === undefined ? [] : [visibleCode(oldPath), " → "];
   const counts = binary ? "binary" : `+${added} −${deleted}`;
@@ -160,30 +147,33 @@ function fileItem(path, query, { path: file, oldPath, kind, added, deleted, bina
     if (!item.open || content.childElementCount > 0) return;
     try {
       const { diff, cut, binary: isBinary } = await api(`${path}/changes/file?${query}&path=${part(file)}`);
-      content.replaceChildren(
-        isBinary ? muted("A binary file.") : reviewed(path, file, diff),
-        ...(cut ? [muted("The diff is longer than what is shown.")] : []),
+      fill(
+        content,
+        isBinary ? muted("A binary file.") : reviewedDiff(file, diff),
+        cut && muted("The diff is longer than what is shown."),
       );
     } catch (error) {
-      content.replaceChildren(notice(messageOf(error), "error"));
+      fill(content, notice(messageOf(error), "error"));
     }
   });
   return item;
 }
 
-/** The files that changed, and what is not known. @param {string} path @param {string} query whose they are, such as `turn=2` */
-export async function changedFiles(path, query) {
+/** The files that changed, and what is not known. @type {ChangedFiles} */
+export async function changedFiles(reviewed, query) {
   try {
+    path = reviewed;
     if (!isReplay) await loadComments(path);
+    /** @type {ChangesAnswer} */
     const { files, repository, problem, left = [] } = await api(`${path}/changes?${query}`);
     return element(
       "div",
       "stack",
-      ...(problem ? [notice(problem, "warning")] : []),
-      repository === false ? muted("Not in a git repository: this is what editing tools reported.") : "",
-      files.length === 0 ? muted("No file changed.") : "",
-      ...files.map((/** @type {FileChange} */ file) => fileItem(path, query, file)),
-      ...left.map((/** @type {{path: string, why: string}} */ one) =>
+      problem && notice(problem, "warning"),
+      repository === false && muted("Not in a git repository: this is what editing tools reported."),
+      files.length === 0 && muted("No file changed."),
+      ...files.map(file => fileItem(query, file)),
+      ...left.map(one =>
         element("div", "muted", visibleCode(one.path), " is left out: ", visibleProse(one.why)),
       ),
     );

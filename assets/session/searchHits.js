@@ -1,28 +1,27 @@
 // Where the words of a search occur in what was said.
 import { api, part } from "../lib/api.js";
-import { byId, element } from "../lib/dom.js";
+import { byId, element, fill } from "../lib/dom.js";
 import { counted, formatTime } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 
-const names = new Map(
-  Object.entries({
-    request: "Request",
-    message: "Message",
-    tool: "Tool",
-    reason: "Decision",
-    title: "Title",
-    input: "Job",
-  }),
-);
+/** @type {Words} */
+const names = {
+  request: "Request",
+  message: "Message",
+  tool: "Tool",
+  reason: "Decision",
+  title: "Title",
+  input: "Job",
+};
 
 /** @param {SearchHit} hit */
 function addressOf({ source, id, n, title, job }) {
   if (source === "session") return `/index.html?session=${part(id)}${n === undefined ? "" : `&n=${n}`}`;
   if (source === "run") return `/agents.html?run=${part(id)}`;
-  if (source === "job") return `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`;
-  return job
-    ? `/jobTracking.html?jobName=${part(job.name)}&jobId=${part(job.id)}&task=${part(id)}`
-    : undefined;
+  const page = (/** @type {string} */ name, /** @type {string} */ jobId) =>
+    `/jobTracking.html?jobName=${part(name)}&jobId=${part(jobId)}`;
+  if (source === "job") return page(title, id);
+  return job && `${page(job.name, job.id)}&task=${part(id)}`;
 }
 
 /** The text with its marks; whatever it says, it stays text. @param {SearchHit["snippet"]} snippet */
@@ -43,17 +42,12 @@ function row(hit) {
   const about = element(
     "span",
     "search-about muted",
-    element("span", "history-kind", names.get(hit.what) ?? hit.what),
+    element("span", "history-kind", names[hit.what] ?? hit.what),
     element("b", "one-line", title),
     hit.time === undefined ? "" : formatTime(new Date(hit.time)),
   );
-  const address = addressOf(hit);
-  const content = [about, marked(hit.snippet)];
-  return element(
-    "li",
-    "search-hit",
-    address ? element("a", { href: address }, ...content) : element("div", {}, ...content),
-  );
+  const href = addressOf(hit);
+  return element("li", "search-hit", element(href ? "a" : "div", { href }, about, marked(hit.snippet)));
 }
 
 /** The question that was asked last; an answer to an older one may arrive later. */
@@ -62,13 +56,12 @@ let asked = "";
 /** @param {string} typed */
 export async function showHits(typed) {
   asked = typed;
-  const { hits } =
-    typed.trim() === ""
-      ? { hits: [] }
-      : await api(`copilot/search?q=${part(typed)}&limit=20`).catch(() => ({ hits: [] }));
+  const none = { hits: [] };
+  const path = `copilot/search?q=${part(typed)}&limit=20`;
+  const { hits } = typed.trim() === "" ? none : await api(path).catch(() => none);
   if (asked !== typed) return;
   byId("searchHits").hidden = hits.length === 0;
   byId("searchHitsTitle").textContent =
     hits.length === 0 ? "" : `${counted(hits.length, "place")} in what was said`;
-  byId("searchHitsList").replaceChildren(...hits.map(row));
+  fill(byId("searchHitsList"), ...hits.map(row));
 }

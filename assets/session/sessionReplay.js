@@ -1,6 +1,6 @@
 // A session that is replayed: the same conversation as live, at the pace at which it happened.
 import { api, part } from "../lib/api.js";
-import { byId } from "../lib/dom.js";
+import { byId, fill } from "../lib/dom.js";
 import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { showReplay } from "../replay/replayBar.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
@@ -17,15 +17,15 @@ export async function openSessionReplay(sessionId) {
   const { session, responses } = await api(`${path}/export?format=json`);
   const title = session.title || "Session";
   setPageState(title);
-  byId("sessionTitle").replaceChildren(visibleProse(title));
+  fill(byId("sessionTitle"), visibleProse(title));
   const model = visibleLine(session.modelName ?? session.modelId);
-  byId("sessionModel").replaceChildren(`${model} · `, visibleCode(session.workingDirectory));
+  fill(byId("sessionModel"), `${model} · `, visibleCode(session.workingDirectory));
   byId("sessionState").textContent = "Replay";
   /** @type {SessionResponseRenderer} */
   let renderer;
   function reset() {
-    const old = byId("responses", HTMLDivElement);
-    const fresh = /** @type {HTMLDivElement} */ (old.cloneNode(false));
+    const old = byId("responses");
+    const fresh = /** @type {HTMLElement} */ (old.cloneNode(false));
     old.replaceWith(fresh);
     renderer = new SessionResponseRenderer(fresh);
   }

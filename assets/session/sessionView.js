@@ -1,13 +1,13 @@
 // A session: the responses above, the request below.
 
-import { ApiError, api, errorAt, part, withProgress } from "../lib/api.js";
-import { byId, element, onSubmit } from "../lib/dom.js";
+import { ApiError, api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
+import { byId, fill, onSubmit, optionsOf, showStatus } from "../lib/dom.js";
 import { readEvents } from "../lib/stream.js";
 import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { focusCards } from "../permissions/cardFocus.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
 import { connection } from "../shell/connection.js";
-import { ask } from "../shell/dialog.js";
+import { askToStopServer } from "../shell/dialog.js";
 import { nextFrame } from "../shell/frame.js";
 import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
@@ -20,23 +20,18 @@ const REQUEST_PART_PX = 300;
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
 
-/**
- * @param {string} sessionId
- * @param {(title: string, text: string) => void} showOver
- */
+/** @param {string} sessionId @param {(title: string, text: string) => void} showOver */
 export function openSessionView(sessionId, showOver) {
   const path = `copilot/session/${part(sessionId)}`;
   const send = byId("send", HTMLButtonElement);
-  const stopTurn = byId("stopTurn", HTMLButtonElement);
-  const reopen = byId("reopen", HTMLButtonElement);
-  const close = byId("closeSession", HTMLButtonElement);
+  const close = byId("closeSession");
   const prompt = byId("prompt", HTMLTextAreaElement);
+  const { placeholder } = prompt;
   const task = byId("task", HTMLSelectElement);
-  const state = byId("sessionState");
   const policy = byId("policy", HTMLSelectElement);
   const showError = errorAt("requestError");
   const agent = agentControls(sessionId);
-  const renderer = new SessionResponseRenderer(byId("responses", HTMLDivElement));
+  const renderer = new SessionResponseRenderer(byId("responses"));
   const focusCard = focusCards(byId("responses"), prompt);
   const showChanges = turnChanges(path, item => renderer.addItem(item));
   let title = "";
@@ -50,38 +45,32 @@ export function openSessionView(sessionId, showOver) {
   const wordlessTasks = new Set();
   let stopReading = () => {};
 
-  makeSplitter(byId("requestBar"), byId("request"), {
-    direction: "vertical",
+  makeSplitter("requestBar", {
+    isVertical: true,
     initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
     name: "Height of the request part",
   });
 
   function showState() {
-    const isBusy = pending.count > 0 || runsTask;
+    const isBusy = !isClosed && (pending.count > 0 || runsTask);
     const status = isClosed ? "Closed" : isBusy ? "Busy" : "Idle";
-    state.dataset.status = status;
-    state.textContent =
-      isBusy && !isClosed && pending.count > 1 ? `Busy, ${pending.count - 1} waiting` : status;
-    byId("agentOptions", HTMLFieldSetElement).disabled = isClosed;
+    const waiting = isBusy && pending.count > 1 ? `, ${pending.count - 1} waiting` : "";
+    showStatus(byId("sessionState"), status + waiting, status);
     send.disabled = isBusy || isSending || isClosed;
-    send.hidden = isClosed;
-    reopen.hidden = !isClosed;
-    stopTurn.hidden = !isBusy || isClosed;
-    close.hidden = isClosed;
-    prompt.disabled = isClosed;
-    prompt.placeholder = isClosed
-      ? "This session has ended. Reopen it to continue."
-      : "What should the agent do? Ctrl+Enter sends.";
-    task.disabled = isClosed;
-    policy.disabled = isClosed;
-    renderer.setAwaiting(isBusy && !isClosed);
-    setPageState(title || "Session", isBusy && !isClosed ? "running" : "");
+    byId("stopTurn").hidden = !isBusy;
+    byId("reopen").hidden = !isClosed;
+    for (const control of [send, close]) control.hidden = isClosed;
+    for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy])
+      control.disabled = isClosed;
+    prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
+    renderer.setAwaiting(isBusy);
+    setPageState(title || "Session", isBusy ? "running" : "");
   }
 
   /** @param {string} text */
   function showTitle(text) {
     title = text;
-    byId("sessionTitle").replaceChildren(visibleProse(text || "Session"));
+    fill(byId("sessionTitle"), visibleProse(text || "Session"));
   }
 
   /** @param {LiveResponse} response */
@@ -89,8 +78,7 @@ export function openSessionView(sessionId, showOver) {
     renderer.processCallback(response);
     agent.show(response);
     showChanges(response);
-    const { callback = "" } = response;
-    if (/^on(Permission|Question)/.test(callback)) nextFrame(focusCard);
+    if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
     if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
       pending.begin(response.requestId);
       if (title === "") showTitle(response.prompt.trim().split("\n", 1)[0] ?? "");
@@ -105,15 +93,13 @@ export function openSessionView(sessionId, showOver) {
 
   /** @param {string} error */
   function onEnd(error) {
-    if (error === "SessionNotFound") {
+    isClosed = true;
+    showState();
+    if (error === "SessionNotFound")
       showOver(
         "This session is gone",
         "It was deleted, or its address is wrong. Start a new one from the start page.",
       );
-      return;
-    }
-    isClosed = true;
-    showState();
   }
 
   /** Shows the newest page of the log, offers the earlier ones, and goes on live. */
@@ -172,15 +158,9 @@ export function openSessionView(sessionId, showOver) {
     showError();
     showState();
     try {
-      if (taskName === "") await withProgress(send, () => api(`${path}/query`, text));
-      else
-        followTask(
-          (
-            await withProgress(send, () =>
-              api(`copilot/task/start/${part(taskName)}/session/${part(sessionId)}`, text),
-            )
-          ).taskId,
-        );
+      const start = `copilot/task/start/${part(taskName)}/session/${part(sessionId)}`;
+      const { taskId } = await post(send, taskName === "" ? `${path}/query` : start, text);
+      if (taskName !== "") followTask(taskId);
       prompt.value = "";
       renderer.scrollToBottom();
     } catch (error) {
@@ -207,24 +187,15 @@ export function openSessionView(sessionId, showOver) {
   policy.addEventListener("change", () =>
     api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
   );
-  stopTurn.addEventListener("click", () =>
-    withProgress(stopTurn, () => api(`${path}/cancel`, "")).catch(showError),
-  );
-  reopen.addEventListener("click", async () => {
-    try {
-      await withProgress(reopen, () => api(`${path}/reopen`, ""));
-      location.reload();
-    } catch (error) {
-      showError(error);
-    }
-  });
+  onPress("stopTurn", () => api(`${path}/cancel`, ""), showError);
+  onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
   close.addEventListener("click", async () => {
     await withProgress(close, closeSession);
     leave("The session has ended");
   });
-  const stopServer = byId("stopServer", HTMLButtonElement);
+  const stopServer = byId("stopServer");
   stopServer.addEventListener("click", async () => {
-    if (!(await ask("Stop the server? Every running session and job stops with it.", "Stop Server"))) return;
+    if (!(await askToStopServer())) return;
     await withProgress(stopServer, closeSession);
     await api("stop", "").catch(() => undefined);
     leave("The server has stopped");
@@ -240,11 +211,11 @@ export function openSessionView(sessionId, showOver) {
     const isAcp = summary.modelId.startsWith("acp:");
     byId("agentBar").hidden = !isAcp;
     const model = visibleLine(summary.modelName ?? summary.modelId);
-    byId("sessionModel").replaceChildren(`${model} · `, visibleCode(summary.workingDirectory));
+    fill(byId("sessionModel"), `${model} · `, visibleCode(summary.workingDirectory));
     showState();
     if (summary.worktree) {
       const { worktreeLine } = await import("../shell/worktree.js");
-      byId("worktree").replaceChildren(...worktreeLine(summary.worktree, () => location.reload()));
+      fill(byId("worktree"), ...worktreeLine(summary.worktree, () => location.reload()));
     }
     if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
   }
@@ -252,7 +223,7 @@ export function openSessionView(sessionId, showOver) {
   async function loadTasks() {
     const { tasks } = await api("copilot/task");
     for (const { name, requireUserInput } of tasks) {
-      task.append(element("option", { value: name }, name));
+      task.append(...optionsOf([{ value: name }]));
       if (!requireUserInput) wordlessTasks.add(name);
     }
   }

@@ -1,22 +1,20 @@
 // The form that starts a session, and the history.
-import { ApiError, api, messageOf, part, withProgress } from "../lib/api.js";
-import { button, byId, element, onSubmit, optionsOf } from "../lib/dom.js";
-import { visibleLine, visibleProse } from "../lib/visibleText.js";
-import { notice } from "../shell/notice.js";
+import { ApiError, api, messageOf, part, send } from "../lib/api.js";
+import { button, byId, element, fill, onClick, onSubmit, optionsOf } from "../lib/dom.js";
+import { notice, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { followFolder } from "./folderChoice.js";
 import { showHistory } from "./history.js";
 
 const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
 
-const query = new URLSearchParams(location.search);
 const model = byId("model", HTMLSelectElement);
 const workingDirectory = byId("workingDirectory", HTMLInputElement);
 const startButton = byId("startButton", HTMLButtonElement);
 const choice = followFolder(workingDirectory);
 /** @type {ModelChoice[]} */
 let models = [];
-/** Opens a started session. @type {(sessionId: string) => Promise<void>} */
+/** @type {(sessionId: string) => Promise<void>} */
 let showSession;
 
 /** Each error of a start is shown at the field that caused it. @param {unknown} [error] */
@@ -30,10 +28,10 @@ function showStartError(error) {
         : "start";
   for (const name of ["model", "workingDirectory", "start"]) {
     const isPlace = error !== undefined && name === place;
-    byId(`${name}Error`).replaceChildren(...(isPlace ? [visibleProse(messageOf(error))] : []));
-    if (name !== "start") byId(name, HTMLElement).setAttribute("aria-invalid", String(isPlace));
+    fill(byId(`${name}Error`), isPlace && visibleProse(messageOf(error)));
+    if (name !== "start") byId(name).ariaInvalid = String(isPlace);
   }
-  if (error !== undefined && place !== "start") byId(place, HTMLElement).focus();
+  if (error !== undefined && place !== "start") byId(place).focus();
   if (code.startsWith("Agent")) offerAgain(restartAgent);
 }
 
@@ -67,20 +65,17 @@ async function loadModels() {
   const answer = await api("copilot/models");
   models = answer.models;
   models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
-  const notices = /** @type {{level: string, message: string}[]} */ (answer.notices ?? []);
-  byId("modelNotices").replaceChildren(...notices.map(({ level, message }) => notice(message, level)));
-  model.replaceChildren(
-    ...optionsOf(
-      models.map(one => ({
-        value: one.id,
-        name: visibleLine(one.name),
-        group: isAgent(one) ? "Agents (ACP)" : "",
-      })),
-    ),
-  );
-  const wanted = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)].find(id =>
-    models.some(one => one.id === id),
-  );
+  /** @type {{level: string, message: string}[]} */
+  const notices = answer.notices ?? [];
+  fill(byId("modelNotices"), ...notices.map(({ level, message }) => notice(message, level)));
+  const choices = models.map(one => ({
+    value: one.id,
+    name: visibleLine(one.name),
+    group: isAgent(one) ? "Agents (ACP)" : "",
+  }));
+  fill(model, ...optionsOf(choices));
+  const wished = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)];
+  const wanted = wished.find(id => models.some(one => one.id === id));
   if (wanted) model.value = wanted;
   if (models.length === 0)
     throw new Error("There is no model to talk to yet. See what is missing below, then reload this page.");
@@ -89,14 +84,11 @@ async function loadModels() {
   showModelHint();
 }
 
-/** A project is a folder beside the server's repository. @param {string} repoRoot @param {string | null} project */
-function folderOf(repoRoot, project) {
-  return project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
-}
-
 async function loadDirectory() {
   const { repoRoot } = await api("config");
-  if (workingDirectory.value === "") workingDirectory.value = folderOf(repoRoot, query.get("project"));
+  const project = new URLSearchParams(location.search).get("project");
+  // A project is a folder beside the server's repository.
+  workingDirectory.value ||= project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
   await choice.load();
 }
 
@@ -106,7 +98,7 @@ async function start() {
   startButton.disabled = true;
   try {
     const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;
-    const { sessionId } = await withProgress(startButton, () => api(path, workingDirectory.value.trim()));
+    const { sessionId } = await send(startButton, path, workingDirectory.value.trim());
     localStorage.setItem(LAST_MODEL, model.value);
     // If it cannot be remembered, the form asks again.
     await choice.remember().catch(() => undefined);
@@ -121,8 +113,8 @@ async function start() {
 
 /** @param {unknown} error */
 function showLoadError(error) {
-  if (models.length === 0) model.replaceChildren(element("option", {}, "No models"));
-  byId("modelError").replaceChildren(visibleProse(messageOf(error)));
+  if (models.length === 0) fill(model, element("option", {}, "No models"));
+  fill(byId("modelError"), visibleProse(messageOf(error)));
   offerAgain(() => location.reload());
 }
 
@@ -130,7 +122,7 @@ function showLoadError(error) {
 export async function openStartForm(open) {
   showSession = open;
   onSubmit("startForm", start);
-  byId("jobs", HTMLButtonElement).addEventListener("click", () => {
+  onClick("jobs", () => {
     location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
   });
   model.addEventListener("change", showModelHint);

@@ -3,7 +3,7 @@
 const SUMMARY_MAX_CHARS = 160;
 
 /** The first line, cut to the length of a title. @param {string} text */
-export function oneLine(text) {
+function oneLine(text) {
   const whole = text.trim();
   const end = whole.indexOf("\n");
   const first = end < 0 ? whole : whole.slice(0, end).replace(/\r$/, "");

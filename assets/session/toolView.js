@@ -4,8 +4,7 @@ import { element } from "../lib/dom.js";
 import { plainText } from "../lib/longText.js";
 import { codeBox, markdown } from "../lib/markdown.js";
 import { looksLikeMarkdown } from "../lib/markdownSigns.js";
-import { visibleCode, visibleLine } from "../lib/visibleText.js";
-import { notice } from "../shell/notice.js";
+import { codeOf, notice, visibleCode, visibleLine } from "../lib/visibleText.js";
 import { difference } from "./diffView.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 
@@ -29,15 +28,14 @@ export function folded(summary, text) {
 
 /** @param {string} command @param {string} output @param {number | undefined} exitCode */
 function terminal(command, output, exitCode) {
-  const box = element("div", { className: "terminal", role: "group", tabIndex: 0, "aria-label": "Terminal" });
-  if (command !== "") box.append(plainText(command, "terminal-command", visibleCode));
-  if (output !== "") box.append(plainText(output, "terminal-output"));
-  if (exitCode) box.append(element("div", "terminal-exit", `exit code ${exitCode}`));
-  return box;
+  return element(
+    "div",
+    { className: "terminal", role: "group", tabIndex: 0, "aria-label": "Terminal" },
+    command && plainText(command, "terminal-command", visibleCode),
+    output && plainText(output, "terminal-output"),
+    exitCode && element("div", "terminal-exit", `exit code ${exitCode}`),
+  );
 }
-
-/** @param {string} path @param {number} [line] */
-const fileName = (path, line) => element("code", {}, visibleCode(line ? `${path}:${line}` : path));
 
 /** The part that best shows what the call did. @param {ToolCall} call @param {Record<string, unknown>} values */
 function mainPart(call, values) {
@@ -54,7 +52,7 @@ function mainPart(call, values) {
       {},
       ...call.diffs.map(({ path, oldText, newText }) => {
         const [before = "", after = ""] = [oldText ?? "", newText].map(text => text.replace(/\n$/, ""));
-        return element("div", {}, fileName(path), difference(withoutSame(diffLines(before, after))));
+        return element("div", {}, codeOf(path), difference(withoutSame(diffLines(before, after))));
       }),
     );
   if (typeof values.old_str === "string" || typeof values.new_str === "string")
@@ -63,8 +61,8 @@ function mainPart(call, values) {
     const language = /\.([A-Za-z0-9]+)$/.exec(asText(values.path))?.[1] ?? "";
     return codeBox(values.file_text, language);
   }
-  if (isUnifiedDiff(detail) && !isReading) return difference(parseUnifiedDiff(detail));
-  if (isUnifiedDiff(content) && !isReading) return difference(parseUnifiedDiff(content));
+  const diff = isReading ? undefined : [detail, content].find(isUnifiedDiff);
+  if (diff !== undefined) return difference(parseUnifiedDiff(diff));
   const text = call.result ? content : call.output;
   if (text === "") return "";
   const isSpoken = call.toolName === "task" || call.toolName === "read_agent";
@@ -75,18 +73,19 @@ function mainPart(call, values) {
 export function toolView(call) {
   const values = parseArguments(call.toolArguments);
   const hasArguments = Object.keys(values).length > 0 || asText(call.toolArguments) !== "";
-  const view = element("div", "tool-view stack");
-  if (hasArguments) view.append(folded("Arguments", () => pretty(call.toolArguments)));
   // A diff names its own files.
-  if (call.locations?.length && !call.diffs?.length)
-    view.append(
+  const files = call.diffs?.length ? [] : (call.locations ?? []);
+  return element(
+    "div",
+    "tool-view stack",
+    hasArguments && folded("Arguments", () => pretty(call.toolArguments)),
+    files.length > 0 &&
       element(
         "ul",
         { className: "plain-list", "aria-label": "Files" },
-        ...call.locations.map(({ path, line }) => element("li", {}, fileName(path, line))),
+        ...files.map(({ path, line }) => element("li", {}, codeOf(line ? `${path}:${line}` : path))),
       ),
-    );
-  view.append(mainPart(call, values));
-  if (call.error) view.append(notice(call.error.message ?? "The tool failed.", "error"));
-  return view;
+    mainPart(call, values),
+    call.error && notice(call.error.message ?? "The tool failed.", "error"),
+  );
 }

@@ -3,10 +3,7 @@ import { api } from "../lib/api.js";
 import { element } from "../lib/dom.js";
 import { isReplay } from "../replay/pageQuery.js";
 
-/**
- * @param {string} path the session's own path in the API
- * @param {(item: HTMLElement) => void} place puts an item at the end of the conversation
- */
+/** @type {TurnChanges} */
 export function turnChanges(path, place) {
   /** The places of the turns that have ended, by their requests. @type {Map<string, HTMLElement>} */
   const places = new Map();
@@ -19,9 +16,10 @@ export function turnChanges(path, place) {
     if (isAsking) return;
     isAsking = true;
     try {
-      const answer = await api(`${path}/changes`);
-      const turns = /** @type {TurnTotals[]} */ (answer.turns ?? []).filter(({ files }) => files > 0);
-      if (turns.length > 0) await fill(turns);
+      /** @type {{turns?: TurnTotals[]}} */
+      const { turns = [] } = await api(`${path}/changes`);
+      const changing = turns.filter(({ files }) => files > 0);
+      if (changing.length > 0) await fill(changing);
     } catch {
       // The conversation is whole without these lines; the next turn asks again.
     } finally {
@@ -40,7 +38,6 @@ export function turnChanges(path, place) {
     }
   }
 
-  /** @param {LiveResponse} response */
   return response => {
     if (response.callback !== "onIdle" || response.requestId === undefined) return;
     const slot = element("div", "turn-changes");

@@ -1,9 +1,8 @@
 // What one turn changed: a line that opens the diffs, undoes the turn and commits it. Loaded when there is one to show.
-import { api, messageOf, withProgress } from "../lib/api.js";
-import { button, element, muted } from "../lib/dom.js";
-import { counted, formatChanges } from "../lib/format.js";
-import { visibleCode, visibleProse } from "../lib/visibleText.js";
-import { notice } from "../shell/notice.js";
+import { messageOf, send, withProgress } from "../lib/api.js";
+import { button, element, fill, muted } from "../lib/dom.js";
+import { counted, formatChanges, joined } from "../lib/format.js";
+import { notice, visibleCode, visibleProse } from "../lib/visibleText.js";
 import { changedFiles } from "./review.js";
 
 export { loadComments } from "./review.js";
@@ -30,7 +29,7 @@ export function turnLine(path, totals) {
     line.setAttribute("aria-expanded", String(!body.hidden));
     // A list that could not be read is asked for again.
     if (body.hidden || body.querySelector("details")) return;
-    body.replaceChildren(await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
+    fill(body, await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
   }
 
   const outcome = element("div", { className: "turn-changes-outcome stack", role: "status", tabIndex: -1 });
@@ -50,51 +49,33 @@ export function turnLine(path, totals) {
   /** @param {HTMLElement[]} words */
   function say(...words) {
     const hadFocus = outcome.contains(document.activeElement);
-    outcome.replaceChildren(...words);
+    fill(outcome, ...words);
     if (hadFocus) outcome.focus();
   }
 
-  /** @param {{turn?: number, undo?: number, overwrite?: string[]}} what */
+  /** @param {object} what */
   async function undoChange(what) {
     try {
-      const answer = await withProgress(undo, () => api(`${path}/changes/undo`, JSON.stringify(what)));
-      say(...outcomeOf(answer));
+      say(...outcomeOf(await send(undo, `${path}/changes/undo`, JSON.stringify(what))));
     } catch (error) {
       say(notice(messageOf(error), "error"));
     }
   }
 
-  /** @param {{undo: number, restored: string[], kept: {path: string, why: string}[]}} answer */
+  /** @param {UndoAnswer} answer */
   function outcomeOf({ undo: number, restored, kept }) {
+    const redo = button("Redo", () => undoChange({ undo: number }));
     return [
-      element(
-        "div",
-        {},
-        `${counted(restored.length, "file")} put back. `,
-        button("Redo", () => undoChange({ undo: number })),
-      ),
-      ...kept.map(({ path: name, why }) =>
-        element(
-          "div",
-          {},
-          visibleCode(name),
-          " was kept: ",
-          visibleProse(why),
-          " ",
-          button("Overwrite", () => undoChange({ turn, overwrite: [name] }), {
-            "aria-label": `Overwrite ${name}`,
-          }),
-        ),
-      ),
+      element("div", {}, `${counted(restored.length, "file")} put back. `, redo),
+      ...kept.map(({ path: name, why }) => {
+        const properties = { "aria-label": `Overwrite ${name}` };
+        const overwrite = button("Overwrite", () => undoChange({ turn, overwrite: [name] }), properties);
+        return element("div", {}, visibleCode(name), " was kept: ", visibleProse(why), " ", overwrite);
+      }),
     ];
   }
 
-  const said = remarks.filter(Boolean).join(", ");
-  return element(
-    "div",
-    "turn-changes-item",
-    element("div", "row", line, ...(said ? [muted(said)] : []), undo, commit),
-    outcome,
-    body,
-  );
+  const said = joined(remarks, ", ");
+  const row = element("div", "row", line, said && muted(said), undo, commit);
+  return element("div", {}, row, outcome, body);
 }

@@ -2,7 +2,7 @@
 import { byId } from "../lib/dom.js";
 import { isReady, watchCard } from "../permissions/readyCard.js";
 
-const question = byId("question", HTMLElement);
+const question = byId("question");
 watchCard(question);
 question.addEventListener("submit", event => {
   if (!isReady(question)) event.preventDefault();

@@ -5,7 +5,7 @@ export function openDialog(label, ...children) {
   const dialog = element("dialog", { className: "dialog card", "aria-label": label }, ...children);
   document.body.append(dialog);
   dialog.showModal();
-  /** The value of the button that closed it. @type {Promise<string>} */
+  /** The value of the button that closed it. */
   const answer = new Promise(resolve => {
     dialog.addEventListener("close", () => {
       dialog.remove();
@@ -17,12 +17,7 @@ export function openDialog(label, ...children) {
 
 const spring = () => element("span", "spring");
 
-/**
- * Asks once before an action that cannot be undone.
- * @param {string} question
- * @param {string} action the label of the button for the action
- * @returns {Promise<boolean>}
- */
+/** Asks once before an action that cannot be undone. @param {string} question @param {string} action the label of its button */
 export async function ask(question, action) {
   const yes = element("button", { className: "danger", value: "yes" }, action);
   const no = element("button", { className: "quiet", value: "no", autofocus: true }, "Cancel");
@@ -30,12 +25,10 @@ export async function ask(question, action) {
   return (await openDialog(question, element("p", {}, question), buttons).answer) === "yes";
 }
 
-/**
- * Asks for one line of text.
- * @param {string} label
- * @param {string} value
- * @returns {Promise<string | undefined>}
- */
+export const askToStopServer = () =>
+  ask("Stop the server? Every running session and job stops with it.", "Stop Server");
+
+/** Asks for one line of text. @param {string} label @param {string} value */
 export async function askText(label, value) {
   const input = element("input", { value, maxLength: 200, required: true, "aria-label": label });
   const yes = element("button", { className: "primary", value: "yes" }, "Save");

@@ -4,7 +4,6 @@ import { visibleLine } from "../lib/visibleText.js";
 const NAME = "Copilot Portal";
 const WISH = "notifications";
 
-/** The number of open requests. */
 let waiting = 0;
 
 /** @param {number} count */
@@ -17,15 +16,16 @@ export function setWaiting(count) {
 /** @param {string} title */
 const withCount = title => (waiting > 0 ? `(${waiting}) ${title}` : title);
 
-const signs = new Map(Object.entries({ running: "▶ ", succeeded: "✓ ", failed: "✗ " }));
+/** @type {Words} */
+const signs = { running: "▶ ", succeeded: "✓ ", failed: "✗ " };
 
 /** @param {string} title @param {string} [status] */
 export function setPageState(title, status = "") {
-  const sign = signs.get(status.toLowerCase()) ?? "";
-  const state = sign === "" ? "idle" : status.toLowerCase();
+  const sign = signs[status.toLowerCase()] ?? "";
+  const state = sign && status.toLowerCase();
   document.title = withCount(title === "" ? NAME : `${sign}${visibleLine(title)} · ${NAME}`);
   const icon = document.querySelector("link[rel=icon]");
-  const address = `/favicon-${state}.svg`;
+  const address = `/favicon-${state || "idle"}.svg`;
   if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
@@ -35,11 +35,8 @@ export function notify(text, tag = location.href) {
   new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
 }
 
-export function wantsNotifications() {
-  return (
-    localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted"
-  );
-}
+const wantsNotifications = () =>
+  localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
 
 /** A check box that turns notifications on and off. @param {HTMLInputElement} box */
 export function bindNotifications(box) {

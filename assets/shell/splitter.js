@@ -1,33 +1,29 @@
 // The bar between two parts of a window: dragged, or moved with the arrow keys.
+import { byId } from "../lib/dom.js";
 
 const KEY_STEP_PX = 20;
 
-/**
- * @param {HTMLElement} bar directly before the part whose size it sets
- * @param {HTMLElement} part has the size `--part-size`
- * @param {{direction: "vertical" | "horizontal", initialPx: number, minPx?: number, name: string}} options the direction in which the bar moves
- */
-export function makeSplitter(bar, part, { direction, initialPx, minPx = 120, name }) {
-  const isVertical = direction === "vertical";
+/** Sets the size `--part-size` of the part behind the bar. @param {string} id of the bar @param {SplitterOptions} options */
+export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, name }) {
+  const bar = byId(id);
+  const whole = /** @type {HTMLElement} */ (bar.parentElement);
   let sizePx = initialPx;
 
-  const room = () =>
-    (isVertical ? part.parentElement?.clientHeight : part.parentElement?.clientWidth) ?? initialPx;
+  const room = () => (isVertical ? whole.clientHeight : whole.clientWidth);
   /** @param {number} wantedPx */
   function setSize(wantedPx) {
     const maxPx = Math.max(minPx, room() - minPx);
     sizePx = Math.round(Math.min(maxPx, Math.max(minPx, wantedPx)));
-    part.style.setProperty("--part-size", `${sizePx}px`);
+    whole.style.setProperty("--part-size", `${sizePx}px`);
     Object.assign(bar, { ariaValueNow: sizePx, ariaValueMax: maxPx });
   }
 
-  bar.classList.add("splitter");
-  const ariaOrientation = isVertical ? "horizontal" : "vertical";
   Object.assign(bar, {
+    className: "splitter",
     tabIndex: 0,
     role: "separator",
     ariaLabel: name,
-    ariaOrientation,
+    ariaOrientation: isVertical ? "horizontal" : "vertical",
     ariaValueMin: minPx,
   });
   setSize(initialPx);
@@ -39,16 +35,14 @@ export function makeSplitter(bar, part, { direction, initialPx, minPx = 120, nam
     bar.setPointerCapture(down.pointerId);
     bar.dataset.dragging = "";
     const startPx = sizePx;
-    const move = (/** @type {PointerEvent} */ event) => {
+    bar.onpointermove = event => {
       setSize(startPx + (isVertical ? down.clientY - event.clientY : down.clientX - event.clientX));
       wishedPx = sizePx;
     };
-    const end = () => {
+    bar.onlostpointercapture = () => {
       delete bar.dataset.dragging;
-      bar.removeEventListener("pointermove", move);
+      bar.onpointermove = null;
     };
-    bar.addEventListener("pointermove", move);
-    bar.addEventListener("lostpointercapture", end, { once: true });
   });
 
   bar.addEventListener("keydown", event => {

@@ -1,6 +1,6 @@
 // The footer of the start page: what the portal keeps on disk, how long, and a button that removes what is due.
 import { api, messageOf, withProgress } from "../lib/api.js";
-import { button, byId, element } from "../lib/dom.js";
+import { button, byId, element, fill } from "../lib/dom.js";
 import { counted, formatCount, formatSize } from "../lib/format.js";
 import { ask } from "./dialog.js";
 
@@ -10,28 +10,21 @@ const MAX_COUNT = 10_000;
 const details = byId("storage", HTMLDetailsElement);
 const text = byId("storageText");
 
-/** @param {number} count @param {string} name of one */
-function amount(count, name) {
-  return count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name);
-}
-
 /** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {StoredAmounts} amounts */
 function removedIn({ jobs, tasks, sessions, runs }) {
-  const parts = [
-    [jobs, "job"],
-    [tasks, "task"],
-    [sessions, "session"],
-    [runs, "run"],
-  ].flatMap(([count, name]) => (count ? [amount(Number(count), String(name))] : []));
+  const parts = Object.entries({ job: jobs, task: tasks, session: sessions, run: runs })
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) =>
+      count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name),
+    );
   return parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts.join("");
 }
 
-/** @param {number} days */
-const keptFor = days => (days === 0 ? "forever" : `for ${counted(days, "day")}`);
-
 /** @param {StorageAnswer} storage */
 function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDays }) {
-  const kept = Object.entries(retention).map(([name, days]) => `${name} ${keptFor(days)}`);
+  const kept = Object.entries(retention).map(
+    ([name, days]) => `${name} ${days === 0 ? "forever" : `for ${counted(days, "day")}`}`,
+  );
   const closed =
     retention.sessions === 0 ? "" : ` Sessions that nobody used for ${unusedDays} days are closed.`;
   return [
@@ -41,6 +34,11 @@ function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDay
   ].join(" ");
 }
 
+/** @param {unknown} error */
+function showError(error) {
+  fill(text, element("p", { className: "field-error", role: "alert" }, messageOf(error)));
+}
+
 /** @param {string} [result] of the last clean-up */
 async function show(result) {
   /** @type {StorageAnswer} */
@@ -48,7 +46,8 @@ async function show(result) {
   const due = removedIn(storage.due);
   const state = result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");
   const clean = button("Clean up", () => cleanUp(clean, due), { disabled: due === "" });
-  text.replaceChildren(
+  fill(
+    text,
     element("p", {}, describe(storage)),
     element("div", "row", element("span", { role: "status" }, state), element("span", "spring"), clean),
   );
@@ -66,13 +65,11 @@ async function cleanUp(control, due) {
     });
     await show(`Removed ${due}.`);
   } catch (error) {
-    text.replaceChildren(element("p", { className: "field-error", role: "alert" }, messageOf(error)));
+    showError(error);
   }
 }
 
 details.addEventListener("toggle", () => {
   if (!details.open) return;
-  show().catch(error => {
-    text.textContent = messageOf(error);
-  });
+  show().catch(showError);
 });
