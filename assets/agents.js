@@ -146,7 +146,7 @@ function follow(id) {
     },
   };
   readEvents({
-    path: `copilot/run/${part(id)}/events`,
+    wanted: { kind: "run", id },
     onResponse: response => {
       renderer.processCallback(response);
       handle(told, response);

@@ -10,6 +10,8 @@ const ZOOM_STEP = 0.1;
 const TOOLS_PX = 56;
 /** From this width on, the chart may grow beyond its natural size. */
 const WIDE_PX = 2000;
+/** A chart that is too large for this zoom is scrolled, not shrunk. */
+const READABLE = 0.8;
 /** A shorter move is a click, not a drag. */
 const DRAG_PX = 4;
 /** Two fingers that move apart by this factor zoom by one step. */
@@ -124,7 +126,13 @@ export class FlowChart extends EventTarget {
     this.selected = this.#selected;
     this.fit();
     const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
-    if (this.#zoom > comfortable) this.zoomTo(comfortable);
+    this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.#zoom)));
+    this.#view.scrollTo((this.#view.scrollWidth - this.#view.clientWidth) / 2, 0);
+  }
+
+  /** Scrolls to a node that is out of sight. @param {number} workId */
+  reveal(workId) {
+    this.#nodes.get(workId)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** @param {number} workId @param {NodeState} state */
@@ -197,7 +205,8 @@ export class FlowChart extends EventTarget {
   /** @param {EventTarget | null} target */
   #selectAt(target) {
     const node = target instanceof Element ? target.closest("[data-work-id]") : null;
-    this.selected = node instanceof SVGElement ? Number(node.dataset.workId) : undefined;
+    const workId = node instanceof SVGElement ? Number(node.dataset.workId) : undefined;
+    this.selected = workId === this.#selected ? undefined : workId;
     this.dispatchEvent(new CustomEvent("select", { detail: this.#selected }));
   }
 

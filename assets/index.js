@@ -9,8 +9,11 @@ function showPart(name) {
   for (const other of ["start", "session", "over"]) byId(other).hidden = other !== name;
 }
 
-/** @param {string} title @param {string} text */
-function showOver(title, text) {
+/** Says that nothing is left to do on this page. @param {string} title @param {string} text @param {string} [back] */
+function showOver(title, text, back) {
+  const link = byId("overBack", HTMLAnchorElement);
+  link.hidden = back === undefined;
+  if (back) link.href = back;
   byId("overTitle").textContent = title;
   byId("overText").textContent = text;
   setPageState(title);

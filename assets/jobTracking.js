@@ -21,7 +21,7 @@ import { worktreeLine } from "./shell/worktree.js";
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
 
-const jobName = pageQuery.get("jobName") ?? "";
+let jobName = pageQuery.get("jobName") ?? "";
 const jobId = pageQuery.get("jobId");
 const jobPath = `copilot/job/${part(jobId ?? "")}`;
 
@@ -32,7 +32,11 @@ const evidence = byId("evidence");
 const timelineDiv = byId("timeline");
 const state = new JobState();
 const chart = new FlowChart(byId("chart"));
-const timeline = new Timeline(timelineDiv, labelOf, select);
+const timeline = new Timeline(timelineDiv, {
+  labelOf,
+  onSelect: run => select(run.workId, run),
+  isSelected: run => run.workId === selected && (round === undefined || round === run),
+});
 /** @type {{job: unknown, chart: ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
 /** What the job could do; only in a preview. @type {JobPlan | undefined} */
@@ -45,6 +49,8 @@ const conditions = new Set();
 const attempts = new Map();
 /** @type {number | undefined} */
 let selected;
+/** A round of the selected task; otherwise the newest is shown. @type {Run | undefined} */
+let round;
 /** The task that a search leads to. */
 let wanted = pageQuery.get("task");
 /** There is no such job: nothing to show, nothing to stop. */
@@ -123,6 +129,7 @@ function showTop(title, run) {
   tabList.hidden = !run;
   if (run) return;
   stopShowing();
+  byId("rounds").hidden = true;
   byId("rightStatus").textContent = "";
 }
 
@@ -212,11 +219,11 @@ function showTabs(run) {
   if (hadFocus) buttons.find(one => one.tabIndex === 0)?.focus();
 }
 
-/** @param {number | undefined} workId */
-function select(workId) {
+/** @param {number | undefined} workId @param {Run} [run] one of its rounds */
+function select(workId, run) {
   selected = workId;
+  round = run;
   chart.selected = workId;
-  timeline.selected = workId;
   showTimeline();
   if (workId === undefined) return showAbout();
   showPart("right");
@@ -228,11 +235,24 @@ function showPart(name) {
   byId("tracking").dataset.part = name;
 }
 
-/** The newest run of the selected task replaces an earlier one. */
+/** The rounds of a task in a loop, failed ones too. @param {Run | undefined} run */
+function showRounds(run) {
+  const runs = state.allRuns.filter(({ workId }) => workId === selected);
+  byId("rounds").hidden = runs.length < 2;
+  const buttons = runs.map((one, index) =>
+    button(`Round ${index + 1}: ${one.status.toLowerCase()}`, () => select(selected, one), {
+      "aria-pressed": one === run,
+    }),
+  );
+  fill(byId("rounds"), ...buttons);
+}
+
+/** The newest run of the selected task replaces an earlier one, unless the user chose that one. */
 function showSelected() {
   if (selected === undefined) return;
-  const run = state.runs.get(selected);
+  const run = round ?? state.runs.get(selected);
   showTop(labelOf(selected), run);
+  showRounds(run);
   if (run) {
     fill(evidence, evidencePart(run.evidence));
     if (shown?.run === run) showTabs(run);
@@ -260,6 +280,8 @@ async function loadDefinition() {
   if (jobId) {
     const status = await api(`${jobPath}/status`);
     definition = status;
+    jobName ||= status.jobName;
+    byId("jobName").textContent = jobName;
     showOrigins(status);
     for (const task of status.tasks) attempts.set(task.workIdInJob, task.attempts);
     return;
@@ -297,7 +319,7 @@ async function startAgain(way, whenStarted) {
 
 /** The path of a work stands in the id of its task, behind that of the job. */
 function retryFromHere() {
-  const { taskId } = state.runs.get(selected ?? -1) ?? { taskId: "" };
+  const { taskId } = round ?? state.runs.get(selected ?? -1) ?? { taskId: "" };
   return startAgain(`retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
 }
 
@@ -330,6 +352,7 @@ function follow() {
   state.onWork = workId => {
     const run = state.runs.get(workId);
     if (run) showRun(run);
+    if (run?.status === "Running" && selected === undefined) chart.reveal(run.workId);
     if (run?.taskId !== wanted) return;
     wanted = null;
     select(workId);
@@ -340,7 +363,7 @@ function follow() {
   setInterval(tick, TICK_MS);
   if (isReplay) return;
   readEvents({
-    path: `${jobPath}/events?all=1`,
+    wanted: { kind: "job", id: jobId ?? "", all: true },
     onResponse: (/** @type {JobEvent} */ event) => state.apply(event),
     onEnd: error => {
       if (error === "JobNotFound") showGone(new ApiError(error));
@@ -362,6 +385,7 @@ async function replay() {
     responses,
     reset() {
       state.reset();
+      round = undefined;
       for (const workId of labels.keys()) chart.setState(workId, { detail: "" });
       byId("elapsed").textContent = "";
       stopShowing();
@@ -376,7 +400,8 @@ async function replay() {
 }
 
 function listen() {
-  chart.addEventListener("select", event => select(/** @type {CustomEvent} */ (event).detail));
+  // An event has null instead of nothing.
+  chart.addEventListener("select", event => select(/** @type {CustomEvent} */ (event).detail ?? undefined));
   stopJob.addEventListener("click", async () => {
     if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
       await send(stopJob, `${jobPath}/stop`).catch(showProblem);
@@ -402,7 +427,7 @@ function listen() {
   bindNotifications(byId("notify", HTMLInputElement));
 }
 
-if (jobName === "") location.replace("/index.html");
+if (jobName === "" && !jobId) location.replace("/index.html");
 else {
   byId("jobName").textContent = jobName;
   makeSplitter("bar", { initialPx: RIGHT_PART_PX, minPx: 320, name: "Width of the session part" });

@@ -376,6 +376,8 @@ declare global {
     sessionId: string;
     sessionTitle: string;
     workingDirectory: string;
+    /** The task that started the session. */
+    taskId?: string;
   };
 
   type ToolResult = { content?: string; detailedContent?: string } | undefined | null;
@@ -396,11 +398,45 @@ declare global {
     diffs?: { path: string; oldText?: string | null; newText: string }[];
   }
 
+  /** A live log, as `copilot/events` takes it. */
+  interface WantedLog {
+    kind: "session" | "task" | "job" | "run";
+    id: string;
+    /** The id of the last event that is known already. */
+    after?: string;
+    /** Everything below a job, too. */
+    all?: boolean;
+  }
+
+  /** A log that a tab reads, and how much of what it was sent it has not read yet. */
+  interface HubLog {
+    name: string;
+    port: MessagePort;
+    unread: number;
+    wanted: WantedLog & { name: string };
+  }
+
+  /** From a tab to the hub; `name` is the tab's own name of a log. */
+  interface HubRequest {
+    does: "add" | "remove" | "read" | "retry" | "leave";
+    name?: string;
+    wanted?: WantedLog;
+    /** How many events were read. */
+    count?: number;
+  }
+
+  /** From the hub to a tab. */
+  interface HubMessage {
+    name: string;
+    /** Their data, as JSON. */
+    events: string[];
+    /** The log has ended, or there is none. */
+    error?: string;
+    isLost?: boolean;
+  }
+
   interface StreamOptions<Response extends LiveResponse> {
-    /** Of the events, below /api/. */
-    path: string;
-    /** The number of the last response that is known already. */
-    after?: number;
+    wanted: WantedLog;
     onResponse: (response: Response) => void;
     /** The log is closed, or there is none: `SessionClosed`, `JobNotFound` … */
     onEnd?: (error: string) => void;
@@ -416,6 +452,13 @@ declare global {
     apply: (response: Response) => void;
     /** The name of a response that is a mark of the slider. */
     markOf: (response: Response) => string | undefined;
+  }
+
+  interface TimelineOptions {
+    /** The name of a task of the job. */
+    labelOf: (workId: number) => string;
+    onSelect: (run: Run) => void;
+    isSelected: (run: Run) => boolean;
   }
 
   /** A run of a task on the time line; its place is in percent of the whole time. */

@@ -7,7 +7,7 @@ import { PortalError } from "./base/portalError.js";
 import { accessLog } from "./guard/accessLog/accessLog.js";
 import { createGuard } from "./guard/guard.js";
 import type { AppOptions } from "./server/portal.js";
-import { staticRouter } from "./server/staticRouter.js";
+import { staticRouter, unknownPage } from "./server/staticRouter.js";
 import { createVendorRouter } from "./server/vendor.js";
 
 /**
@@ -26,6 +26,7 @@ export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions
   app.use(guard.everything);
   app.use(staticRouter(join(packageRoot, "assets")));
   app.use("/vendor", createVendorRouter());
+  app.use(unknownPage(join(packageRoot, "assets", "unknown.html")));
   app.use(guard.calls, refuseMalformedPath());
   app.use("/api", api(routes.filter(route => route.secretInPath)));
   app.use(...guard.token, function refuseWhenStopping(_req, _res, next) {

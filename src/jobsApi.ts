@@ -22,7 +22,7 @@ import { type DirectoryProblem, modelIdsOf, planJob } from "./jobs/plan/plan.js"
 import { StartedJob } from "./jobs/startedJob.js";
 import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { type Entry, entrySchema, type Job } from "./jobsDef.js";
-import { EventStream } from "./live/eventStream.js";
+import { closedEvent, EventStream } from "./live/eventStream.js";
 import type { LogKind } from "./live/liveResponse.js";
 import { sendError } from "./live/longPoll.js";
 import { modelIdNotFound } from "./sessions/sessionRegistry.js";
@@ -192,7 +192,7 @@ async function sendEverything(logs: LiveLogs, jobId: string, after: string, req:
   }
   const stream = new EventStream(res);
   await new JobStream(logs, stream, cursor).send(log);
-  stream.end(`event: closed\ndata: ${JSON.stringify({ error: "JobsClosed" })}\n\n`);
+  stream.end(closedEvent("JobsClosed"));
 }
 
 const notFound = domainError("JobNotFound");

@@ -2,7 +2,7 @@ import type { Request, Response } from "express";
 import { defineRoute, type JsonSchema, type Route } from "./api/route.js";
 import { domainError, either, list, number, object } from "./api/schemas.js";
 import { PortalError } from "./base/portalError.js";
-import { EventStream } from "./live/eventStream.js";
+import { closedEvent, EventStream } from "./live/eventStream.js";
 import { followLog } from "./live/follow.js";
 import type { LiveLogs } from "./live/liveLogs.js";
 import type { LogKind } from "./live/liveResponse.js";
@@ -20,7 +20,8 @@ export interface LiveSettings {
 
 const defaultAnswerTimeoutMs = 5_000;
 
-const errorsOf: Readonly<Record<LogKind, LiveErrors>> = {
+/** What the end of a log is called, and a log that does not exist. */
+export const errorsOf: Readonly<Record<LogKind, LiveErrors>> = {
   session: { closed: "SessionClosed", notFound: "SessionNotFound" },
   task: { closed: "TaskClosed", notFound: "TaskNotFound" },
   job: { closed: "JobsClosed", notFound: "JobNotFound" },
@@ -56,7 +57,7 @@ export function liveHandlers(kind: LogKind, logs: LiveLogs, settings: LiveSettin
     if (!log) return void (await sendError(res, errors.notFound));
     const stream = new EventStream(res);
     await followLog(log, from, stream, ({ n, json }) => `id: ${n}\ndata: ${json}\n\n`);
-    stream.end(`event: closed\ndata: ${JSON.stringify({ error: errors.closed })}\n\n`);
+    stream.end(closedEvent(errors.closed));
   }
 
   async function responses(res: Response, id: string, limit: number, before?: number): Promise<void> {

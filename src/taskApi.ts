@@ -145,6 +145,25 @@ export function taskRoutes(logs: LiveLogs): Route[] {
       handler: ({ params, body }) => startInSession(params.taskName, params.sessionId, body),
     }),
     defineRoute({
+      path: "copilot/session/{sessionId}/task",
+      reads: true,
+      methods: ["GET"],
+      summary: "The task that was started last in a session",
+      answers: {
+        json: object({
+          "task?": object({
+            taskId: text,
+            taskName: text,
+            status: oneOfTexts("Running", "Succeeded", "Failed", "Canceled"),
+          }),
+        }),
+      },
+      handler: async ({ params }) => {
+        const last = await currentPortal().engine.tasks.lastIn(params.sessionId);
+        return last ? { task: { taskId: last.id, taskName: last.name, status: last.status } } : {};
+      },
+    }),
+    defineRoute({
       path: "copilot/task/{taskId}/stop",
       summary: "Stop a task that has sessions of its own",
       description: "In a job the task counts as failed.",

@@ -1,5 +1,5 @@
 // The right part of a job's page when no task is selected: its definition, its plan or its result.
-import { button, element, fill } from "../lib/dom.js";
+import { element, fill, muted } from "../lib/dom.js";
 import { formatCount, formatDuration, formatUsage, joined } from "../lib/format.js";
 import { codeBox } from "../lib/markdown.js";
 import { codeOf, notice } from "../lib/visibleText.js";
@@ -53,6 +53,12 @@ function planned({ tasks, withoutCrashes, unbounded, missing }) {
 export const jobDefinition = (job, chart, plan) =>
   element("div", "tracking-about", plan && planned(plan), json("Definition", job), json("Chart", chart));
 
+/** @param {HTMLElement} place @param {string} path of the job in the API */
+async function showChanges(place, path) {
+  const { changedFiles } = await import("../session/review.js");
+  fill(place, await changedFiles(path, ""));
+}
+
 /** @type {JobSummaryPart} */
 export function jobSummary(state, labelOf, path) {
   const durationMs = (state.endTime ?? Date.now()) - (state.startTime ?? Date.now());
@@ -66,12 +72,8 @@ export function jobSummary(state, labelOf, path) {
     formatCount(run.usage.inputTokens + run.usage.outputTokens),
     run.usage.premiumRequests ? formatCount(run.usage.premiumRequests) : "–",
   ]);
-  const files = [...state.changedFiles].sort();
-  const show = async () => {
-    const { changedFiles } = await import("../session/review.js");
-    fill(changes, await changedFiles(path, ""));
-  };
-  const changes = element("div", {}, button("Show all changes", show));
+  const changes = element("div", {}, muted("Looking for changes …"));
+  showChanges(changes, path);
   const figures = joined([formatDuration(durationMs), formatUsage(sum)]);
   return element(
     "div",
@@ -79,12 +81,6 @@ export function jobSummary(state, labelOf, path) {
     element("p", {}, `${state.status} after ${figures}`),
     state.error && notice(state.error, "error"),
     section("Tasks", table(["Task", "Status", "Attempts", "Duration", "Tokens", "Premium requests"], rows)),
-    section(
-      "Changed files",
-      files.length > 0
-        ? element("ul", {}, ...files.map(file => element("li", {}, codeOf(file))))
-        : element("p", "muted", "No file was written by an editing tool."),
-      changes,
-    ),
+    section("Changed files", changes),
   );
 }

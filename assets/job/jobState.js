@@ -1,6 +1,5 @@
 // The state of a running job, built from the events of its log and of all logs below it. No DOM, no network.
 import { handle, idOf } from "../lib/callbacks.js";
-import { parseArguments } from "../session/toolCall.js";
 
 /** The fields that identify a block; two sessions may use the same ids. */
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
@@ -149,8 +148,6 @@ export class JobState {
   runs = new Map();
   /** Every run, for the time line. @type {Run[]} */
   allRuns = [];
-  /** @type {Set<string>} */
-  changedFiles = new Set();
   /** @type {Map<string, Run>} */
   #tasks = new Map();
   /** @type {Map<string, {run: Run, tab: TabLog, isDriving: boolean}>} */
@@ -177,8 +174,7 @@ export class JobState {
     this.startTime = undefined;
     this.endTime = undefined;
     this.allRuns = [];
-    for (const known of [this.runs, this.changedFiles, this.#tasks, this.#sessions, this.#early])
-      known.clear();
+    for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
   }
 
   get isOver() {
@@ -313,15 +309,6 @@ export class JobState {
     const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(event, name)}`]));
     tab.add({ ...event, ...ids }, id, event.callback === "onGeneratedUserPrompt");
     if (event.callback === "onUsage" && !("used" in event)) run.usage.add(event);
-    if (event.callback === "onStartToolExecution") this.#noteFile(event);
-  }
-
-  /** @param {Callback<"onStartToolExecution">} call */
-  #noteFile({ toolName, toolArguments, kind = "", locations = [] }) {
-    const isEdit = toolName === "edit" || toolName === "create";
-    const edited = isEdit ? [parseArguments(toolArguments)] : [];
-    for (const { path } of /^(edit|delete|move)$/.test(kind) ? locations : edited)
-      if (typeof path === "string") this.changedFiles.add(path);
   }
 
   /** @param {string} key @param {JobEvent} event */

@@ -32,11 +32,11 @@ export class Timeline {
   #div;
   #labelOf;
   #onSelect;
-  /** @type {number | undefined} */
-  selected;
+  #isSelected;
 
-  /** @param {HTMLElement} div @param {(workId: number) => string} labelOf the name of a task of the job @param {(workId: number) => void} onSelect */
-  constructor(div, labelOf, onSelect) {
+  /** @param {HTMLElement} div @param {TimelineOptions} options */
+  constructor(div, { labelOf, onSelect, isSelected }) {
+    this.#isSelected = isSelected;
     this.#div = div;
     this.#labelOf = labelOf;
     this.#onSelect = onSelect;
@@ -75,10 +75,10 @@ export class Timeline {
     const attempts = run.attempt > 1 ? ` · ${run.attempt} attempts` : "";
     const time = `${formatDuration(durationMs)}${attempts}${isSlowest ? " · slowest" : ""}`;
     const name = this.#labelOf(run.workId);
-    const row = button("", () => this.#onSelect(run.workId), {
+    const row = button("", () => this.#onSelect(run), {
       className: "timeline-row",
       "data-slowest": isSlowest ? "" : undefined,
-      "aria-pressed": run.workId === this.selected,
+      "aria-pressed": this.#isSelected(run),
     });
     return fill(
       row,

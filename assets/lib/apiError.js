@@ -3,7 +3,7 @@
 /** Error texts for people, by the name that scripts get. @type {Words} */
 const sentences = {
   ModelIdNotFound: "This model is not available any more. Choose another one.",
-  WorkingDirectoryNotAbsolutePath: "Enter the full path of a folder, starting at the root.",
+  WorkingDirectoryNotAbsolutePath: "Enter an absolute path, such as /home/me/project.",
   WorkingDirectoryNotExists: "There is no such folder on the server. Check the path.",
   SessionNotFound:
     "This session does not exist any more, or it has ended. Start a new one, or reopen it from the list.",

@@ -14,6 +14,9 @@ const REFRESH_MS = 10_000;
 /** The user's folder, not its worktree. @param {any} item */
 const folderOf = item => item.worktree?.workingDirectory ?? item.workingDirectory ?? "";
 
+/** @param {string} text */
+const firstLine = text => text.trim().split("\n", 1)[0] ?? "";
+
 /** The row of each kind of answer. @type {Record<string, (answer: any) => HistoryItem>} */
 const itemsOf = {
   session: session => ({
@@ -30,14 +33,14 @@ const itemsOf = {
     kind: "Job",
     id: job.jobId,
     name: job.jobName,
-    about: [folderOf(job), formatUsage(job.usage)],
+    about: [firstLine(job.userInput), folderOf(job), job.reason ?? "", formatUsage(job.usage)],
     address: `/jobTracking.html?jobName=${part(job.jobName)}&jobId=${part(job.jobId)}`,
   }),
   run: run => ({
     ...run,
     kind: "Run",
     id: run.runId,
-    name: visibleLine(run.prompt.trim().split("\n", 1)[0] ?? ""),
+    name: visibleLine(firstLine(run.prompt)),
     about: [run.agents.join(", "), run.repoRoot],
     address: `/agents.html?run=${part(run.runId)}`,
   }),

@@ -10,6 +10,11 @@ export class PendingRequests {
     return this.#ids.length;
   }
 
+  /** Whether another request runs, so that this one waits. @param {string} [id] */
+  isBehind(id = "") {
+    return this.#ids.length > 0 && this.#ids[0] !== id;
+  }
+
   /** Requests of older portals have no ids. @param {string} [id] */
   begin(id = "") {
     if (id === "" || !this.#ids.includes(id)) this.#ids.push(id);

@@ -19,12 +19,17 @@ export class ResponseItems {
   #tools = new Map();
   /** Cards without an answer. @type {Map<string, {card: HTMLElement, place: HTMLElement}>} */
   #cards = new Map();
+  /** The notice at the end: the same again is counted instead. @type {{key: string, count: number, times: HTMLElement} | undefined} */
+  #repeated;
   /** When the response that is being added was written. @type {number | undefined} */
   #time;
 
   /** @param {(item: HTMLElement) => void} place puts an item at the end @param {HTMLElement} waiting where cards without an answer are */
   constructor(place, waiting) {
-    this.#place = place;
+    this.#place = (/** @type {HTMLElement} */ item) => {
+      this.#repeated = undefined;
+      place(item);
+    };
     this.#waiting = waiting;
   }
 
@@ -37,7 +42,17 @@ export class ResponseItems {
 
   /** @param {string} level @param {string} message */
   addNotice(level, message) {
-    this.#place(notice(message, level));
+    const key = `${level} ${message}`;
+    if (this.#repeated?.key === key) {
+      this.#repeated.count += 1;
+      this.#repeated.times.textContent = ` × ${this.#repeated.count}`;
+      return;
+    }
+    const times = element("b");
+    const shown = notice(message, level);
+    shown.append(times);
+    this.#place(shown);
+    this.#repeated = { key, count: 1, times };
   }
 
   /** @type {AddUserMessage} */

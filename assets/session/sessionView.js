@@ -20,7 +20,7 @@ const REQUEST_PART_PX = 300;
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
 
-/** @param {string} sessionId @param {(title: string, text: string) => void} showOver */
+/** @param {string} sessionId @param {(title: string, text: string, back?: string) => void} showOver */
 export function openSessionView(sessionId, showOver) {
   const path = `copilot/session/${part(sessionId)}`;
   const send = byId("send", HTMLButtonElement);
@@ -36,6 +36,10 @@ export function openSessionView(sessionId, showOver) {
   const showChanges = turnChanges(path, item => renderer.addItem(item));
   let title = "";
   const pending = new PendingRequests();
+  /** Requests that wait behind another one: each appears in the conversation when it begins. @type {LiveResponse[]} */
+  const queued = [];
+  /** Cards without an answer. @type {Set<string>} */
+  const asked = new Set();
   /** False as long as what happened earlier is shown. */
   let isLive = false;
   let runsTask = false;
@@ -53,7 +57,7 @@ export function openSessionView(sessionId, showOver) {
 
   function showState() {
     const isBusy = !isClosed && (pending.count > 0 || runsTask);
-    const status = isClosed ? "Closed" : isBusy ? "Busy" : "Idle";
+    const status = isClosed ? "Closed" : asked.size > 0 ? "Needs you" : isBusy ? "Busy" : "Idle";
     const waiting = isBusy && pending.count > 1 ? `, ${pending.count - 1} waiting` : "";
     showStatus(byId("sessionState"), status + waiting, status);
     send.disabled = isBusy || isSending || isClosed;
@@ -75,17 +79,24 @@ export function openSessionView(sessionId, showOver) {
 
   /** @param {LiveResponse} response */
   function onResponse(response) {
-    renderer.processCallback(response);
+    if (response.callback === "onUserRequest" && pending.isBehind(response.requestId)) queued.push(response);
+    else renderer.processCallback(response);
     agent.show(response);
     showChanges(response);
     if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
-    if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
+    if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
+      asked.add(response.requestId);
+    else if (response.callback === "onPermissionResolved" || response.callback === "onQuestionResolved")
+      asked.delete(response.requestId);
+    else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
       pending.begin(response.requestId);
       if (title === "") showTitle(response.prompt.trim().split("\n", 1)[0] ?? "");
     } else if (response.callback === "onSessionInfo") {
       if (response.title) showTitle(response.title);
     } else if (response.callback === "onIdle") {
       pending.end(response.requestId);
+      const next = queued.shift();
+      if (next) renderer.processCallback(next);
       if (isLive && pending.count === 0) notify(`${title || "Session"}: the agent is done`);
     } else return;
     showState();
@@ -115,7 +126,8 @@ export function openSessionView(sessionId, showOver) {
         return { responses: earlier.responses, more: before !== undefined };
       });
     isLive = true;
-    stopReading = readEvents({ path: `${path}/events`, after: page.after, onResponse, onEnd });
+    const after = String(page.after);
+    stopReading = readEvents({ wanted: { kind: "session", id: sessionId, after }, onResponse, onEnd });
   }
 
   /** @param {unknown} error */
@@ -125,24 +137,43 @@ export function openSessionView(sessionId, showOver) {
     connection.lost();
   }
 
-  /** Follows a task that runs in this session. @param {string} taskId */
-  function followTask(taskId) {
-    runsTask = true;
+  /** @param {string} name @param {string} status */
+  function showTask(name, status) {
+    byId("sessionTask").hidden = false;
+    showStatus(byId("sessionTask"), `${name}: ${status.toLowerCase()}`, status);
+    runsTask = status === "Running";
+    showState();
+  }
+
+  /** Follows a task that runs in this session. @param {string} taskId @param {string} name @param {number} [after] */
+  function followTask(taskId, name, after = 0) {
+    showTask(name, "Running");
     const stop = readEvents({
-      path: `copilot/task/${part(taskId)}/events`,
+      wanted: { kind: "task", id: taskId, after: String(after) },
       onResponse: response => {
         if (response.callback === "taskDecision")
           renderer.addUserMessage(response.reason, "TaskDecision", response.time);
         if ("taskError" in response) renderer.addNotice("error", response.taskError);
-        if (response.callback === "taskSucceeded" || response.callback === "taskFailed") end();
+        if (response.callback === "taskSucceeded") end("Succeeded");
+        if (response.callback === "taskFailed") end("Failed");
       },
-      onEnd: () => end(),
+      onEnd: () => loadTask().catch(showError),
     });
-    function end() {
+    /** @param {string} status */
+    function end(status) {
       stop();
-      runsTask = false;
-      showState();
+      showTask(name, status);
     }
+  }
+
+  async function loadTask() {
+    const { task: last } = await api(`${path}/task`);
+    if (!last) return;
+    showTask(last.taskName, last.status);
+    if (!runsTask) return;
+    // What the task decided until now has no place of its own among what is shown already.
+    const { after } = await api(`copilot/task/${part(last.taskId)}/responses?limit=1`);
+    followTask(last.taskId, last.taskName, after);
   }
 
   async function sendRequest() {
@@ -160,8 +191,9 @@ export function openSessionView(sessionId, showOver) {
     try {
       const start = `copilot/task/start/${part(taskName)}/session/${part(sessionId)}`;
       const { taskId } = await post(send, taskName === "" ? `${path}/query` : start, text);
-      if (taskName !== "") followTask(taskId);
+      if (taskName !== "") followTask(taskId, taskName);
       prompt.value = "";
+      task.value = "";
       renderer.scrollToBottom();
     } catch (error) {
       showError(error);
@@ -176,11 +208,11 @@ export function openSessionView(sessionId, showOver) {
     await api(`${path}/stop`, "").catch(() => undefined);
   }
 
-  /** @param {string} what */
-  function leave(what) {
+  /** @param {string} what @param {string} [back] */
+  function leave(what, back) {
     window.close();
     // Only a window that a script opened may close itself.
-    showOver(what, "This tab may be closed.");
+    showOver(what, "This tab may be closed.", back);
   }
 
   onSubmit("request", sendRequest, prompt);
@@ -191,7 +223,7 @@ export function openSessionView(sessionId, showOver) {
   onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
   close.addEventListener("click", async () => {
     await withProgress(close, closeSession);
-    leave("The session has ended");
+    leave("The session has ended", location.href);
   });
   const stopServer = byId("stopServer");
   stopServer.addEventListener("click", async () => {
@@ -240,5 +272,6 @@ export function openSessionView(sessionId, showOver) {
   read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);
   loadSummary().catch(() => undefined);
   loadTasks().catch(() => undefined);
+  loadTask().catch(() => undefined);
   prompt.focus();
 }

@@ -95,6 +95,8 @@ async function loadDirectory() {
 async function start() {
   if (startButton.disabled) return;
   showStartError();
+  if (workingDirectory.value.trim() === "")
+    return showStartError(new ApiError("WorkingDirectoryNotAbsolutePath"));
   startButton.disabled = true;
   try {
     const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;

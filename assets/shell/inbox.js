@@ -4,6 +4,7 @@ import { element } from "../lib/dom.js";
 import { visibleCode, visibleProse } from "../lib/visibleText.js";
 import { ANSWER_EVENT, failCard, permissionCard } from "../permissions/permissionCard.js";
 import { forgetCard } from "../permissions/readyCard.js";
+import "./focus.js";
 import { bindNotifications, notify, setWaiting } from "./pageState.js";
 
 /** Often enough for a waiting user, seldom enough to cost nothing. */
@@ -44,13 +45,19 @@ count.addEventListener("click", () => {
 });
 document.body.append(inbox);
 
+/** Where a request can be seen: in its job, at its task; a task by itself has no page. @param {OpenRequest} request */
+function addressOf({ source, sessionId, taskId = source === "task" ? sessionId : "" }) {
+  const [jobId = "", path] = taskId.split(".", 2);
+  if (path) return `/jobTracking.html?jobId=${part(jobId)}&task=${part(taskId)}`;
+  if (source === "task") return undefined;
+  return `/${source === "run" ? "agents.html?run" : "index.html?session"}=${part(sessionId)}`;
+}
+
 /** @param {OpenRequest} request @returns {InboxEntry} */
 function entryOf(request) {
-  const page = request.source === "run" ? "agents.html?run" : "index.html?session";
-  const href = `/${page}=${part(request.sessionId)}`;
   const title = visibleProse(request.sessionTitle || "Session");
-  // A task has no page of its own.
-  const link = request.source === "task" ? title : element("a", { href }, title);
+  const href = addressOf(request);
+  const link = href ? element("a", { href }, title) : title;
   const where = element("div", "inbox-where", link, " in ", visibleCode(request.workingDirectory));
   const card = permissionCard(request);
   return { entry: element("div", "inbox-entry", where, card), card };

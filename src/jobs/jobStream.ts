@@ -28,14 +28,17 @@ export class JobStream {
   /** How many logs below a log are not sent to their end. */
   readonly #openBelow = new Map<string, number>();
   readonly #resume: JobCursor;
+  readonly #mark: string;
   readonly #following = new Set<Promise<void>>();
   /** Logs that are to be opened one after the other: the sessions of a task come before the next task. */
   readonly #waiting: Record<"session" | "task", Child[]> = { session: [], task: [] };
   #isSendingWaiting = false;
 
-  constructor(logs: LiveLogs, stream: EventStream, resume: JobCursor) {
+  /** `mark` is a line in each event, where several readers share the stream. */
+  constructor(logs: LiveLogs, stream: EventStream, resume: JobCursor, mark = "") {
     this.#logs = logs;
     this.#stream = stream;
+    this.#mark = mark;
     this.#resume = resume;
     // The first events may leave before every log of the cursor is open again: a later cursor still names them all.
     this.#sent = new Map(resume);
@@ -136,7 +139,7 @@ export class JobStream {
 
   #eventOf({ kind, id }: LiveLog, { n, json }: ReadResponse): string {
     const tag = `{"source":"${kind}","id":${JSON.stringify(id)},"n":${n},`;
-    return `id: ${formatJobCursor(this.#sent)}\ndata: ${tag}${json.slice(1)}\n\n`;
+    return `${this.#mark}id: ${formatJobCursor(this.#sent)}\ndata: ${tag}${json.slice(1)}\n\n`;
   }
 }
 

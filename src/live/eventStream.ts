@@ -4,6 +4,9 @@ import { joinMs } from "./joining.js";
 /** Proxies and browsers drop a silent connection. */
 const heartbeatMs = 15_000;
 
+/** The last event of a log. */
+export const closedEvent = (error: string) => `event: closed\ndata: ${JSON.stringify({ error })}\n\n`;
+
 /** Sends Server-Sent Events to one client, at the pace at which it reads. */
 export class EventStream {
   readonly #res: Response;

@@ -105,6 +105,7 @@ export class Approvals {
       sessionId: id,
       sessionTitle: record.title,
       workingDirectory: record.workingDirectory,
+      ...(record.owner && { taskId: record.owner }),
       ...request,
     }));
   }

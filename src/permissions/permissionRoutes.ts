@@ -57,6 +57,7 @@ const pendingRequest = object({
   sessionId: text,
   sessionTitle: text,
   workingDirectory: text,
+  "taskId?": text,
   "expiresAt?": text,
 });
 const policyDocument = object({ folders: { type: "object", additionalProperties: list(text) } });

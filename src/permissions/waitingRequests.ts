@@ -10,7 +10,12 @@ export interface Asker {
   readonly id: string;
   readonly source?: "session" | "run" | "task";
   readonly permissions: PermissionPolicy;
-  readonly record: { readonly title: string; readonly workingDirectory: string };
+  readonly record: {
+    readonly title: string;
+    readonly workingDirectory: string;
+    /** The task that started the session. */
+    readonly owner?: string | null;
+  };
   push(response: LiveResponse): Promise<void>;
 }
 

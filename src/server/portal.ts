@@ -21,6 +21,7 @@ import type { GuardOptions } from "../guard/guard.js";
 import { againRoutes } from "../jobs/againRoutes.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
+import { eventRoutes } from "../jobs/eventRoutes.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
 import { installAgents } from "../orchestrator/portalAgents.js";
@@ -251,6 +252,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...taskRoutes(logs),
     ...jobRoutes(logs, exported),
+    ...eventRoutes(logs),
     ...againRoutes(
       logs,
       async (taskId, attempt) =>

@@ -43,3 +43,13 @@ export function staticRouter(folder: string): Router {
   );
   return router;
 }
+
+/** Someone who follows an address that does not exist gets a page; a program gets an error as from everything else. */
+export function unknownPage(file: string): RequestHandler {
+  return function answerUnknownPage(req, res, next) {
+    const isCall = /^\/(api|mcp)(\/|$)/.test(req.path);
+    if (isCall || req.method !== "GET" || req.accepts(["json", "html"]) !== "html") return next();
+    askAgain(res);
+    res.status(404).sendFile(file);
+  };
+}

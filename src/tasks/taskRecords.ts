@@ -47,6 +47,15 @@ export class TaskRecords {
     return row;
   }
 
+  /** The task that was started last in a session. */
+  async lastIn(sessionId: string): Promise<TaskRecord | undefined> {
+    const [row] = await this.#store.query<TaskRecord>(
+      `select ${columns} from tasks where borrowed_session_id = $1 order by created_at desc, id desc limit 1`,
+      [sessionId],
+    );
+    return row;
+  }
+
   running(): Promise<TaskRecord[]> {
     return this.#store.query<TaskRecord>(`select ${columns} from tasks where status = 'Running'`);
   }

@@ -26,6 +26,7 @@ const reading: Record<string, string> = {
   "/api/openapi.json": "a document",
   "/api/schema/entry.json": "a document",
   "/api/copilot/models": "lists, from a cache",
+  "/api/copilot/events": "reads logs without a cursor",
   "/api/copilot/search": "shows what is stored",
   "/api/copilot/session/{id}": "shows what is stored",
   "/api/copilot/session/history": "shows what is stored",
@@ -37,6 +38,7 @@ const reading: Record<string, string> = {
   "/api/copilot/session/{id}/events": "reads a log without a cursor",
   "/api/copilot/session/{id}/responses": "reads a log without a cursor",
   "/api/copilot/session/{id}/state": "shows what the agent has reported",
+  "/api/copilot/session/{sessionId}/task": "shows what is stored",
   "/api/copilot/task": "lists the entry",
   "/api/copilot/task/{id}/events": "reads a log without a cursor",
   "/api/copilot/task/{id}/responses": "reads a log without a cursor",
@@ -84,7 +86,7 @@ describe("The guard runs before every router", () => {
     const app = createApp({ routes: [], log, port: () => 1, stopping: () => false, token });
     const layers = layersOf(app);
     const before = layers.slice(0, layers.indexOf("checkToken") + 1);
-    const pages = ["router", "router"];
+    const pages = ["router", "router", "answerUnknownPage"];
     const expected = [
       "logAccess",
       "checkHost",

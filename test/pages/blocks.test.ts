@@ -222,6 +222,22 @@ describe("the conversation", () => {
     );
   });
 
+  it("counts a notice that repeats, as a provider's retries do", async t => {
+    const { page, say } = await open(t);
+    const again = { callback: "onNotice", severity: "warning", title: "Trying again" };
+    await say(again, again, again, { callback: "onUserRequest", prompt: "Hello" }, again);
+    assert.deepEqual(await page.locator(".notice").allTextContents(), ["Trying again × 3", "Trying again"]);
+  });
+
+  it("keeps the line breaks of a request, in Markdown too", async t => {
+    const { page, say } = await open(t);
+    await say({ callback: "onUserRequest", prompt: "Do **this**:\nfirst\nsecond" });
+    const paragraph = page.locator("[data-type=User] .markdown p");
+    await paragraph.waitFor();
+    const { height = 0 } = (await paragraph.boundingBox()) ?? {};
+    assert.ok(height > 60, `three lines are ${height} px high`);
+  });
+
   it("says at the bottom left that it awaits responses, and only while it does", async t => {
     const { page } = await open(t);
     const awaiting = page.getByText("Awaits responses ...");

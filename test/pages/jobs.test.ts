@@ -31,6 +31,17 @@ const entry: EntryOfTest = {
       model,
       criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
     },
+    named: { prompt: ["named work: $user-input"], model },
+    /** Fails in the first round of its loop. */
+    condition: {
+      prompt: ["condition"],
+      model,
+      criteria: {
+        condition: ["Is it over? job_boolean_true", "@false-until 2 rounds"],
+        runConditionInSameSession: false,
+        failureAction: { retryTimes: 0 },
+      },
+    },
     hostile: { prompt: ["<img src=x onerror=alert(1)> **x** [y](javascript:alert(1))"], model },
   },
   jobs: {
@@ -38,6 +49,8 @@ const entry: EntryOfTest = {
     held: { work: { kind: "Seq", works: [task("checked"), task("held"), task("plain")] } },
     failing: { work: { kind: "Seq", works: [task("plain"), task("failing"), task("plain")] } },
     looping: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("checked")] } },
+    named: { work: task("named") },
+    rounds: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("condition")] } },
     "<b>hostile": { work: task("hostile") },
   },
   grid: [
@@ -272,6 +285,56 @@ describe("a job on its chart", () => {
     await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
     await page.getByRole("button", { name: "Chart" }).click();
     assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "0");
+    await node(page, 0).click();
+    await page.getByRole("heading", { name: "Summary" }).waitFor();
+    assert.equal(await page.locator(".node.selected").count(), 0, "a click on the chosen node chooses none");
+    await node(page, 0).click();
+    await page.getByRole("heading", { name: "plain", exact: true }).waitFor();
+    await page.locator(".flow-chart-view").click({ position: { x: 5, y: 200 } });
+    await page.getByRole("heading", { name: "Summary" }).waitFor();
+  });
+
+  it("opens each round of a loop, failed ones too, from the chart and from the time line", async t => {
+    const { page } = await openTracking(t, "rounds");
+    await labelled(page, "SUCCEEDED");
+    await node(page, 1).click();
+    const rounds = page.getByRole("group", { name: "Rounds" }).getByRole("button");
+    assert.deepEqual(await rounds.allTextContents(), ["Round 1: failed", "Round 2: succeeded"]);
+    await page.locator("#rightStatus", { hasText: "Succeeded" }).waitFor();
+    await rounds.first().click();
+    await page.locator("#rightStatus", { hasText: "Failed" }).waitFor();
+    assert.equal(await rounds.first().getAttribute("aria-pressed"), "true");
+    await page.getByRole("button", { name: "Time line" }).click();
+    const rows = page.locator(".timeline-row", { hasText: "condition" });
+    await rows.nth(1).click();
+    await page.locator("#rightStatus", { hasText: "Succeeded" }).waitFor();
+    assert.deepEqual(await rows.evaluateAll(all => all.map(row => row.getAttribute("aria-pressed"))), [
+      "false",
+      "true",
+    ]);
+  });
+
+  it("keeps the verdict of a task in a session after a reload, and chooses no task for the next request", async t => {
+    const { portal, startSession } = await jobsPortal(t);
+    const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${await startSession()}`);
+    const choice = page.getByLabel("Choose a Task:");
+    await choice.selectOption("failing");
+    await page.getByRole("button", { name: "Send" }).click();
+    const verdict = page.locator("#sessionTask");
+    await page.locator("#sessionTask[data-status=Failed]").waitFor();
+    assert.equal(await choice.inputValue(), "");
+    await page.reload();
+    await page.locator("#sessionTask[data-status=Failed]").waitFor();
+    assert.equal(await verdict.textContent(), "failing: failed");
+  });
+
+  it("tells two runs of a job apart by their input", async t => {
+    const { page, portal, startJob } = await openTracking(t, "named", "the red one\nin detail");
+    await startJob("named", "the blue one");
+    await page.goto(portal.url);
+    for (const input of ["the red one", "the blue one"])
+      await page.locator(".history-item", { hasText: input }).waitFor();
+    assert.equal(await page.locator(".history-item", { hasText: "in detail" }).count(), 0);
   });
 
   it("stops after one question", async t => {

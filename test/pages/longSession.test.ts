@@ -3,7 +3,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { createLog } from "../../src/base/log.js";
 import { openStore } from "../../src/store/store.js";
-import { openPage, openRenderer, sharedBrowser } from "../support/browser.js";
+import { openFreshPage, openRenderer, sharedBrowser } from "../support/browser.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { conversation, writeSession } from "../support/longLog.js";
 import { type Portal, startPortal } from "../support/portal.js";
@@ -39,17 +39,22 @@ before(async () => {
 
 /** The page, and what it asks of the session's log. */
 async function openSession(t: TestContext, id: string) {
-  const { page, problems } = await openPage(t, browser, `${portal.url}/test.html`);
+  const { page, problems } = await openFreshPage(t, browser, `${portal.url}/test.html`);
   t.after(() => assert.deepEqual(problems, []));
+  // What a worker asks is not told to the test.
+  await page.addInitScript("delete window.SharedWorker");
   const asked: string[] = [];
-  const onRequest = (request: { url(): string }) => {
+  page.on("request", request => {
     const [, path] = request.url().split(`/session/${id}/`);
-    if (path !== undefined && /^(responses|events)/.test(path)) asked.push(path);
-  };
-  page.on("request", onRequest);
-  t.after(() => page.off("request", onRequest));
+    if (path?.startsWith("responses")) asked.push(path);
+    if (request.url().endsWith("/copilot/events")) {
+      const { streams } = request.postDataJSON() as { streams: { id: string; after: string }[] };
+      for (const stream of streams) asked.push(`events of ${stream.id} after ${stream.after}`);
+    }
+  });
+  const listening = page.waitForEvent("request", request => request.url().endsWith("/copilot/events"));
   await page.goto(`${portal.url}/index.html?session=${id}`);
-  return { page, asked };
+  return { page, asked, listening };
 }
 
 const scrollTo = (page: Page, top: number) =>
@@ -77,11 +82,11 @@ const isFilled = `(() => {
 
 describe("a session of 50,000 blocks", () => {
   it("opens with its newest page, and asks for nothing else", async t => {
-    const { page, asked } = await openSession(t, "long");
+    const { page, asked, listening } = await openSession(t, "long");
     await lastBlock(page).waitFor();
     await page.locator("#sessionState[data-status=Idle]").waitFor();
-    await page.waitForLoadState("networkidle");
-    assert.deepEqual(asked, ["responses", `events?after=${responses}`]);
+    await listening;
+    assert.deepEqual(asked, ["responses", `events of long after ${responses}`]);
     const shown = await titles(page);
     assert.equal(shown.length, 100);
     assert.deepEqual(shown.slice(-2), [`Tool (bash: npm test -- part-${blocks - 1})`, "Message"]);
@@ -89,8 +94,9 @@ describe("a session of 50,000 blocks", () => {
   });
 
   it("shows earlier pages when the reader scrolls up, and what is in sight stays where it is", async t => {
-    const { page, asked } = await openSession(t, "long");
+    const { page, asked, listening } = await openSession(t, "long");
     await lastBlock(page).waitFor();
+    await listening;
     // Blocks have their real size only when they are in sight.
     for (let frame = 0; frame < 3; frame++) {
       await scrollTo(page, 1_000);
@@ -152,5 +158,5 @@ it("a session with a long past goes on live at its end", async t => {
   await page.getByLabel("Request", { exact: true }).press("Control+Enter");
   await page.getByText("You said: Are you there?").waitFor();
   await page.locator("#sessionState[data-status=Idle]").waitFor();
-  assert.deepEqual(asked, ["responses", "events?after=4400"]);
+  assert.deepEqual(asked, ["responses", "events of going after 4400"]);
 });

@@ -82,6 +82,9 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
       page.getByRole("heading", { name: "gone" }).waitFor(),
     );
     await inEveryTheme(browser, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
+    await inEveryTheme(browser, `${portal.url}/none.html`, page =>
+      page.getByRole("heading", { name: "There is no such page" }).waitFor(),
+    );
   });
 });
 
@@ -117,6 +120,22 @@ it("a session can be used with the keyboard alone, from the form to the answer",
   await page.locator("[data-type=User][data-state=collapsed]").waitFor();
 });
 
+it("the focus stays near what had it when that goes, hides or is disabled", async t => {
+  const { portal } = await portalOf(t, script);
+  const { page } = await openPage(t, browser, portal.url);
+  await page.locator("#startButton:enabled").waitFor();
+  for (const change of ["one.remove()", "one.hidden = true", "one.disabled = true"]) {
+    await page.evaluate(`const one = document.createElement("button");
+      document.getElementById("startForm").append(one);
+      one.focus();
+      ${change};`);
+    await page.locator("#startForm:focus").waitFor();
+  }
+  await page.locator("#workingDirectory").click();
+  await page.mouse.click(5, 5);
+  assert.equal(await page.locator("body:focus, #startForm:focus").count(), 0, "a click beside it leaves");
+});
+
 describe("the pages are small", () => {
   it("all the portal's own scripts and styles are at most 300 KB", async () => {
     const folder = join(packageRoot, "assets");
@@ -142,7 +161,9 @@ describe("the pages are small", () => {
     for (const address of addresses) {
       // What comes from a cache has no size.
       const { page } = await openFreshPage(t, browser, `${portal.url}/${address}`);
-      await page.waitForLoadState("networkidle");
+      // A session's page never stops listening.
+      if (address.includes("session=")) await page.locator("#sessionState[data-status=Idle]").waitFor();
+      else await page.waitForLoadState("networkidle");
       const loaded = await page.evaluate<{ name: string; sent: number; whole: number }[]>(`
         performance.getEntriesByType("resource")
           .filter(({ name }) => /^\\/(?!vendor\\/).*\\.(js|css)$/.test(new URL(name).pathname))

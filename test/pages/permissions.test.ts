@@ -49,6 +49,7 @@ describe("permissions in the browser", () => {
     await card.waitFor();
     await page.reload();
     await page.locator("#responses .permission-card[data-state=open]").waitFor();
+    await page.locator("#sessionState", { hasText: "Needs you" }).waitFor();
     assert.equal(await card.locator(".command-part").textContent(), "echo '<b>hello</b>' from the shell");
     const always = card.locator("[data-kind=allow_always] + .permission-about");
     assert.match(
@@ -67,7 +68,7 @@ describe("permissions in the browser", () => {
     const edit = page.locator("#responses .permission-card[data-state=open]");
     await edit.locator(".diff-line.added", { hasText: "a note" }).waitFor();
     await edit.getByLabel("What to do instead").fill("Call it other.txt.");
-    await edit.getByRole("button", { name: "Reject and say" }).click();
+    await edit.getByLabel("What to do instead").press("Enter");
     await page
       .locator("#responses .permission-card[data-state=rejected]", { hasText: "other.txt" })
       .waitFor();
@@ -316,7 +317,10 @@ describe("jobs that ask", () => {
     const address = `${portal.url}/jobTracking.html?jobName=talk&jobId=${jobId}`;
     const { page, problems } = await openPage(t, browser, address);
     await titled(page, /^\(1\) /);
-    await page.locator(".node[data-status=Running]").first().click();
+    await page.getByRole("button", { name: "1 request waits for you" }).click();
+    await page.locator(".inbox-entry a").click();
+    await page.waitForURL(/jobTracking\.html\?jobId=.*&task=/);
+    await page.getByRole("heading", { name: "talk", exact: true }).first().waitFor();
     const card = page.locator("#panel .permission-card[data-state=open]");
     assert.equal(await card.locator(".command-part").textContent(), "echo from-the-job");
     await assertAccessible(page, "a job with a card");

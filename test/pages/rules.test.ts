@@ -70,7 +70,6 @@ interface JobStateLike {
   error: string;
   runs: Map<number, RunLike>;
   allRuns: RunLike[];
-  changedFiles: Set<string>;
   apply(event: object): void;
 }
 
@@ -228,13 +227,6 @@ describe("the state of a job", () => {
   it("does not depend on the order in which the logs arrive", () => {
     const state = new JobState();
     state.apply(session("a", "onUsage", { inputTokens: 5 }));
-    state.apply(
-      session("a", "onStartToolExecution", {
-        toolCallId: "1",
-        toolName: "edit",
-        toolArguments: '{"path":"/x"}',
-      }),
-    );
     state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: true }));
     state.apply(job("workStarted", { workId: 0, taskId: "t" }));
     state.apply(job("jobCanceled"));
@@ -242,7 +234,6 @@ describe("the state of a job", () => {
       [state.status, state.runs.get(0)?.status, state.runs.get(0)?.usage.inputTokens],
       ["Canceled", "Canceled", 5],
     );
-    assert.deepEqual([...state.changedFiles], ["/x"]);
   });
 
   it("keeps one delta for a block, however many arrive, and none after the block ends", () => {

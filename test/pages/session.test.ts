@@ -147,7 +147,11 @@ describe("a session in the browser", () => {
     await page.getByText("The beginning").waitFor();
     const port = new URL(portal.url).port;
     await portal.kill("SIGKILL");
-    await page.getByText("The server cannot be reached.").waitFor();
+    const banner = page.locator(".banner", { hasText: "The server cannot be reached." });
+    await banner.waitFor();
+    const { y = 0, height = 0 } = (await banner.boundingBox()) ?? {};
+    const state = await page.locator("#sessionState").boundingBox();
+    assert.ok(y + height <= (state?.y ?? 0), "the banner does not cover the state");
     await portal.restart({ args: ["--port", port] });
     await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
     await page
@@ -165,6 +169,25 @@ describe("a session in the browser", () => {
     gate.release();
   });
 
+  it("shows a request that waits behind another one when it begins, after the answer before it", async t => {
+    const gate = barrier();
+    const script = byPrompt({ first: [gate.step, { text: "The first answer." }] });
+    const { page, session } = await openSession(t, script);
+    await session.query("first");
+    await gate.reached;
+    await session.query("second");
+    await page.locator("#sessionState", { hasText: "Busy, 1 waiting" }).waitFor();
+    assert.equal((await conversation(page)).length, 1, "only the request that runs");
+    gate.release();
+    await page.getByText("You said: second").waitFor();
+    const inOrder = ["User", "Message", "User", "Message"];
+    const shown = () => page.locator(".message-block-title").allTextContents();
+    assert.deepEqual(await shown(), inOrder);
+    await page.reload();
+    await page.getByText("You said: second").waitFor();
+    assert.deepEqual(await shown(), inOrder);
+  });
+
   it("says that a session is gone, and where to go", async t => {
     const { page, portal } = await openSession(t, byPrompt({}));
     for (const id of ["never-there", "..%2f..", "__proto__"]) {
@@ -180,6 +203,10 @@ describe("a session in the browser", () => {
     await page.getByRole("heading", { name: "The session has ended" }).waitFor();
     await page.getByText("This tab may be closed.").waitFor();
     assert.equal((await session.call("")).status, "Closed");
+    await page.getByRole("link", { name: "Back to the session" }).click();
+    await page.getByRole("button", { name: "Reopen" }).click();
+    await idle(page);
+    assert.equal((await session.call("")).status, "Idle");
   });
 
   it("asks once before it stops the server", async t => {

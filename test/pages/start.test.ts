@@ -60,7 +60,8 @@ describe("the start page", () => {
     await page.locator("#startButton:enabled").waitFor();
     const field = page.getByLabel("Working Directory");
     for (const [path, message] of [
-      ["relative/path", /full path/],
+      ["", /such as \/home\/me\/project/],
+      ["relative/path", /absolute path/],
       ["/no/such/folder", /no such folder/],
     ] as const) {
       await field.fill(path);
@@ -174,4 +175,17 @@ it("the test page prints the message of api/test", async t => {
   const { page, problems } = await openPage(t, browser, `${portal.url}/test.html`);
   await page.getByText("Hello, world!", { exact: true }).waitFor();
   assert.deepEqual(problems, []);
+});
+
+describe("an address that does not exist", () => {
+  it("is a page that leads on, with the status 404; a program gets an error", async t => {
+    const { page, portal } = await openStart(t);
+    const answer = await page.goto(`${portal.url}/no/such/page.html`);
+    assert.equal(answer?.status(), 404);
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    await page.getByRole("link", { name: "Start page" }).click();
+    await page.locator("#startButton:enabled").waitFor();
+    assert.equal((await portal.api("no/such/route")).status, 404);
+    assert.match((await fetch(`${portal.url}/none.html`)).headers.get("content-type") ?? "", /json/);
+  });
 });

@@ -6,6 +6,7 @@ import express from "express";
 import { pino } from "pino";
 import { answerErrors } from "../../src/api/errors.js";
 import { createApiRouter } from "../../src/api/router.js";
+import { eventRoutes } from "../../src/jobs/eventRoutes.js";
 import { readChunk } from "../../src/live/chunk.js";
 import type { LiveResponse, LogKind } from "../../src/live/liveResponse.js";
 import type { LogRecord } from "../../src/live/record.js";
@@ -65,7 +66,7 @@ export async function startLive(t: TestContext, options: LiveOptions = {}): Prom
   app.use(
     "/api",
     createApiRouter(
-      kinds.flatMap(kind => liveRoutes(kind, logs, options)),
+      [...kinds.flatMap(kind => liveRoutes(kind, logs, options)), ...eventRoutes(logs)],
       async () => "called",
     ),
     answerErrors(silent),

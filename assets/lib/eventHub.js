@@ -1,0 +1,139 @@
+// Every live log that the tabs of a browser read, on one connection: a browser opens only six to a host.
+
+/** A tab that has not read so many events hangs, sleeps or is gone: its log waits until it has. */
+const MAX_UNREAD = 20_000;
+/** The server says something every 15 seconds; a connection may die without an error while the machine sleeps. */
+const MAX_SILENCE_MS = 40_000;
+const WATCH_MS = 5_000;
+const FIRST_RETRY_MS = 250;
+const MAX_RETRY_MS = 5_000;
+
+/** @type {Map<string, HubLog>} */
+const logs = new Map();
+/** @type {AbortController | undefined} */
+let current;
+let heardAt = 0;
+let retryMs = FIRST_RETRY_MS;
+let tabs = 0;
+let isPaused = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+
+/** Logs that are added together need one new connection. */
+function connectIn(ms = 0) {
+  clearTimeout(timer);
+  timer = setTimeout(connect, ms);
+}
+
+async function connect() {
+  current?.abort();
+  const mine = new AbortController();
+  current = mine;
+  const streams = [...logs.values()].filter(({ unread }) => unread < MAX_UNREAD).map(({ wanted }) => wanted);
+  if (isPaused || streams.length === 0) return;
+  heardAt = Date.now();
+  try {
+    const response = await fetch("/api/copilot/events", {
+      method: "POST",
+      headers: { "X-Portal-Page": "1", "Content-Type": "text/plain" },
+      body: JSON.stringify({ streams }),
+      signal: mine.signal,
+    });
+    if (!response.ok || !response.body) throw new Error(`The server answered ${response.status}.`);
+    await read(response.body.pipeThrough(new TextDecoderStream()).getReader());
+    if (mine !== current) return;
+    connectIn(retryMs);
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+  } catch {
+    // A connection that another one replaces is not lost.
+    if (mine === current)
+      for (const log of logs.values()) log.port.postMessage({ name: log.name, isLost: true });
+  }
+}
+
+/** @param {ReadableStreamDefaultReader<string>} reader */
+async function read(reader) {
+  let pieces = [""];
+  for (;;) {
+    const { done, value = "" } = await reader.read();
+    if (done) return;
+    heardAt = Date.now();
+    const seam = `${pieces.at(-1)?.slice(-1)}${value}`;
+    pieces.push(value);
+    if (!seam.includes("\n\n")) continue;
+    const events = pieces.join("").split("\n\n");
+    pieces = [events.pop() ?? ""];
+    hand(events.map(fieldsOf));
+  }
+}
+
+/** @param {string} event @returns {Record<string, string>} */
+function fieldsOf(event) {
+  return Object.fromEntries(
+    event.split("\n").map(line => {
+      const at = line.indexOf(": ");
+      return [line.slice(0, at), line.slice(at + 2)];
+    }),
+  );
+}
+
+/** Hands out events, those of a log in one message. @param {Record<string, string>[]} events */
+function hand(events) {
+  /** @type {Map<HubLog, HubMessage>} */
+  const messages = new Map();
+  for (const { stream = "", id = "", event, data = "" } of events) {
+    const log = logs.get(stream);
+    if (!log) continue;
+    const message = messages.get(log) ?? { name: log.name, events: [] };
+    messages.set(log, message);
+    if (event === "closed") {
+      message.error = JSON.parse(data).error;
+      logs.delete(stream);
+    } else {
+      log.wanted.after = id;
+      message.events.push(data);
+    }
+    retryMs = FIRST_RETRY_MS;
+  }
+  for (const [log, message] of messages) {
+    const couldRead = log.unread < MAX_UNREAD;
+    log.unread += message.events.length;
+    log.port.postMessage(message);
+    if (couldRead && log.unread >= MAX_UNREAD) connectIn();
+  }
+}
+
+setInterval(() => {
+  if (logs.size > 0 && Date.now() - heardAt > MAX_SILENCE_MS) connectIn();
+}, WATCH_MS);
+
+/** @param {boolean} paused */
+export function setPaused(paused) {
+  if (paused === isPaused) return;
+  isPaused = paused;
+  connectIn();
+}
+
+/** Reads for a tab, until it says that it leaves. @param {MessagePort} port */
+export function serve(port) {
+  tabs += 1;
+  const tab = `${tabs}-`;
+  port.onmessage = (
+    /** @type {MessageEvent<HubRequest>} */ { data: { does, name = "", wanted, count = 0 } },
+  ) => {
+    const stream = `${tab}${name}`;
+    if (does === "read") return wasRead(logs.get(stream), count);
+    if (wanted) logs.set(stream, { name, port, unread: 0, wanted: { ...wanted, name: stream } });
+    if (does === "remove") logs.delete(stream);
+    if (does === "leave") for (const key of logs.keys()) if (key.startsWith(tab)) logs.delete(key);
+    connectIn();
+  };
+}
+
+/** @param {HubLog | undefined} log @param {number} count */
+function wasRead(log, count) {
+  if (!log) return;
+  const waited = log.unread >= MAX_UNREAD;
+  log.unread -= count;
+  if (waited && log.unread < MAX_UNREAD) connectIn();
+}

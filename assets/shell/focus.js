@@ -1,0 +1,39 @@
+// The keyboard focus never falls to the body: when what had it goes, hides or is disabled, its surroundings get it.
+
+/** Long enough for the browser to take the focus away, short enough that nobody types meanwhile. */
+const LOOK_MS = 50;
+
+/** What had the focus last, and what it is in, from the inside out. @type {HTMLElement[]} */
+let around = [];
+let isLooking = false;
+
+/** @param {HTMLElement} one */
+const isThere = one => one.isConnected && one.checkVisibility() && !one.matches(":disabled, [inert] *");
+
+function look() {
+  isLooking = false;
+  const place = around.find(isThere);
+  if (document.activeElement !== document.body || !place || !document.hasFocus()) return;
+  if (place.tabIndex < 0) place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+}
+
+document.addEventListener("focusin", event => {
+  around = event
+    .composedPath()
+    .filter(one => one instanceof HTMLElement)
+    .filter(one => one !== document.body && one !== document.documentElement);
+});
+// A click beside everything is meant to leave what had the focus.
+document.addEventListener("pointerdown", () => {
+  around = [];
+});
+new MutationObserver(() => {
+  if (isLooking || around.length === 0) return;
+  isLooking = true;
+  setTimeout(look, LOOK_MS);
+}).observe(document, {
+  subtree: true,
+  childList: true,
+  attributeFilter: ["hidden", "disabled", "inert", "open"],
+});
