@@ -269,3 +269,20 @@ export class FlowChart extends EventTarget {
     this.#view.addEventListener("pointercancel", end);
   }
 }
+
+/**
+ * Draws a chart into an element, as scripts of the first portal do.
+ * @param {ChartGraph} graph
+ * @param {HTMLElement} container
+ * @param {(workId: number | undefined) => void} [onSelect]
+ */
+export async function renderFlowChartMermaid(graph, container, onSelect) {
+  const chart = new FlowChart(container);
+  chart.addEventListener("select", event =>
+    onSelect?.(/** @type {CustomEvent} */ (event).detail ?? undefined),
+  );
+  await chart.show(graph);
+  return chart;
+}
+
+Object.assign(globalThis, { renderFlowChartMermaid });

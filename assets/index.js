@@ -4,9 +4,9 @@ import { byId } from "./lib/dom.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { setPageState } from "./shell/pageState.js";
 
-/** @param {"start" | "session" | "over"} name */
+/** @param {"setup-ui" | "session-ui" | "over"} name */
 function showPart(name) {
-  for (const other of ["start", "session", "over"]) byId(other).hidden = other !== name;
+  for (const other of ["setup-ui", "session-ui", "over"]) byId(other).hidden = other !== name;
 }
 
 /** Says that nothing is left to do on this page. @param {string} title @param {string} text @param {string} [back] */
@@ -23,20 +23,20 @@ function showOver(title, text, back) {
 /** @param {string} sessionId */
 async function showSessionReplay(sessionId) {
   const { openSessionReplay } = await import("./session/sessionReplay.js");
-  showPart("session");
+  showPart("session-ui");
   await openSessionReplay(sessionId).catch(error => showOver("This cannot be replayed", messageOf(error)));
 }
 
 /** @param {string} sessionId */
 async function showSession(sessionId) {
   const { openSessionView } = await import("./session/sessionView.js");
-  showPart("session");
+  showPart("session-ui");
   openSessionView(sessionId, showOver);
 }
 
 async function showStart() {
   const { openStartForm } = await import("./session/startForm.js");
-  showPart("start");
+  showPart("setup-ui");
   openStartForm(showSession);
 }
 

@@ -27,7 +27,7 @@ const jobPath = `copilot/job/${part(jobId ?? "")}`;
 
 const panel = byId("panel");
 const tabList = byId("tabs");
-const stopJob = byId("stopJob", HTMLButtonElement);
+const stopJob = byId("stop-job-button", HTMLButtonElement);
 const evidence = byId("evidence");
 const timelineDiv = byId("timeline");
 const state = new JobState();
@@ -68,7 +68,7 @@ const showProblem = errorAt("problem");
 function showJob() {
   if (isGone) return;
   const status = jobId ? state.status : "Preview";
-  showStatus(byId("label"), `JOB: ${status.toUpperCase()}`, status);
+  showStatus(byId("job-status-label"), `JOB: ${status.toUpperCase()}`, status);
   stopJob.disabled = state.isOver;
   stopJob.hidden = !jobId;
   byId("continueJob").hidden = status !== "Paused";
@@ -115,7 +115,7 @@ function tick() {
 /** @param {unknown} error */
 function showGone(error) {
   isGone = true;
-  showStatus(byId("label"), "JOB: NOT FOUND", "");
+  showStatus(byId("job-status-label"), "JOB: NOT FOUND", "");
   stopJob.disabled = true;
   fill(panel);
   showProblem(error);
@@ -207,7 +207,7 @@ function showTabs(run) {
   const buttons = run.tabs.map(tab => {
     const isShown = shown?.tab === tab;
     return button(tab.name, () => showTab(run, tab), {
-      className: "",
+      className: isShown ? "selected" : "",
       role: "tab",
       "aria-selected": isShown,
       "aria-controls": isShown ? "tabPanel" : undefined,
@@ -433,5 +433,5 @@ else {
   makeSplitter("bar", { initialPx: RIGHT_PART_PX, minPx: 320, name: "Width of the session part" });
   listen();
   if (jobId) follow();
-  withProgress(byId("label"), showChart).then(showJob, showGone);
+  withProgress(byId("job-status-label"), showChart).then(showJob, showGone);
 }

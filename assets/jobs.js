@@ -10,9 +10,9 @@ import { makeSplitter } from "./shell/splitter.js";
 const INPUT_PART_PX = 800;
 
 const workingDirectory = new URLSearchParams(location.search).get("wb");
-const startJob = byId("startJob", HTMLButtonElement);
-const preview = byId("preview", HTMLButtonElement);
-const input = byId("input", HTMLTextAreaElement);
+const startJob = byId("start-job-button", HTMLButtonElement);
+const preview = byId("preview-button", HTMLButtonElement);
+const input = byId("user-input-textarea", HTMLTextAreaElement);
 /** @type {Record<string, {requireUserInput?: boolean}>} */
 let jobs = {};
 /** @type {HTMLButtonElement | undefined} */
@@ -21,13 +21,19 @@ let chosen;
 const showError = errorAt("startError");
 const showProblem = errorAt("problem");
 
-const chosenJob = () => chosen?.dataset.job;
+const chosenJob = () => chosen?.dataset.jobName;
+
+/** Marks the chosen job, or no longer. @param {boolean} isChosen */
+function press(isChosen) {
+  chosen?.setAttribute("aria-pressed", String(isChosen));
+  chosen?.classList.toggle("selected", isChosen);
+}
 
 /** @param {HTMLButtonElement | undefined} wanted */
 function choose(wanted) {
-  chosen?.setAttribute("aria-pressed", "false");
+  press(false);
   chosen = wanted;
-  chosen?.setAttribute("aria-pressed", "true");
+  press(true);
   const jobName = chosenJob();
   const needsInput = jobName !== undefined && jobs[jobName]?.requireUserInput === true;
   startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${jobName}`;
@@ -45,8 +51,8 @@ function choose(wanted) {
 /** @param {GridCell} cell */
 function jobButton({ name, jobName }) {
   const made = button(name, () => choose(chosen === made ? undefined : made), {
-    className: "",
-    "data-job": jobName,
+    className: "matrix-job-btn",
+    "data-job-name": jobName,
     "aria-pressed": "false",
     title: jobName,
   });
@@ -67,7 +73,7 @@ function showGrid(grid) {
       }),
     ),
   );
-  fill(byId("grid"), element("tbody", {}, ...rows));
+  fill(byId("matrix-table"), element("tbody", {}, ...rows));
 }
 
 async function load() {
@@ -121,7 +127,7 @@ async function start() {
 
 async function stop() {
   if (!(await askToStopServer())) return;
-  await send(byId("stopServer"), "stop").catch(() => undefined);
+  await send(byId("stop-server-button"), "stop").catch(() => undefined);
   window.close();
   showProblem("The server has stopped. This tab may be closed.");
 }
@@ -131,12 +137,12 @@ else {
   fill(byId("directory"), visibleCode(workingDirectory));
   byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
   makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
-  onSubmit("start", start);
-  onClick("preview", () => {
+  onSubmit("right-part", start);
+  onClick("preview-button", () => {
     const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`;
     window.open(address, "_blank");
   });
-  onClick("stopServer", stop);
+  onClick("stop-server-button", stop);
   load();
   // The start of a job reports a folder that cannot be read.
   for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);

@@ -204,6 +204,8 @@ export class MessageBlock {
   /** @param {boolean} expanded */
   #setState(expanded) {
     this.#div.dataset.state = expanded ? "expanded" : "collapsed";
+    this.#div.classList.add("completed");
+    this.#div.classList.toggle("collapsed", !expanded);
     this.#toggle.setAttribute("aria-expanded", String(expanded));
   }
 

@@ -207,8 +207,10 @@ declare global {
 
   /** A command that the portal runs itself to check a task. */
   interface CheckCommand {
-    when: "before" | "after";
-    run: string[];
+    when?: "before" | "after";
+    run?: string[];
+    /** The task that reports the line, where there is no `run`. */
+    reportedBy?: string;
     name?: string;
   }
 
@@ -224,6 +226,7 @@ declare global {
       commands?: CheckCommand[];
       withoutCrashes: JobAmount;
     }[];
+    setup?: CheckCommand[];
     withoutCrashes: JobAmount;
     unbounded: boolean;
     missing: { error: string; message: string }[];

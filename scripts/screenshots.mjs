@@ -159,9 +159,9 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
     "start-error": [
       "/",
       async page => {
-        await page.locator("#startButton:enabled").waitFor();
-        await page.locator("#workingDirectory").fill("/no/such/folder");
-        await page.locator("#startButton").click();
+        await page.locator("#start-button:enabled").waitFor();
+        await page.locator("#working-dir").fill("/no/such/folder");
+        await page.locator("#start-button").click();
         await page.locator("#workingDirectoryError:not(:empty)").waitFor();
       },
     ],
@@ -202,15 +202,15 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
     "stop-server": [
       `/index.html?session=${session}`,
       async page => {
-        await page.locator("#stopServer").click();
+        await page.locator("#stop-server-button").click();
         await ready(page, "dialog");
       },
     ],
     jobs: [
       `/jobs.html?wb=${encodeURIComponent(work)}`,
       async page => {
-        await ready(page, "#grid button");
-        await page.locator(`#grid [data-job="${name}"]`).first().click();
+        await ready(page, "#matrix-table button");
+        await page.locator(`#matrix-table [data-job-name="${name}"]`).first().click();
       },
     ],
     preview: [`${tracking}&wb=${encodeURIComponent(work)}`, page => ready(page, ".node")],
@@ -225,7 +225,9 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
     timeline: [
       `${tracking}&jobId=${ended}`,
       async page => {
-        await page.locator("#label", { hasText: /SUCCEEDED|FAILED/ }).waitFor({ timeout: 300_000 });
+        await page
+          .locator("#job-status-label", { hasText: /SUCCEEDED|FAILED/ })
+          .waitFor({ timeout: 300_000 });
         await page.locator("#showTimeline").click();
       },
     ],
@@ -233,7 +235,9 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
     ended: [
       `${tracking}&jobId=${ended}`,
       async page => {
-        await page.locator("#label", { hasText: /SUCCEEDED|FAILED/ }).waitFor({ timeout: 300_000 });
+        await page
+          .locator("#job-status-label", { hasText: /SUCCEEDED|FAILED/ })
+          .waitFor({ timeout: 300_000 });
         await ready(page, ".node");
       },
     ],

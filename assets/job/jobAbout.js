@@ -23,8 +23,11 @@ export function table(head, rows) {
   );
 }
 
+/** A command as the portal will run it. @param {CheckCommand} command */
+const lineOf = ({ run, reportedBy }) => (run ? codeOf(run.join(" ")) : `what the task ${reportedBy} reports`);
+
 /** @param {JobPlan} plan */
-function planned({ tasks, withoutCrashes, unbounded, missing }) {
+function planned({ tasks, setup = [], withoutCrashes, unbounded, missing }) {
   const { prompts, sessions, premiumRequests } = withoutCrashes;
   const most = `At most ${formatCount(prompts)} prompts in ${formatCount(sessions)} sessions, ${formatCount(premiumRequests)} premium requests`;
   const loops = unbounded ? "; each loop is counted once" : "";
@@ -40,10 +43,11 @@ function planned({ tasks, withoutCrashes, unbounded, missing }) {
     element("p", {}, `${most}${loops}. Nothing runs in a preview.`),
     ...missing.map(({ message }) => notice(message, "warning")),
     table(["Task", "Model", "Premium", "Attempts", "Runs"], rows),
+    ...setup.map(command => element("p", {}, "In each new worktree: ", lineOf(command))),
     ...tasks.flatMap(({ taskId, commands = [] }) =>
-      commands.map(({ when, run }) => {
-        const moment = when === "before" ? "before it starts" : "after each attempt";
-        return element("p", {}, `${taskId}, ${moment}: `, codeOf(run.join(" ")));
+      commands.map(command => {
+        const moment = command.when === "before" ? "before it starts" : "after each attempt";
+        return element("p", {}, `${taskId}, ${moment}: `, lineOf(command));
       }),
     ),
   );

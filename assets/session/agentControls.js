@@ -80,7 +80,7 @@ const asResponses = ({ options, modes, currentModeId, commands, plan, usage = {}
 export function agentControls(sessionId) {
   const place = byId("agentOptions");
   const showError = errorAt("agentError");
-  const setCommands = completeCommands(byId("prompt", HTMLTextAreaElement), byId("commands"));
+  const setCommands = completeCommands(byId("request-textarea", HTMLTextAreaElement), byId("commands"));
   /** @type {readonly SessionOption[]} */
   let options = [];
   /** @type {{modes: readonly SessionMode[], currentModeId?: string}} */

@@ -158,7 +158,7 @@ const showProblem = errorAt("historyEmpty");
 
 export function showHistory() {
   const search = byId("historySearch", HTMLInputElement);
-  const place = byId("historyList");
+  const place = byId("running-jobs-list");
   /** @type {HistoryItem[]} */
   let shown = [];
   let items = newestFirst("");
@@ -193,6 +193,7 @@ export function showHistory() {
     timer = setTimeout(() => showHits(search.value).finally(() => load(false)), SEARCH_DELAY_MS);
   });
   onClick("historyMore", () => load(true));
+  onClick("refresh-button", () => load(false));
   document.addEventListener("click", event => {
     for (const open of place.querySelectorAll("details[open]"))
       if (!open.contains(/** @type {Node} */ (event.target))) open.removeAttribute("open");

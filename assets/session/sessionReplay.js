@@ -24,7 +24,7 @@ export async function openSessionReplay(sessionId) {
   /** @type {SessionResponseRenderer} */
   let renderer;
   function reset() {
-    const old = byId("responses");
+    const old = byId("session-part");
     const fresh = /** @type {HTMLElement} */ (old.cloneNode(false));
     old.replaceWith(fresh);
     renderer = new SessionResponseRenderer(fresh);

@@ -23,16 +23,16 @@ const SMALL_HEIGHT_PX = 700;
 /** @param {string} sessionId @param {(title: string, text: string, back?: string) => void} showOver */
 export function openSessionView(sessionId, showOver) {
   const path = `copilot/session/${part(sessionId)}`;
-  const send = byId("send", HTMLButtonElement);
-  const close = byId("closeSession");
-  const prompt = byId("prompt", HTMLTextAreaElement);
+  const send = byId("send-button", HTMLButtonElement);
+  const close = byId("close-session-button");
+  const prompt = byId("request-textarea", HTMLTextAreaElement);
   const { placeholder } = prompt;
-  const task = byId("task", HTMLSelectElement);
+  const task = byId("task-select", HTMLSelectElement);
   const policy = byId("policy", HTMLSelectElement);
   const showError = errorAt("requestError");
   const agent = agentControls(sessionId);
-  const renderer = new SessionResponseRenderer(byId("responses"));
-  const focusCard = focusCards(byId("responses"), prompt);
+  const renderer = new SessionResponseRenderer(byId("session-part"));
+  const focusCard = focusCards(byId("session-part"), prompt);
   const showChanges = turnChanges(path, item => renderer.addItem(item));
   let title = "";
   const pending = new PendingRequests();
@@ -49,7 +49,7 @@ export function openSessionView(sessionId, showOver) {
   const wordlessTasks = new Set();
   let stopReading = () => {};
 
-  makeSplitter("requestBar", {
+  makeSplitter("resize-bar", {
     isVertical: true,
     initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
     name: "Height of the request part",
@@ -215,7 +215,7 @@ export function openSessionView(sessionId, showOver) {
     showOver(what, "This tab may be closed.", back);
   }
 
-  onSubmit("request", sendRequest, prompt);
+  onSubmit("request-part", sendRequest, prompt);
   policy.addEventListener("change", () =>
     api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
   );
@@ -225,7 +225,7 @@ export function openSessionView(sessionId, showOver) {
     await withProgress(close, closeSession);
     leave("The session has ended", location.href);
   });
-  const stopServer = byId("stopServer");
+  const stopServer = byId("stop-server-button");
   stopServer.addEventListener("click", async () => {
     if (!(await askToStopServer())) return;
     await withProgress(stopServer, closeSession);

@@ -7,10 +7,12 @@ import { showHistory } from "./history.js";
 
 const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
+const FOLDERS = "folders";
+const MAX_FOLDERS = 20;
 
-const model = byId("model", HTMLSelectElement);
-const workingDirectory = byId("workingDirectory", HTMLInputElement);
-const startButton = byId("startButton", HTMLButtonElement);
+const model = byId("model-select", HTMLSelectElement);
+const workingDirectory = byId("working-dir", HTMLInputElement);
+const startButton = byId("start-button", HTMLButtonElement);
 const choice = followFolder(workingDirectory);
 /** @type {ModelChoice[]} */
 let models = [];
@@ -22,16 +24,17 @@ function showStartError(error) {
   const code = error instanceof ApiError ? error.code : "";
   const place =
     code === "ModelIdNotFound" || code.startsWith("Agent")
-      ? "model"
+      ? "modelError"
       : code.startsWith("WorkingDirectory")
-        ? "workingDirectory"
-        : "start";
-  for (const name of ["model", "workingDirectory", "start"]) {
-    const isPlace = error !== undefined && name === place;
-    fill(byId(`${name}Error`), isPlace && visibleProse(messageOf(error)));
-    if (name !== "start") byId(name).ariaInvalid = String(isPlace);
+        ? "workingDirectoryError"
+        : "startError";
+  for (const name of ["modelError", "workingDirectoryError", "startError"])
+    fill(byId(name), error !== undefined && name === place && visibleProse(messageOf(error)));
+  for (const field of [model, workingDirectory]) {
+    const isWrong = error !== undefined && field.getAttribute("aria-describedby")?.includes(place) === true;
+    field.ariaInvalid = String(isWrong);
+    if (isWrong) field.focus();
   }
-  if (error !== undefined && place !== "start") byId(place).focus();
   if (code.startsWith("Agent")) offerAgain(restartAgent);
 }
 
@@ -92,6 +95,25 @@ async function loadDirectory() {
   await choice.load();
 }
 
+/** The folders of earlier sessions, newest first. @param {string[]} used @returns {string[]} */
+function recentFolders(...used) {
+  const known = JSON.parse(localStorage.getItem(FOLDERS) ?? "[]");
+  return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
+}
+
+/** Offers folders that begin with what is typed, and those of earlier sessions. */
+async function offerFolders() {
+  const typed = workingDirectory.value;
+  const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
+  if (typed !== workingDirectory.value) return;
+  const completed = /** @type {{path: string, branch?: string}[]} */ (folders).map(({ path, branch }) => ({
+    value: path,
+    name: branch ? `${path} (${branch})` : path,
+  }));
+  const recent = recentFolders().map(value => ({ value }));
+  fill(byId("folders"), ...optionsOf([...completed, ...recent]));
+}
+
 async function start() {
   if (startButton.disabled) return;
   showStartError();
@@ -102,6 +124,7 @@ async function start() {
     const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;
     const { sessionId } = await send(startButton, path, workingDirectory.value.trim());
     localStorage.setItem(LAST_MODEL, model.value);
+    localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(workingDirectory.value.trim())));
     // If it cannot be remembered, the form asks again.
     await choice.remember().catch(() => undefined);
     history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
@@ -124,10 +147,12 @@ function showLoadError(error) {
 export async function openStartForm(open) {
   showSession = open;
   onSubmit("startForm", start);
-  onClick("jobs", () => {
+  onClick("jobs-button", () => {
     location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
   });
   model.addEventListener("change", showModelHint);
+  workingDirectory.addEventListener("input", offerFolders);
+  workingDirectory.addEventListener("focus", offerFolders);
   showHistory();
   const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
   for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);

@@ -14,6 +14,7 @@ import { exportedChanges } from "../changes/changeAnswers.js";
 import { changeRoutes } from "../changes/changeRoutes.js";
 import { Changes } from "../changes/changes.js";
 import { Comments } from "../changes/comments.js";
+import { folderCompletionRoutes } from "../changes/folderCompletion.js";
 import { portalCommands } from "../commands/portalCommands.js";
 import { hasRunningSessions, openSession, sessionRoutes } from "../copilotApi.js";
 import { setCurrentPortal } from "../currentPortal.js";
@@ -245,6 +246,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...searchRoutes(store.query),
     ...sessionRoutes(logs, exported),
     ...permissionRoutes({ approvals, openSession }),
+    ...folderCompletionRoutes(),
     ...folderRoutes({
       gate: startup,
       choices,

@@ -115,14 +115,14 @@ const inEveryThemeAt = (path: string, look: (page: Page) => Promise<unknown>) =>
 describe("ACP agents on the start page", () => {
   it("come after the models under their own heading, and start like models", async t => {
     const page = await open(t, "/");
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
     const names = await page
-      .locator("#model > *")
+      .locator("#model-select > *")
       .evaluateAll(nodes =>
         nodes.map(node => `${node.tagName} ${node.getAttribute("label") ?? node.getAttribute("value")}`),
       );
     assert.deepEqual(names, ["OPTION gpt-5.1-mini", "OPTGROUP Agents (ACP)"]);
-    assert.equal(await page.locator("#model optgroup option").count(), 6);
+    assert.equal(await page.locator("#model-select optgroup option").count(), 6);
     await page.getByLabel("Model").selectOption("acp:moded");
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.getByLabel("Mode", { exact: true }).waitFor();
@@ -130,7 +130,7 @@ describe("ACP agents on the start page", () => {
 
   it("say beside the field how to sign in or install, and are tried again on request", async () => {
     const check = async (page: Page) => {
-      await page.locator("#startButton:enabled").waitFor();
+      await page.locator("#start-button:enabled").waitFor();
       await page.getByLabel("Model").selectOption("acp:missing");
       await page.getByRole("button", { name: "Start", exact: true }).click();
       await page.locator("#modelError", { hasText: "Install it first." }).waitFor();

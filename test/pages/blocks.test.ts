@@ -127,7 +127,7 @@ describe("a completed block", () => {
     const found = await page.evaluate(
       "(({isCompleted, title, divElement}) => [isCompleted, title, divElement.className])(getMessageBlock(document.querySelector('.message-block')))",
     );
-    assert.deepEqual(found, [true, "", "message-block"]);
+    assert.deepEqual(found, [true, "", "message-block completed"]);
     assert.equal(await page.evaluate("getMessageBlock(document.createElement('div'))"), undefined);
   });
 });

@@ -29,7 +29,7 @@ async function writeHook(folder: string, bash: string): Promise<void> {
 async function openStart(t: TestContext, options?: BrowserContextOptions) {
   const parts = await portalOf(t);
   const { page, problems } = await openFreshPage(t, browser, parts.portal.url, options);
-  await page.locator("#startButton:enabled").waitFor();
+  await page.locator("#start-button:enabled").waitFor();
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
 }
@@ -42,13 +42,13 @@ async function choose(page: Page, folder: string): Promise<void> {
   const known = page.waitForResponse(answer =>
     answer.url().includes(`folder?path=${encodeURIComponent(folder)}`),
   );
-  await page.locator("#workingDirectory").fill(folder);
+  await page.locator("#working-dir").fill(folder);
   await (await known).finished();
 }
 
 async function start(page: Page, portal: Portal) {
   await page.getByRole("button", { name: "Start", exact: true }).click();
-  await page.locator("#session").waitFor();
+  await page.locator("#session-ui").waitFor();
   const id = new URL(page.url()).searchParams.get("session");
   return (await portal.api(`copilot/session/${id}`)).body;
 }
@@ -82,11 +82,11 @@ describe("the policy of a folder on the start form", () => {
     assert.equal((await start(page, portal)).permissions, "allow-all");
 
     await page.goto(portal.url);
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
     await choose(page, workingDirectory);
     await hint(page, "Chosen for this folder last time.");
     assert.equal(await policy(page), "allow-all");
-    await page.locator("#workingDirectory").fill(other);
+    await page.locator("#working-dir").fill(other);
     assert.equal(await policy(page), "ask", "nor while the answer is still loading");
     await choose(page, workingDirectory);
     await hint(page, "Chosen for this folder last time.");
@@ -105,7 +105,7 @@ describe("the policy of a folder on the start form", () => {
       await route.continue();
     });
     const asked = page.waitForRequest(request => request.url().includes("copilot/folder?"));
-    await page.locator("#workingDirectory").fill(workingDirectory);
+    await page.locator("#working-dir").fill(workingDirectory);
     await asked;
     await page.locator("#permissions").selectOption("deny");
     const answered = page.waitForResponse(response => response.url().includes("copilot/folder?"));
@@ -229,7 +229,7 @@ describe("startup files of a folder", () => {
       await page.locator("#startupFiles .startup-file:not([aria-disabled])").waitFor();
     };
     await inEveryTheme(browser, portal.url, async page => {
-      await page.locator("#startButton:enabled").waitFor();
+      await page.locator("#start-button:enabled").waitFor();
       await choose(page, folder);
       await shown(page);
     });

@@ -31,6 +31,17 @@ const entry: EntryOfTest = {
       model,
       criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
     },
+    reporting: {
+      prompt: ["reporting"],
+      model,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+    reported: {
+      prompt: ["reported"],
+      model,
+      availability: { commands: [{ run: ["git", "status"] }] },
+      criteria: { commands: [{ reportedBy: "reporting" }], failureAction: { retryTimes: 0 } },
+    },
     named: { prompt: ["named work: $user-input"], model },
     /** Fails in the first round of its loop. */
     condition: {
@@ -50,6 +61,7 @@ const entry: EntryOfTest = {
     failing: { work: { kind: "Seq", works: [task("plain"), task("failing"), task("plain")] } },
     looping: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("checked")] } },
     named: { work: task("named") },
+    reported: { work: { kind: "Seq", works: [task("reporting"), task("reported")] } },
     rounds: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("condition")] } },
     "<b>hostile": { work: task("hostile") },
   },
@@ -105,7 +117,7 @@ async function openTracking(
 }
 
 const labelled = (page: Page, status: string) =>
-  page.locator("#label", { hasText: `JOB: ${status}` }).waitFor();
+  page.locator("#job-status-label", { hasText: `JOB: ${status}` }).waitFor();
 const node = (page: Page, workId: number) => page.locator(`.node[data-work-id="${workId}"]`);
 const nodeIs = (page: Page, workId: number, status: string) =>
   page.locator(`.node[data-work-id="${workId}"][data-status="${status}"]`).waitFor();
@@ -121,7 +133,7 @@ describe("the jobs page", () => {
     const { page } = await openJobs(t);
     await page.getByRole("button", { name: "Plain" }).waitFor();
     const rows = await page
-      .locator("#grid tr")
+      .locator("#matrix-table tr")
       .evaluateAll(all => all.map(row => [...row.children].map(cell => cell.textContent)));
     assert.deepEqual(rows, [
       ["Small", "Plain", "", "Loop"],
@@ -133,8 +145,8 @@ describe("the jobs page", () => {
 
   it("has exclusive job buttons that name the job to start, and an input box only when it is needed", async t => {
     const { page } = await openJobs(t);
-    const start = page.locator("#startJob");
-    const pressed = () => page.locator("#grid [aria-pressed=true]").allTextContents();
+    const start = page.locator("#start-job-button");
+    const pressed = () => page.locator("#matrix-table [aria-pressed=true]").allTextContents();
     await page.getByRole("button", { name: "Plain" }).waitFor();
     assert.deepEqual([await start.textContent(), await start.isDisabled()], ["Job Not Selected", true]);
     assert.equal(await page.getByRole("button", { name: "Preview" }).isDisabled(), true);
@@ -146,7 +158,7 @@ describe("the jobs page", () => {
     assert.equal(await page.getByLabel("User Input").isEnabled(), true);
     await page.getByRole("button", { name: "Held", exact: true }).click();
     assert.deepEqual([await start.textContent(), await pressed()], ["Job Not Selected", []]);
-    assert.equal(Math.round((await page.locator("#start").boundingBox())?.width ?? 0), 800);
+    assert.equal(Math.round((await page.locator("#right-part").boundingBox())?.width ?? 0), 800);
   });
 
   it("starts a job in a new window, and says what is missing", async t => {
@@ -165,6 +177,12 @@ describe("the jobs page", () => {
     await labelled(tracking, "SUCCEEDED");
   });
 
+  it("previews the commands that the portal will run, also those that a task reports", async t => {
+    const { page } = await open(t, folder => `/jobTracking.html?jobName=reported&wb=${folder}`);
+    await page.getByText("reported, before it starts: git status").waitFor();
+    await page.getByText("reported, after each attempt: what the task reporting reports").waitFor();
+  });
+
   it("previews a job as its chart and its plan, and runs nothing", async t => {
     const { page, puppet } = await openJobs(t);
     await page.getByRole("button", { name: "Held" }).click();
@@ -173,7 +191,7 @@ describe("the jobs page", () => {
     const preview = await opened;
     await labelled(preview, "PREVIEW");
     await node(preview, 2).waitFor();
-    assert.equal(await preview.locator("#stopJob").isVisible(), false);
+    assert.equal(await preview.locator("#stop-job-button").isVisible(), false);
     await preview.getByRole("heading", { name: "Plan" }).waitFor();
     const rows = await preview.locator("#panel tbody tr").allTextContents();
     assert.deepEqual(
@@ -262,7 +280,7 @@ describe("a job on its chart", () => {
     await labelled(page, "FAILED");
     await nodeIs(page, 0, "Succeeded");
     await nodeIs(page, 1, "Failed");
-    assert.equal(await page.locator("#stopJob").isDisabled(), true);
+    assert.equal(await page.locator("#stop-job-button").isDisabled(), true);
     assert.match(await page.title(), /^✗ failing failed/);
     assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), "/favicon-failed.svg");
     await page.getByRole("heading", { name: "Summary" }).waitFor();
@@ -380,7 +398,7 @@ describe("a job on its chart", () => {
     const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
     const { page } = await openTracking(t, "failing", "", phone);
     await labelled(page, "FAILED");
-    assert.equal(await page.locator("#right").isVisible(), false);
+    assert.equal(await page.locator("#session-response-part").isVisible(), false);
     await node(page, 1).tap();
     await page.getByRole("tab", { name: "Driving" }).waitFor();
     assert.equal(await page.locator("#chart").isVisible(), false);

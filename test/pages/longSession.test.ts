@@ -58,9 +58,9 @@ async function openSession(t: TestContext, id: string) {
 }
 
 const scrollTo = (page: Page, top: number) =>
-  page.locator("#responses").evaluate((log, to) => log.scrollTo(0, to), top);
+  page.locator("#session-part").evaluate((log, to) => log.scrollTo(0, to), top);
 
-const titles = (page: Page) => page.locator("#responses .message-block-title").allTextContents();
+const titles = (page: Page) => page.locator("#session-part .message-block-title").allTextContents();
 const lastBlock = (page: Page) => page.getByText(`Block ${blocks}.`);
 
 /** Waits, frame by frame, until the page says so; the policy of the pages forbids what Playwright has for this. */
@@ -102,7 +102,7 @@ describe("a session of 50,000 blocks", () => {
       await scrollTo(page, 1_000);
       await page.evaluate("new Promise(requestAnimationFrame)");
     }
-    const seen = await page.locator("#responses").evaluate(log => {
+    const seen = await page.locator("#session-part").evaluate(log => {
       const { top } = log.getBoundingClientRect();
       const block = [...log.querySelectorAll(".message-block")].find(
         one => one.getBoundingClientRect().top > top,
@@ -111,7 +111,7 @@ describe("a session of 50,000 blocks", () => {
       return block?.getBoundingClientRect().top;
     });
     await page.evaluate(`document.querySelector(".session-response-earlier button").click()`);
-    await page.locator("#responses .message-block-title").nth(199).waitFor({ state: "attached" });
+    await page.locator("#session-part .message-block-title").nth(199).waitFor({ state: "attached" });
     const now = await page.evaluate<number>("globalThis.block.getBoundingClientRect().top");
     assert.ok(Math.abs(now - (seen ?? 0)) <= 1, `it moved from ${seen} to ${now}`);
     assert.deepEqual(asked.slice(2), [`responses?before=${responses - 199}`]);

@@ -49,7 +49,7 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
     await session.query("Say something that is long enough to be cut off at the end of its line in the list");
     await session.untilIdle();
     await inEveryTheme(browser, portal.url, async page => {
-      await page.locator("#startButton:enabled").waitFor();
+      await page.locator("#start-button:enabled").waitFor();
       await page.getByLabel("Working Directory").fill("/no/such/folder");
       await page.getByRole("button", { name: "Start", exact: true }).click();
       await page.locator("#workingDirectoryError", { hasText: "folder" }).waitFor();
@@ -72,7 +72,7 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
       const closed = page.locator("[data-state=collapsed] > * > .message-block-toggle");
       while ((await closed.count()) > 0) await closed.first().click();
       await page.locator(".diff-line.added").waitFor();
-      await page.locator("#responses").evaluate(log => log.scrollTo(0, 0));
+      await page.locator("#session-part").evaluate(log => log.scrollTo(0, 0));
     });
   });
 
@@ -91,22 +91,22 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
 it("a session can be used with the keyboard alone, from the form to the answer", async t => {
   const { portal, workingDirectory } = await portalOf(t, script);
   const { page } = await openPage(t, browser, portal.url);
-  await page.locator("#startButton:enabled").waitFor();
+  await page.locator("#start-button:enabled").waitFor();
   const pressUntil = async (selector: string) => {
     for (let n = 0; n < 40 && (await page.locator(`${selector}:focus`).count()) === 0; n++)
       await page.keyboard.press("Tab");
     assert.equal(await page.locator(`${selector}:focus`).count(), 1, `${selector} is reached with Tab`);
   };
-  await pressUntil("#workingDirectory");
+  await pressUntil("#working-dir");
   await page.keyboard.press("Control+A");
   await page.keyboard.type(workingDirectory);
-  await pressUntil("#startButton");
+  await pressUntil("#start-button");
   await page.keyboard.press("Enter");
-  await page.locator("#prompt:focus").waitFor();
+  await page.locator("#request-textarea:focus").waitFor();
   await page.keyboard.type("hello");
   await page.keyboard.press("Control+Enter");
   await page.getByText("You said: hello").waitFor();
-  await page.locator("#responses").focus();
+  await page.locator("#session-part").focus();
   await pressUntil("[data-type=User] .message-block-toggle");
   const outline = await page.locator("[data-type=User] .message-block-toggle").evaluate(button => {
     const { getComputedStyle } = button.ownerDocument.defaultView as unknown as {
@@ -123,7 +123,7 @@ it("a session can be used with the keyboard alone, from the form to the answer",
 it("the focus stays near what had it when that goes, hides or is disabled", async t => {
   const { portal } = await portalOf(t, script);
   const { page } = await openPage(t, browser, portal.url);
-  await page.locator("#startButton:enabled").waitFor();
+  await page.locator("#start-button:enabled").waitFor();
   for (const change of ["one.remove()", "one.hidden = true", "one.disabled = true"]) {
     await page.evaluate(`const one = document.createElement("button");
       document.getElementById("startForm").append(one);
@@ -131,7 +131,7 @@ it("the focus stays near what had it when that goes, hides or is disabled", asyn
       ${change};`);
     await page.locator("#startForm:focus").waitFor();
   }
-  await page.locator("#workingDirectory").click();
+  await page.locator("#working-dir").click();
   await page.mouse.click(5, 5);
   assert.equal(await page.locator("body:focus, #startForm:focus").count(), 0, "a click beside it leaves");
 });

@@ -45,10 +45,10 @@ describe("permissions in the browser", () => {
     const address = `${portal.url}/index.html?session=${session.id}`;
     const { page, problems } = await openPage(t, browser, address);
     await session.query("say hello");
-    const card = page.locator("#responses .permission-card");
+    const card = page.locator("#session-part .permission-card");
     await card.waitFor();
     await page.reload();
-    await page.locator("#responses .permission-card[data-state=open]").waitFor();
+    await page.locator("#session-part .permission-card[data-state=open]").waitFor();
     await page.locator("#sessionState", { hasText: "Needs you" }).waitFor();
     assert.equal(await card.locator(".command-part").textContent(), "echo '<b>hello</b>' from the shell");
     const always = card.locator("[data-kind=allow_always] + .permission-about");
@@ -60,19 +60,19 @@ describe("permissions in the browser", () => {
     await titled(page, /^\(1\) /);
     await page.screenshot({ path: process.env.SCREENSHOT ?? join(portal.dataDir, "card.png") });
     await card.getByRole("button", { name: "Allow once" }).click();
-    await page.locator("#responses .permission-card[data-state=allowed]").waitFor();
-    await page.locator("#responses", { hasText: "I said it." }).waitFor();
+    await page.locator("#session-part .permission-card[data-state=allowed]").waitFor();
+    await page.locator("#session-part", { hasText: "I said it." }).waitFor();
     await titled(page, /^[^(]/);
 
     await session.query("write the file");
-    const edit = page.locator("#responses .permission-card[data-state=open]");
+    const edit = page.locator("#session-part .permission-card[data-state=open]");
     await edit.locator(".diff-line.added", { hasText: "a note" }).waitFor();
     await edit.getByLabel("What to do instead").fill("Call it other.txt.");
     await edit.getByLabel("What to do instead").press("Enter");
     await page
-      .locator("#responses .permission-card[data-state=rejected]", { hasText: "other.txt" })
+      .locator("#session-part .permission-card[data-state=rejected]", { hasText: "other.txt" })
       .waitFor();
-    await page.locator("#responses", { hasText: "It is written." }).waitFor();
+    await page.locator("#session-part", { hasText: "It is written." }).waitFor();
     await assert.rejects(readFile(join(workingDirectory, "note.txt")));
     assert.deepEqual(problems, []);
   });
@@ -81,23 +81,23 @@ describe("permissions in the browser", () => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
-    await page.locator("#prompt:focus").waitFor();
+    await page.locator("#request-textarea:focus").waitFor();
     await session.query("say hello");
-    const focused = page.locator("#responses .permission-card[data-state=open]:focus");
+    const focused = page.locator("#session-part .permission-card[data-state=open]:focus");
     await focused.waitFor();
     await page.keyboard.type("x");
-    assert.equal(await page.locator("#prompt:focus").inputValue(), "x");
+    assert.equal(await page.locator("#request-textarea:focus").inputValue(), "x");
     await page.keyboard.press("Enter");
-    await page.locator("#prompt").fill("");
-    const card = page.locator("#responses .permission-card[data-state=open]:not([aria-disabled])");
+    await page.locator("#request-textarea").fill("");
+    const card = page.locator("#session-part .permission-card[data-state=open]:not([aria-disabled])");
     await card.focus();
     await page.keyboard.press("Escape");
-    await page.locator("#prompt:focus").waitFor();
+    await page.locator("#request-textarea:focus").waitFor();
     assert.equal(await card.count(), 1, "nothing was answered");
     await card.focus();
     await page.keyboard.press("Enter");
-    await page.locator("#responses .permission-card[data-state=allowed]").waitFor();
-    await page.locator("#prompt:focus").waitFor();
+    await page.locator("#session-part .permission-card[data-state=allowed]").waitFor();
+    await page.locator("#request-textarea:focus").waitFor();
     await session.untilIdle();
   });
 
@@ -105,12 +105,12 @@ describe("permissions in the browser", () => {
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession("?permissions=ask");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
-    await page.locator("#prompt").fill("and then");
+    await page.locator("#request-textarea").fill("and then");
     await session.query("say hello");
-    await page.locator("#responses .permission-card[data-state=open]:not([aria-disabled])").waitFor();
+    await page.locator("#session-part .permission-card[data-state=open]:not([aria-disabled])").waitFor();
     await page.keyboard.type(" go on");
     await page.keyboard.press("Enter");
-    assert.equal(await page.locator("#prompt").inputValue(), "and then go on\n");
+    assert.equal(await page.locator("#request-textarea").inputValue(), "and then go on\n");
     assert.equal(await page.locator(".permission-card[data-state=allowed]").count(), 0);
   });
 
@@ -154,11 +154,11 @@ describe("permissions in the browser", () => {
   it("the start form starts a session that asks", async t => {
     const { portal, workingDirectory } = await portalOf(t, script);
     const { page } = await openPage(t, browser, portal.url);
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
     await page.getByLabel("Working Directory").fill(workingDirectory);
-    await page.locator("#start").getByLabel("Permissions").selectOption("ask");
+    await page.locator("#setup-ui").getByLabel("Permissions").selectOption("ask");
     await page.getByRole("button", { name: "Start", exact: true }).click();
-    await page.locator("#session").waitFor();
+    await page.locator("#session-ui").waitFor();
     const id = new URL(page.url()).searchParams.get("session");
     const { body } = await portal.api(`copilot/session/${id}`);
     assert.equal(body.permissions, "ask");
@@ -220,12 +220,12 @@ describe("permissions in the browser", () => {
     const session = await startSession("?permissions=ask");
     await session.query("say hello");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
-    await page.locator("#responses .permission-card[data-state=open]").waitFor();
-    const policy = page.locator("#session").getByLabel("Permissions", { exact: true });
+    await page.locator("#session-part .permission-card[data-state=open]").waitFor();
+    const policy = page.locator("#session-ui").getByLabel("Permissions", { exact: true });
     await page.locator("#sessionModel:not(:empty)").waitFor();
     assert.equal(await policy.inputValue(), "ask");
     await policy.selectOption("deny");
-    await page.locator("#responses .permission-card[data-state=rejected]").waitFor();
+    await page.locator("#session-part .permission-card[data-state=rejected]").waitFor();
     await session.untilIdle();
     assert.equal((await session.call("")).permissions, "deny");
   });
@@ -235,12 +235,12 @@ describe("permissions in the browser", () => {
     const session = await startSession("?permissions=ask");
     await session.query("say hello");
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
-    const card = page.locator("#responses .permission-card[data-state=open]");
+    const card = page.locator("#session-part .permission-card[data-state=open]");
     await card.getByLabel("Remember").selectOption({ label: "For this session" });
     await card.getByRole("button", { name: "Allow once" }).click();
     await session.untilIdle();
     await session.query("say hello");
-    await page.locator("#responses .notice", { hasText: "by the rule allow command echo" }).waitFor();
+    await page.locator("#session-part .notice", { hasText: "by the rule allow command echo" }).waitFor();
     const { folders } = (await portal.api<{ folders: object }>("copilot/permission/rules")).body;
     assert.ok(!(workingDirectory in folders));
   });
@@ -293,7 +293,7 @@ describe("permissions in the browser", () => {
     await question.waitFor("onQuestion");
     const count = (page: Page) => page.getByRole("button", { name: "2 requests wait for you" });
     await inEveryTheme(browser, `${portal.url}/index.html?session=${edit.id}`, async page => {
-      await page.locator("#responses .permission-card[data-state=open]").waitFor();
+      await page.locator("#session-part .permission-card[data-state=open]").waitFor();
       await count(page).click();
     });
     await inEveryTheme(browser, `${portal.url}/permissions.html`, async page => {
@@ -325,7 +325,7 @@ describe("jobs that ask", () => {
     assert.equal(await card.locator(".command-part").textContent(), "echo from-the-job");
     await assertAccessible(page, "a job with a card");
     await card.getByRole("button", { name: "Allow once" }).click();
-    await page.locator("#label", { hasText: "SUCCEEDED" }).waitFor();
+    await page.locator("#job-status-label", { hasText: "SUCCEEDED" }).waitFor();
     await page.locator("#panel .permission-card[data-state=allowed]").waitFor();
     await titled(page, /^[^(]/);
     const responses = await jobLog(jobId);

@@ -116,7 +116,7 @@ describe("A replay", () => {
     const address = `${portal.url}/index.html?session=${session.id}&replay`;
     const { page, problems } = await openPage(t, browser, address);
     await checkReplay(page);
-    assert.equal(await page.locator("#request").isVisible(), false);
+    assert.equal(await page.locator("#request-part").isVisible(), false);
     assert.deepEqual(problems, []);
   });
 
@@ -152,11 +152,11 @@ describe("A replay", () => {
       const { page, problems } = await openPage(t, browser, url);
       await page.getByRole("group", { name: "Replay" }).waitFor();
       await page.getByLabel("Speed").selectOption("20");
-      await page.locator("#label", { hasText: "JOB: SUCCEEDED" }).waitFor();
+      await page.locator("#job-status-label", { hasText: "JOB: SUCCEEDED" }).waitFor();
       await page.locator("[data-work-id='1'][data-status=Succeeded]").waitFor();
       assert.equal(await page.locator(".replay-mark").count(), 2);
       await seekTo(page, "Home");
-      await page.locator("#label", { hasText: "JOB: RUNNING" }).waitFor();
+      await page.locator("#job-status-label", { hasText: "JOB: RUNNING" }).waitFor();
       assert.equal(await page.locator("[data-status=Succeeded]").count(), 0);
       await page.getByRole("button", { name: "To the next mark" }).click();
       await page.locator("[data-work-id='0'][data-status=Succeeded]").waitFor();

@@ -31,7 +31,7 @@ const send = async (page: Page, text: string) => {
   await page.getByLabel("Request", { exact: true }).fill(text);
   await page.getByLabel("Request", { exact: true }).press("Control+Enter");
 };
-const conversation = (page: Page) => page.locator("#responses .message-block").allTextContents();
+const conversation = (page: Page) => page.locator("#session-part .message-block").allTextContents();
 
 describe("a session in the browser", () => {
   it("is started from the form, keeps its address, and works with the agent's real tools", async t => {
@@ -43,13 +43,13 @@ describe("a session in the browser", () => {
     });
     const { portal, workingDirectory } = await portalOf(t, script);
     const { page } = await openPage(t, browser, portal.url);
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
     await page.getByLabel("Working Directory").fill(workingDirectory);
-    await page.locator("#start").getByLabel("Permissions").selectOption("Allow everything");
+    await page.locator("#setup-ui").getByLabel("Permissions").selectOption("Allow everything");
     await page.getByRole("button", { name: "Start", exact: true }).click();
-    await page.locator("#session").waitFor();
+    await page.locator("#session-ui").waitFor();
     assert.match(page.url(), /\/index\.html\?session=/);
-    assert.equal(await page.locator("#start").isVisible(), false);
+    assert.equal(await page.locator("#setup-ui").isVisible(), false);
 
     await send(page, "look around");
     await page.locator(".markdown strong", { hasText: "Done" }).waitFor();
@@ -83,7 +83,7 @@ describe("a session in the browser", () => {
     );
     await send(page, "wait for me");
     await page.getByText("so far").waitFor();
-    assert.equal(await page.locator("#send").isDisabled(), true);
+    assert.equal(await page.locator("#send-button").isDisabled(), true);
     assert.equal(await page.getByText("Awaits responses ...").isVisible(), true);
     assert.match(await page.title(), /^▶ wait for me/);
     await send(page, "too early");
@@ -227,21 +227,21 @@ describe("the two parts of a session's page", () => {
 
   it("fill the window together; the bar between them moves by keyboard and mouse", async t => {
     const { page } = await openSession(t, byPrompt({}));
-    assert.equal(await heightOf(page, "#request"), 300);
+    assert.equal(await heightOf(page, "#request-part"), 300);
     const bar = page.getByRole("separator");
     await bar.focus();
     await page.keyboard.press("ArrowUp");
-    assert.equal(await heightOf(page, "#request"), 320);
+    assert.equal(await heightOf(page, "#request-part"), 320);
     const box = await bar.boundingBox();
     assert.ok(box);
     await page.mouse.move(box.x + 200, box.y + 3);
     await page.mouse.down();
     await page.mouse.move(box.x + 200, box.y + 103, { steps: 3 });
     await page.mouse.up();
-    assert.equal(await heightOf(page, "#request"), 220);
+    assert.equal(await heightOf(page, "#request-part"), 220);
     for (const height of [800, 500]) {
       await page.setViewportSize({ width: 1000, height });
-      const session = await page.locator("#session").boundingBox();
+      const session = await page.locator("#session-ui").boundingBox();
       assert.deepEqual([session?.y, session?.height], [0, height]);
       assert.equal(await page.locator("html").evaluate(html => html.scrollHeight > html.clientHeight), false);
     }

@@ -24,40 +24,40 @@ async function openStart(t: TestContext, portal = portalOf(t)) {
 describe("the start page", () => {
   it("lists the models sorted by name, and selects gpt-5.2 when it is listed", async t => {
     const { page } = await openStart(t, portalWithModel(t, { models: ["zeta", "gpt-5.2", "alpha"] }));
-    await page.locator("#startButton:enabled").waitFor();
-    const names = await page.locator("#model option").allTextContents();
+    await page.locator("#start-button:enabled").waitFor();
+    const names = await page.locator("#model-select option").allTextContents();
     assert.deepEqual(
       names,
       [...names].sort((a, b) => a.localeCompare(b)),
     );
-    assert.equal(await page.locator("#model").inputValue(), "gpt-5.2");
+    assert.equal(await page.locator("#model-select").inputValue(), "gpt-5.2");
   });
 
   it("selects the model that was used last when there is no gpt-5.2", async t => {
     const { page, workingDirectory } = await openStart(t);
-    await page.locator("#startButton:enabled").waitFor();
-    assert.equal(await page.locator("#model").inputValue(), "alpha");
-    await page.locator("#model").selectOption("beta");
-    await page.locator("#workingDirectory").fill(workingDirectory);
+    await page.locator("#start-button:enabled").waitFor();
+    assert.equal(await page.locator("#model-select").inputValue(), "alpha");
+    await page.locator("#model-select").selectOption("beta");
+    await page.locator("#working-dir").fill(workingDirectory);
     await page.getByRole("button", { name: "Start", exact: true }).click();
-    await page.locator("#session").waitFor();
+    await page.locator("#session-ui").waitFor();
     await page.getByRole("link", { name: "Start page" }).click();
-    await page.locator("#startButton:enabled").waitFor();
-    assert.equal(await page.locator("#model").inputValue(), "beta");
+    await page.locator("#start-button:enabled").waitFor();
+    assert.equal(await page.locator("#model-select").inputValue(), "beta");
   });
 
   it("proposes the server's repository, or the named project beside it", async t => {
     const { page, portal } = await openStart(t);
-    await page.locator("#startButton:enabled").waitFor();
-    assert.equal(await page.locator("#workingDirectory").inputValue(), repoRoot);
+    await page.locator("#start-button:enabled").waitFor();
+    assert.equal(await page.locator("#working-dir").inputValue(), repoRoot);
     await page.goto(`${portal.url}/index.html?project=Other`);
-    await page.locator("#startButton:enabled").waitFor();
-    assert.equal(await page.locator("#workingDirectory").inputValue(), join(dirname(repoRoot), "Other"));
+    await page.locator("#start-button:enabled").waitFor();
+    assert.equal(await page.locator("#working-dir").inputValue(), join(dirname(repoRoot), "Other"));
   });
 
   it("says beside the field what is wrong with a working directory, and stays usable", async t => {
     const { page, workingDirectory } = await openStart(t);
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
     const field = page.getByLabel("Working Directory");
     for (const [path, message] of [
       ["", /such as \/home\/me\/project/],
@@ -71,7 +71,7 @@ describe("the start page", () => {
     }
     await field.fill(workingDirectory);
     await field.press("Enter");
-    await page.locator("#session").waitFor();
+    await page.locator("#session-ui").waitFor();
   });
 
   it("says what to do when the models cannot be listed", async t => {
@@ -84,10 +84,10 @@ describe("the start page", () => {
     const page = await context.newPage();
     await page.goto(portal.url);
     await page.locator("#modelError", { hasText: "it broke" }).waitFor();
-    assert.equal(await page.locator("#startButton").isDisabled(), true);
+    assert.equal(await page.locator("#start-button").isDisabled(), true);
     await context.unroute("**/api/copilot/models");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
   });
 
   it("shows what is missing according to the model list", async t => {
@@ -95,10 +95,27 @@ describe("the start page", () => {
     await page.locator("#modelNotices .notice", { hasText: "GitHub" }).waitFor();
   });
 
+  it("completes a working directory, and remembers those that were used", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
+    await page.locator("#start-button:enabled").waitFor();
+    const field = page.getByLabel("Working Directory");
+    const offered = (path: string) => page.locator(`#folders option[value="${path}"]`).first();
+    await field.fill(workingDirectory.slice(0, -1));
+    await offered(workingDirectory).waitFor({ state: "attached" });
+    await field.fill(workingDirectory);
+    await field.press("Enter");
+    await page.locator("#session-ui").waitFor();
+    await page.goto(portal.url);
+    await page.locator("#start-button:enabled").waitFor();
+    await field.fill("/no/such");
+    await offered(workingDirectory).waitFor({ state: "attached" });
+    assert.equal(await page.locator("#folders option").count(), 1);
+  });
+
   it("opens the jobs page for the working directory", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
-    await page.locator("#startButton:enabled").waitFor();
-    await page.locator("#workingDirectory").fill(`${workingDirectory}/a b&c`);
+    await page.locator("#start-button:enabled").waitFor();
+    await page.locator("#working-dir").fill(`${workingDirectory}/a b&c`);
     await page.getByRole("button", { name: "Jobs" }).click();
     await page.waitForURL(`${portal.url}/jobs.html?wb=${encodeURIComponent(`${workingDirectory}/a b&c`)}`);
   });
@@ -124,7 +141,7 @@ describe("the history on the start page", () => {
     );
 
     await page.getByLabel("Search jobs and sessions").fill("FIRST thing");
-    await page.locator("#historyList", { hasNotText: "second" }).waitFor();
+    await page.locator("#running-jobs-list", { hasNotText: "second" }).waitFor();
     await page.getByLabel("More about first thing to do").click();
     await page.getByRole("button", { name: "Rename" }).click();
     await page.getByLabel("Name of the session").last().fill("the first one");
@@ -140,7 +157,7 @@ describe("the history on the start page", () => {
     await page.getByLabel("More about the first one").click();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.locator("#historyList", { hasNotText: "the first one" }).waitFor();
+    await page.locator("#running-jobs-list", { hasNotText: "the first one" }).waitFor();
     assert.equal(await items.count(), 1);
   });
 
@@ -184,7 +201,7 @@ describe("an address that does not exist", () => {
     assert.equal(answer?.status(), 404);
     await page.getByRole("heading", { name: "There is no such page" }).waitFor();
     await page.getByRole("link", { name: "Start page" }).click();
-    await page.locator("#startButton:enabled").waitFor();
+    await page.locator("#start-button:enabled").waitFor();
     assert.equal((await portal.api("no/such/route")).status, 404);
     assert.match((await fetch(`${portal.url}/none.html`)).headers.get("content-type") ?? "", /json/);
   });

@@ -36,9 +36,9 @@ test("A session that starts isolated waits in the history, names the conflicts, 
   t.after(() => assert.deepEqual(problems, []));
   // The list of the start page has it too, and may load again behind the session.
   const waiting = page.locator("#worktree .worktree");
-  const listed = page.locator("#historyList .worktree");
+  const listed = page.locator("#running-jobs-list .worktree");
 
-  await page.locator("#startButton:enabled").waitFor();
+  await page.locator("#start-button:enabled").waitFor();
   await page.getByLabel("Working Directory").fill(workingDirectory);
   await page.getByLabel("Isolate").check();
   await page.getByRole("button", { name: "Start", exact: true }).click();
@@ -56,7 +56,7 @@ test("A session that starts isolated waits in the history, names the conflicts, 
   assert.equal(await readFile(join(workingDirectory, "a.txt"), "utf8"), "user\n");
 
   await inEveryTheme(browser, portal.url, async shown => {
-    const list = shown.locator("#historyList");
+    const list = shown.locator("#running-jobs-list");
     await list.getByRole("button", { name: "Apply to my folder" }).click();
     await list.getByText("Nothing was applied.").waitFor();
   });

@@ -202,6 +202,9 @@ test("the plan lists the commands that the portal runs, and counts the retries t
       failureAction: { retryTimes: 2 },
     };
   });
+  assert.equal(plan(entry, "j").setup, undefined);
+  entry.setup = [{ run: ["npm", "ci"] }];
+  assert.deepEqual(plan(entry, "j").setup, entry.setup);
   const [task] = plan(entry, "j").tasks;
   assert.deepEqual(task?.commands, [
     { when: "before", run: ["git", "status"] },

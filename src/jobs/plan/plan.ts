@@ -69,6 +69,8 @@ export interface JobPlan {
   /** One for each Ref of the tree, in the order in which they may run. */
   tasks: PlannedTask[];
   models: PlannedModel[];
+  /** The commands that prepare each new worktree; absent when the entry has none. */
+  setup?: readonly Command[];
   /** True when a loop may run any number of times; the amounts then count each loop once. */
   unbounded: boolean;
   /** The most that the job can take, counting the larger of two branches; missing models cost nothing. */
@@ -243,6 +245,7 @@ export function planJob(input: PlanInput): JobPlan {
     work: job.work,
     tasks,
     models,
+    ...(entry.setup && entry.setup.length > 0 && { setup: entry.setup }),
     unbounded: tasks.some(task => task.unbounded),
     withoutCrashes: largest(job.work, id => tasks[id]?.withoutCrashes ?? nothing),
     atMost: largest(job.work, id => tasks[id]?.atMost ?? nothing),

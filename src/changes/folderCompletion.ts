@@ -1,0 +1,62 @@
+import { readdir, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { defineRoute, type Route } from "../api/route.js";
+import { list, object, text } from "../api/schemas.js";
+import { inRepository } from "./repository.js";
+
+const maxFolders = 20;
+
+export interface CompletedFolder {
+  path: string;
+  /** Of a git repository that is on one. */
+  branch?: string;
+}
+
+/** The folders whose path begins with what was typed; hidden ones only if it names one. None where it leads nowhere. */
+export async function completeFolder(typed: string, home = homedir()): Promise<CompletedFolder[]> {
+  const path = /^~(?=\/|$)/.test(typed) ? home + typed.slice(1) : typed;
+  if (!isAbsolute(path) || path.includes("\0")) return [];
+  const isWhole = path.endsWith("/");
+  const folder = isWhole ? path : dirname(path);
+  const start = isWhole ? "" : basename(path);
+  const names = (await readdir(folder).catch(() => [])).filter(
+    name =>
+      name.toLowerCase().startsWith(start.toLowerCase()) && (start.startsWith(".") || !name.startsWith(".")),
+  );
+  const found: string[] = [];
+  for (const name of names.sort()) {
+    if (found.length === maxFolders) break;
+    const one = join(folder, name);
+    if (
+      await stat(one).then(
+        known => known.isDirectory(),
+        () => false,
+      )
+    )
+      found.push(one);
+  }
+  return Promise.all(found.map(withBranch));
+}
+
+/** Reads only a name: looking for changes could run what the repository's settings name. */
+async function withBranch(path: string): Promise<CompletedFolder> {
+  if (!(await stat(join(path, ".git")).catch(() => undefined))) return { path };
+  const asked = ["symbolic-ref", "--quiet", "--short", "HEAD"];
+  const branch = await inRepository(path, asked, { timeoutMs: 1000 }).catch(() => undefined);
+  return branch ? { path, branch: branch.toString().trim() } : { path };
+}
+
+export function folderCompletionRoutes(): Route[] {
+  return [
+    defineRoute({
+      path: "copilot/folders",
+      reads: true,
+      methods: ["GET"],
+      summary: "Folders whose path begins with what was typed",
+      query: { path: { type: "string", maxLength: 4096 } },
+      answers: { json: object({ folders: list(object({ path: text, "branch?": text })) }) },
+      handler: async ({ query }) => ({ folders: await completeFolder(query.path ?? "") }),
+    }),
+  ];
+}
