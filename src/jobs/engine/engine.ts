@@ -182,7 +182,9 @@ export class JobEngine {
   async taskState(id: string): Promise<"borrowing" | "managed" | undefined> {
     const { watch } = await this.#usable();
     if (watch.waiting.has(id)) return "managed";
-    if (!this.#controls.hasTask(id)) return undefined;
+    // A closed log tells readers that the task has ended; its flow has a few more steps.
+    const log = await this.#parts.logs.open("task", id);
+    if (!this.#controls.hasTask(id) || log?.closed) return undefined;
     return (await this.tasks.find(id))?.borrowedSessionId == null ? "managed" : "borrowing";
   }
 
