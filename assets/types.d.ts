@@ -416,6 +416,8 @@ declare global {
     name: string;
     port: MessagePort;
     unread: number;
+    /** Nothing more is read for it until the tab has caught up. */
+    isWaiting: boolean;
     wanted: WantedLog & { name: string };
   }
 

@@ -1,6 +1,6 @@
 // Every live log that the tabs of a browser read, on one connection: a browser opens only six to a host.
 
-/** A tab that has not read so many events hangs, sleeps or is gone: its log waits until it has. */
+/** A tab that has not read so many events hangs, sleeps or is gone: its log waits until it has read them all. */
 const MAX_UNREAD = 20_000;
 /** The server says something every 15 seconds; a connection may die without an error while the machine sleeps. */
 const MAX_SILENCE_MS = 40_000;
@@ -29,7 +29,7 @@ async function connect() {
   current?.abort();
   const mine = new AbortController();
   current = mine;
-  const streams = [...logs.values()].filter(({ unread }) => unread < MAX_UNREAD).map(({ wanted }) => wanted);
+  const streams = [...logs.values()].filter(({ isWaiting }) => !isWaiting).map(({ wanted }) => wanted);
   if (isPaused || streams.length === 0) return;
   heardAt = Date.now();
   try {
@@ -40,7 +40,7 @@ async function connect() {
       signal: mine.signal,
     });
     if (!response.ok || !response.body) throw new Error(`The server answered ${response.status}.`);
-    await read(response.body.pipeThrough(new TextDecoderStream()).getReader());
+    await read(response.body.pipeThrough(new TextDecoderStream()).getReader(), () => mine === current);
     if (mine !== current) return;
     connectIn(retryMs);
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
@@ -51,12 +51,13 @@ async function connect() {
   }
 }
 
-/** @param {ReadableStreamDefaultReader<string>} reader */
-async function read(reader) {
+/** @param {ReadableStreamDefaultReader<string>} reader @param {() => boolean} isCurrent */
+async function read(reader, isCurrent) {
   let pieces = [""];
   for (;;) {
     const { done, value = "" } = await reader.read();
-    if (done) return;
+    // What a replaced connection still has comes again on the new one.
+    if (done || !isCurrent()) return;
     heardAt = Date.now();
     const seam = `${pieces.at(-1)?.slice(-1)}${value}`;
     pieces.push(value);
@@ -96,10 +97,11 @@ function hand(events) {
     retryMs = FIRST_RETRY_MS;
   }
   for (const [log, message] of messages) {
-    const couldRead = log.unread < MAX_UNREAD;
     log.unread += message.events.length;
     log.port.postMessage(message);
-    if (couldRead && log.unread >= MAX_UNREAD) connectIn();
+    if (log.isWaiting || log.unread < MAX_UNREAD) continue;
+    log.isWaiting = true;
+    connectIn();
   }
 }
 
@@ -123,7 +125,8 @@ export function serve(port) {
   ) => {
     const stream = `${tab}${name}`;
     if (does === "read") return wasRead(logs.get(stream), count);
-    if (wanted) logs.set(stream, { name, port, unread: 0, wanted: { ...wanted, name: stream } });
+    if (wanted)
+      logs.set(stream, { name, port, unread: 0, isWaiting: false, wanted: { ...wanted, name: stream } });
     if (does === "remove") logs.delete(stream);
     if (does === "leave") for (const key of logs.keys()) if (key.startsWith(tab)) logs.delete(key);
     connectIn();
@@ -133,7 +136,8 @@ export function serve(port) {
 /** @param {HubLog | undefined} log @param {number} count */
 function wasRead(log, count) {
   if (!log) return;
-  const waited = log.unread >= MAX_UNREAD;
   log.unread -= count;
-  if (waited && log.unread < MAX_UNREAD) connectIn();
+  if (!log.isWaiting || log.unread > 0) return;
+  log.isWaiting = false;
+  connectIn();
 }

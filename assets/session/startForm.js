@@ -9,6 +9,7 @@ const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
 const FOLDERS = "folders";
 const MAX_FOLDERS = 20;
+const TYPING_DELAY_MS = 150;
 
 const model = byId("model-select", HTMLSelectElement);
 const workingDirectory = byId("working-dir", HTMLInputElement);
@@ -108,7 +109,7 @@ async function offerFolders() {
   if (typed !== workingDirectory.value) return;
   const completed = /** @type {{path: string, branch?: string}[]} */ (folders).map(({ path, branch }) => ({
     value: path,
-    name: branch ? `${path} (${branch})` : path,
+    name: visibleLine(branch ? `${path} (${branch})` : path),
   }));
   const recent = recentFolders().map(value => ({ value }));
   fill(byId("folders"), ...optionsOf([...completed, ...recent]));
@@ -151,8 +152,12 @@ export async function openStartForm(open) {
     location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
   });
   model.addEventListener("change", showModelHint);
-  workingDirectory.addEventListener("input", offerFolders);
-  workingDirectory.addEventListener("focus", offerFolders);
+  let timer = 0;
+  for (const name of ["input", "focus"])
+    workingDirectory.addEventListener(name, () => {
+      clearTimeout(timer);
+      timer = setTimeout(offerFolders, TYPING_DELAY_MS);
+    });
   showHistory();
   const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
   for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);

@@ -6,6 +6,8 @@ import { list, object, text } from "../api/schemas.js";
 import { inRepository } from "./repository.js";
 
 const maxFolders = 20;
+/** Links may lead to files: not each of a million is looked at while somebody types. */
+const maxCandidates = 200;
 
 export interface CompletedFolder {
   path: string;
@@ -20,12 +22,14 @@ export async function completeFolder(typed: string, home = homedir()): Promise<C
   const isWhole = path.endsWith("/");
   const folder = isWhole ? path : dirname(path);
   const start = isWhole ? "" : basename(path);
-  const names = (await readdir(folder).catch(() => [])).filter(
-    name =>
-      name.toLowerCase().startsWith(start.toLowerCase()) && (start.startsWith(".") || !name.startsWith(".")),
-  );
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries
+    .filter(entry => entry.isDirectory() || entry.isSymbolicLink())
+    .map(({ name }) => name)
+    .filter(name => name.toLowerCase().startsWith(start.toLowerCase()))
+    .filter(name => start.startsWith(".") || !name.startsWith("."));
   const found: string[] = [];
-  for (const name of names.sort()) {
+  for (const name of names.sort().slice(0, maxCandidates)) {
     if (found.length === maxFolders) break;
     const one = join(folder, name);
     if (

@@ -23,7 +23,7 @@ const bodySchema = {
           name: { type: "string", pattern: "^[\\w-]{1,40}$" },
           kind: { type: "string", enum: ["session", "task", "job", "run"] },
           id: { type: "string" },
-          after: { type: "string", maxLength: 10_000, pattern: "^[\\d.:;-]*$" },
+          after: { type: "string", pattern: "^[\\d.:;-]*$" },
           all: { type: "boolean" },
         },
         required: ["name", "kind", "id"],

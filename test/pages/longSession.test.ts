@@ -160,3 +160,34 @@ it("a session with a long past goes on live at its end", async t => {
   await page.locator("#sessionState[data-status=Idle]").waitFor();
   assert.deepEqual(asked, ["responses", "events of going after 4400"]);
 });
+
+it("a tab that does not read makes only its own log wait, and gets everything once when it reads", async t => {
+  const { page } = await openFreshPage(t, browser, `${portal.url}/test.html`);
+  await page.evaluate(`(async () => {
+    const { serve } = await import("/lib/eventHub.js");
+    globalThis.tab = () => {
+      const { port1: port, port2 } = new MessageChannel();
+      const made = { got: [], unread: 0 };
+      made.ask = (id, after) => port.postMessage({ does: "add", name: "1", wanted: { kind: "session", id, after } });
+      made.read = () => {
+        port.postMessage({ does: "read", name: "1", count: made.unread });
+        made.unread = 0;
+      };
+      port.onmessage = ({ data: { events = [] } }) => {
+        made.unread += events.length;
+        for (const event of events) made.got.push(event);
+      };
+      serve(port2);
+      return made;
+    };
+    globalThis.slow = tab();
+    globalThis.other = tab();
+    slow.ask("long", "0");
+  })()`);
+  await until(page, "slow.got.length >= 20_000");
+  await page.evaluate(`other.ask("going", "0")`);
+  await until(page, "other.got.length >= 4_400");
+  assert.ok((await page.evaluate<number>("slow.got.length")) < responses / 2, "its log waits");
+  await until(page, `(slow.read(), other.read(), slow.got.length >= ${responses})`);
+  assert.equal(await page.evaluate("slow.got.length"), responses);
+});

@@ -96,6 +96,13 @@ describe("the names of the first portal", () => {
     await page.locator("#job-status-label", { hasText: "SUCCEEDED" }).waitFor();
     await page.locator(".node[data-work-id]").first().click();
     await check(names.tracking);
-    assert.equal(await page.evaluate("typeof window.renderFlowChartMermaid"), "function");
+    const nodes = await page.evaluate(`(async () => {
+      const { chart } = await (await fetch("/api/copilot/job", { headers: { "X-Portal-Page": "1" } })).json();
+      const container = document.createElement("div");
+      document.body.append(container);
+      await window.renderFlowChartMermaid(chart.talk, container);
+      return container.querySelectorAll(".node[data-work-id]").length;
+    })()`);
+    assert.equal(nodes, 1);
   });
 });
