@@ -96,9 +96,13 @@ function detailOf(run) {
 
 /** @param {Run} run */
 function showRun(run) {
-  const status = run.status === "Paused" ? "Waiting" : run.status;
-  chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
-  if (run.workId === selected) showStatus(byId("rightStatus"), run.status);
+  const newest = state.runs.get(run.workId);
+  // The chart shows the newest round, whichever the user looks at.
+  if (run === newest) {
+    const status = run.status === "Paused" ? "Waiting" : run.status;
+    chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
+  }
+  if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), run.status);
 }
 
 function showTimeline() {

@@ -322,6 +322,7 @@ describe("a job on its chart", () => {
     await rounds.first().click();
     await page.locator("#rightStatus", { hasText: "Failed" }).waitFor();
     assert.equal(await rounds.first().getAttribute("aria-pressed"), "true");
+    await nodeIs(page, 1, "Succeeded");
     await page.getByRole("button", { name: "Time line" }).click();
     const rows = page.locator(".timeline-row", { hasText: "condition" });
     await rows.nth(1).click();
