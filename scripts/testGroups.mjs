@@ -12,6 +12,8 @@ const folder = join(dist, "test-groups");
 /** More files would run for too long beside two cores that the other groups have left. */
 const mostFiles = 12;
 const mostPureFiles = 40;
+/** A file that takes longer hangs, and so does each test of it: it fails by its name, and the next ones run. */
+const timeoutMs = 15 * 60_000;
 
 /** These run parts of the portal in their own process, where some things exist only once, or take minutes. */
 const ownProcess = [
@@ -61,7 +63,8 @@ const ownPlace = {
 
 async function bundle(name, files) {
   const suites = files.map(
-    file => `describe(${JSON.stringify(nameOf(file))}, () => void require(${JSON.stringify(file)}));`,
+    file =>
+      `describe(${JSON.stringify(nameOf(file))}, { timeout: ${timeoutMs} }, () => void require(${JSON.stringify(file)}));`,
   );
   const outfile = join(folder, `${name}.test.js`);
   await build({

@@ -62,22 +62,25 @@ export class Changes {
   /** What the agent of a session has to know before its next request. */
   async untold(owner: string): Promise<{ text: string; ids: number[] }> {
     if (this.#informed.has(owner)) return { text: "", ids: [] };
+    this.#informed.add(owner);
     try {
       const undos = await this.records.untold(owner);
-      this.#informed.add(owner);
+      // Until the request that tells of them has reached the agent.
+      if (undos.length > 0) this.#informed.delete(owner);
       return {
         text: noteOf(undos.flatMap(({ restored }) => restored ?? [])),
         ids: undos.map(({ id }) => id),
       };
     } catch (error) {
+      this.#informed.delete(owner);
       this.#log.warn({ reason: messageOf(error), sessionId: owner }, "cannot look for undone changes");
       return { text: "", ids: [] };
     }
   }
 
-  told(ids: readonly number[]): void {
+  async told(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
-    this.records
+    await this.records
       .told(ids)
       .catch(error => this.#log.warn({ reason: messageOf(error) }, "cannot note what an agent was told"));
   }

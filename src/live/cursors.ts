@@ -8,8 +8,8 @@ export interface Cursor {
   n: number;
   /** The reader has heard that the log is closed; from then on the log does not exist for it. */
   told: boolean;
-  /** A call is using it. */
-  isBusy: boolean;
+  /** What is using it. The client of a call may be gone before the call has ended. */
+  call?: { isGone(): boolean; readonly ended: Promise<void> } | undefined;
 }
 
 /** A log with thousands of tokens keeps only the most recent in memory; the store has the others. */
@@ -41,7 +41,7 @@ export class Cursors {
 
   add(reader: string, stored: { n: number; told: boolean } | undefined): Cursor {
     if (this.#cursors.size >= maxCursors) this.#dropOldest();
-    const cursor = { reader, n: stored?.n ?? 0, told: stored?.told ?? false, isBusy: false };
+    const cursor: Cursor = { reader, n: stored?.n ?? 0, told: stored?.told ?? false };
     this.#cursors.set(reader, cursor);
     return cursor;
   }
@@ -58,7 +58,7 @@ export class Cursors {
 
   /** False when everything is in the store and no call is using a cursor. */
   get isUsed(): boolean {
-    return this.hasMoved || [...this.#cursors.values()].some(cursor => cursor.isBusy);
+    return this.hasMoved || [...this.#cursors.values()].some(cursor => cursor.call);
   }
 
   /** Returns at most `limit` rows to write; they count as moved until they are committed. */
@@ -91,7 +91,7 @@ export class Cursors {
   }
 
   #isFree(cursor: Cursor): boolean {
-    return !cursor.isBusy && !this.#moved.has(cursor);
+    return !cursor.call && !this.#moved.has(cursor);
   }
 
   #dropOldest(): void {

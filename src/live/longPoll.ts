@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Response } from "express";
+import { deferred } from "../base/deferred.js";
 import { type Cursor, liveReader, readerOfToken } from "./cursors.js";
 import type { LiveLog } from "./liveLog.js";
 import { readLog, readOne } from "./reading.js";
@@ -120,14 +121,19 @@ export async function longPoll(
 ): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   const cursor = await log.cursor(token === undefined ? liveReader : readerOfToken(token));
-  // A client's next call may arrive before its previous hang-up is noticed.
-  for (let turn = 0; turn < 2 && cursor.isBusy; turn++) await nextTurn();
-  if (cursor.isBusy) return void (await sendError(res, "ParallelCallNotSupported"));
+  // A client's next call may arrive before its previous hang-up is noticed, or before that call has ended.
+  for (let turn = 0; cursor.call; turn++) {
+    if (cursor.call.isGone()) await cursor.call.ended;
+    else if (turn < 2) await nextTurn();
+    else return void (await sendError(res, "ParallelCallNotSupported"));
+  }
   if (cursor.told) return void (await sendError(res, errors.notFound));
-  cursor.isBusy = true;
+  const { promise: ended, resolve } = deferred();
+  cursor.call = { isGone: () => isGone(res), ended };
   try {
     await answer(log, cursor, res, { send: token === undefined ? sendOne : sendAll, errors, deadlineMs });
   } finally {
-    cursor.isBusy = false;
+    cursor.call = undefined;
+    resolve();
   }
 }

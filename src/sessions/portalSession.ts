@@ -166,14 +166,13 @@ export class PortalSession implements ICopilotSession {
 
   /** Ends the running turn; the session and its queued requests stay. False when no turn was running. */
   async cancel(): Promise<boolean> {
-    // The agent is still starting, so the request never reaches it.
-    if (this.#attaching && this.#leaveStart) {
-      this.#leaveStart();
-      return true;
-    }
-    if (this.#agent?.state !== "busy") return false;
-    if (this.#agent.cancelDropsQueue) this.#dropUpTo = this.#requests;
-    await this.#agent.cancel();
+    const agent = this.#agent;
+    const leave = this.#leaveStart;
+    if (!leave && agent?.state !== "busy") return false;
+    if (agent?.cancelDropsQueue) this.#dropUpTo = this.#requests;
+    // The request never reaches an agent that is still starting, or a turn that is still being prepared.
+    if (leave) leave();
+    else await agent?.cancel();
     return true;
   }
 
@@ -334,21 +333,16 @@ export class PortalSession implements ICopilotSession {
       if (number <= this.#dropUpTo) return;
       work = this.#beginWork(turn, requestId);
       this.#work = work;
-      let agent: AgentSession | undefined;
-      // A runtime that is about to be replaced detaches its idle sessions at any moment.
-      do agent = await Promise.race([this.attach("known"), this.#leftStart()]);
-      while (agent?.state === "detached");
-      if (this.#stopped) throw new Error("The session was stopped before this request could run.");
-      if (!agent) return;
+      const start = await Promise.race([this.#prepare(work), this.#leftStart()]);
       this.#leaveStart = undefined;
+      if (this.#stopped) throw new Error("The session was stopped before this request could run.");
+      if (!start) return;
       this.#conversation = "known";
-      // The Copilot runtime asks before it does anything; an ACP agent may not.
-      if (this.record.backend === "acp") await work?.ready;
-      const { text, ids } = await this.#parts.changes.untold(this.id);
+      const { agent, text, ids } = start;
       await agent
         .sendRequest(text + message, timeout)
         .finally(() => this.#parts.approvals.turnEnded(this.id));
-      this.#parts.changes.told(ids);
+      await this.#parts.changes.told(ids);
       failpoint("turn-ended");
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
@@ -369,6 +363,18 @@ export class PortalSession implements ICopilotSession {
       // In one write: a request whose end is logged but not counted would look interrupted.
       await this.log.append({ callback: "onIdle", requestId }, recordChange(this.record, "usage"));
       failpoint("after-idle");
+    }
+  }
+
+  /** The agent that is to run the turn, and what it must be told of the user's undos. */
+  async #prepare(work: OpenWork | undefined) {
+    for (;;) {
+      const agent = await this.attach("known");
+      // The Copilot runtime asks before it does anything; an ACP agent may not.
+      if (this.record.backend === "acp") await work?.ready;
+      const untold = await this.#parts.changes.untold(this.id);
+      // A runtime that is about to be replaced detaches its idle sessions at any moment.
+      if (agent.state !== "detached") return { agent, ...untold };
     }
   }
 

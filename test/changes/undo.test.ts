@@ -126,6 +126,7 @@ describe("Undo", () => {
     assert.deepEqual(await changes.untold(record.owner), { text: "", ids: [] });
     await undoChange(changes, record, []);
     const { text, ids } = await changes.untold(record.owner);
+    assert.equal((await changes.untold(record.owner)).text, text, "until a request has told it");
     assert.match(text, /put these files back/);
     assert.ok(text.includes('- "hostile\\n# name"\n'));
     await changes.records.told(ids);

@@ -136,6 +136,17 @@ describe("A turn of an ACP agent", () => {
     assert.equal((await session.call("")).status, "Closed");
   });
 
+  test("a turn can be cancelled as soon as its request is accepted, whatever is being prepared", async () => {
+    const session = await bench.start();
+    for (let turn = 1; turn <= 20; turn++) {
+      await session.query(steps({ hang: true }));
+      assert.deepEqual(await session.call("cancel"), { canceled: true }, `turn ${turn}`);
+      assert.deepEqual(errorsOf(await session.untilIdle(turn)), []);
+    }
+    await session.query("next");
+    assert.deepEqual(messagesOf(await session.untilIdle(21)), ["You said: next"]);
+  });
+
   test("text after the end of a turn becomes its own block, and late tool updates are ignored", async () => {
     const session = await bench.start();
     await session.query(
