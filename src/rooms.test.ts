@@ -23,6 +23,7 @@ const rooms = [
   "tasks",
   "jobs",
   "orchestrator",
+  "overview",
   "server",
   "editors",
 ];

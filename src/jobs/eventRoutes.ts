@@ -21,7 +21,7 @@ const bodySchema = {
         type: "object",
         properties: {
           name: { type: "string", pattern: "^[\\w-]{1,40}$" },
-          kind: { type: "string", enum: ["session", "task", "job", "run"] },
+          kind: { type: "string", enum: ["session", "task", "job", "run", "overview"] },
           id: { type: "string" },
           after: { type: "string", pattern: "^[\\d.:;-]*$" },
           all: { type: "boolean" },
@@ -37,7 +37,7 @@ const bodySchema = {
 
 interface Wanted {
   readonly name: string;
-  readonly kind: LogKind;
+  readonly kind: LogKind | "overview";
   readonly id: string;
   readonly after?: string;
   readonly all?: boolean;
@@ -45,9 +45,19 @@ interface Wanted {
 
 type Follow = (stream: EventStream) => Promise<void>;
 
+/** What is no log but changes too, and has no end. */
+export interface FollowedOverview {
+  follow(stream: EventStream, mark: string): Promise<void>;
+}
+
 /** Checks what is wanted before the stream begins: afterwards nothing can be refused. */
-function reader(logs: LiveLogs, { name, kind, id, after = "", all = false }: Wanted): Follow {
+function reader(
+  logs: LiveLogs,
+  overview: FollowedOverview,
+  { name, kind, id, after = "", all = false }: Wanted,
+): Follow {
   const mark = `stream: ${name}\n`;
+  if (kind === "overview") return stream => overview.follow(stream, mark);
   const errors = errorsOf[kind];
   const isWhole = all && kind === "job";
   const cursor = parseJobCursor(after);
@@ -64,7 +74,7 @@ function reader(logs: LiveLogs, { name, kind, id, after = "", all = false }: Wan
 }
 
 /** Several logs on one connection: a browser opens only six to a host, however many tabs it has. */
-export function eventRoutes(logs: LiveLogs): Route[] {
+export function eventRoutes(logs: LiveLogs, overview: FollowedOverview): Route[] {
   return [
     defineRoute({
       path: "copilot/events",
@@ -72,11 +82,11 @@ export function eventRoutes(logs: LiveLogs): Route[] {
       methods: ["POST"],
       summary: "Several live logs as one stream of Server-Sent Events",
       description:
-        "Each event has a field `stream` with the name of its log; otherwise it is as in `events` of the log, with `after` for where to go on and `all` for everything below a job. A log that does not exist ends at once.",
+        "Each event has a field `stream` with the name of its log; otherwise it is as in `events` of the log, with `after` for where to go on and `all` for everything below a job. A log that does not exist ends at once. `overview` is what `copilot/overview/events` sends.",
       bodySchema,
       answers: { eventStream: "One response each; `stream` says which log, `id` where to go on." },
       handler: async ({ json, res }) => {
-        const readers = json.streams.map(wanted => reader(logs, wanted));
+        const readers = json.streams.map(wanted => reader(logs, overview, wanted));
         const stream = new EventStream(res);
         await Promise.all(readers.map(follow => follow(stream)));
         stream.end("");

@@ -33,6 +33,9 @@ const soonMs = 8;
 
 const defaultPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 256 * 1024 };
 
+/** Hears of every response that is no delta when it is accepted, and of other changes when they are stored. */
+export type LogListener = (log: LiveLog, response?: LiveResponse) => void;
+
 export interface LiveLogParts {
   kind: LogKind;
   id: string;
@@ -40,6 +43,7 @@ export interface LiveLogParts {
   table: LogTable;
   eventLog: EventLog;
   log: Log;
+  heard: LogListener;
 }
 
 /** One append-only log of responses. Readers see a delta at once, everything else when it is in the store. */
@@ -50,6 +54,7 @@ export class LiveLog implements LogSource {
   readonly #table: LogTable;
   readonly #eventLog: EventLog;
   readonly #log: Log;
+  readonly #heard: LogListener;
   readonly #tail = new Tail();
   readonly #blocks = new OpenBlocks();
   readonly #history: History;
@@ -77,13 +82,14 @@ export class LiveLog implements LogSource {
   #isWaking = false;
   #wasUsed = true;
 
-  constructor({ kind, id, row, table, eventLog, log }: LiveLogParts) {
+  constructor({ kind, id, row, table, eventLog, log, heard }: LiveLogParts) {
     this.kind = kind;
     this.id = id;
     this.#rowId = row.id;
     this.#table = table;
     this.#eventLog = eventLog;
     this.#log = log.child({ [kind]: id });
+    this.#heard = heard;
     this.#history = new History(table, row.id, this.#blocks, this.#log);
     // Before a crash readers may have seen numbers that were not stored, but none above the reserved one.
     this.#lastN = row.lastN === 0 ? 0 : row.reserved;
@@ -147,6 +153,7 @@ export class LiveLog implements LogSource {
       this.#otherN = record.n;
       // Readers get the deltas before it at once: when a block has ended, its deltas are no longer read.
       this.#wake();
+      this.#heard(this, response);
     }
     return this.#pendingDone.promise;
   }
@@ -334,6 +341,7 @@ export class LiveLog implements LogSource {
     this.#pending = [];
     this.#pendingDone?.resolve();
     this.#wake();
+    this.#heard(this);
   }
 
   takeBatch(): LogBatch | undefined {
@@ -362,6 +370,7 @@ export class LiveLog implements LogSource {
       // Cursors that did not fit into this batch have waited long enough.
       if (cursors.length === maxCursorsPerBatch && this.#cursors.hasMoved) this.#eventLog.schedule(this, 0);
       if (chunk || state) this.#showCommitted();
+      if (state || change) this.#heard(this);
       written.resolve();
       done?.resolve();
     };

@@ -4,7 +4,7 @@ import type { PortalError } from "../base/portalError.js";
 import { EventLog } from "../store/eventLog.js";
 import { shortReason } from "../store/failure.js";
 import type { Store } from "../store/store.js";
-import { LiveLog, reservedAhead } from "./liveLog.js";
+import { LiveLog, type LogListener, reservedAhead } from "./liveLog.js";
 import type { LogKind } from "./liveResponse.js";
 import { type LogRow, LogTable, type OwnerRow } from "./logTable.js";
 
@@ -21,6 +21,7 @@ export class LiveLogs {
   readonly #logs = new Map<string, Promise<LiveLog | undefined>>();
   readonly #opened = new Map<string, LiveLog>();
   readonly #timer: NodeJS.Timeout;
+  #listener: LogListener | undefined;
 
   constructor(store: Store, log: Log) {
     this.#table = new LogTable(store);
@@ -34,6 +35,11 @@ export class LiveLogs {
   /** Why nothing can be written now, for callers that would rather get an error than wait. */
   get failure(): PortalError | undefined {
     return this.#eventLog.failure;
+  }
+
+  /** There is one listener for all logs. */
+  listen(listener: LogListener): void {
+    this.#listener = listener;
   }
 
   /** Creates a log; it is stored when this resolves. */
@@ -145,8 +151,15 @@ export class LiveLogs {
   }
 
   #liveLog(kind: LogKind, id: string, row: LogRow): LiveLog {
-    const parts = { kind, id, row, table: this.#table, eventLog: this.#eventLog, log: this.#log };
-    const log = new LiveLog(parts);
+    const log = new LiveLog({
+      kind,
+      id,
+      row,
+      table: this.#table,
+      eventLog: this.#eventLog,
+      log: this.#log,
+      heard: (changed, response) => this.#listener?.(changed, response),
+    });
     this.#opened.set(keyOf(kind, id), log);
     return log;
   }

@@ -50,7 +50,8 @@ function actionOf({ command, edits, reads, tool }: BodyOf<typeof testBody>): Act
   throw PortalError.malformed("BodyInvalid", "The body must have exactly one of command, edits, reads, tool");
 }
 
-const pendingRequest = object({
+/** A request that waits for an answer. */
+export const pendingRequest = object({
   callback: oneOfTexts("onPermissionRequest", "onQuestion"),
   requestId: text,
   source: oneOfTexts("session", "run", "task"),

@@ -26,6 +26,8 @@ import { eventRoutes } from "../jobs/eventRoutes.js";
 import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
 import { installAgents } from "../orchestrator/portalAgents.js";
+import { Overview } from "../overview/overview.js";
+import { overviewRoutes } from "../overview/overviewRoutes.js";
 import { Approvals } from "../permissions/approvals.js";
 import { FolderChoices } from "../permissions/folderChoices.js";
 import { folderRoutes } from "../permissions/folderRoutes.js";
@@ -236,6 +238,13 @@ export function createPortal(parts: PortalOptions): Portal {
     ...changeOwners({ sessions, engine, logs }),
   };
   const exported = exportedChanges(changeParts);
+  const overview = new Overview({
+    logs,
+    sessions,
+    jobs: () => engine.jobs.withStatus("Running", "Paused"),
+    approvals,
+    log,
+  });
   const routes = [
     ...portalRoutes({
       permissions,
@@ -254,7 +263,8 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...taskRoutes(logs),
     ...jobRoutes(logs, exported),
-    ...eventRoutes(logs),
+    ...eventRoutes(logs, overview),
+    ...overviewRoutes(overview),
     ...againRoutes(
       logs,
       async (taskId, attempt) =>

@@ -27,6 +27,8 @@ const reading: Record<string, string> = {
   "/api/schema/entry.json": "a document",
   "/api/copilot/models": "lists, from a cache",
   "/api/copilot/events": "reads logs without a cursor",
+  "/api/copilot/overview": "shows what is active",
+  "/api/copilot/overview/events": "shows what is active",
   "/api/copilot/search": "shows what is stored",
   "/api/copilot/session/{id}": "shows what is stored",
   "/api/copilot/session/history": "shows what is stored",

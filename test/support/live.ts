@@ -66,7 +66,10 @@ export async function startLive(t: TestContext, options: LiveOptions = {}): Prom
   app.use(
     "/api",
     createApiRouter(
-      [...kinds.flatMap(kind => liveRoutes(kind, logs, options)), ...eventRoutes(logs)],
+      [
+        ...kinds.flatMap(kind => liveRoutes(kind, logs, options)),
+        ...eventRoutes(logs, { follow: async () => {} }),
+      ],
       async () => "called",
     ),
     answerErrors(silent),

@@ -1,0 +1,171 @@
+import type { Log } from "../base/log.js";
+import type { JobRecord } from "../jobs/jobRecords.js";
+import type { LiveResponse } from "../live/callbacks.js";
+import type { EventStream } from "../live/eventStream.js";
+import type { LiveLog } from "../live/liveLog.js";
+import type { Approvals } from "../permissions/approvals.js";
+import type { PortalSession } from "../sessions/portalSession.js";
+import type { LiveLogs } from "../sharedApi.js";
+import { shortReason } from "../store/failure.js";
+import { doingOf } from "./doing.js";
+
+/** Changes are shown together after this time: soon enough for a reader, seldom enough to cost little. */
+const quietMs = 200;
+
+export interface OverviewParts {
+  logs: LiveLogs;
+  sessions: { readonly open: readonly PortalSession[] };
+  /** Running and paused. */
+  jobs(): Promise<readonly JobRecord[]>;
+  approvals: Pick<Approvals, "list">;
+  log: Log;
+}
+
+interface Doing {
+  readonly text: string;
+  readonly since: number;
+}
+
+/** Something that runs, or waits for its user. */
+export interface ActiveItem {
+  kind: "session" | "job";
+  id: string;
+  title: string;
+  workingDirectory: string;
+  state: "running" | "waiting" | "paused";
+  /** In a few words; empty when there is nothing to say. */
+  doing: string;
+  /** Since when it does this. */
+  since: string;
+}
+
+/** What is active and what waits for the user, as one answer and as a stream of changes. */
+export class Overview {
+  readonly #parts: OverviewParts;
+  /** By session; kept while a request runs. */
+  readonly #doing = new Map<string, Doing>();
+  readonly #watchers = new Set<() => void>();
+  #jobs: Promise<readonly JobRecord[]> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: OverviewParts) {
+    this.#parts = parts;
+    parts.logs.listen((log, response) => this.#heard(log, response));
+  }
+
+  async now() {
+    const { sessions, approvals } = this.#parts;
+    const requests = approvals.list();
+    const waiting = new Set(
+      requests.flatMap(({ sessionId, taskId = sessionId }) => [sessionId, jobOf(taskId)]),
+    );
+    const busy = sessions.open.filter(session => session.busy);
+    const jobs = await this.#runningJobs();
+    const active = [
+      ...busy
+        .filter(({ record }) => record.owner === null)
+        .map(session => this.#sessionItem(session, waiting)),
+      ...jobs.map(job => this.#jobItem(job, busy, waiting)),
+    ];
+    // What needs someone comes first, then what changed last.
+    active.sort((a, b) => needOf(a) - needOf(b) || b.since.localeCompare(a.since));
+    return { active, requests };
+  }
+
+  /** Sends what is there now and after each change, until the client has gone. `mark` is a line in each event. */
+  async follow(stream: EventStream, mark = ""): Promise<void> {
+    let sent = "";
+    for (;;) {
+      const changed = this.#nextChange(stream);
+      const text = await this.#text();
+      if (text !== undefined && text !== sent) await stream.send(`${mark}data: ${text}\n\n`);
+      sent = text ?? sent;
+      await changed;
+      if (stream.isGone) return;
+    }
+  }
+
+  async #text(): Promise<string | undefined> {
+    try {
+      return JSON.stringify(await this.now());
+    } catch (error) {
+      // The next change is another chance; a store that fails is told by other means.
+      this.#parts.log.debug({ reason: shortReason(error) }, "cannot look for what is active");
+      return undefined;
+    }
+  }
+
+  #nextChange(stream: EventStream): Promise<void> {
+    return new Promise(resolve => {
+      const done = () => {
+        this.#watchers.delete(done);
+        unsubscribe();
+        resolve();
+      };
+      const unsubscribe = stream.onGone(done);
+      this.#watchers.add(done);
+      if (stream.isGone) done();
+    });
+  }
+
+  #heard({ kind, id }: LiveLog, response: LiveResponse | undefined): void {
+    if (kind === "job") this.#jobs = undefined;
+    if (kind === "session" && response) this.#note(id, response);
+    if (this.#watchers.size === 0) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      for (const changed of this.#watchers) changed();
+    }, quietMs);
+  }
+
+  #note(sessionId: string, response: LiveResponse): void {
+    const text = doingOf(response);
+    if (response.callback === "onIdle") this.#doing.delete(sessionId);
+    else if (text !== undefined && text !== this.#doing.get(sessionId)?.text)
+      this.#doing.set(sessionId, { text, since: Date.now() });
+  }
+
+  #runningJobs(): Promise<readonly JobRecord[]> {
+    const jobs = this.#jobs ?? this.#parts.jobs();
+    this.#jobs = jobs;
+    jobs.catch(() => {
+      this.#jobs = undefined;
+    });
+    return jobs;
+  }
+
+  #sessionItem({ id, record }: PortalSession, waiting: ReadonlySet<string>): ActiveItem {
+    const { text = "", since = record.updatedAt } = this.#doing.get(id) ?? {};
+    return {
+      kind: "session",
+      id,
+      title: record.title,
+      workingDirectory: record.workingDirectory,
+      state: waiting.has(id) ? "waiting" : "running",
+      doing: text,
+      since: new Date(since).toISOString(),
+    };
+  }
+
+  #jobItem(job: JobRecord, busy: readonly PortalSession[], waiting: ReadonlySet<string>): ActiveItem {
+    const own = busy.filter(({ record }) => record.owner !== null && jobOf(record.owner) === job.id);
+    const names = [...new Set(own.map(({ record }) => record.title))];
+    const newest = own
+      .map(({ id }) => this.#doing.get(id))
+      .reduce((last, each) => (each && each.since > (last?.since ?? 0) ? each : last), undefined);
+    return {
+      kind: "job",
+      id: job.id,
+      title: job.name,
+      workingDirectory: job.workingDirectory,
+      state: job.status === "Paused" ? "paused" : waiting.has(job.id) ? "waiting" : "running",
+      doing: [names.join(", "), newest?.text].filter(text => text).join(": "),
+      since: new Date(newest?.since ?? job.createdAt).toISOString(),
+    };
+  }
+}
+
+/** The id of a job's task begins with the id of the job. */
+const jobOf = (taskId: string) => taskId.split(".", 1)[0] ?? taskId;
+
+const needOf = ({ state }: ActiveItem) => (state === "running" ? 1 : 0);
