@@ -403,7 +403,7 @@ declare global {
 
   /** A live log, as `copilot/events` takes it. */
   interface WantedLog {
-    kind: "session" | "task" | "job" | "run";
+    kind: "session" | "task" | "job" | "run" | "overview";
     id: string;
     /** The id of the last event that is known already. */
     after?: string;
@@ -440,7 +440,15 @@ declare global {
     isLost?: boolean;
   }
 
-  interface StreamOptions<Response extends LiveResponse> {
+  /** A session or job that runs or waits for the user. */
+  type ActiveItem = import("../src/overview/activeItem.js").ActiveItem;
+
+  interface Overview {
+    active: ActiveItem[];
+    requests: OpenRequest[];
+  }
+
+  interface StreamOptions<Response extends LiveResponse | Overview> {
     wanted: WantedLog;
     onResponse: (response: Response) => void;
     /** The log is closed, or there is none: `SessionClosed`, `JobNotFound` … */

@@ -203,7 +203,7 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
       `/index.html?session=${session}`,
       async page => {
         await page.locator("#stop-server-button").click();
-        await ready(page, "dialog");
+        await ready(page, "dialog[open]");
       },
     ],
     jobs: [

@@ -39,7 +39,7 @@ function ownHub() {
 }
 
 /**
- * @template {LiveResponse} [Response=LiveResponse]
+ * @template {LiveResponse | Overview} [Response=LiveResponse]
  * @param {StreamOptions<Response>} options
  * @returns {() => void} stops reading
  */

@@ -1,15 +1,18 @@
-// Running and recent jobs, sessions and runs in one list, newest first.
-import { api, errorAt, part } from "../lib/api.js";
-import { button, byId, element, fill, onClick, statusMark } from "../lib/dom.js";
+// Jobs, sessions and runs in one list: those that need the user, those that run, and the others, newest first.
+import { api, errorAt, part, send } from "../lib/api.js";
+import { button, byId, element, fill, find, onClick, statusMark } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { ask, askText } from "../shell/dialog.js";
+import { placeInbox } from "../shell/inbox.js";
+import { addressOf, onOverview, stateNames } from "../shell/overview.js";
 import { worktreeLine } from "../shell/worktree.js";
 import { showHits } from "./searchHits.js";
 
 const PAGE_SIZE = 20;
 const SEARCH_DELAY_MS = 200;
-const REFRESH_MS = 10_000;
+/** What runs may change five times a second. */
+const REFRESH_MS = 2_000;
 
 /** The user's folder, not its worktree. @param {any} item */
 const folderOf = item => item.worktree?.workingDirectory ?? item.workingDirectory ?? "";
@@ -34,7 +37,7 @@ const itemsOf = {
     id: job.jobId,
     name: job.jobName,
     about: [firstLine(job.userInput), folderOf(job), job.reason ?? "", formatUsage(job.usage)],
-    address: `/jobTracking.html?jobName=${part(job.jobName)}&jobId=${part(job.jobId)}`,
+    address: addressOf({ kind: "job", id: job.jobId, title: job.jobName }),
   }),
   run: run => ({
     ...run,
@@ -45,6 +48,20 @@ const itemsOf = {
     address: `/agents.html?run=${part(run.runId)}`,
   }),
 };
+
+/** What is active, by its id. @type {Map<string, ActiveItem>} */
+const active = new Map();
+
+/** Of something that is active and began before what the list shows. @param {ActiveItem} item @returns {HistoryItem} */
+const activeItem = item => ({
+  kind: item.kind === "job" ? "Job" : "Session",
+  id: item.id,
+  name: visibleLine(item.title),
+  status: stateNames[item.state] ?? "",
+  startTime: item.since,
+  about: [item.workingDirectory],
+  address: addressOf(item),
+});
 
 /** One kind, newest first. A kind that cannot be listed does not affect the others. @param {string} kind @param {string} search @returns {AsyncGenerator<HistoryItem, undefined>} */
 async function* listed(kind, search) {
@@ -94,10 +111,17 @@ function menu({ kind, id, name, status, address }, refresh) {
   const add = (/** @type {string} */ label, /** @type {() => Promise<unknown>} */ action) => {
     items.append(button(label, () => action().then(refresh, showProblem), "quiet small"));
   };
-  if (kind !== "Session") {
-    if (status === "Paused") add("Continue", () => api(`${path}/continue`, ""));
-    if (isRunning(status) || status === "Paused") add("Stop", () => api(`${path}/stop`, ""));
-  } else {
+  const addJob = (/** @type {string} */ label, /** @type {string} */ does) =>
+    add(label, async () => {
+      const { jobId } = await api(`${path}/${does}`, "");
+      location.href = addressOf({ kind: "job", id: jobId, title: name });
+    });
+  if (kind === "Job") {
+    if (status === "Paused") add("Stop", () => api(`${path}/stop`, ""));
+    if (status === "Failed") addJob("Retry failed", "retry");
+    if (!isRunning(status) && status !== "Paused") addJob("Run again", "again");
+  }
+  if (kind === "Session") {
     if (status === "Closed")
       add("Reopen", async () => {
         await api(`${path}/reopen`, "");
@@ -122,10 +146,36 @@ function menu({ kind, id, name, status, address }, refresh) {
   return details;
 }
 
+/** The way on that is always in sight. @param {HistoryItem} item @param {() => void} refresh */
+function wayOn({ kind, id, status, name }, refresh) {
+  const isPaused = status === "Paused";
+  if (!isPaused && !isRunning(status)) return "";
+  const does = isPaused ? "continue" : kind === "Session" ? "cancel" : "stop";
+  const label = isPaused ? "Continue" : "Stop";
+  const made = button(label, () => send(made, path).then(refresh, showProblem), {
+    "aria-label": `${label} ${name}`,
+  });
+  const path = `copilot/${kind.toLowerCase()}/${part(id)}/${does}`;
+  return made;
+}
+
+/** @param {HistoryItem} item */
+const worktreesOf = item => [item.worktree, ...(item.branchWorktrees ?? [])];
+
+/** Which of the three groups it belongs to. @param {HistoryItem} item */
+function groupOf(item) {
+  const state = active.get(item.id)?.state;
+  if (state === "waiting" || item.status === "Paused") return 0;
+  if (state || isRunning(item.status)) return 1;
+  return worktreesOf(item).some(worktree => worktree?.state === "waiting") ? 0 : 2;
+}
+
 /** @param {HistoryItem} item @param {() => void} refresh */
 function row(item, refresh) {
-  const { kind, name, status, startTime, endTime, about, address } = item;
-  const waiting = [item.worktree, ...(item.branchWorktrees ?? [])];
+  const { kind, name, startTime, endTime, address } = item;
+  const { state, doing = "" } = active.get(item.id) ?? {};
+  const status = state === "waiting" ? "Needs you" : item.status;
+  const about = [doing, ...item.about];
   const end = endTime && !isRunning(status) ? new Date(endTime) : new Date();
   const start = new Date(startTime);
   const details = [formatTime(start), formatDuration(end.getTime() - start.getTime()), ...about];
@@ -147,10 +197,11 @@ function row(item, refresh) {
     element(
       "div",
       "history-actions line",
+      wayOn({ ...item, status }, refresh),
       element("a", { className: "button small", href: address, "aria-label": `View ${name}` }, "View"),
       menu(item, refresh),
     ),
-    ...(isRunning(status) ? [] : waiting.flatMap(worktree => worktreeLine(worktree, refresh))),
+    ...(isRunning(status) ? [] : worktreesOf(item).flatMap(worktree => worktreeLine(worktree, refresh))),
   );
 }
 
@@ -183,8 +234,16 @@ export function showHistory() {
       ? `Nothing matches “${words}”.`
       : "Nothing has run yet. Start a session above, or choose a job.";
     showProblem(shown.length > 0 || !byId("searchHits").hidden ? "" : nothing);
-    if (!place.querySelector("details[open]"))
-      fill(place, ...shown.map(item => row(item, () => load(false))));
+    if (place.querySelector("details[open]")) return;
+    const known = new Set(shown.map(({ id }) => id));
+    const older = words ? [] : [...active.values()].filter(({ id }) => !known.has(id)).map(activeItem);
+    const all = [...older, ...shown];
+    const focused = place.querySelector(":focus")?.ariaLabel;
+    for (const [i, group] of [...place.children].entries()) {
+      const rows = all.filter(item => groupOf(item) === i).map(item => row(item, () => load(false)));
+      fill(find(group, "ul"), ...rows);
+    }
+    if (focused) find(place, `[aria-label="${CSS.escape(focused)}"], h3`).focus();
   }
 
   let timer = 0;
@@ -198,8 +257,18 @@ export function showHistory() {
     for (const open of place.querySelectorAll("details[open]"))
       if (!open.contains(/** @type {Node} */ (event.target))) open.removeAttribute("open");
   });
-  setInterval(() => {
-    if (!document.hidden && shown.length <= PAGE_SIZE && !place.contains(document.activeElement)) load(false);
-  }, REFRESH_MS);
+  placeInbox(byId("inbox"));
+  let isDue = false;
+  onOverview(overview => {
+    active.clear();
+    for (const item of overview.active) active.set(item.id, item);
+    if (isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
+      // What became of a worktree stays in sight.
+      if (shown.length <= PAGE_SIZE && !place.querySelector(".worktree :focus")) load(false);
+    }, REFRESH_MS);
+  });
   load(false);
 }

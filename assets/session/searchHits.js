@@ -37,7 +37,7 @@ function marked({ text, marks }) {
 }
 
 /** @param {SearchHit} hit */
-function row(hit) {
+export function hitRow(hit) {
   const title = visibleLine(hit.title || hit.job?.name || "");
   const about = element(
     "span",
@@ -63,5 +63,5 @@ export async function showHits(typed) {
   byId("searchHits").hidden = hits.length === 0;
   byId("searchHitsTitle").textContent =
     hits.length === 0 ? "" : `${counted(hits.length, "place")} in what was said`;
-  fill(byId("searchHitsList"), ...hits.map(row));
+  fill(byId("searchHitsList"), ...hits.map(hitRow));
 }

@@ -2,6 +2,7 @@
 import { ApiError, api, messageOf, part, send } from "../lib/api.js";
 import { button, byId, element, fill, onClick, onSubmit, optionsOf } from "../lib/dom.js";
 import { notice, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { placeInbox } from "../shell/inbox.js";
 import { followFolder } from "./folderChoice.js";
 import { showHistory } from "./history.js";
 
@@ -128,6 +129,7 @@ async function start() {
     localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(workingDirectory.value.trim())));
     // If it cannot be remembered, the form asks again.
     await choice.remember().catch(() => undefined);
+    placeInbox();
     history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
     await showSession(sessionId);
   } catch (error) {
@@ -159,6 +161,7 @@ export async function openStartForm(open) {
       timer = setTimeout(offerFolders, TYPING_DELAY_MS);
     });
   showHistory();
+  if (location.hash === "#new") workingDirectory.select();
   const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
   for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);
 }

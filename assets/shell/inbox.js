@@ -5,10 +5,8 @@ import { visibleCode, visibleProse } from "../lib/visibleText.js";
 import { ANSWER_EVENT, failCard, permissionCard } from "../permissions/permissionCard.js";
 import { forgetCard } from "../permissions/readyCard.js";
 import "./focus.js";
+import { onOverview } from "./overview.js";
 import { bindNotifications, notify, setWaiting } from "./pageState.js";
-
-/** Often enough for a waiting user, seldom enough to cost nothing. */
-const POLL_MS = 2000;
 
 /** @type {Map<string, InboxEntry>} */
 const cards = new Map();
@@ -43,7 +41,15 @@ count.addEventListener("click", () => {
   list.hidden = !list.hidden;
   count.setAttribute("aria-expanded", String(!list.hidden));
 });
-document.body.append(inbox);
+
+/** A line above the page; on the start page, a part of the list. @param {HTMLElement} place */
+export function placeInbox(place = document.body) {
+  const isLine = place === document.body;
+  list.hidden = isLine;
+  count.hidden = !isLine;
+  place.append(inbox);
+}
+placeInbox();
 
 /** Where a request can be seen: in its job, at its task; a task by itself has no page. @param {OpenRequest} request */
 function addressOf({ source, sessionId, taskId = source === "task" ? sessionId : "" }) {
@@ -63,8 +69,8 @@ function entryOf(request) {
   return { entry: element("div", "inbox-entry", where, card), card };
 }
 
-/** @param {OpenRequest[]} requests */
-function show(requests) {
+/** @param {Overview} overview */
+function show({ requests }) {
   const waiting = new Set(requests.map(({ requestId }) => requestId));
   for (const [id, { entry, card }] of cards)
     if (!waiting.has(id)) {
@@ -84,24 +90,12 @@ function show(requests) {
   setWaiting(cards.size);
 }
 
-async function refresh() {
-  const { requests } = await api("copilot/permission/pending");
-  show(requests);
-}
-
-async function poll() {
-  // The banner reports a server that cannot be reached.
-  await refresh().catch(() => undefined);
-  setTimeout(poll, POLL_MS);
-}
-
 document.addEventListener(ANSWER_EVENT, async event => {
   try {
     await api("copilot/permission/answer", JSON.stringify(/** @type {CustomEvent} */ (event).detail));
   } catch (error) {
     failCard(/** @type {HTMLElement} */ (event.target), messageOf(error));
   }
-  await refresh().catch(() => undefined);
 });
 
-poll();
+onOverview(show);

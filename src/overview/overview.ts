@@ -7,6 +7,7 @@ import type { Approvals } from "../permissions/approvals.js";
 import type { PortalSession } from "../sessions/portalSession.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { shortReason } from "../store/failure.js";
+import type { ActiveItem } from "./activeItem.js";
 import { doingOf } from "./doing.js";
 
 /** Changes are shown together after this time: soon enough for a reader, seldom enough to cost little. */
@@ -24,19 +25,6 @@ export interface OverviewParts {
 interface Doing {
   readonly text: string;
   readonly since: number;
-}
-
-/** Something that runs, or waits for its user. */
-export interface ActiveItem {
-  kind: "session" | "job";
-  id: string;
-  title: string;
-  workingDirectory: string;
-  state: "running" | "waiting" | "paused";
-  /** In a few words; empty when there is nothing to say. */
-  doing: string;
-  /** Since when it does this. */
-  since: string;
 }
 
 /** What is active and what waits for the user, as one answer and as a stream of changes. */

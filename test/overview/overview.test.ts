@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ActiveItem } from "../../src/overview/overview.js";
+import type { ActiveItem } from "../../src/overview/activeItem.js";
 import { sharedPortalWithEntry, task } from "../support/jobs.js";
 import { sessionById } from "../support/restSession.js";
 import { collectUntil, sseEvents } from "../support/sse.js";

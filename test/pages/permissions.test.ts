@@ -144,11 +144,11 @@ describe("permissions in the browser", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("every page except the test page has the inbox", async () => {
+  it("every page except the test page has the frame with the inbox", async () => {
     const folder = join(packageRoot, "assets");
     const pages = (await readdir(folder)).filter(name => name.endsWith(".html") && name !== "test.html");
     for (const name of pages)
-      assert.match(await readFile(join(folder, name), "utf8"), /src="\/shell\/inbox\.js"/, name);
+      assert.match(await readFile(join(folder, name), "utf8"), /src="\/shell\/shell\.js"/, name);
   });
 
   it("the start form starts a session that asks", async t => {

@@ -1,0 +1,12 @@
+/** Something that runs, or waits for its user. Types only: the pages read this file too. */
+export interface ActiveItem {
+  kind: "session" | "job";
+  id: string;
+  title: string;
+  workingDirectory: string;
+  state: "running" | "waiting" | "paused";
+  /** In a few words; empty when there is nothing to say. */
+  doing: string;
+  /** Since when it does this. */
+  since: string;
+}
