@@ -440,6 +440,9 @@ declare global {
     isLost?: boolean;
   }
 
+  type UserRequest = import("../src/live/callbacks.js").Callback<"onUserRequest">;
+  type ChangeQueued = (request: UserRequest, control: HTMLButtonElement) => Promise<void>;
+
   /** A session or job that runs or waits for the user. */
   type ActiveItem = import("../src/overview/activeItem.js").ActiveItem;
 

@@ -242,6 +242,15 @@ export function sessionRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "
       },
     }),
     defineRoute({
+      path: "copilot/session/{id}/request/{requestId}/drop",
+      summary: "Drop a request that waits behind another one",
+      answers: { json: either(object({ dropped: flag }), notFound) },
+      handler: async ({ params }) => {
+        const session = await openSession(params.id);
+        return { dropped: await session.drop(params.requestId) };
+      },
+    }),
+    defineRoute({
       path: "copilot/session/{id}",
       reads: true,
       methods: ["GET"],

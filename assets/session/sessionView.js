@@ -1,7 +1,8 @@
 // A session: the responses above, the request below.
 
 import { ApiError, api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
-import { byId, fill, onSubmit, optionsOf, showStatus } from "../lib/dom.js";
+import { byId, copyOf, fill, find, onClick, onSubmit, optionsOf, showStatus } from "../lib/dom.js";
+import { joined } from "../lib/format.js";
 import { readEvents } from "../lib/stream.js";
 import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { focusCards } from "../permissions/cardFocus.js";
@@ -36,7 +37,7 @@ export function openSessionView(sessionId, showOver) {
   const showChanges = turnChanges(path, item => renderer.addItem(item));
   let title = "";
   const pending = new PendingRequests();
-  /** Requests that wait behind another one: each appears in the conversation when it begins. @type {LiveResponse[]} */
+  /** Requests that wait behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
   const queued = [];
   /** Cards without an answer. @type {Set<string>} */
   const asked = new Set();
@@ -61,7 +62,7 @@ export function openSessionView(sessionId, showOver) {
     const waiting = isBusy && pending.count > 1 ? `, ${pending.count - 1} waiting` : "";
     showStatus(byId("sessionState"), status + waiting, status);
     send.disabled = isBusy || isSending || isClosed;
-    byId("stopTurn").hidden = !isBusy;
+    for (const id of ["stopTurn", "queue-button"]) byId(id).hidden = !isBusy;
     byId("reopen").hidden = !isClosed;
     for (const control of [send, close]) control.hidden = isClosed;
     for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy])
@@ -94,12 +95,42 @@ export function openSessionView(sessionId, showOver) {
     } else if (response.callback === "onSessionInfo") {
       if (response.title) showTitle(response.title);
     } else if (response.callback === "onIdle") {
-      pending.end(response.requestId);
-      const next = queued.shift();
-      if (next) renderer.processCallback(next);
+      const { requestId } = response;
+      pending.end(requestId);
+      const dropped = queued.findIndex(request => request.requestId === requestId);
+      const [next] = queued.splice(Math.max(0, dropped), 1);
+      if (next && dropped < 0) renderer.processCallback(next);
       if (isLive && pending.count === 0) notify(`${title || "Session"}: the agent is done`);
     } else return;
+    showQueue();
     showState();
+  }
+
+  function showQueue() {
+    const items = queued.map(request => {
+      const item = copyOf("queuedRequest");
+      find(item, "span").append(visibleLine(request.prompt));
+      for (const control of item.querySelectorAll("button"))
+        control.addEventListener("click", () => change(request, control).catch(showError));
+      return item;
+    });
+    fill(byId("queue"), ...items);
+  }
+
+  /** Takes back a request that waits, and does with it what the button says. @type {ChangeQueued} */
+  async function change({ requestId, prompt: text }, control) {
+    const { dropped } = await post(control, `${path}/request/${part(requestId)}/drop`);
+    if (!dropped) return;
+    if (control.value === "edit") keepDraft(joined([prompt.value, text], "\n"));
+    if (control.value !== "steer") return;
+    await api(`${path}/cancel`, "");
+    await api(`${path}/query`, text);
+  }
+
+  /** What is not sent yet survives a reload. @param {string} text */
+  function keepDraft(text) {
+    if (prompt.value !== text) prompt.value = text;
+    sessionStorage.setItem(path, text);
   }
 
   /** @param {string} error */
@@ -176,10 +207,11 @@ export function openSessionView(sessionId, showOver) {
     followTask(last.taskId, last.taskName, after);
   }
 
-  async function sendRequest() {
-    if (send.disabled) return;
+  /** @param {boolean} [isQueued] behind the running one */
+  async function sendRequest(isQueued = false) {
+    if (send.disabled && (!isQueued || byId("queue-button").hidden)) return;
     const text = prompt.value;
-    const taskName = task.value;
+    const taskName = isQueued ? "" : task.value;
     if (text.trim() === "" && !wordlessTasks.has(taskName)) {
       showError("Describe what to do.");
       prompt.focus();
@@ -192,7 +224,7 @@ export function openSessionView(sessionId, showOver) {
       const start = `copilot/task/start/${part(taskName)}/session/${part(sessionId)}`;
       const { taskId } = await post(send, taskName === "" ? `${path}/query` : start, text);
       if (taskName !== "") followTask(taskId, taskName);
-      prompt.value = "";
+      keepDraft("");
       task.value = "";
       renderer.scrollToBottom();
     } catch (error) {
@@ -215,7 +247,12 @@ export function openSessionView(sessionId, showOver) {
     showOver(what, "This tab may be closed.", back);
   }
 
-  onSubmit("request-part", sendRequest, prompt);
+  onSubmit("request-part", () => sendRequest(), prompt);
+  onClick("queue-button", () => sendRequest(true));
+  prompt.addEventListener("input", () => keepDraft(prompt.value));
+  prompt.addEventListener("keydown", event => {
+    if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);
+  });
   policy.addEventListener("change", () =>
     api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
   );
@@ -267,6 +304,7 @@ export function openSessionView(sessionId, showOver) {
     if (response) await renderer.reveal(response);
   }
 
+  keepDraft(sessionStorage.getItem(path) ?? "");
   showState();
   const wanted = Number(new URLSearchParams(location.search).get("n"));
   read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);

@@ -77,6 +77,8 @@ export class PortalSession implements ICopilotSession {
   /** Requests are numbered so that all up to a given one can be dropped. */
   #requests = 0;
   #dropUpTo = 0;
+  /** Requests that were dropped before they began. */
+  readonly #dropped = new Set<string>();
   /** Releases a request that waits for its agent. */
   #leaveStart: (() => void) | undefined;
   /** What the running turn changes is being recorded. */
@@ -173,6 +175,14 @@ export class PortalSession implements ICopilotSession {
     // The request never reaches an agent that is still starting, or a turn that is still being prepared.
     if (leave) leave();
     else await agent?.cancel();
+    return true;
+  }
+
+  /** Drops a request that waits behind another one. False when it has begun or ended, or never was. */
+  async drop(requestId: string): Promise<boolean> {
+    if (this.record.pendingRequests.indexOf(requestId) < 1) return false;
+    this.#dropped.add(requestId);
+    await this.#ended(requestId);
     return true;
   }
 
@@ -327,6 +337,7 @@ export class PortalSession implements ICopilotSession {
     timeout: number | undefined,
     turn: number | undefined,
   ): Promise<void> {
+    if (this.#dropped.delete(requestId)) return;
     let work: OpenWork | undefined;
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
@@ -358,12 +369,16 @@ export class PortalSession implements ICopilotSession {
       // The next turn waits for it, the end of this one does not.
       void work?.end();
       this.#leaveStart = undefined;
-      this.#noLongerPending(requestId);
-      this.record.updatedAt = new Date();
-      // In one write: a request whose end is logged but not counted would look interrupted.
-      await this.log.append({ callback: "onIdle", requestId }, recordChange(this.record, "usage"));
+      await this.#ended(requestId);
       failpoint("after-idle");
     }
+  }
+
+  /** In one write: a request whose end is logged but not counted would look interrupted. */
+  #ended(requestId: string): Promise<void> {
+    this.#noLongerPending(requestId);
+    this.record.updatedAt = new Date();
+    return this.log.append({ callback: "onIdle", requestId }, recordChange(this.record, "usage"));
   }
 
   /** The agent that is to run the turn, and what it must be told of the user's undos. */

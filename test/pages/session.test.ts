@@ -188,6 +188,39 @@ describe("a session in the browser", () => {
     assert.deepEqual(await shown(), inOrder);
   });
 
+  it("queues requests behind the running one, where they can be changed, dropped or sent at once", async t => {
+    const gate = barrier();
+    const { page, model } = await openSession(t, byPrompt({ first: [gate.step, { text: "1" }] }));
+    const box = page.getByLabel("Request", { exact: true });
+    const queue = page.locator("#queue li");
+    const press = (words: string, name: string) =>
+      queue.filter({ hasText: words }).getByRole("button", { name }).click();
+    await send(page, "first");
+    await gate.reached;
+    await box.fill("to be changed");
+    await page.getByRole("button", { name: "Queue", exact: true }).click();
+    await queue.filter({ hasText: "to be changed" }).waitFor();
+    for (const words of ["to be dropped", "instead"]) {
+      await box.fill(words);
+      await box.press("Control+Shift+Enter");
+      await queue.filter({ hasText: words }).waitFor();
+    }
+    await press("to be dropped", "Drop");
+    await queue.filter({ hasText: "to be dropped" }).waitFor({ state: "detached" });
+    await press("to be changed", "Edit");
+    await queue.filter({ hasText: "to be changed" }).waitFor({ state: "detached" });
+    assert.equal(await box.inputValue(), "to be changed");
+    await page.reload();
+    await queue.filter({ hasText: "instead" }).waitFor();
+    assert.equal(await box.inputValue(), "to be changed", "a draft survives a reload");
+    await press("instead", "Steer");
+    await page.getByText("You said: instead").waitFor();
+    await idle(page);
+    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["first", "instead"]);
+    assert.equal(await queue.count(), 0);
+    gate.release();
+  });
+
   it("says that a session is gone, and where to go", async t => {
     const { page, portal } = await openSession(t, byPrompt({}));
     for (const id of ["never-there", "..%2f..", "__proto__"]) {

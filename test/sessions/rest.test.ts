@@ -147,6 +147,23 @@ describe("a session over REST", () => {
     assert.equal(messagesOf(responses).at(-1), "You said: next");
   });
 
+  it("a request that waits can be dropped, ends at once, and never reaches the agent", async t => {
+    const gate = barrier();
+    const { startSession, model } = await portalOf(t, byPrompt({ first: [gate.step, { text: "1" }] }));
+    const session = await startSession();
+    const first = await session.query("first");
+    const [second, third] = [await session.query("second"), await session.query("third")];
+    await gate.reached;
+    const drop = (id: string) => session.call(`request/${id}/drop`, { method: "POST" });
+    assert.deepEqual(await drop(second), { dropped: true });
+    assert.deepEqual(requestsIn(await session.untilIdle(), "onIdle"), [second]);
+    for (const id of [second, first, "never-there"]) assert.deepEqual(await drop(id), { dropped: false }, id);
+    gate.release();
+    const responses = await session.untilIdle(3);
+    assert.deepEqual(requestsIn(responses, "onIdle"), [second, first, third]);
+    assert.deepEqual(model.requests.at(-1)?.request.userTexts, ["first", "third"]);
+  });
+
   it("a failed turn is logged as a sessionError before onIdle, and the session continues", async t => {
     const { startSession } = await portalOf(t, byPrompt({ bad: [fault.http(400)] }));
     const session = await startSession();
