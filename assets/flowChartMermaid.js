@@ -1,8 +1,7 @@
-// The flow chart of a job: Mermaid lays it out, flowChartMermaid.css colours it, and the user zooms and drags it.
-import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
+// The flow chart of a job, drawn as SVG: chartLayout.js lays it out, and the user zooms and drags it.
+import { kindOf, layOut, workIdOf } from "./job/chartLayout.js";
 import { button, element, fill } from "./lib/dom.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
@@ -19,44 +18,40 @@ const PINCH_STEP = 1.1;
 
 /** The mark beside a node's left border, drawn around 0,0. */
 const marks = {
-  Waiting: "M0 -7a7 7 0 1 0 0.01 0M0 -4V0L3 2",
-  Running: "M-5 -7L7 0L-5 7Z",
-  Succeeded: "M-6 0L-2 5L7 -6",
-  Failed: "M-5 -5L5 5M5 -5L-5 5",
+  Waiting: "M0-7a7 7 0 1 0 .01 0M0-4V0L3 2",
+  Running: "M0-7A7 7 0 1 1-7 0",
+  "Needs you": "M0-7V2M0 6.5V7",
+  Succeeded: "M-6 0-2 5 7-6",
+  Failed: "M-5-5 5 5M5-5-5 5",
   Canceled: "M-5 0H5",
 };
 
-/** @param {string} name @param {Record<string, string | number>} attributes */
-function svgElement(name, attributes, text = "") {
-  const made = document.createElementNS(SVG, name);
+/** @param {string} name @param {Record<string, unknown>} attributes @param {(Node | string)[]} content */
+function draw(name, attributes, ...content) {
+  const made = /** @type {SVGElement} */ (document.createElementNS("http://www.w3.org/2000/svg", name));
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.textContent = text;
+  made.append(...content);
   return made;
 }
 
-let charts = 0;
-
-/** @param {ChartGraph} graph @param {Element} room an element that Mermaid may measure in */
-async function layOut(graph, room) {
-  const { default: mermaid } = await import("/vendor/mermaid/mermaid.js");
-  mermaid.initialize({
-    startOnLoad: false,
-    securityLevel: "strict",
-    theme: "base",
-    themeVariables: { fontFamily: getComputedStyle(room).fontFamily, fontSize: "14px" },
-    htmlLabels: false,
-    flowchart: { htmlLabels: false, curve: "basis", wrappingWidth: 320, padding: 14 },
-    maxEdges: 5000,
-    maxTextSize: 1_000_000,
-  });
-  charts += 1;
-  const { svg } = await mermaid.render(`chart-${charts}`, chartSource(graph), room);
-  const parsed = new DOMParser().parseFromString(svg, "text/html").querySelector("svg");
-  if (!parsed) throw new Error("Mermaid made no chart");
-  for (const style of parsed.querySelectorAll("style")) style.remove();
-  for (const styled of [parsed, ...parsed.querySelectorAll("[style]")]) styled.removeAttribute("style");
-  return document.adoptNode(parsed);
+/** @param {ChartBox} box */
+function shapeOf({ node, width, height }) {
+  const [x, y] = [width / 2, height / 2];
+  const kind = kindOf(node.hint);
+  if (kind === "LoopEnd") return draw("circle", { r: x });
+  if (kind === "TaskNode") return draw("rect", { x: -x, y: -y, width, height, rx: 6 });
+  if (!kind.startsWith("Cond") || kind === "CondBegin")
+    return draw("path", { d: `M${-x}-${y}H${x}V${y}H${-x}Z` });
+  /** Half of its upper side. */
+  const top = Math.max(0, x - 14);
+  return draw("polygon", { points: `${-x} 0 ${-top} ${-y} ${top} ${-y} ${x} 0 ${top} ${y} ${-top} ${y}` });
 }
+
+/** @param {DrawnArrow} arrow */
+const drawArrow = ({ path, label = "", x, y }) => [
+  draw("path", { class: "flowchart-link", d: path }),
+  draw("text", { class: "edgeLabel", x, y }, label),
+];
 
 /** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. */
 export class FlowChart extends EventTarget {
@@ -67,13 +62,12 @@ export class FlowChart extends EventTarget {
     "aria-label": "Flow chart",
   });
   #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
-  /** @type {SVGSVGElement | undefined} */
-  #svg;
+  #svg = draw("svg", {});
   #size = { width: 0, height: 0 };
   #zoom = 1;
   /** @type {number | undefined} */
   #selected;
-  /** @type {Map<number, SVGGElement>} */
+  /** @type {Map<number, SVGElement>} */
   #nodes = new Map();
 
   /** @param {HTMLElement} div */
@@ -110,19 +104,15 @@ export class FlowChart extends EventTarget {
   }
 
   /** @param {ChartGraph} graph */
-  async show(graph) {
-    const room = element("div", "flow-chart-room");
-    fill(this.#view, room);
-    const svg = await layOut(graph, room).finally(() => room.remove());
-    this.#svg = svg;
-    svg.removeAttribute("id");
-    svg.setAttribute("aria-roledescription", "flow chart");
-    fill(this.#view, svg);
-    for (const node of graph.nodes) this.#dressNode(node, svg);
-    const { x, y, width, height } = svg.viewBox.baseVal;
-    // The marks are outside the nodes, where Mermaid leaves no room.
-    this.#size = { width: width + 40, height: height + 16 };
-    svg.setAttribute("viewBox", `${x - 32} ${y - 8} ${this.#size.width} ${this.#size.height}`);
+  show(graph) {
+    const pen = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
+    pen.font = `500 14px ${getComputedStyle(this.#view).fontFamily}`;
+    const { boxes, arrows, ...size } = layOut(graph, text => pen.measureText(text).width);
+    this.#size = size;
+    this.#nodes.clear();
+    this.#svg = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}` });
+    this.#svg.append(...arrows.flatMap(drawArrow), ...boxes.map(box => this.#drawNode(box)));
+    fill(this.#view, this.#svg);
     this.selected = this.#selected;
     this.fit();
     const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
@@ -141,13 +131,11 @@ export class FlowChart extends EventTarget {
     if (!node) return;
     if (status) node.dataset.status = status;
     else delete node.dataset.status;
-    const set = (/** @type {string} */ selector, /** @type {string} */ text) => {
+    node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
+    for (const [selector, text] of Object.entries({ ".detail": detail, title: tip })) {
       const found = node.querySelector(selector);
       if (found && found.textContent !== text) found.textContent = text;
-    };
-    node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
-    set(".detail", detail);
-    set("title", tip);
+    }
   }
 
   /** @type {Zoom} */
@@ -166,10 +154,8 @@ export class FlowChart extends EventTarget {
     const scrollTop = (this.#view.scrollTop + y) * ratio - y;
     this.#zoom = next;
     this.#zoomLabel.textContent = `${Math.round(next * 100)} %`;
-    if (this.#svg) {
-      this.#svg.style.width = `${this.#size.width * next}px`;
-      this.#svg.style.height = `${this.#size.height * next}px`;
-    }
+    this.#svg.style.width = `${this.#size.width * next}px`;
+    this.#svg.style.height = `${this.#size.height * next}px`;
     this.#view.scrollTo(scrollLeft, scrollTop);
   }
 
@@ -181,25 +167,27 @@ export class FlowChart extends EventTarget {
     this.zoomTo(Math.floor(zoom * 10 + 1e-6) / 10);
   }
 
-  /** @param {ChartNode} node @param {SVGSVGElement} svg */
-  #dressNode({ id, hint, label = "" }, svg) {
-    const group = /** @type {SVGGElement | null} */ (svg.querySelector(`g.node[id*="-flowchart-n${id}-"]`));
-    if (!group) return;
-    group.classList.add(kindOf(hint));
-    group.querySelector("g.label")?.remove();
-    const workId = workIdOf(hint);
-    if (workId === undefined) return;
-    const { x } = group.getBBox();
-    group.append(
-      svgElement("text", { class: "name", y: -5 }, label),
-      svgElement("text", { class: "detail", y: 15 }),
-      svgElement("path", { class: "mark", transform: `translate(${x - 14} 0)` }),
+  /** @param {ChartBox} box */
+  #drawNode(box) {
+    const { hint, label = "" } = box.node;
+    const shape = shapeOf(box);
+    const group = draw(
+      "g",
+      { class: `node ${kindOf(hint)}`, transform: `translate(${box.x} ${box.y})` },
+      shape,
     );
-    group.querySelector(".label-container")?.append(svgElement("title", {}));
-    group.setAttribute("tabindex", "0");
-    group.setAttribute("role", "button");
-    group.dataset.workId = String(workId);
+    const workId = workIdOf(hint);
+    if (workId === undefined) return group;
+    shape.classList.add("label-container");
+    shape.append(draw("title", {}));
+    group.append(
+      draw("text", { class: "name", y: -4 }, label),
+      draw("text", { class: "detail", y: 16 }),
+      draw("g", { transform: `translate(${-box.width / 2 - 15})` }, draw("path", { class: "mark" })),
+    );
+    Object.assign(group, { role: "button", tabIndex: 0 }).dataset.workId = String(workId);
     this.#nodes.set(workId, group);
+    return group;
   }
 
   /** @param {EventTarget | null} target */

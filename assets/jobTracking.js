@@ -1,7 +1,7 @@
 // A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
 
 import { FlowChart } from "./flowChartMermaid.js";
-import { kindOf, workIdOf } from "./job/chartSource.js";
+import { kindOf, workIdOf } from "./job/chartLayout.js";
 import { evidencePart } from "./job/evidence.js";
 import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
@@ -342,10 +342,9 @@ async function showChart() {
     labels.set(workId, node.label ?? "");
     if (kindOf(node.hint) === "CondNode") conditions.add(workId);
   }
-  // Laying out the chart of a large job takes a while; what was said can be seen meanwhile.
-  if (isReplay) await replay();
-  await chart.show(definition.chart);
+  chart.show(definition.chart);
   for (const run of state.runs.values()) showRun(run);
+  if (isReplay) await replay();
 }
 
 function follow() {
@@ -400,7 +399,6 @@ async function replay() {
     markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
   });
   player.addEventListener("change", () => nextFrame(tick));
-  await new Promise(painted => requestAnimationFrame(() => setTimeout(painted)));
 }
 
 function listen() {

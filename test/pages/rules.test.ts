@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { packageRoot } from "../../src/base/paths.js";
-import { generateChartNodes } from "../../src/jobsChart.js";
 
 /** Loads the rules of the pages that need no browser. */
 const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
@@ -47,7 +46,6 @@ const { ruleWords } = (await load("permissions/ruleWords.js")) as {
 const { looksLikeMarkdown } = (await load("lib/markdownSigns.js")) as {
   looksLikeMarkdown(text: string): boolean;
 };
-const { chartSource } = (await load("job/chartSource.js")) as { chartSource(graph: object): string };
 const { JobState } = (await load("job/jobState.js")) as { JobState: new () => JobStateLike };
 const { layOutBars } = (await load("job/timeline.js")) as {
   layOutBars(runs: object[], now: number): { left: number; width: number; isSlowest: boolean }[];
@@ -158,13 +156,6 @@ it("numbers are easy to read", () => {
   assert.equal(formatTime(new Date("2026-03-04T11:59:30"), now), "just now");
   assert.equal(formatTime(new Date("2026-03-04T11:30:00"), now), "30 min ago");
   assert.equal(formatTime(new Date("nonsense"), now), "");
-});
-
-it("no text in a label is read as Mermaid syntax", () => {
-  const label = 'a"]; click n0 "javascript:alert(1)" <img src=x onerror=alert(1)> `x` %%{init}%% \n end';
-  const graph = generateChartNodes({ kind: "Ref", workIdInJob: 0, taskId: label });
-  const source = chartSource(graph);
-  assert.match(source, /^flowchart TD\nn0\["[A-Za-z0-9 ,.#;-]*<br\/>succeeded, 2 attempts, 12 min"\]$/);
 });
 
 describe("the state of a job", () => {
