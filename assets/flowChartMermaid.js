@@ -1,6 +1,7 @@
 // The flow chart of a job, drawn as SVG: chartLayout.js lays it out, and the user zooms and drags it.
 import { kindOf, layOut, workIdOf } from "./job/chartLayout.js";
 import { button, element, fill } from "./lib/dom.js";
+import { nextFrame } from "./shell/frame.js";
 
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
@@ -11,6 +12,7 @@ const TOOLS_PX = 56;
 const WIDE_PX = 2000;
 /** A chart that is too large for this zoom is scrolled, not shrunk. */
 const READABLE = 0.8;
+const PER_FRAME = 60;
 /** A shorter move is a click, not a drag. */
 const DRAG_PX = 4;
 /** Two fingers that move apart by this factor zoom by one step. */
@@ -48,9 +50,9 @@ function shapeOf({ node, width, height }) {
 }
 
 /** @param {DrawnArrow} arrow */
-const drawArrow = ({ path, label = "", x, y }) => [
+const drawArrow = ({ path, label, x, y }) => [
   draw("path", { class: "flowchart-link", d: path }),
-  draw("text", { class: "edgeLabel", x, y }, label),
+  ...(label ? [draw("text", { class: "edgeLabel", x, y }, label)] : []),
 ];
 
 /** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. */
@@ -69,6 +71,8 @@ export class FlowChart extends EventTarget {
   #selected;
   /** @type {Map<number, SVGElement>} */
   #nodes = new Map();
+  /** Also of those that are not drawn yet. @type {Map<number, NodeState>} */
+  #states = new Map();
 
   /** @param {HTMLElement} div */
   constructor(div) {
@@ -103,21 +107,26 @@ export class FlowChart extends EventTarget {
     }
   }
 
-  /** @param {ChartGraph} graph */
-  show(graph) {
+  /** Draws some nodes in each frame, because a browser takes long to lay out their texts. @param {ChartGraph} graph */
+  async show(graph) {
     const pen = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
     pen.font = `500 14px ${getComputedStyle(this.#view).fontFamily}`;
     const { boxes, arrows, ...size } = layOut(graph, text => pen.measureText(text).width);
     this.#size = size;
-    this.#nodes.clear();
-    this.#svg = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}` });
-    this.#svg.append(...arrows.flatMap(drawArrow), ...boxes.map(box => this.#drawNode(box)));
-    fill(this.#view, this.#svg);
-    this.selected = this.#selected;
+    const svg = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}` });
+    this.#svg = svg;
     this.fit();
     const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
     this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.#zoom)));
+    fill(this.#view, svg);
     this.#view.scrollTo((this.#view.scrollWidth - this.#view.clientWidth) / 2, 0);
+    const parts = [...boxes, ...arrows];
+    for (let n = 0; n < parts.length; n += PER_FRAME) {
+      await new Promise(start => nextFrame(() => start(undefined)));
+      const some = parts.slice(n, n + PER_FRAME);
+      svg.append(...some.flatMap(one => ("node" in one ? this.#drawNode(one) : drawArrow(one))));
+    }
+    this.selected = this.#selected;
   }
 
   /** Scrolls to a node that is out of sight. @param {number} workId */
@@ -126,9 +135,11 @@ export class FlowChart extends EventTarget {
   }
 
   /** @param {number} workId @param {NodeState} state */
-  setState(workId, { status, detail, tip = "" }) {
+  setState(workId, state) {
+    this.#states.set(workId, state);
     const node = this.#nodes.get(workId);
     if (!node) return;
+    const { status, detail, tip = "" } = state;
     if (status) node.dataset.status = status;
     else delete node.dataset.status;
     node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
@@ -187,6 +198,7 @@ export class FlowChart extends EventTarget {
     );
     Object.assign(group, { role: "button", tabIndex: 0 }).dataset.workId = String(workId);
     this.#nodes.set(workId, group);
+    this.setState(workId, this.#states.get(workId) ?? { detail: "" });
     return group;
   }
 

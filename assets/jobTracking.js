@@ -342,8 +342,8 @@ async function showChart() {
     labels.set(workId, node.label ?? "");
     if (kindOf(node.hint) === "CondNode") conditions.add(workId);
   }
-  chart.show(definition.chart);
   for (const run of state.runs.values()) showRun(run);
+  await chart.show(definition.chart);
   if (isReplay) await replay();
 }
 

@@ -9,7 +9,7 @@ import { openPage, sharedBrowser, startWebsite, withBrowser } from "../support/b
 declare const chart: {
   zoom: number;
   selected: number | undefined;
-  show(graph: object): void;
+  show(graph: object): Promise<void>;
   setState(workId: number, state: object): void;
 };
 declare const selections: (number | null)[];
