@@ -66,7 +66,7 @@ export class FlowChart extends EventTarget {
   #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
   #svg = draw("svg", {});
   #size = { width: 0, height: 0 };
-  #zoom = 1;
+  zoom = 1;
   /** @type {number | undefined} */
   #selected;
   /** @type {Map<number, SVGElement>} */
@@ -91,10 +91,6 @@ export class FlowChart extends EventTarget {
     this.#listenToPointers();
   }
 
-  get zoom() {
-    return this.#zoom;
-  }
-
   get selected() {
     return this.#selected;
   }
@@ -117,7 +113,7 @@ export class FlowChart extends EventTarget {
     this.#svg = svg;
     this.fit();
     const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
-    this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.#zoom)));
+    this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.zoom)));
     fill(this.#view, svg);
     this.#view.scrollTo((this.#view.scrollWidth - this.#view.clientWidth) / 2, 0);
     const parts = [...boxes, ...arrows];
@@ -151,7 +147,7 @@ export class FlowChart extends EventTarget {
 
   /** @type {Zoom} */
   #zoomBy(steps, at) {
-    this.zoomTo(this.#zoom + steps * ZOOM_STEP, at);
+    this.zoomTo(this.zoom + steps * ZOOM_STEP, at);
   }
 
   /** @type {Zoom} */
@@ -160,10 +156,10 @@ export class FlowChart extends EventTarget {
     const { left, top, width, height } = this.#view.getBoundingClientRect();
     const x = (at?.x ?? left + width / 2) - left;
     const y = (at?.y ?? top + height / 2) - top;
-    const ratio = next / this.#zoom;
+    const ratio = next / this.zoom;
     const scrollLeft = (this.#view.scrollLeft + x) * ratio - x;
     const scrollTop = (this.#view.scrollTop + y) * ratio - y;
-    this.#zoom = next;
+    this.zoom = next;
     this.#zoomLabel.textContent = `${Math.round(next * 100)} %`;
     this.#svg.style.width = `${this.#size.width * next}px`;
     this.#svg.style.height = `${this.#size.height * next}px`;
@@ -211,76 +207,66 @@ export class FlowChart extends EventTarget {
   }
 
   #listenToWheelAndKeys() {
-    this.#view.addEventListener(
-      "wheel",
-      event => {
-        if (!event.ctrlKey) return;
-        event.preventDefault();
-        this.#zoomBy(-Math.sign(event.deltaY), event);
-      },
-      { passive: false },
-    );
-    this.#view.addEventListener("keydown", event => {
-      if (event.key === "+" || event.key === "=") this.#zoomBy(1);
-      else if (event.key === "-") this.#zoomBy(-1);
-      else if (event.key === "0") this.fit();
-      else if (event.key === "Enter" || event.key === " ") this.#selectAt(event.target);
-      else if (event.key === "Escape") this.#selectAt(null);
+    this.#view.onwheel = event => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.#zoomBy(-Math.sign(event.deltaY), event);
+    };
+    this.#view.onkeydown = event => {
+      const { key, target } = event;
+      if (key === "+" || key === "=") this.#zoomBy(1);
+      else if (key === "-") this.#zoomBy(-1);
+      else if (key === "0") this.fit();
+      else if (key === "Enter" || key === " ") this.#selectAt(target);
+      else if (key === "Escape") this.#selectAt(null);
       else return;
       event.preventDefault();
-    });
+    };
   }
 
   /** One finger or the mouse drags, two fingers pinch; a press that does not move selects. */
   #listenToPointers() {
+    const view = this.#view;
     /** @type {Map<number, PointerEvent>} */
     const fingers = new Map();
     let moved = 0;
     let apart = 0;
     const distance = () => {
-      const [a, b] = [...fingers.values()];
+      const [a, b] = fingers.values();
       return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
     };
-    this.#view.addEventListener("pointerdown", event => {
+    view.onpointerdown = event => {
       if (event.button !== 0) return;
       if (fingers.size === 0) moved = 0;
       fingers.set(event.pointerId, event);
       apart = distance();
-    });
-    this.#view.addEventListener("pointermove", event => {
+    };
+    view.onpointermove = event => {
       const last = fingers.get(event.pointerId);
       if (!last) return;
       fingers.set(event.pointerId, event);
       moved += Math.abs(event.x - last.x) + Math.abs(event.y - last.y);
       if (moved <= DRAG_PX) return;
-      this.#view.setPointerCapture(event.pointerId);
-      if (fingers.size === 1) this.#view.scrollBy(last.x - event.x, last.y - event.y);
-      else if (distance() > apart * PINCH_STEP || distance() < apart / PINCH_STEP) {
-        this.#zoomBy(Math.sign(distance() - apart), event);
+      view.setPointerCapture(event.pointerId);
+      const ratio = distance() / apart;
+      if (fingers.size === 1) view.scrollBy(last.x - event.x, last.y - event.y);
+      else if (ratio > PINCH_STEP || ratio < 1 / PINCH_STEP) {
+        this.#zoomBy(Math.sign(ratio - 1), event);
         apart = distance();
       }
-    });
-    const end = (/** @type {PointerEvent} */ event) => {
+    };
+    view.onpointerup = view.onpointercancel = event => {
       if (!fingers.delete(event.pointerId)) return;
       apart = distance();
       if (event.type === "pointerup" && moved <= DRAG_PX && fingers.size === 0) this.#selectAt(event.target);
     };
-    this.#view.addEventListener("pointerup", end);
-    this.#view.addEventListener("pointercancel", end);
   }
 }
 
-/**
- * Draws a chart into an element, as scripts of the first portal do.
- * @param {ChartGraph} graph
- * @param {HTMLElement} container
- * @param {(workId: number | undefined) => void} [onSelect]
- */
+/** Draws a chart into an element, as scripts of the first portal do. @type {RenderChart} */
 export async function renderFlowChartMermaid(graph, container, onSelect) {
   const chart = new FlowChart(container);
-  chart.addEventListener("select", event =>
-    onSelect?.(/** @type {CustomEvent} */ (event).detail ?? undefined),
-  );
+  chart.addEventListener("select", () => onSelect?.(chart.selected));
   await chart.show(graph);
   return chart;
 }

@@ -88,7 +88,8 @@ function detailOf(run) {
   if (run.status === "Waiting") return "waiting";
   const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
   const most = run.attempts ?? attempts.get(run.workId);
-  if (!run.isOver) return `attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
+  const asks = run.asked.size > 0 ? "needs you, " : "";
+  if (!run.isOver) return `${asks}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
   const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
   return `${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
@@ -97,12 +98,10 @@ function detailOf(run) {
 /** @param {Run} run */
 function showRun(run) {
   const newest = state.runs.get(run.workId);
+  const status = run.isOver || run.asked.size === 0 ? run.status : "Needs you";
   // The chart shows the newest round, whichever the user looks at.
-  if (run === newest) {
-    const status = run.status === "Paused" ? "Waiting" : run.status;
-    chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
-  }
-  if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), run.status);
+  if (run === newest) chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
+  if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), status);
 }
 
 function showTimeline() {
@@ -270,12 +269,12 @@ function showSelected() {
   fill(panel, element("div", "tracking-about muted", text));
 }
 
-/** @param {"chart" | "timeline"} view */
-function showView(view) {
-  byId("chart").hidden = view !== "chart";
-  timelineDiv.hidden = view !== "timeline";
-  byId("showChart").setAttribute("aria-pressed", String(view === "chart"));
-  byId("showTimeline").setAttribute("aria-pressed", String(view === "timeline"));
+/** @param {boolean} isTimeline */
+function showView(isTimeline) {
+  byId("chart").hidden = isTimeline;
+  timelineDiv.hidden = !isTimeline;
+  byId("showChart").ariaPressed = String(!isTimeline);
+  byId("showTimeline").ariaPressed = String(isTimeline);
   showTimeline();
 }
 
@@ -402,8 +401,7 @@ async function replay() {
 }
 
 function listen() {
-  // An event has null instead of nothing.
-  chart.addEventListener("select", event => select(/** @type {CustomEvent} */ (event).detail ?? undefined));
+  chart.addEventListener("select", () => select(chart.selected));
   stopJob.addEventListener("click", async () => {
     if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
       await send(stopJob, `${jobPath}/stop`).catch(showProblem);
@@ -415,8 +413,8 @@ function listen() {
   onPress("againJob", () => startAgain("again"), showProblem);
   onPress("retryHere", retryFromHere, showProblem);
   onPress("compareJob", compare, showProblem);
-  onClick("showChart", () => showView("chart"));
-  onClick("showTimeline", () => showView("timeline"));
+  onClick("showChart", () => showView(false));
+  onClick("showTimeline", () => showView(true));
   onClick("showDetails", () => showPart("right"));
   onClick("back", () => showPart("left"));
   tabList.addEventListener("keydown", event => {

@@ -348,8 +348,6 @@ declare global {
   /** A node with its place; x and y are those of its middle. */
   interface ChartBox {
     node: ChartNode;
-    /** Its number, from the start of the chart. */
-    n: number;
     x: number;
     y: number;
     width: number;
@@ -380,6 +378,11 @@ declare global {
     x: number;
     y: number;
   }
+  type RenderChart = (
+    graph: ChartGraph,
+    container: HTMLElement,
+    onSelect?: (workId: number | undefined) => void,
+  ) => Promise<import("./flowChartMermaid.js").FlowChart>;
   type LayOutChart = (
     graph: ChartGraph,
     /** The width of a name. */

@@ -30,76 +30,61 @@ function measure(box) {
   const full = down.filter(({ to }, n) => to.entries < 2 || n === down.length - 1);
   const middle = full.reduce((sum, { lane }) => sum + lane / full.length, 0);
   for (const arrow of down) arrow.lane -= middle;
-  box.left = Math.max(box.left, middle, join?.left ?? 0);
   const loops = box.loops * LANE;
   // What follows on the axis has added its own loops.
   const below = end - middle + (down.length > 1 ? loops : 0);
+  box.left = Math.max(box.left, middle, join?.left ?? 0);
   box.right = Math.max(box.right + loops, below, join?.right ?? 0);
 }
 
-/** @param {ChartLink} arrow @param {ChartBox[]} boxes @returns {DrawnArrow} */
-function draw({ from, to, loopBack, label, lane }, boxes) {
+/** @param {ChartLink} arrow @param {ChartBox[]} inside the nodes of the loop @returns {DrawnArrow} */
+function draw({ from, to, loopBack, label, lane }, inside) {
+  const side = from.x + from.width / 2;
   if (loopBack) {
-    const x = from.x + from.width / 2;
-    to.reach =
-      LANE + Math.max(...boxes.slice(to.n, from.n + 1).map(one => one.reach ?? one.x + one.width / 2));
-    const path = `M${x} ${from.y}H${to.reach}V${to.y}H${to.x + to.width / 2}m6-4-6 4 6 4`;
-    return { path, label, x: x + 6, y: from.y - 6 };
+    to.reach = LANE + Math.max(...inside.map(box => box.reach ?? box.x + box.width / 2));
+    const path = `M${side} ${from.y}H${to.reach}V${to.y}H${to.x + to.width / 2}m6-4-6 4 6 4`;
+    return { path, label, x: side + 6, y: from.y - 6 };
   }
-  const x = from.x + lane;
-  const y = from.y + from.height / 2;
-  const end = to.y - to.height / 2;
+  const [x, y, end] = [from.x + lane, from.y + from.height / 2, to.y - to.height / 2];
   const path = `M${from.x} ${y}V${y + TURN}H${x}V${end - TURN}H${to.x}V${end}m-4-6 4 6 4-6`;
   return { path, label, x: x + 6, y: y + 2 * TURN };
 }
 
-/** The nodes come as src/jobsChart.ts makes them: each behind those that lead down to it. @type {LayOutChart} */
+/** The nodes come as src/jobsChart.ts makes them: at the place of their id, behind those that lead down to them. @type {LayOutChart} */
 export function layOut({ nodes }, widthOf) {
-  const boxes = nodes.map((node, n) => {
+  /** @type {ChartBox[]} */
+  const boxes = nodes.map(node => {
     const [least, height] = sizes[kindOf(node.hint)] ?? [64, 6];
     const width = Math.max(least, node.label ? widthOf(node.label) + 40 : 0);
-    // There is room for the mark on the left.
-    const [left, right] = [width / 2 + 32, width / 2 + 12];
-    /** @type {ChartBox} */
-    const box = {
-      node,
-      n,
-      width,
-      height,
-      left,
-      right,
-      x: left,
-      y: TURN + height / 2,
-      loops: 0,
-      entries: 0,
-      down: [],
-    };
-    return box;
+    // The mark is on the left.
+    const sides = { left: width / 2 + 32, right: width / 2 + 12 };
+    return { node, width, height, ...sides, x: 0, y: TURN + height / 2, loops: 0, entries: 0, down: [] };
   });
-  const boxOf = new Map(boxes.map(box => [box.node.id, box]));
-  const arrows = boxes.flatMap(from =>
-    (from.node.arrows ?? []).flatMap(({ to, ...arrow }) => {
-      const box = boxOf.get(to);
-      return box ? { ...arrow, from, to: box, lane: 0 } : [];
-    }),
-  );
+  /** @type {ChartLink[]} */
+  const arrows = [];
+  for (const from of boxes)
+    for (const { to: id, ...more } of from.node.arrows ?? []) {
+      const to = boxes[id];
+      if (!to) continue;
+      const arrow = { ...more, from, to, lane: 0 };
+      arrows.push(arrow);
+      if (arrow.loopBack) continue;
+      to.entries += 1;
+      from.down.push(arrow);
+    }
+  const loop = (/** @type {ChartLink} */ { from, to }) => boxes.slice(to.node.id, from.node.id + 1);
   for (const arrow of arrows) {
-    if (arrow.loopBack) continue;
-    arrow.to.entries += 1;
-    arrow.from.down.push(arrow);
-  }
-  for (const { from, to, loopBack } of arrows) {
-    if (loopBack) {
-      for (const box of boxes.slice(to.n, from.n + 1)) if (box.fork === to.fork) box.loops += 1;
+    const { from, to } = arrow;
+    const fork = from.down.length > 1 ? from : from.fork;
+    if (arrow.loopBack) {
+      for (const box of loop(arrow)) if (box.fork === to.fork) box.loops += 1;
       continue;
     }
     to.y = Math.max(to.y, from.y + (from.height + to.height) / 2 + GAP);
-    const fork = from.down.length > 1 ? from : from.fork;
-    if (to.entries < 2) to.fork = fork;
-    else if (fork) {
-      fork.join = to;
-      to.fork = fork.fork;
-    }
+    to.fork = fork;
+    if (to.entries < 2 || !fork) continue;
+    fork.join = to;
+    to.fork = fork.fork;
   }
   for (const box of boxes.toReversed()) measure(box);
   const [first = { x: 0, left: 0, right: 0 }] = boxes;
@@ -109,5 +94,6 @@ export function layOut({ nodes }, widthOf) {
     if (join) join.x = x;
   }
   const height = boxes.reduce((most, box) => Math.max(most, box.y + box.height / 2 + TURN), 0);
-  return { boxes, arrows: arrows.map(arrow => draw(arrow, boxes)), width: first.left + first.right, height };
+  const drawn = arrows.map(arrow => draw(arrow, loop(arrow)));
+  return { boxes, arrows: drawn, width: first.left + first.right, height };
 }

@@ -3,6 +3,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { generateChartNodes } from "../../src/jobsChart.js";
 import type { Work } from "../../src/jobsDef.js";
+import { assertAccessible } from "../support/axe.js";
 import { openPage, sharedBrowser, startWebsite, withBrowser } from "../support/browser.js";
 
 /** The page's side is support/fixture/chart.js. */
@@ -11,6 +12,9 @@ declare const chart: {
   selected: number | undefined;
   show(graph: object): Promise<void>;
   setState(workId: number, state: object): void;
+};
+declare const document: {
+  querySelector(selector: string): { querySelectorAll(selector: string): { length: number } } | null;
 };
 declare const selections: (number | null)[];
 
@@ -189,13 +193,44 @@ describe("the flow chart", () => {
     await page.locator("output", { hasText: `${Math.round(zoom * 100 - 10)} %` }).waitFor();
   });
 
-  it("lays out a job of a hundred tasks", async t => {
+  it("draws a job of three hundred tasks in slices, with the states that are known already", async t => {
     works = 0;
     const branch = (): Work<number> => ({
       kind: "Seq",
-      works: Array.from({ length: 10 }, () => ref("step")),
+      works: Array.from({ length: 30 }, () => ref("step")),
     });
-    const page = await open(t, { kind: "Par", works: Array.from({ length: 10 }, branch) });
-    assert.equal(await page.locator(".node[data-work-id]").count(), 100);
+    const page = await open(t);
+    const graph = generateChartNodes({ kind: "Par", works: Array.from({ length: 10 }, branch) });
+    const counts = await page.evaluate(async graph => {
+      const view = document.querySelector(".flow-chart-view");
+      chart.setState(299, { status: "Failed", detail: "failed" });
+      const drawing = chart.show(graph);
+      const atOnce = view?.querySelectorAll(".node").length;
+      await drawing;
+      return [atOnce, view?.querySelectorAll(".node[data-work-id]").length];
+    }, graph);
+    assert.deepEqual(counts, [0, 300]);
+    assert.equal(
+      await page.locator("[data-work-id='299'][data-status=Failed] .detail").textContent(),
+      "failed",
+    );
+  });
+
+  it("can be read and used in every state, in light and in dark", async t => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const page = await open(t);
+      await page.emulateMedia({ colorScheme });
+      const states = ["Succeeded", "Failed", "Running", "Needs you", "Waiting", "Canceled"];
+      await page.evaluate(list => {
+        for (const [workId, status] of list.entries()) chart.setState(workId, { status, detail: status });
+        chart.selected = 1;
+      }, states);
+      await assertAccessible(page, `a chart in ${colorScheme}`);
+      await page.emulateMedia({ colorScheme: null });
+    }
+    const page = await open(t);
+    await page.getByRole("button", { name: "implement" }).focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.getByRole("button", { name: "implement", pressed: true }).count(), 1);
   });
 });

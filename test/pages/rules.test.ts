@@ -56,6 +56,7 @@ interface Tab {
   responses: Record<string, unknown>[];
 }
 interface RunLike {
+  asked: Set<string>;
   status: string;
   attempt: number;
   attempts?: number;
@@ -197,6 +198,26 @@ describe("the state of a job", () => {
       ],
     );
     assert.deepEqual([run?.attempt, run?.attempts, run?.verdict], [2, 4, "Failed: condition: not yet"]);
+  });
+
+  it("knows which tasks wait for an answer of the user", () => {
+    const state = new JobState();
+    state.apply(job("workStarted", { workId: 1, taskId: "t" }));
+    state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: false }));
+    const waiting = (event: object) => {
+      state.apply(event);
+      return state.runs.get(1)?.asked.size;
+    };
+    const counts = [
+      session("a", "onPermissionRequest", { requestId: "1" }),
+      session("a", "onQuestion", { requestId: "2" }),
+      session("a", "onIdle", { requestId: "3" }),
+      session("a", "onQuestionResolved", { requestId: "2" }),
+      session("a", "onPermissionResolved", { requestId: "1" }),
+      task("t", "onPermissionRequest", { requestId: "4" }),
+      task("t", "onPermissionResolved", { requestId: "4" }),
+    ].map(waiting);
+    assert.deepEqual(counts, [1, 2, 2, 1, 0, 1, 0]);
   });
 
   it("drops the earlier run of a task that starts again, except on the time line", () => {
