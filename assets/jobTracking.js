@@ -342,8 +342,9 @@ async function showChart() {
     if (kindOf(node.hint) === "CondNode") conditions.add(workId);
   }
   for (const run of state.runs.values()) showRun(run);
-  await chart.show(definition.chart);
+  const drawn = chart.show(definition.chart);
   if (isReplay) await replay();
+  await drawn;
 }
 
 function follow() {
