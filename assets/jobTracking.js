@@ -88,11 +88,12 @@ function detailOf(run) {
   if (run.status === "Waiting") return "waiting";
   const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
   const most = run.attempts ?? attempts.get(run.workId);
+  const round = run.round > 1 ? `round ${run.round}, ` : "";
   const asks = run.asked.size > 0 ? "needs you, " : "";
-  if (!run.isOver) return `${asks}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
+  if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
   const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
-  return `${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
+  return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
 }
 
 /** @param {Run} run */

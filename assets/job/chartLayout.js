@@ -80,7 +80,9 @@ export function layOut({ nodes }, widthOf) {
       for (const box of loop(arrow)) if (box.fork === to.fork) box.loops += 1;
       continue;
     }
-    to.y = Math.max(to.y, from.y + (from.height + to.height) / 2 + GAP);
+    // Arrows that skip nothing need room for their labels.
+    const gap = fork === from && to.entries > 1 ? 2 * GAP : GAP;
+    to.y = Math.max(to.y, from.y + (from.height + to.height) / 2 + gap);
     to.fork = fork;
     if (to.entries < 2 || !fork) continue;
     fork.join = to;

@@ -106,6 +106,7 @@ export class Run {
   /** @type {number | undefined} */
   endTime;
   attempt = 1;
+  round = 1;
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
@@ -247,6 +248,7 @@ export class JobState {
   #addRun({ workId, taskId }, status) {
     const run = new Run(workId, taskId, this.#time);
     run.status = status;
+    run.round += this.runs.get(workId)?.round ?? 0;
     this.runs.set(workId, run);
     this.allRuns.push(run);
     this.#tasks.set(taskId, run);

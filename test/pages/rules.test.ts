@@ -57,6 +57,7 @@ interface Tab {
 }
 interface RunLike {
   asked: Set<string>;
+  round: number;
   status: string;
   attempt: number;
   attempts?: number;
@@ -231,8 +232,11 @@ describe("the state of a job", () => {
       ["Running", 0],
     );
     assert.deepEqual(
-      state.allRuns.map(run => run.status),
-      ["Failed", "Running"],
+      state.allRuns.map(run => [run.round, run.status]),
+      [
+        [1, "Failed"],
+        [2, "Running"],
+      ],
     );
   });
 
