@@ -42,10 +42,8 @@ function shapeOf({ node, width, height }) {
   const kind = kindOf(node.hint);
   if (kind === "LoopEnd") return draw("circle", { r: x });
   if (kind === "TaskNode") return draw("rect", { x: -x, y: -y, width, height, rx: 6 });
-  if (!kind.startsWith("Cond") || kind === "CondBegin")
-    return draw("path", { d: `M${-x}-${y}H${x}V${y}H${-x}Z` });
   /** Half of its upper side. */
-  const top = Math.max(0, x - 14);
+  const top = x - (kind === "CondNode" ? 14 : kind === "CondEnd" ? x : 0);
   return draw("polygon", { points: `${-x} 0 ${-top} ${-y} ${top} ${-y} ${x} 0 ${top} ${y} ${-top} ${y}` });
 }
 
@@ -99,7 +97,7 @@ export class FlowChart extends EventTarget {
     this.#selected = workId;
     for (const [id, node] of this.#nodes) {
       node.classList.toggle("selected", id === workId);
-      node.setAttribute("aria-pressed", String(id === workId));
+      node.ariaPressed = String(id === workId);
     }
   }
 

@@ -243,8 +243,8 @@ function showPart(name) {
 function showRounds(run) {
   const runs = state.allRuns.filter(({ workId }) => workId === selected);
   byId("rounds").hidden = runs.length < 2;
-  const buttons = runs.map((one, index) =>
-    button(`Round ${index + 1}: ${one.status.toLowerCase()}`, () => select(selected, one), {
+  const buttons = runs.map(one =>
+    button(`Round ${one.round}: ${one.status.toLowerCase()}`, () => select(selected, one), {
       "aria-pressed": one === run,
     }),
   );
@@ -409,12 +409,15 @@ function listen() {
       await send(stopJob, `${jobPath}/stop`).catch(showProblem);
   });
   const stop = () => api(`${jobPath}/stop`, "");
-  onPress("continueJob", () => api(`${jobPath}/continue`, ""), showProblem);
-  onPress("isolateJob", () => startAgain("again?isolate=worktree&from=changes", stop), showProblem);
-  onPress("retryJob", () => startAgain("retry"), showProblem);
-  onPress("againJob", () => startAgain("again"), showProblem);
-  onPress("retryHere", retryFromHere, showProblem);
-  onPress("compareJob", compare, showProblem);
+  const actions = {
+    continueJob: () => api(`${jobPath}/continue`, ""),
+    isolateJob: () => startAgain("again?isolate=worktree&from=changes", stop),
+    retryJob: () => startAgain("retry"),
+    againJob: () => startAgain("again"),
+    retryHere: retryFromHere,
+    compareJob: compare,
+  };
+  for (const [id, action] of Object.entries(actions)) onPress(id, action, showProblem);
   onClick("showChart", () => showView(false));
   onClick("showTimeline", () => showView(true));
   onClick("showDetails", () => showPart("right"));

@@ -77,10 +77,10 @@ describe("the flow chart", () => {
       fill: "rgb(253, 244, 210)",
       stroke: "rgb(154, 117, 0)",
     });
-    assert.equal((await look(page, "ParBegin", "path")).fill, "rgb(0, 0, 0)");
-    assert.equal((await look(page, "ParEnd", "path")).fill, "rgb(0, 0, 0)");
-    assert.equal((await look(page, "AltEnd", "path")).fill, "rgb(251, 220, 234)");
-    assert.equal((await look(page, "CondBegin", "path")).fill, "rgb(253, 244, 210)");
+    assert.equal((await look(page, "ParBegin", "polygon")).fill, "rgb(0, 0, 0)");
+    assert.equal((await look(page, "ParEnd", "polygon")).fill, "rgb(0, 0, 0)");
+    assert.equal((await look(page, "AltEnd", "polygon")).fill, "rgb(251, 220, 234)");
+    assert.equal((await look(page, "CondBegin", "polygon")).fill, "rgb(253, 244, 210)");
     assert.deepEqual((await look(page, "CondEnd", "polygon")).fill, "rgb(253, 244, 210)");
     assert.equal((await look(page, "LoopEnd", "circle")).fill, "rgb(226, 230, 235)");
   });
