@@ -1,8 +1,8 @@
-// The flow chart of a job: Mermaid lays it out, flowChartMermaid.css colours it, and the user zooms and drags it.
-import { chartSource, kindOf, workIdOf } from "./job/chartSource.js";
+// The flow chart of a job, drawn as SVG: chartLayout.js lays it out, and the user zooms and drags it.
+import { kindOf, layOut, workIdOf } from "./job/chartLayout.js";
 import { button, element, fill } from "./lib/dom.js";
+import { nextFrame } from "./shell/frame.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
@@ -12,6 +12,7 @@ const TOOLS_PX = 56;
 const WIDE_PX = 2000;
 /** A chart that is too large for this zoom is scrolled, not shrunk. */
 const READABLE = 0.8;
+const PER_FRAME = 60;
 /** A shorter move is a click, not a drag. */
 const DRAG_PX = 4;
 /** Two fingers that move apart by this factor zoom by one step. */
@@ -19,44 +20,38 @@ const PINCH_STEP = 1.1;
 
 /** The mark beside a node's left border, drawn around 0,0. */
 const marks = {
-  Waiting: "M0 -7a7 7 0 1 0 0.01 0M0 -4V0L3 2",
-  Running: "M-5 -7L7 0L-5 7Z",
-  Succeeded: "M-6 0L-2 5L7 -6",
-  Failed: "M-5 -5L5 5M5 -5L-5 5",
+  Waiting: "M0-7a7 7 0 1 0 .01 0M0-4V0L3 2",
+  Running: "M0-7A7 7 0 1 1-7 0",
+  "Needs you": "M0-7V2M0 6.5V7",
+  Succeeded: "M-6 0-2 5 7-6",
+  Failed: "M-5-5 5 5M5-5-5 5",
   Canceled: "M-5 0H5",
 };
 
-/** @param {string} name @param {Record<string, string | number>} attributes */
-function svgElement(name, attributes, text = "") {
-  const made = document.createElementNS(SVG, name);
+/** @param {string} name @param {Record<string, unknown>} attributes @param {(Node | string)[]} content */
+function draw(name, attributes, ...content) {
+  const made = /** @type {SVGElement} */ (document.createElementNS("http://www.w3.org/2000/svg", name));
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.textContent = text;
+  made.append(...content);
   return made;
 }
 
-let charts = 0;
-
-/** @param {ChartGraph} graph @param {Element} room an element that Mermaid may measure in */
-async function layOut(graph, room) {
-  const { default: mermaid } = await import("/vendor/mermaid/mermaid.js");
-  mermaid.initialize({
-    startOnLoad: false,
-    securityLevel: "strict",
-    theme: "base",
-    themeVariables: { fontFamily: getComputedStyle(room).fontFamily, fontSize: "14px" },
-    htmlLabels: false,
-    flowchart: { htmlLabels: false, curve: "basis", wrappingWidth: 320, padding: 14 },
-    maxEdges: 5000,
-    maxTextSize: 1_000_000,
-  });
-  charts += 1;
-  const { svg } = await mermaid.render(`chart-${charts}`, chartSource(graph), room);
-  const parsed = new DOMParser().parseFromString(svg, "text/html").querySelector("svg");
-  if (!parsed) throw new Error("Mermaid made no chart");
-  for (const style of parsed.querySelectorAll("style")) style.remove();
-  for (const styled of [parsed, ...parsed.querySelectorAll("[style]")]) styled.removeAttribute("style");
-  return document.adoptNode(parsed);
+/** @param {ChartBox} box */
+function shapeOf({ node, width, height }) {
+  const [x, y] = [width / 2, height / 2];
+  const kind = kindOf(node.hint);
+  if (kind === "LoopEnd") return draw("circle", { r: x });
+  if (kind === "TaskNode") return draw("rect", { x: -x, y: -y, width, height, rx: 6 });
+  /** Half of its upper side. */
+  const top = x - (kind === "CondNode" ? 14 : kind === "CondEnd" ? x : 0);
+  return draw("polygon", { points: `${-x} 0 ${-top} ${-y} ${top} ${-y} ${x} 0 ${top} ${y} ${-top} ${y}` });
 }
+
+/** @param {DrawnArrow} arrow */
+const drawArrow = ({ path, label, x, y }) => [
+  draw("path", { class: "flowchart-link", d: path }),
+  ...(label ? [draw("text", { class: "edgeLabel", x, y }, label)] : []),
+];
 
 /** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. */
 export class FlowChart extends EventTarget {
@@ -67,14 +62,15 @@ export class FlowChart extends EventTarget {
     "aria-label": "Flow chart",
   });
   #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
-  /** @type {SVGSVGElement | undefined} */
-  #svg;
+  #svg = draw("svg", {});
   #size = { width: 0, height: 0 };
-  #zoom = 1;
+  zoom = 1;
   /** @type {number | undefined} */
   #selected;
-  /** @type {Map<number, SVGGElement>} */
+  /** @type {Map<number, SVGElement>} */
   #nodes = new Map();
+  /** Also of those that are not drawn yet. @type {Map<number, NodeState>} */
+  #states = new Map();
 
   /** @param {HTMLElement} div */
   constructor(div) {
@@ -93,10 +89,6 @@ export class FlowChart extends EventTarget {
     this.#listenToPointers();
   }
 
-  get zoom() {
-    return this.#zoom;
-  }
-
   get selected() {
     return this.#selected;
   }
@@ -105,29 +97,30 @@ export class FlowChart extends EventTarget {
     this.#selected = workId;
     for (const [id, node] of this.#nodes) {
       node.classList.toggle("selected", id === workId);
-      node.setAttribute("aria-pressed", String(id === workId));
+      node.ariaPressed = String(id === workId);
     }
   }
 
-  /** @param {ChartGraph} graph */
+  /** Draws some nodes in each frame, because a browser takes long to lay out their texts. @param {ChartGraph} graph */
   async show(graph) {
-    const room = element("div", "flow-chart-room");
-    fill(this.#view, room);
-    const svg = await layOut(graph, room).finally(() => room.remove());
+    const pen = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
+    pen.font = `500 14px ${getComputedStyle(this.#view).fontFamily}`;
+    const { boxes, arrows, ...size } = layOut(graph, text => pen.measureText(text).width);
+    this.#size = size;
+    const svg = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}` });
     this.#svg = svg;
-    svg.removeAttribute("id");
-    svg.setAttribute("aria-roledescription", "flow chart");
-    fill(this.#view, svg);
-    for (const node of graph.nodes) this.#dressNode(node, svg);
-    const { x, y, width, height } = svg.viewBox.baseVal;
-    // The marks are outside the nodes, where Mermaid leaves no room.
-    this.#size = { width: width + 40, height: height + 16 };
-    svg.setAttribute("viewBox", `${x - 32} ${y - 8} ${this.#size.width} ${this.#size.height}`);
-    this.selected = this.#selected;
     this.fit();
     const comfortable = this.#view.clientWidth > WIDE_PX ? 1.5 : 1;
-    this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.#zoom)));
+    this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.zoom)));
+    fill(this.#view, svg);
     this.#view.scrollTo((this.#view.scrollWidth - this.#view.clientWidth) / 2, 0);
+    const parts = [...boxes, ...arrows];
+    for (let n = 0; n < parts.length; n += PER_FRAME) {
+      await new Promise(start => nextFrame(() => start(undefined)));
+      const some = parts.slice(n, n + PER_FRAME);
+      svg.append(...some.flatMap(one => ("node" in one ? this.#drawNode(one) : drawArrow(one))));
+    }
+    this.selected = this.#selected;
   }
 
   /** Scrolls to a node that is out of sight. @param {number} workId */
@@ -136,23 +129,23 @@ export class FlowChart extends EventTarget {
   }
 
   /** @param {number} workId @param {NodeState} state */
-  setState(workId, { status, detail, tip = "" }) {
+  setState(workId, state) {
+    this.#states.set(workId, state);
     const node = this.#nodes.get(workId);
     if (!node) return;
+    const { status, detail, tip = "" } = state;
     if (status) node.dataset.status = status;
     else delete node.dataset.status;
-    const set = (/** @type {string} */ selector, /** @type {string} */ text) => {
+    node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
+    for (const [selector, text] of Object.entries({ ".detail": detail, title: tip })) {
       const found = node.querySelector(selector);
       if (found && found.textContent !== text) found.textContent = text;
-    };
-    node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
-    set(".detail", detail);
-    set("title", tip);
+    }
   }
 
   /** @type {Zoom} */
   #zoomBy(steps, at) {
-    this.zoomTo(this.#zoom + steps * ZOOM_STEP, at);
+    this.zoomTo(this.zoom + steps * ZOOM_STEP, at);
   }
 
   /** @type {Zoom} */
@@ -161,15 +154,13 @@ export class FlowChart extends EventTarget {
     const { left, top, width, height } = this.#view.getBoundingClientRect();
     const x = (at?.x ?? left + width / 2) - left;
     const y = (at?.y ?? top + height / 2) - top;
-    const ratio = next / this.#zoom;
+    const ratio = next / this.zoom;
     const scrollLeft = (this.#view.scrollLeft + x) * ratio - x;
     const scrollTop = (this.#view.scrollTop + y) * ratio - y;
-    this.#zoom = next;
+    this.zoom = next;
     this.#zoomLabel.textContent = `${Math.round(next * 100)} %`;
-    if (this.#svg) {
-      this.#svg.style.width = `${this.#size.width * next}px`;
-      this.#svg.style.height = `${this.#size.height * next}px`;
-    }
+    this.#svg.style.width = `${this.#size.width * next}px`;
+    this.#svg.style.height = `${this.#size.height * next}px`;
     this.#view.scrollTo(scrollLeft, scrollTop);
   }
 
@@ -181,25 +172,28 @@ export class FlowChart extends EventTarget {
     this.zoomTo(Math.floor(zoom * 10 + 1e-6) / 10);
   }
 
-  /** @param {ChartNode} node @param {SVGSVGElement} svg */
-  #dressNode({ id, hint, label = "" }, svg) {
-    const group = /** @type {SVGGElement | null} */ (svg.querySelector(`g.node[id*="-flowchart-n${id}-"]`));
-    if (!group) return;
-    group.classList.add(kindOf(hint));
-    group.querySelector("g.label")?.remove();
-    const workId = workIdOf(hint);
-    if (workId === undefined) return;
-    const { x } = group.getBBox();
-    group.append(
-      svgElement("text", { class: "name", y: -5 }, label),
-      svgElement("text", { class: "detail", y: 15 }),
-      svgElement("path", { class: "mark", transform: `translate(${x - 14} 0)` }),
+  /** @param {ChartBox} box */
+  #drawNode(box) {
+    const { hint, label = "" } = box.node;
+    const shape = shapeOf(box);
+    const group = draw(
+      "g",
+      { class: `node ${kindOf(hint)}`, transform: `translate(${box.x} ${box.y})` },
+      shape,
     );
-    group.querySelector(".label-container")?.append(svgElement("title", {}));
-    group.setAttribute("tabindex", "0");
-    group.setAttribute("role", "button");
-    group.dataset.workId = String(workId);
+    const workId = workIdOf(hint);
+    if (workId === undefined) return group;
+    shape.classList.add("label-container");
+    shape.append(draw("title", {}));
+    group.append(
+      draw("text", { class: "name", y: -4 }, label),
+      draw("text", { class: "detail", y: 16 }),
+      draw("g", { transform: `translate(${-box.width / 2 - 15})` }, draw("path", { class: "mark" })),
+    );
+    Object.assign(group, { role: "button", tabIndex: 0 }).dataset.workId = String(workId);
     this.#nodes.set(workId, group);
+    this.setState(workId, this.#states.get(workId) ?? { detail: "" });
+    return group;
   }
 
   /** @param {EventTarget | null} target */
@@ -211,76 +205,66 @@ export class FlowChart extends EventTarget {
   }
 
   #listenToWheelAndKeys() {
-    this.#view.addEventListener(
-      "wheel",
-      event => {
-        if (!event.ctrlKey) return;
-        event.preventDefault();
-        this.#zoomBy(-Math.sign(event.deltaY), event);
-      },
-      { passive: false },
-    );
-    this.#view.addEventListener("keydown", event => {
-      if (event.key === "+" || event.key === "=") this.#zoomBy(1);
-      else if (event.key === "-") this.#zoomBy(-1);
-      else if (event.key === "0") this.fit();
-      else if (event.key === "Enter" || event.key === " ") this.#selectAt(event.target);
-      else if (event.key === "Escape") this.#selectAt(null);
+    this.#view.onwheel = event => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.#zoomBy(-Math.sign(event.deltaY), event);
+    };
+    this.#view.onkeydown = event => {
+      const { key, target } = event;
+      if (key === "+" || key === "=") this.#zoomBy(1);
+      else if (key === "-") this.#zoomBy(-1);
+      else if (key === "0") this.fit();
+      else if (key === "Enter" || key === " ") this.#selectAt(target);
+      else if (key === "Escape") this.#selectAt(null);
       else return;
       event.preventDefault();
-    });
+    };
   }
 
   /** One finger or the mouse drags, two fingers pinch; a press that does not move selects. */
   #listenToPointers() {
+    const view = this.#view;
     /** @type {Map<number, PointerEvent>} */
     const fingers = new Map();
     let moved = 0;
     let apart = 0;
     const distance = () => {
-      const [a, b] = [...fingers.values()];
+      const [a, b] = fingers.values();
       return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
     };
-    this.#view.addEventListener("pointerdown", event => {
+    view.onpointerdown = event => {
       if (event.button !== 0) return;
       if (fingers.size === 0) moved = 0;
       fingers.set(event.pointerId, event);
       apart = distance();
-    });
-    this.#view.addEventListener("pointermove", event => {
+    };
+    view.onpointermove = event => {
       const last = fingers.get(event.pointerId);
       if (!last) return;
       fingers.set(event.pointerId, event);
       moved += Math.abs(event.x - last.x) + Math.abs(event.y - last.y);
       if (moved <= DRAG_PX) return;
-      this.#view.setPointerCapture(event.pointerId);
-      if (fingers.size === 1) this.#view.scrollBy(last.x - event.x, last.y - event.y);
-      else if (distance() > apart * PINCH_STEP || distance() < apart / PINCH_STEP) {
-        this.#zoomBy(Math.sign(distance() - apart), event);
+      view.setPointerCapture(event.pointerId);
+      const ratio = distance() / apart;
+      if (fingers.size === 1) view.scrollBy(last.x - event.x, last.y - event.y);
+      else if (ratio > PINCH_STEP || ratio < 1 / PINCH_STEP) {
+        this.#zoomBy(Math.sign(ratio - 1), event);
         apart = distance();
       }
-    });
-    const end = (/** @type {PointerEvent} */ event) => {
+    };
+    view.onpointerup = view.onpointercancel = event => {
       if (!fingers.delete(event.pointerId)) return;
       apart = distance();
       if (event.type === "pointerup" && moved <= DRAG_PX && fingers.size === 0) this.#selectAt(event.target);
     };
-    this.#view.addEventListener("pointerup", end);
-    this.#view.addEventListener("pointercancel", end);
   }
 }
 
-/**
- * Draws a chart into an element, as scripts of the first portal do.
- * @param {ChartGraph} graph
- * @param {HTMLElement} container
- * @param {(workId: number | undefined) => void} [onSelect]
- */
+/** Draws a chart into an element, as scripts of the first portal do. @type {RenderChart} */
 export async function renderFlowChartMermaid(graph, container, onSelect) {
   const chart = new FlowChart(container);
-  chart.addEventListener("select", event =>
-    onSelect?.(/** @type {CustomEvent} */ (event).detail ?? undefined),
-  );
+  chart.addEventListener("select", () => onSelect?.(chart.selected));
   await chart.show(graph);
   return chart;
 }

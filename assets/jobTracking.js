@@ -1,7 +1,7 @@
 // A job on its flow chart: the chart on the left, the sessions of the selected task on the right.
 
 import { FlowChart } from "./flowChartMermaid.js";
-import { kindOf, workIdOf } from "./job/chartSource.js";
+import { kindOf, workIdOf } from "./job/chartLayout.js";
 import { evidencePart } from "./job/evidence.js";
 import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
@@ -88,21 +88,21 @@ function detailOf(run) {
   if (run.status === "Waiting") return "waiting";
   const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
   const most = run.attempts ?? attempts.get(run.workId);
-  if (!run.isOver) return `attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
+  const round = run.round > 1 ? `round ${run.round}, ` : "";
+  const asks = run.asked.size > 0 ? "needs you, " : "";
+  if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
   const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
-  return `${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
+  return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
 }
 
 /** @param {Run} run */
 function showRun(run) {
   const newest = state.runs.get(run.workId);
+  const status = run.isOver || run.asked.size === 0 ? run.status : "Needs you";
   // The chart shows the newest round, whichever the user looks at.
-  if (run === newest) {
-    const status = run.status === "Paused" ? "Waiting" : run.status;
-    chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
-  }
-  if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), run.status);
+  if (run === newest) chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
+  if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), status);
 }
 
 function showTimeline() {
@@ -243,8 +243,8 @@ function showPart(name) {
 function showRounds(run) {
   const runs = state.allRuns.filter(({ workId }) => workId === selected);
   byId("rounds").hidden = runs.length < 2;
-  const buttons = runs.map((one, index) =>
-    button(`Round ${index + 1}: ${one.status.toLowerCase()}`, () => select(selected, one), {
+  const buttons = runs.map(one =>
+    button(`Round ${one.round}: ${one.status.toLowerCase()}`, () => select(selected, one), {
       "aria-pressed": one === run,
     }),
   );
@@ -270,12 +270,12 @@ function showSelected() {
   fill(panel, element("div", "tracking-about muted", text));
 }
 
-/** @param {"chart" | "timeline"} view */
-function showView(view) {
-  byId("chart").hidden = view !== "chart";
-  timelineDiv.hidden = view !== "timeline";
-  byId("showChart").setAttribute("aria-pressed", String(view === "chart"));
-  byId("showTimeline").setAttribute("aria-pressed", String(view === "timeline"));
+/** @param {boolean} isTimeline */
+function showView(isTimeline) {
+  byId("chart").hidden = isTimeline;
+  timelineDiv.hidden = !isTimeline;
+  byId("showChart").ariaPressed = String(!isTimeline);
+  byId("showTimeline").ariaPressed = String(isTimeline);
   showTimeline();
 }
 
@@ -342,10 +342,10 @@ async function showChart() {
     labels.set(workId, node.label ?? "");
     if (kindOf(node.hint) === "CondNode") conditions.add(workId);
   }
-  // Laying out the chart of a large job takes a while; what was said can be seen meanwhile.
-  if (isReplay) await replay();
-  await chart.show(definition.chart);
   for (const run of state.runs.values()) showRun(run);
+  const drawn = chart.show(definition.chart);
+  if (isReplay) await replay();
+  await drawn;
 }
 
 function follow() {
@@ -400,25 +400,26 @@ async function replay() {
     markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
   });
   player.addEventListener("change", () => nextFrame(tick));
-  await new Promise(painted => requestAnimationFrame(() => setTimeout(painted)));
 }
 
 function listen() {
-  // An event has null instead of nothing.
-  chart.addEventListener("select", event => select(/** @type {CustomEvent} */ (event).detail ?? undefined));
+  chart.addEventListener("select", () => select(chart.selected));
   stopJob.addEventListener("click", async () => {
     if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
       await send(stopJob, `${jobPath}/stop`).catch(showProblem);
   });
   const stop = () => api(`${jobPath}/stop`, "");
-  onPress("continueJob", () => api(`${jobPath}/continue`, ""), showProblem);
-  onPress("isolateJob", () => startAgain("again?isolate=worktree&from=changes", stop), showProblem);
-  onPress("retryJob", () => startAgain("retry"), showProblem);
-  onPress("againJob", () => startAgain("again"), showProblem);
-  onPress("retryHere", retryFromHere, showProblem);
-  onPress("compareJob", compare, showProblem);
-  onClick("showChart", () => showView("chart"));
-  onClick("showTimeline", () => showView("timeline"));
+  const actions = {
+    continueJob: () => api(`${jobPath}/continue`, ""),
+    isolateJob: () => startAgain("again?isolate=worktree&from=changes", stop),
+    retryJob: () => startAgain("retry"),
+    againJob: () => startAgain("again"),
+    retryHere: retryFromHere,
+    compareJob: compare,
+  };
+  for (const [id, action] of Object.entries(actions)) onPress(id, action, showProblem);
+  onClick("showChart", () => showView(false));
+  onClick("showTimeline", () => showView(true));
   onClick("showDetails", () => showPart("right"));
   onClick("back", () => showPart("left"));
   tabList.addEventListener("keydown", event => {

@@ -345,6 +345,49 @@ declare global {
   interface ChartGraph {
     nodes: ChartNode[];
   }
+  /** A node with its place; x and y are those of its middle. */
+  interface ChartBox {
+    node: ChartNode;
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+    /** What it and all that follows on its axis need at the sides of the axis. */
+    left: number;
+    right: number;
+    /** The outermost arrow that leads back to it. */
+    reach?: number;
+    /** How many loops on its axis it is in, how many arrows lead down to it, and those that lead down from it. */
+    loops: number;
+    entries: number;
+    down: ChartLink[];
+    /** The node in whose branch it is, and the one where its own branches meet. */
+    fork?: ChartBox | undefined;
+    join?: ChartBox;
+  }
+  interface ChartLink extends Omit<ChartArrow, "to"> {
+    from: ChartBox;
+    to: ChartBox;
+    /** Where it goes down, from the axis of its start. */
+    lane: number;
+  }
+  /** An arrow as the data of an SVG path, and where its label starts. */
+  interface DrawnArrow {
+    path: string;
+    label?: string | undefined;
+    x: number;
+    y: number;
+  }
+  type RenderChart = (
+    graph: ChartGraph,
+    container: HTMLElement,
+    onSelect?: (workId: number | undefined) => void,
+  ) => Promise<import("./flowChartMermaid.js").FlowChart>;
+  type LayOutChart = (
+    graph: ChartGraph,
+    /** The width of a name. */
+    widthOf: (text: string) => number,
+  ) => { boxes: ChartBox[]; arrows: DrawnArrow[]; width: number; height: number };
 
   /** What the portal keeps, and what is due to be removed. */
   interface StoredAmounts {
@@ -503,7 +546,7 @@ declare global {
   /** Adds something to a shown line of a diff. */
   type DressLine = (row: HTMLElement, line: DiffLine) => void;
 
-  type ShownStatus = "Waiting" | "Running" | "Succeeded" | "Failed" | "Canceled";
+  type ShownStatus = "Waiting" | "Running" | "Needs you" | "Succeeded" | "Failed" | "Canceled";
   /** What a node of the chart shows about its task. */
   interface NodeState {
     status?: ShownStatus;

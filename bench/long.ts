@@ -97,7 +97,8 @@ async function jobRows(): Promise<Row[]> {
     const exportMs = await timed(() => text("export?format=json"));
     const browser = await launchBrowser();
     const url = `${portal.url}/jobTracking.html?jobName=long&jobId=job`;
-    const chartMs = await openMs(browser, url, page => page.locator("#chart svg .node").last().waitFor());
+    const lastNode = `#chart svg .node[data-work-id="${works - 1}"]`;
+    const chartMs = await openMs(browser, url, page => page.locator(lastNode).waitFor());
     await browser.close();
     await portal.stop();
     return [

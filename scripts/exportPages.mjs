@@ -21,7 +21,6 @@ const replaced = {
 const vendor = {
   "marked.js": fileURLToPath(import.meta.resolve("marked")),
   "dompurify.js": fileURLToPath(import.meta.resolve("dompurify")),
-  "mermaid/mermaid.js": join(modules, "mermaid", "dist", "mermaid.esm.min.mjs"),
 };
 
 function vendorFile(path) {
@@ -36,24 +35,14 @@ function vendorFile(path) {
   );
 }
 
-/** A job's chart is a flow chart: the other diagrams of Mermaid stay outside. */
-const usedOfMermaid = /\/(flowDiagram|dagre)-/;
-
 const forFile = {
   name: "one file",
-  setup({ onResolve, onLoad }) {
+  setup({ onResolve }) {
     onResolve({ filter: /^\/vendor\// }, ({ path }) => ({ path: vendorFile(path) }));
-    onResolve({ filter: /\.m?js$/ }, ({ path, importer, resolveDir, kind }) => {
-      if (
-        kind === "dynamic-import" &&
-        importer.includes(join("mermaid", "dist")) &&
-        !usedOfMermaid.test(path)
-      )
-        return { path, namespace: "unused" };
+    onResolve({ filter: /\.js$/ }, ({ path, resolveDir }) => {
       const instead = path.startsWith(".") ? replaced[join(resolveDir, path)] : undefined;
       return instead && { path: instead };
     });
-    onLoad({ filter: /.*/, namespace: "unused" }, () => ({ contents: "export default {};" }));
   },
 };
 

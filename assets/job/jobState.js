@@ -7,6 +7,7 @@ const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
 const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
 const blockPattern = /^on(?:End)?(Reasoning|Message|ToolExecution)$/;
 const commandPattern = /^on(Start|End)?(ToolExecution|Permission(Request|Resolved))$/;
+const askPattern = /^on(Permission|Question)(Request|Resolved)?$/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
@@ -100,14 +101,17 @@ export class Usage {
 }
 
 export class Run {
-  /** @type {WorkStatus} */
+  /** @type {ShownStatus} */
   status = "Running";
   /** @type {number | undefined} */
   endTime;
   attempt = 1;
+  round = 1;
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
+  /** What waits for an answer of the user. @type {Set<string>} */
+  asked = new Set();
   /** @type {Evidence[]} */
   evidence = [];
   usage = new Usage();
@@ -240,10 +244,11 @@ export class JobState {
     jobCanceled: () => this.#end("Canceled"),
   };
 
-  /** @param {Callback<"workWaiting" | "workStarted">} work @param {WorkStatus} status */
+  /** @param {Callback<"workWaiting" | "workStarted">} work @param {ShownStatus} status */
   #addRun({ workId, taskId }, status) {
     const run = new Run(workId, taskId, this.#time);
     run.status = status;
+    run.round += this.runs.get(workId)?.round ?? 0;
     this.runs.set(workId, run);
     this.allRuns.push(run);
     this.#tasks.set(taskId, run);
@@ -263,10 +268,19 @@ export class JobState {
     this.setStatus(status);
   }
 
+  /** @param {Run} run @param {JobEvent} event */
+  #ask({ asked, workId }, event) {
+    if (!("requestId" in event) || !askPattern.test(event.callback ?? "")) return;
+    if (event.callback?.endsWith("Resolved")) asked.delete(event.requestId ?? "");
+    else asked.add(event.requestId ?? "");
+    this.onWork(workId);
+  }
+
   /** @param {JobEvent} event */
   #applyTask(event) {
     const run = this.#tasks.get(event.id);
     if (!run) return this.#keep(`task ${event.id}`, event);
+    this.#ask(run, event);
     if (event.callback === "taskDecision") this.#decide(run, event, event.id);
     else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
     else if (event.callback === "taskAttemptEnded") {
@@ -308,6 +322,7 @@ export class JobState {
     const names = isDriving ? idNames.filter(name => name in event) : [];
     const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(event, name)}`]));
     tab.add({ ...event, ...ids }, id, event.callback === "onGeneratedUserPrompt");
+    this.#ask(run, event);
     if (event.callback === "onUsage" && !("used" in event)) run.usage.add(event);
   }
 

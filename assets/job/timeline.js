@@ -30,16 +30,12 @@ export function layOutBars(runs, now) {
 
 export class Timeline {
   #div;
-  #labelOf;
-  #onSelect;
-  #isSelected;
+  #options;
 
   /** @param {HTMLElement} div @param {TimelineOptions} options */
-  constructor(div, { labelOf, onSelect, isSelected }) {
-    this.#isSelected = isSelected;
+  constructor(div, options) {
     this.#div = div;
-    this.#labelOf = labelOf;
-    this.#onSelect = onSelect;
+    this.#options = options;
     div.classList.add("timeline");
   }
 
@@ -74,11 +70,12 @@ export class Timeline {
     bar.style.width = `${width}%`;
     const attempts = run.attempt > 1 ? ` · ${run.attempt} attempts` : "";
     const time = `${formatDuration(durationMs)}${attempts}${isSlowest ? " · slowest" : ""}`;
-    const name = this.#labelOf(run.workId);
-    const row = button("", () => this.#onSelect(run), {
+    const { labelOf, onSelect, isSelected } = this.#options;
+    const name = labelOf(run.workId);
+    const row = button("", () => onSelect(run), {
       className: "timeline-row",
       "data-slowest": isSlowest ? "" : undefined,
-      "aria-pressed": this.#isSelected(run),
+      "aria-pressed": isSelected(run),
     });
     return fill(
       row,

@@ -1,39 +1,26 @@
 // Plays a stored run: gives its responses to whoever shows them, at the pace at which they were written.
 import { countAt, inOrder, scheduleOf } from "./schedule.js";
 
-/** Fires `change` whenever the position, the speed or the state of playing has changed. */
+/** Fires `change` whenever the position or the state of playing has changed. */
 export class Player extends EventTarget {
   #items;
-  #schedule;
+  #at;
   #show;
-  #position = 0;
   #count = 0;
-  #speed = 1;
-  #isPlaying = false;
   #lastFrameMs = 0;
+  speed = 1;
+  position = 0;
+  isPlaying = false;
 
   /** @param {ReplayItem[]} items log after log @param {{reset: () => void, apply: (item: any) => void}} show how a run is shown, live or replayed */
   constructor(items, show) {
     super();
     this.#items = inOrder(items);
-    this.#schedule = scheduleOf(this.#items.map(({ time }) => time));
+    const { at, durationMs, isTimed } = scheduleOf(this.#items.map(({ time }) => time));
+    this.#at = at;
+    this.durationMs = durationMs;
+    this.isTimed = isTimed;
     this.#show = show;
-  }
-
-  get durationMs() {
-    return this.#schedule.durationMs;
-  }
-
-  get isTimed() {
-    return this.#schedule.isTimed;
-  }
-
-  get isPlaying() {
-    return this.#isPlaying;
-  }
-
-  get position() {
-    return this.#position;
   }
 
   /** The moment of the run that is shown, in milliseconds; undefined when it has no times. */
@@ -45,41 +32,32 @@ export class Player extends EventTarget {
     return undefined;
   }
 
-  get speed() {
-    return this.#speed;
-  }
-
-  set speed(speed) {
-    this.#speed = speed;
-    this.#changed();
-  }
-
   /** Where the items that `nameOf` names are. @param {(item: any) => string | undefined} nameOf */
   marks(nameOf) {
     return this.#items.flatMap((item, index) => {
       const name = nameOf(item);
-      return name === undefined ? [] : [{ at: this.#schedule.at[index] ?? 0, name }];
+      return name === undefined ? [] : [{ at: this.#at[index] ?? 0, name }];
     });
   }
 
   play() {
-    if (this.#isPlaying) return;
-    if (this.#position >= this.durationMs) this.seek(0);
-    this.#isPlaying = true;
+    if (this.isPlaying) return;
+    if (this.position >= this.durationMs) this.seek(0);
+    this.isPlaying = true;
     this.#lastFrameMs = performance.now();
     requestAnimationFrame(() => this.#frame());
     this.#changed();
   }
 
   pause() {
-    this.#isPlaying = false;
+    this.isPlaying = false;
     this.#changed();
   }
 
   /** @param {number} ms */
   seek(ms) {
-    this.#position = Math.min(this.durationMs, Math.max(0, ms));
-    const count = countAt(this.#schedule.at, this.#position);
+    this.position = Math.min(this.durationMs, Math.max(0, ms));
+    const count = countAt(this.#at, this.position);
     if (count < this.#count) {
       this.#show.reset();
       this.#count = 0;
@@ -89,13 +67,13 @@ export class Player extends EventTarget {
   }
 
   #frame() {
-    if (!this.#isPlaying) return;
+    if (!this.isPlaying) return;
     const now = performance.now();
-    const passed = (now - this.#lastFrameMs) * this.#speed;
+    const passed = (now - this.#lastFrameMs) * this.speed;
     this.#lastFrameMs = now;
-    if (this.#position + passed >= this.durationMs) this.#isPlaying = false;
-    this.seek(this.#position + passed);
-    if (this.#isPlaying) requestAnimationFrame(() => this.#frame());
+    if (this.position + passed >= this.durationMs) this.isPlaying = false;
+    this.seek(this.position + passed);
+    if (this.isPlaying) requestAnimationFrame(() => this.#frame());
   }
 
   #changed() {

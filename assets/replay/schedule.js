@@ -36,13 +36,4 @@ export function inOrder(items) {
 }
 
 /** How many items are played at a moment. @param {number[]} at @param {number} ms */
-export function countAt(at, ms) {
-  let low = 0;
-  let high = at.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((at[middle] ?? 0) <= ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+export const countAt = (at, ms) => at.findLastIndex(time => time <= ms) + 1;

@@ -10,8 +10,6 @@ interface VendorFile {
   file: string;
   /** highlight.js ships CommonJS only; browsers want a module. */
   commonJs?: boolean;
-  /** The name carries a hash of the content, so it never changes. */
-  immutable?: boolean;
 }
 
 const entryOf = (packageName: string) => fileURLToPath(import.meta.resolve(packageName));
@@ -22,8 +20,6 @@ function filesOf(folder: string, pattern: RegExp): string[] {
 
 /** Everything under /vendor/, by path: nothing else is served. */
 function listVendorFiles(): Map<string, VendorFile> {
-  const mermaid = dirname(entryOf("mermaid"));
-  const mermaidChunks = join("chunks", "mermaid.esm.min");
   const highlight = join(dirname(entryOf("highlight.js")), "..", "lib");
   return new Map<string, VendorFile>([
     ["/marked.js", { file: entryOf("marked") }],
@@ -32,14 +28,6 @@ function listVendorFiles(): Map<string, VendorFile> {
     ...filesOf(join(highlight, "languages"), /^[a-z0-9-]+\.js$/).map(
       name => [`/highlight/${name}`, { file: join(highlight, "languages", name), commonJs: true }] as const,
     ),
-    ["/mermaid/mermaid.js", { file: join(mermaid, "mermaid.esm.min.mjs") }],
-    ...filesOf(join(mermaid, mermaidChunks), /\.mjs$/).map(
-      name =>
-        [
-          `/mermaid/chunks/mermaid.esm.min/${name}`,
-          { file: join(mermaid, mermaidChunks, name), immutable: true },
-        ] as const,
-    ),
   ]);
 }
 
@@ -47,11 +35,11 @@ function asModule(commonJs: string): string {
   return `const module = { exports: {} };\n${commonJs}\nexport default module.exports;\n`;
 }
 
-async function sendVendorFile({ file, commonJs, immutable }: VendorFile, response: Response): Promise<void> {
+async function sendVendorFile({ file, commonJs }: VendorFile, response: Response): Promise<void> {
   const text = await readFile(file, "utf8");
   response
     .type("text/javascript")
-    .set("Cache-Control", immutable ? "public, max-age=31536000, immutable" : "no-cache")
+    .set("Cache-Control", "no-cache")
     .set("ETag", `"${createHash("sha256").update(text).digest("base64url")}"`)
     .send(commonJs ? asModule(text) : text);
 }

@@ -318,6 +318,7 @@ describe("a job on its chart", () => {
     await node(page, 1).click();
     const rounds = page.getByRole("group", { name: "Rounds" }).getByRole("button");
     assert.deepEqual(await rounds.allTextContents(), ["Round 1: failed", "Round 2: succeeded"]);
+    assert.match((await node(page, 1).locator(".detail").textContent()) ?? "", /^round 2, true, 1 attempt, /);
     await page.locator("#rightStatus", { hasText: "Succeeded" }).waitFor();
     await rounds.first().click();
     await page.locator("#rightStatus", { hasText: "Failed" }).waitFor();

@@ -323,6 +323,9 @@ describe("jobs that ask", () => {
     await page.getByRole("heading", { name: "talk", exact: true }).first().waitFor();
     const card = page.locator("#panel .permission-card[data-state=open]");
     assert.equal(await card.locator(".command-part").textContent(), "echo from-the-job");
+    await page
+      .locator(".node[data-status='Needs you'] .detail", { hasText: "needs you, attempt 1" })
+      .waitFor();
     await assertAccessible(page, "a job with a card");
     await card.getByRole("button", { name: "Allow once" }).click();
     await page.locator("#job-status-label", { hasText: "SUCCEEDED" }).waitFor();

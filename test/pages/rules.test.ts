@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { packageRoot } from "../../src/base/paths.js";
-import { generateChartNodes } from "../../src/jobsChart.js";
 
 /** Loads the rules of the pages that need no browser. */
 const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
@@ -47,7 +46,6 @@ const { ruleWords } = (await load("permissions/ruleWords.js")) as {
 const { looksLikeMarkdown } = (await load("lib/markdownSigns.js")) as {
   looksLikeMarkdown(text: string): boolean;
 };
-const { chartSource } = (await load("job/chartSource.js")) as { chartSource(graph: object): string };
 const { JobState } = (await load("job/jobState.js")) as { JobState: new () => JobStateLike };
 const { layOutBars } = (await load("job/timeline.js")) as {
   layOutBars(runs: object[], now: number): { left: number; width: number; isSlowest: boolean }[];
@@ -58,6 +56,8 @@ interface Tab {
   responses: Record<string, unknown>[];
 }
 interface RunLike {
+  asked: Set<string>;
+  round: number;
   status: string;
   attempt: number;
   attempts?: number;
@@ -160,13 +160,6 @@ it("numbers are easy to read", () => {
   assert.equal(formatTime(new Date("nonsense"), now), "");
 });
 
-it("no text in a label is read as Mermaid syntax", () => {
-  const label = 'a"]; click n0 "javascript:alert(1)" <img src=x onerror=alert(1)> `x` %%{init}%% \n end';
-  const graph = generateChartNodes({ kind: "Ref", workIdInJob: 0, taskId: label });
-  const source = chartSource(graph);
-  assert.match(source, /^flowchart TD\nn0\["[A-Za-z0-9 ,.#;-]*<br\/>succeeded, 2 attempts, 12 min"\]$/);
-});
-
 describe("the state of a job", () => {
   const job = (callback: string, more: object = {}) => ({ source: "job", id: "j", callback, ...more });
   const task = (id: string, callback: string, more: object = {}) => ({
@@ -208,6 +201,26 @@ describe("the state of a job", () => {
     assert.deepEqual([run?.attempt, run?.attempts, run?.verdict], [2, 4, "Failed: condition: not yet"]);
   });
 
+  it("knows which tasks wait for an answer of the user", () => {
+    const state = new JobState();
+    state.apply(job("workStarted", { workId: 1, taskId: "t" }));
+    state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: false }));
+    const waiting = (event: object) => {
+      state.apply(event);
+      return state.runs.get(1)?.asked.size;
+    };
+    const counts = [
+      session("a", "onPermissionRequest", { requestId: "1" }),
+      session("a", "onQuestion", { requestId: "2" }),
+      session("a", "onIdle", { requestId: "3" }),
+      session("a", "onQuestionResolved", { requestId: "2" }),
+      session("a", "onPermissionResolved", { requestId: "1" }),
+      task("t", "onPermissionRequest", { requestId: "4" }),
+      task("t", "onPermissionResolved", { requestId: "4" }),
+    ].map(waiting);
+    assert.deepEqual(counts, [1, 2, 2, 1, 0, 1, 0]);
+  });
+
   it("drops the earlier run of a task that starts again, except on the time line", () => {
     const state = new JobState();
     state.apply(job("workStarted", { workId: 1, taskId: "t1" }));
@@ -219,8 +232,11 @@ describe("the state of a job", () => {
       ["Running", 0],
     );
     assert.deepEqual(
-      state.allRuns.map(run => run.status),
-      ["Failed", "Running"],
+      state.allRuns.map(run => [run.round, run.status]),
+      [
+        [1, "Failed"],
+        [2, "Running"],
+      ],
     );
   });
 

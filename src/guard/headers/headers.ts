@@ -1,10 +1,7 @@
 import type { RequestHandler } from "express";
 import helmet from "helmet";
 
-/**
- * Only the portal's own files run in its pages, and no foreign page can frame them.
- * Styles may be inline because the flow chart's SVG carries its own.
- */
+/** Only the portal's own scripts and styles work in its pages, and no foreign page can frame them. */
 export function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
@@ -13,7 +10,7 @@ export function securityHeaders(): RequestHandler {
         defaultSrc: ["'self'"],
         scriptSrc: ["'self'"],
         scriptSrcAttr: ["'none'"],
-        styleSrc: ["'self'", "'unsafe-inline'"],
+        styleSrc: ["'self'"],
         imgSrc: ["'self'", "data:"],
         fontSrc: ["'self'", "data:"],
         connectSrc: ["'self'"],
