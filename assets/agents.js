@@ -2,7 +2,7 @@
 import { showRuns } from "./agents/agentRuns.js";
 import { api, errorAt, onPress, part, send } from "./lib/api.js";
 import { handle } from "./lib/callbacks.js";
-import { button, byId, element, fill, muted, onSubmit, showStatus } from "./lib/dom.js";
+import { button, byId, element, fill, find, muted, onSubmit, showStatus } from "./lib/dom.js";
 import { joined } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
@@ -27,7 +27,7 @@ let asked = 0;
 const showError = errorAt("error");
 const refreshRuns = showRuns(byId("runs"), () => runId);
 
-/** @param {"" | "Running" | "Succeeded" | "Failed" | "Canceled"} state */
+/** @param {"" | ShownStatus} state */
 function showState(state) {
   isRunning = state === "Running";
   showStatus(byId("status"), state);
@@ -46,8 +46,7 @@ function showChain() {
   for (const one of list.querySelectorAll("button")) {
     const at = chain.indexOf(one.dataset.agent ?? "");
     one.ariaPressed = String(at >= 0);
-    const mark = one.querySelector("[data-order]");
-    if (mark) mark.textContent = at >= 0 ? `${at + 1}. ` : "";
+    find(one, "[data-order]").textContent = at >= 0 ? `${at + 1}. ` : "";
   }
   showRunButton();
 }
@@ -120,7 +119,7 @@ function follow(id) {
   const place = element("div", { id: "responses", className: "rest" });
   byId("responses").replaceWith(place);
   const renderer = new SessionResponseRenderer(place);
-  const tell = renderer.addNotice.bind(renderer);
+  const tell = renderer.addNotice;
   showState("Running");
   renderer.setAwaiting(true);
 

@@ -189,13 +189,8 @@ async function fillTab(div, tab) {
   if (!Renderer || !div.isConnected) return;
   const renderer = new Renderer(div);
   div.setAttribute("role", "tabpanel");
-  const render = (/** @type {LiveResponse} */ response) => {
-    if (response.callback === "taskDecision")
-      renderer.addUserMessage(response.reason, "TaskDecision", response.time);
-    else renderer.processCallback(response);
-  };
-  for (const response of tab.responses) render(response);
-  tab.onResponse = render;
+  tab.onResponse = response => renderer.processCallback(response);
+  tab.responses.forEach(tab.onResponse);
   tab.onReorder = () => nextFrame(showAgain);
 }
 

@@ -13,7 +13,7 @@ const workingDirectory = new URLSearchParams(location.search).get("wb");
 const startJob = byId("start-job-button", HTMLButtonElement);
 const preview = byId("preview-button", HTMLButtonElement);
 const input = byId("user-input-textarea", HTMLTextAreaElement);
-/** @type {Record<string, {requireUserInput?: boolean}>} */
+/** @type {JobEntries} */
 let jobs = {};
 /** @type {HTMLButtonElement | undefined} */
 let chosen;
@@ -23,9 +23,9 @@ const showProblem = errorAt("problem");
 
 const chosenJob = () => chosen?.dataset.jobName;
 
-/** Marks the chosen job, or no longer. @param {boolean} isChosen */
+/** @param {boolean} isChosen */
 function press(isChosen) {
-  chosen?.setAttribute("aria-pressed", String(isChosen));
+  if (chosen) chosen.ariaPressed = String(isChosen);
   chosen?.classList.toggle("selected", isChosen);
 }
 
@@ -53,7 +53,7 @@ function jobButton({ name, jobName }) {
   const made = button(name, () => choose(chosen === made ? undefined : made), {
     className: "matrix-job-btn",
     "data-job-name": jobName,
-    "aria-pressed": "false",
+    ariaPressed: "false",
     title: jobName,
   });
   return made;
@@ -62,17 +62,11 @@ function jobButton({ name, jobName }) {
 /** @param {GridRow[]} grid */
 function showGrid(grid) {
   const columns = Math.max(0, ...grid.map(row => row.jobs.length));
-  const rows = grid.map(({ keyword, jobs: cells }) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, keyword),
-      ...Array.from({ length: columns }, (_, column) => {
-        const cell = cells[column];
-        return element("td", {}, cell && jobButton(cell));
-      }),
-    ),
-  );
+  const rows = grid.map(({ keyword, jobs: row }) => {
+    const cells = Array.from({ length: columns }, (_, column) => row[column]);
+    const parts = cells.map(cell => element("td", {}, cell && jobButton(cell)));
+    return element("tr", {}, element("th", { scope: "row" }, keyword), ...parts);
+  });
   fill(byId("matrix-table"), element("tbody", {}, ...rows));
 }
 
@@ -99,7 +93,7 @@ async function showPolicy() {
 /** @param {string} folder */
 async function showFolder(folder) {
   const { startup = [] } = await api(`copilot/folder?path=${part(folder)}`);
-  showStartupFiles(byId("startupFiles"), folder, startup, () => showFolder(folder).catch(showProblem));
+  showStartupFiles(folder, startup, () => showFolder(folder).catch(showProblem));
 }
 
 async function start() {

@@ -16,22 +16,15 @@ const NEAR_MARGIN = "1000px";
 const blocks = new WeakMap();
 let lastId = 0;
 
-const empty = element(
-  "div",
-  "message-block",
-  element(
-    "div",
-    "message-block-header",
-    element(
-      "button",
-      { className: "message-block-toggle", type: "button", disabled: true },
-      element("span", "message-block-title one-line"),
-      element("span", "message-block-note"),
-      element("time", { className: "message-block-time", hidden: true }),
-    ),
-  ),
-  element("div", "message-block-body"),
+const toggle = element(
+  "button",
+  { className: "message-block-toggle", type: "button", disabled: true },
+  element("span", "message-block-title one-line"),
+  element("span", "message-block-note"),
+  element("time", { className: "message-block-time", hidden: true }),
 );
+const header = element("div", "message-block-header", toggle);
+const empty = element("div", "message-block", header, element("div", "message-block-body"));
 
 const nearObserver = new IntersectionObserver(
   entries => {
@@ -54,14 +47,11 @@ export class MessageBlock {
   #isMarkdown = false;
   /** What the body shows; unset when it must be rendered again. @type {string | undefined} */
   #shown;
-  /** @type {(() => Node) | undefined} */
+  /** @type {View | undefined} */
   #view;
 
   #div;
   #toggle;
-  #titleSpan;
-  #noteSpan;
-  #time;
   #body;
   /** @type {HTMLElement | undefined} */
   #children;
@@ -69,19 +59,16 @@ export class MessageBlock {
   /** @param {BlockType} blockType */
   constructor(blockType) {
     this.#blockType = blockType;
-    this.#div = /** @type {typeof empty} */ (empty.cloneNode(true));
-    this.#toggle = /** @type {HTMLButtonElement} */ (find(this.#div, ".message-block-toggle"));
-    this.#titleSpan = find(this.#div, ".message-block-title");
-    this.#noteSpan = find(this.#div, ".message-block-note");
-    this.#time = /** @type {HTMLTimeElement} */ (find(this.#div, "time"));
+    this.#div = document.importNode(empty, true);
+    this.#toggle = find(this.#div, ".message-block-toggle", HTMLButtonElement);
     this.#body = find(this.#div, ".message-block-body");
     Object.assign(this.#div.dataset, { type: blockType, state: "receiving" });
     lastId += 1;
     this.#body.id = `message-block-${lastId}`;
     this.#toggle.setAttribute("aria-controls", this.#body.id);
-    this.#toggle.addEventListener("click", () => {
+    this.#toggle.onclick = () => {
       this.expanded = !this.expanded;
-    });
+    };
     blocks.set(this.#div, this);
     this.#showTitle();
   }
@@ -108,16 +95,16 @@ export class MessageBlock {
     return this.#received[0] ?? "";
   }
 
-  /** A few words at the right of the title line. @param {string} note */
+  /** @param {string} note at the right of the title line */
   set note(note) {
-    this.#noteSpan.textContent = visibleLine(note);
+    find(this.#toggle, ".message-block-note").textContent = visibleLine(note);
   }
 
   /** When it began, in milliseconds; unset in a log from before times were kept. @param {number | undefined} ms */
   set time(ms) {
     if (ms === undefined) return;
     const time = new Date(ms);
-    Object.assign(this.#time, {
+    Object.assign(find(this.#toggle, "time"), {
       textContent: formatClock(time),
       title: time.toLocaleString(),
       dateTime: time.toISOString(),
@@ -130,7 +117,7 @@ export class MessageBlock {
     this.#div.dataset.outcome = outcome;
   }
 
-  /** Replaces the text in the body of a completed block. @param {() => Node} view made when the block is opened */
+  /** Replaces the text in the body of a completed block. @param {View} view made when the block is opened */
   set view(view) {
     this.#view = view;
     this.#shown = undefined;
@@ -158,9 +145,9 @@ export class MessageBlock {
   /** @param {string} data */
   replaceData(data) {
     if (this.#isCompleted) return;
-    this.#received = [data];
-    this.#tail = data.slice(-TAIL_CHARS);
-    nextFrame(this.#showTail);
+    this.#received = [];
+    this.#tail = "";
+    this.appendData(data);
   }
 
   complete() {
@@ -182,7 +169,7 @@ export class MessageBlock {
     }
   }
 
-  /** Puts another block below this one, as a part of it. @param {MessageBlock} block */
+  /** @param {MessageBlock} block */
   nest(block) {
     this.#children ??= this.#div.appendChild(element("div", "message-block-children"));
     this.#children.append(block.divElement);
@@ -206,7 +193,7 @@ export class MessageBlock {
     this.#div.dataset.state = expanded ? "expanded" : "collapsed";
     this.#div.classList.add("completed");
     this.#div.classList.toggle("collapsed", !expanded);
-    this.#toggle.setAttribute("aria-expanded", String(expanded));
+    this.#toggle.ariaExpanded = String(expanded);
   }
 
   #showTail = () => {
@@ -218,7 +205,8 @@ export class MessageBlock {
 
   #showTitle() {
     const title = this.#title === "" ? [] : [" (", visibleProse(this.#title), ")"];
-    fill(this.#titleSpan, this.#blockType, ...title, !this.#isCompleted && " [receiving...]");
+    const place = find(this.#toggle, ".message-block-title");
+    fill(place, this.#blockType, ...title, !this.#isCompleted && " [receiving...]");
   }
 
   #addViewButton() {

@@ -8,7 +8,9 @@ import { showStartupFiles } from "./permissions/startupFiles.js";
 import { bindNotifications } from "./shell/pageState.js";
 
 const TEST_DELAY_MS = 150;
+/** @type {Words} */
 const LEVELS = { allow: "good", reject: "error", ask: "warning" };
+/** @type {Words} */
 const ANSWERS = { allow: "Allowed", reject: "Rejected", ask: "You would be asked" };
 
 const folder = byId("folder", HTMLInputElement);
@@ -21,15 +23,15 @@ let asked = 0;
 let timer = 0;
 let folderTimer = 0;
 
-/** @param {string} path @param {Record<string, unknown>} body */
-const call = (path, body) => api(`copilot/permission/${path}`, JSON.stringify(body));
+/** @type {CallPermission} */
+const call = (path, body) => api(`copilot/permission/${path}`, body);
 
-/** @param {string} name @param {string} text @param {boolean} isStored */
+/** @type {RuleItem} */
 function ruleItem(name, text, isStored) {
   const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
   const remove = button("Remove", () => change(remove, "remove", name, text), {
     className: "small danger",
-    "aria-label": `Remove ${visibleLine(text)}`,
+    ariaLabel: `Remove ${visibleLine(text)}`,
   });
   return element(
     "li",
@@ -41,7 +43,7 @@ function ruleItem(name, text, isStored) {
 }
 
 async function showRules() {
-  /** @param {"file" | "store"} from @returns {Promise<Record<string, string[]>>} */
+  /** @type {RulesOf} */
   const rulesOf = async from => (await api(`copilot/permission/rules?from=${from}`)).folders;
   const [file, stored] = await Promise.all([rulesOf("file"), rulesOf("store")]);
   const names = [...new Set([...Object.keys(file), ...Object.keys(stored)])].sort();
@@ -75,7 +77,7 @@ async function change(control, action, name, text) {
   }
 }
 
-/** @param {keyof typeof LEVELS} level @param {string} text */
+/** @type {TellVerdict} */
 function tell(level, text) {
   fill(verdict, visibleProse(text)).hidden = false;
   verdict.dataset.level = LEVELS[level];
@@ -88,22 +90,20 @@ async function test() {
   if (text === "") return;
   const isFile = kind.value === "edits" || kind.value === "reads";
   try {
-    const answer = await call("test", { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text });
+    const question = { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text };
+    const { decision, rules, why } = await call("test", question);
     // The answer to an older question may arrive later.
-    if (mine !== asked) return;
-    const decision = /** @type {keyof typeof LEVELS} */ (answer.decision);
-    tell(decision, joined([ANSWERS[decision], ...answer.rules, answer.why]));
+    if (mine === asked) tell(decision, joined([ANSWERS[decision], ...rules, why]));
   } catch (error) {
     if (mine === asked) tell("reject", messageOf(error));
   }
 }
 
-/** What undecided files of the folder want to run. */
 async function showStartup() {
   const path = folder.value.trim();
   const { startup = [] } = await api(`copilot/folder?path=${part(path)}`).catch(() => ({}));
   const refresh = () => Promise.all([showRules(), showStartup()]).catch(showError);
-  if (path === folder.value.trim()) showStartupFiles(byId("startupFiles"), path, startup, refresh);
+  if (path === folder.value.trim()) showStartupFiles(path, startup, refresh);
 }
 
 function testSoon() {
@@ -113,7 +113,7 @@ function testSoon() {
 
 /** A question about one folder does not apply to another. */
 function onFolder() {
-  showStartupFiles(byId("startupFiles"), "", [], () => {});
+  showStartupFiles("", [], () => {});
   clearTimeout(folderTimer);
   folderTimer = setTimeout(showStartup, TEST_DELAY_MS);
 }

@@ -4,8 +4,8 @@ import { idOf } from "./lib/callbacks.js";
 import { button, element, fill } from "./lib/dom.js";
 import { notice } from "./lib/visibleText.js";
 import { isReplay } from "./replay/pageQuery.js";
-import { ItemGroups } from "./session/itemGroups.js";
-import { ResponseItems } from "./session/responseItems.js";
+import { itemGroups } from "./session/itemGroups.js";
+import { responseItems } from "./session/responseItems.js";
 
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
@@ -27,7 +27,7 @@ export class SessionResponseRenderer {
     hidden: true,
   });
   #showEarlier = button("Show earlier", () => this.#addEarlier());
-  #earlier = element("div", "session-response-earlier", this.#showEarlier);
+  #earlier = element("div", "session-response-earlier stack", this.#showEarlier);
   /** @type {LoadEarlier | undefined} */
   #loadEarlier;
   #groups;
@@ -35,11 +35,14 @@ export class SessionResponseRenderer {
   #isFollowing = true;
   #lastTop = 0;
 
-  /** @param {HTMLElement} div the element to render into, which becomes scrollable */
+  /** @param {HTMLElement} div which becomes scrollable */
   constructor(div) {
     this.#div = div;
-    this.#groups = new ItemGroups(div, this.#end);
-    this.#items = new ResponseItems(item => this.#groups.append(item), this.#waiting);
+    this.#groups = itemGroups(div, this.#end);
+    this.addItem = this.#groups.append;
+    this.#items = responseItems(this.addItem, this.#waiting);
+    this.addNotice = this.#items.addNotice;
+    this.addUserMessage = this.#items.addUserMessage;
     div.classList.add("session-response");
     Object.assign(div, { tabIndex: 0, role: "log", ariaLabel: "Session responses" });
     // Nothing is left to decide in a replay.
@@ -48,29 +51,13 @@ export class SessionResponseRenderer {
     div.append(this.#content, this.#latest, this.#waiting);
     div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     const follow = new ResizeObserver(() => this.#follow());
-    follow.observe(this.#content);
-    follow.observe(div);
+    for (const watched of [this.#content, div]) follow.observe(watched);
   }
 
-  /** Shows a response; returns the name of its callback. @param {LiveResponse} data */
+  /** @param {LiveResponse} data */
   processCallback(data) {
     this.#items.add(data);
     return data.callback;
-  }
-
-  /** @param {string} level @param {string} message */
-  addNotice(level, message) {
-    this.#items.addNotice(level, message);
-  }
-
-  /** @param {HTMLElement} item */
-  addItem(item) {
-    this.#groups.append(item);
-  }
-
-  /** @type {AddUserMessage} */
-  addUserMessage(text, title, time, requestId) {
-    this.#items.addUserMessage(text, title, time, requestId);
   }
 
   /** There is more before the first response: it is loaded when the reader comes near. @param {LoadEarlier} load */
@@ -84,7 +71,7 @@ export class SessionResponseRenderer {
     this.#awaiting.hidden = !isAwaiting;
   }
 
-  /** Scrolls to the block that a response belongs to and marks it; loads what is earlier until it is there. @param {LiveResponse} response */
+  /** Scrolls to the block of a response; loads what is earlier until it is there. @param {LiveResponse} response */
   async reveal(response) {
     while (!this.#show(response)) if (!(await this.#addEarlier())) return;
   }
@@ -114,7 +101,7 @@ export class SessionResponseRenderer {
     try {
       const { responses, more } = await withProgress(this.#showEarlier, load);
       const placed = document.createDocumentFragment();
-      const items = new ResponseItems(item => placed.append(item), this.#waiting);
+      const items = responseItems(item => placed.append(item), this.#waiting);
       for (const response of responses) items.add(response);
       this.#groups.prepend(placed);
       fill(this.#earlier, this.#showEarlier);

@@ -5,18 +5,19 @@ import { formatTime, joined } from "../lib/format.js";
 import { notice, visibleLine } from "../lib/visibleText.js";
 
 const REFRESH_MS = 5_000;
-/** The function that shows a program, by its id. @type {Map<string, (agent: any) => void>} */
+/** The function that shows a program, by its id. @type {Map<string, ShowProgram>} */
 const programs = new Map();
 
-/** @param {string} id */
+/** @type {AddProgram} */
 function addProgram(id) {
   const card = copyOf("program");
   const path = `acp/agent/${part(id)}`;
-  const place = (/** @type {string} */ name) => find(card, `[data-part=${name}]`);
-  const put = (/** @type {string} */ name, text = "") =>
-    Object.assign(place(name), { textContent: text, hidden: text === "" });
+  /** @param {string} name */
+  const place = name => find(card, `[data-part=${name}]`);
+  /** @param {string} name */
+  const put = (name, text = "") => Object.assign(place(name), { textContent: text, hidden: text === "" });
 
-  /** @param {HTMLElement} control @param {() => Promise<string>} action what it did, in words */
+  /** @type {ActOnProgram} */
   async function act(control, action) {
     const { dataset } = put("told");
     dataset.level = "good";
@@ -29,10 +30,10 @@ function addProgram(id) {
   }
 
   async function test() {
+    /** @type {ProgramTest} */
     const { version = "", authMethods = [] } = await api(`${path}/test`, "");
     // Other kinds of sign-in need a terminal.
-    const methods = authMethods.filter((/** @type {any} */ method) => !method.type);
-    fill(place("more"), ...methods.map(signIn));
+    fill(place("more"), ...authMethods.filter(({ type }) => !type).map(signIn));
     return `It answers. ${version}`;
   }
 
@@ -40,7 +41,7 @@ function addProgram(id) {
   function signIn({ id: methodId, name }) {
     const made = button(`Sign in: ${visibleLine(String(name))}`, () =>
       act(made, async () => {
-        await api(`${path}/authenticate`, JSON.stringify({ methodId }));
+        await api(`${path}/authenticate`, { methodId });
         return "Signed in.";
       }),
     );
@@ -57,7 +58,7 @@ function addProgram(id) {
   function sessionItem({ sessionId, cwd, title, updatedAt }) {
     const load = button("Load", () =>
       act(load, async () => {
-        const body = JSON.stringify({ agentSessionId: sessionId, cwd, replay: true });
+        const body = { agentSessionId: sessionId, cwd, replay: true };
         const loaded = await api(`copilot/session/load/${part(`acp:${id}`)}`, body);
         location.href = `/index.html?session=${part(loaded.sessionId)}`;
         return "";
@@ -67,12 +68,12 @@ function addProgram(id) {
     return element("li", {}, load, ` ${visibleLine(title || sessionId)} `, about);
   }
 
-  /** @type {Record<string, () => Promise<string>>} */
+  /** @type {ProgramActions} */
   const actions = { test, list, restart: () => api(`${path}/restart`, "").then(test) };
   for (const control of card.querySelectorAll("button"))
     control.addEventListener("click", () => act(control, actions[control.name] ?? test));
   byId("programs").append(card);
-  return (/** @type {any} */ agent) => {
+  return agent => {
     const { title, enabled, transport, version, capabilities, sessions, lastError, stderr } = agent;
     const state = enabled ? agent.state : "disabled";
     put("title", title);
@@ -86,10 +87,10 @@ function addProgram(id) {
 }
 
 async function refresh() {
+  /** @type {ProgramsAnswer} */
   const { agents, problems } = await api("acp/agents");
   byId("noPrograms").hidden = agents.length > 0;
-  const notices = problems.map((/** @type {string} */ problem) => notice(problem, "warning"));
-  fill(byId("programProblems"), ...notices);
+  fill(byId("programProblems"), ...problems.map(problem => notice(problem, "warning")));
   for (const agent of agents) {
     if (!programs.has(agent.id)) programs.set(agent.id, addProgram(agent.id));
     programs.get(agent.id)?.(agent);

@@ -7,7 +7,7 @@ import { visibleLine } from "../lib/visibleText.js";
 const REFRESH_MS = 5_000;
 const SHOWN = 10;
 
-/** @param {any} run @param {string | undefined} current */
+/** @type {RunItem} */
 function item({ runId, prompt, agents, status, startTime }, current) {
   const link = element(
     "a",
@@ -23,15 +23,16 @@ function item({ runId, prompt, agents, status, startTime }, current) {
   return element("li", {}, link);
 }
 
-/** Keeps the list up to date while it is visible; returns the function that refreshes it at once. @type {ShowRuns} */
+/** @type {ShowRuns} */
 export function showRuns(section, current) {
   const list = find(section, "ul");
   async function refresh() {
+    /** @type {{runs: Answer[]}} */
     const { runs } = await api(`copilot/run/history?limit=${SHOWN}`);
     section.hidden = runs.length === 0;
     // A focused link keeps the focus.
     if (list.contains(document.activeElement)) return;
-    fill(list, ...runs.map((/** @type {any} */ run) => item(run, current())));
+    fill(list, ...runs.map(run => item(run, current())));
   }
   // The next refresh tries again.
   const show = () => void refresh().catch(() => undefined);

@@ -1,5 +1,5 @@
 // Two runs of a job side by side.
-import { api, messageOf, part, withProgress } from "../lib/api.js";
+import { api, errorAt, part, withProgress } from "../lib/api.js";
 import { byId, element, fill, optionsOf } from "../lib/dom.js";
 import { counted, formatChanges, formatClock, formatDuration, formatUsage, joined } from "../lib/format.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
@@ -30,7 +30,7 @@ function row({ taskName, runs }) {
 
 /** @type {OpenCompare} */
 export async function openCompare(jobId, jobName, other) {
-  /** @type {{jobs: JobSummary[]}} */
+  /** @type {Pick<ComparedJobs, "jobs">} */
   const { jobs } = await api(`copilot/job/history?limit=200&search=${part(jobName)}`);
   const choices = jobs
     .filter(job => job.jobName === jobName && job.jobId !== jobId)
@@ -47,7 +47,7 @@ export async function openCompare(jobId, jobName, other) {
   async function show() {
     try {
       const path = `copilot/job/${part(jobId)}/compare/${part(choice.value)}`;
-      /** @type {{jobs: JobSummary[], works: ComparedWork[]}} */
+      /** @type {ComparedJobs} */
       const compared = await withProgress(state, () => api(path));
       const [mine, others] = compared.jobs.map(({ status }) => status.toLowerCase());
       const count = compared.works.filter(({ runs }) => differencesOf(runs).length > 0).length;
@@ -55,7 +55,7 @@ export async function openCompare(jobId, jobName, other) {
       const head = ["Task", `This job: ${mine}`, `The other: ${others}`];
       fill(works, table(head, compared.works.map(row)));
     } catch (error) {
-      fill(state, visibleProse(messageOf(error)));
+      errorAt(state)(error);
     }
   }
   choice.onchange = show;

@@ -4,7 +4,7 @@ import { formatChanges } from "../lib/format.js";
 /** @param {ComparedRun} run */
 const textOf = ({ changes }) => changes && formatChanges(changes);
 
-/** What two runs of a work differ in. Their times always do: only one that is twice as long counts. @param {(ComparedRun | null)[]} runs */
+/** Times always differ: only one that is twice as long counts. @param {(ComparedRun | null)[]} runs */
 export function differencesOf([a, b]) {
   if (!a || !b) return ["ran once"];
   const [short = 0, long = 0] = [a.durationMs ?? 0, b.durationMs ?? 0].sort((x, y) => x - y);

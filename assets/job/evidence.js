@@ -3,21 +3,14 @@ import { element, statusMark } from "../lib/dom.js";
 import { counted, formatChanges, formatCount, formatDuration, joined } from "../lib/format.js";
 import { visibleProse } from "../lib/visibleText.js";
 
-/** @param {Evidence["criteria"][number]} criterion */
+/** @param {Criterion} criterion */
 function criterionItem({ kind, asked, met, said }) {
   const names = { toolExecuted: "tool", condition: "question", command: "command" };
   const [what = ""] = asked.trim().split("\n", 1);
   const title = `${met ? "met" : "not met"}: ${names[kind]} `;
-  return element(
-    "li",
-    {},
-    element(
-      "details",
-      {},
-      element("summary", "one-line", title, element("code", {}, visibleProse(what))),
-      element("pre", "evidence-said", visibleProse(said)),
-    ),
-  );
+  const summary = element("summary", "one-line", title, element("code", {}, visibleProse(what)));
+  const answer = element("pre", "evidence-said", visibleProse(said));
+  return element("li", {}, element("details", {}, summary, answer));
 }
 
 /** @param {Evidence} evidence */
@@ -53,5 +46,5 @@ function attemptPart(evidence) {
 
 /** @param {Evidence[]} evidence */
 export function evidencePart(evidence) {
-  return element("div", { className: "evidence", "aria-label": "Attempts" }, ...evidence.map(attemptPart));
+  return element("div", { className: "evidence", ariaLabel: "Attempts" }, ...evidence.map(attemptPart));
 }

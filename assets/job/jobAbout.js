@@ -5,16 +5,16 @@ import { codeBox } from "../lib/markdown.js";
 import { codeOf, notice } from "../lib/visibleText.js";
 import { Usage } from "./jobState.js";
 
-/** @param {string} title @param {unknown} value */
+/** @type {JsonSection} */
 const json = (title, value) => section(title, codeBox(JSON.stringify(value, undefined, 2), "json"));
 
-/** @param {string} title @param {Content[]} parts */
+/** @type {MakeSection} */
 const section = (title, ...parts) => element("section", "stack", element("h3", {}, title), ...parts);
 
-/** @param {string[]} head @param {Content[][]} rows */
+/** @type {MakeTable} */
 export function table(head, rows) {
-  const cells = (/** @type {"th" | "td"} */ tag, /** @type {Content[]} */ parts) =>
-    element("tr", {}, ...parts.map(part => element(tag, {}, part)));
+  /** @type {TableRow} */
+  const cells = (tag, parts) => element("tr", {}, ...parts.map(part => element(tag, {}, part)));
   return element(
     "table",
     {},
@@ -23,7 +23,7 @@ export function table(head, rows) {
   );
 }
 
-/** A command as the portal will run it. @param {CheckCommand} command */
+/** @param {CheckCommand} command */
 const lineOf = ({ run, reportedBy }) => (run ? codeOf(run.join(" ")) : `what the task ${reportedBy} reports`);
 
 /** @param {JobPlan} plan */
@@ -53,15 +53,9 @@ function planned({ tasks, setup = [], withoutCrashes, unbounded, missing }) {
   );
 }
 
-/** @param {unknown} job @param {unknown} chart @param {JobPlan} [plan] */
+/** @type {JobDefinition} */
 export const jobDefinition = (job, chart, plan) =>
   element("div", "tracking-about", plan && planned(plan), json("Definition", job), json("Chart", chart));
-
-/** @param {HTMLElement} place @param {string} path of the job in the API */
-async function showChanges(place, path) {
-  const { changedFiles } = await import("../session/review.js");
-  fill(place, await changedFiles(path, ""));
-}
 
 /** @type {JobSummaryPart} */
 export function jobSummary(state, labelOf, path) {
@@ -77,7 +71,9 @@ export function jobSummary(state, labelOf, path) {
     run.usage.premiumRequests ? formatCount(run.usage.premiumRequests) : "–",
   ]);
   const changes = element("div", {}, muted("Looking for changes …"));
-  showChanges(changes, path);
+  import("../session/review.js").then(async ({ changedFiles }) =>
+    fill(changes, await changedFiles(path, "")),
+  );
   const figures = joined([formatDuration(durationMs), formatUsage(sum)]);
   return element(
     "div",

@@ -28,7 +28,7 @@ export class TabLog {
   #current = new Map();
   /** The one delta that represents all deltas of an open block. @type {Map<string, DeltaResponse>} */
   #deltas = new Map();
-  /** Called with each new response while the tab is shown. @type {((response: LiveResponse) => void) | undefined} */
+  /** Called with each new response while the tab is shown. @type {OnResponse | undefined} */
   onResponse;
   /** Called when a response arrives that belongs before those already shown. @type {(() => void) | undefined} */
   onReorder;
@@ -154,7 +154,7 @@ export class JobState {
   allRuns = [];
   /** @type {Map<string, Run>} */
   #tasks = new Map();
-  /** @type {Map<string, {run: Run, tab: TabLog, isDriving: boolean}>} */
+  /** @type {Map<string, RunSession>} */
   #sessions = new Map();
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
@@ -164,20 +164,15 @@ export class JobState {
 
   /** The present of the run: a replay is in the past. */
   now = () => Date.now();
-  /** Called when the status of the job changes. */
   onJob = () => {};
-  /** Called with a task that changes. @type {(workId: number) => void} */
+  /** @type {OnWork} */
   onWork = () => {};
-  /** Called with a task that gets a tab. @type {(workId: number) => void} */
+  /** @type {OnWork} */
   onTabs = () => {};
 
   reset() {
-    this.status = "Running";
-    this.error = "";
-    this.notices = [];
-    this.startTime = undefined;
-    this.endTime = undefined;
-    this.allRuns = [];
+    Object.assign(this, { status: "Running", error: "", notices: [], allRuns: [] });
+    this.startTime = this.endTime = undefined;
     for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
   }
 
@@ -244,7 +239,7 @@ export class JobState {
     jobCanceled: () => this.#end("Canceled"),
   };
 
-  /** @param {Callback<"workWaiting" | "workStarted">} work @param {ShownStatus} status */
+  /** @type {AddRun} */
   #addRun({ workId, taskId }, status) {
     const run = new Run(workId, taskId, this.#time);
     run.status = status;
@@ -293,7 +288,7 @@ export class JobState {
     this.onWork(run.workId);
   }
 
-  /** @param {Run} run @param {Callback<"taskDecision">} decision @param {string} taskId */
+  /** @type {DecideRun} */
   #decide(run, { reason, time }, taskId) {
     const retry = retryPattern.exec(reason);
     if (retry) {
@@ -304,7 +299,7 @@ export class JobState {
     run.driving.add({ callback: "taskDecision", reason, time }, taskId, true);
   }
 
-  /** @param {Run} run @param {Callback<"taskSessionStarted">} event */
+  /** @type {StartRunSession} */
   #startSession(run, { sessionId, isDriving }) {
     const tab = isDriving ? run.driving : new TabLog(`Attempt #${run.sessions.length + 1}`);
     if (!isDriving) run.sessions.push(tab);
@@ -326,11 +321,11 @@ export class JobState {
     if (event.callback === "onUsage" && !("used" in event)) run.usage.add(event);
   }
 
-  /** @param {string} key @param {JobEvent} event */
+  /** @type {KeepEvent} */
   #keep(key, event) {
-    const kept = this.#early.get(key);
-    if (kept) kept.push(event);
-    else this.#early.set(key, [event]);
+    const kept = this.#early.get(key) ?? [];
+    kept.push(event);
+    this.#early.set(key, kept);
   }
 
   /** @param {string} key */

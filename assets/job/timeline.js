@@ -1,16 +1,14 @@
 // A job as a time line: one bar per run of a task, to find the slow branch.
 import { button, element, fill, muted } from "../lib/dom.js";
-import { formatDuration } from "../lib/format.js";
+import { formatDuration, joined } from "../lib/format.js";
 
-const MARKS = 3;
-
-/** The time from the first start to the last end. @param {Run[]} runs @param {number} now */
+/** @type {SpanOf} */
 function spanOf(runs, now) {
   const start = Math.min(...runs.map(run => run.startTime));
   return { start, wholeMs: Math.max(...runs.map(run => run.endTime ?? now)) - start };
 }
 
-/** @param {Run[]} runs @param {number} now @returns {TimelineBar[]} */
+/** @type {LayOutBars} */
 export function layOutBars(runs, now) {
   const { start, wholeMs } = spanOf(runs, now);
   const percent = (/** @type {number} */ ms) => (ms / Math.max(1, wholeMs)) * 100;
@@ -39,12 +37,9 @@ export class Timeline {
     div.classList.add("timeline");
   }
 
-  /** @param {Run[]} runs @param {number} now */
+  /** @type {ShowTimeline} */
   show(runs, now) {
-    if (runs.length === 0) {
-      fill(this.#div, muted("No task has started yet."));
-      return;
-    }
+    if (runs.length === 0) return void fill(this.#div, muted("No task has started yet."));
     const rows = layOutBars(runs, now).map(bar => this.#row(bar));
     const at = [...this.#div.children].indexOf(/** @type {Element} */ (document.activeElement));
     fill(this.#div, this.#scale(spanOf(runs, now).wholeMs), ...rows);
@@ -54,28 +49,25 @@ export class Timeline {
 
   /** @param {number} wholeMs */
   #scale(wholeMs) {
-    const marks = Array.from({ length: MARKS }, (_, index) => {
-      const mark = element("span", {}, index === 0 ? "0" : formatDuration((wholeMs * index) / (MARKS - 1)));
-      mark.style.left = `${(index / (MARKS - 1)) * 100}%`;
-      return mark;
-    });
-    const properties = { className: "timeline-scale", "aria-hidden": "true" };
+    const marks = [0, 0.5, 1].map(part =>
+      element("span", { style: `left: ${part * 100}%` }, part === 0 ? "0" : formatDuration(wholeMs * part)),
+    );
+    const properties = { className: "timeline-scale", ariaHidden: "true" };
     return element("div", properties, element("div", {}, ...marks));
   }
 
   /** @param {TimelineBar} bar */
   #row({ run, left, width, durationMs, isSlowest }) {
-    const bar = element("span", { className: "timeline-bar", "data-status": run.status });
-    bar.style.left = `${left}%`;
-    bar.style.width = `${width}%`;
-    const attempts = run.attempt > 1 ? ` · ${run.attempt} attempts` : "";
-    const time = `${formatDuration(durationMs)}${attempts}${isSlowest ? " · slowest" : ""}`;
     const { labelOf, onSelect, isSelected } = this.#options;
+    const style = `left: ${left}%; width: ${width}%`;
+    const bar = element("span", { className: "timeline-bar", "data-status": run.status, style });
+    const attempts = run.attempt > 1 && `${run.attempt} attempts`;
+    const time = joined([formatDuration(durationMs), attempts, isSlowest && "slowest"]);
     const name = labelOf(run.workId);
     const row = button("", () => onSelect(run), {
       className: "timeline-row",
       "data-slowest": isSlowest ? "" : undefined,
-      "aria-pressed": isSelected(run),
+      ariaPressed: isSelected(run),
     });
     return fill(
       row,

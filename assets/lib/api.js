@@ -9,7 +9,7 @@ const PROGRESS_DELAY_MS = 300;
 
 export { ApiError };
 
-/** Calls `/api/PATH`, with a body as a POST; throws an ApiError for every answer that is an error. */
+/** Calls `/api/PATH`, with a body as a POST, an object as JSON; throws an ApiError for every answer that is an error. */
 export const api = call;
 
 /** An id or a name as a part of a path. */
@@ -28,7 +28,7 @@ export const errorAt =
     place.hidden = text === "";
   };
 
-/** Shows that work is in progress when it takes long enough to be noticed. @template Result @param {HTMLElement} control @param {() => Promise<Result>} work */
+/** Shows that work is in progress when it takes long enough to be noticed. @type {WithProgress} */
 export async function withProgress(control, work) {
   const timer = setTimeout(() => control.setAttribute("aria-busy", "true"), PROGRESS_DELAY_MS);
   try {
@@ -39,10 +39,10 @@ export async function withProgress(control, work) {
   }
 }
 
-/** Posts, with its progress at the control. @param {HTMLElement} control @param {string} path */
+/** Posts, with its progress at the control. @type {Send} */
 export const send = (control, path, body = "") => withProgress(control, () => api(path, body));
 
-/** The button with this id runs the action, with its progress at the button. @type {OnPress} */
+/** @type {OnPress} */
 export function onPress(id, action, onError) {
   const control = byId(id);
   control.addEventListener("click", () => withProgress(control, action).catch(onError));

@@ -16,7 +16,7 @@ const sentences = {
 };
 
 export class ApiError extends Error {
-  /** @param {string} code @param {string} [message] @param {Record<string, any>} [answer] */
+  /** @param {string} code @param {string} [message] @param {Answer} [answer] */
   constructor(code, message, answer = {}) {
     super(sentences[code] ?? message ?? code);
     this.code = code;

@@ -2,15 +2,14 @@
 import { connection } from "../shell/connection.js";
 import { ApiError } from "./apiError.js";
 
-/** @param {string} path @param {string} [body] @returns {Promise<any>} */
+/** @type {Call} */
 export async function call(path, body) {
-  // A foreign page cannot send this header: it identifies the caller when the browser does not.
-  const own = { "X-Portal-Page": "1" };
-  const request =
-    body === undefined
-      ? { headers: own }
-      : { method: "POST", body, headers: { ...own, "Content-Type": "text/plain" } };
-  const response = await fetch(`/api/${path}`, request).catch(() => undefined);
+  const response = await fetch(`/api/${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    body: typeof body === "object" ? JSON.stringify(body) : body,
+    // A foreign page cannot send this header: it identifies the caller when the browser does not.
+    headers: { "X-Portal-Page": "1" },
+  }).catch(() => undefined);
   if (!response) {
     connection.lost();
     throw new ApiError("Unreachable");

@@ -1,8 +1,8 @@
-/** Calls the handler of a response; an unknown response is ignored. @param {Handlers} handlers @param {LiveResponse} response */
+/** An unknown response is ignored. @type {Handle} */
 export function handle(handlers, response) {
   const { callback } = response;
   if (callback === undefined || !Object.hasOwn(handlers, callback)) return;
-  const handler = /** @type {(response: LiveResponse) => void} */ (handlers[callback]);
+  const handler = /** @type {OnResponse} */ (handlers[callback]);
   try {
     handler(response);
   } catch (error) {
@@ -13,6 +13,6 @@ export function handle(handlers, response) {
 
 /** The id of the block or the request that a response is about. @param {LiveResponse} response */
 export function idOf(response) {
-  const ids = /** @type {Record<string, unknown>} */ (response);
+  const ids = /** @type {Answer} */ (response);
   return String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
 }

@@ -3,21 +3,22 @@
 /** Beyond this the two texts are shown one after another, because the table would take longer than a frame. */
 const MAX_TABLE_CELLS = 250_000;
 
-/** @param {DiffLine["kind"]} kind @param {string[]} lines @returns {DiffLine[]} */
+/** @type {AllLines} */
 const all = (kind, lines) => lines.map(text => ({ kind, text }));
 
-/** The number of common lines after every pair of positions. @param {string[]} a @param {string[]} b */
+/** @type {CommonLengths} */
 function commonLengths(a, b) {
   const width = b.length + 1;
   const table = new Uint32Array((a.length + 1) * width);
-  const at = (/** @type {number} */ i, /** @type {number} */ j) => table[i * width + j] ?? 0;
+  /** @type {ReturnType<CommonLengths>} */
+  const at = (i, j) => table[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)
       table[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
   return at;
 }
 
-/** @param {string[]} a @param {string[]} b */
+/** @type {DiffLines<string[]>} */
 function diffMiddle(a, b) {
   if (a.length * b.length > MAX_TABLE_CELLS) return [...all("removed", a), ...all("added", b)];
   const common = commonLengths(a, b);
@@ -26,18 +27,17 @@ function diffMiddle(a, b) {
   let i = 0;
   let j = 0;
   while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push({ kind: "same", text: a[i] ?? "" });
-      i++;
+    if (a[i] === b[j]) {
+      lines.push({ kind: "same", text: a[i++] ?? "" });
       j++;
-    } else if (i < a.length && (j === b.length || common(i + 1, j) >= common(i, j + 1)))
+    } else if (j === b.length || (i < a.length && common(i + 1, j) >= common(i, j + 1)))
       lines.push({ kind: "removed", text: a[i++] ?? "" });
     else lines.push({ kind: "added", text: b[j++] ?? "" });
   }
   return lines;
 }
 
-/** @param {string} before @param {string} after */
+/** @type {DiffLines<string>} */
 export function diffLines(before, after) {
   const a = before === "" ? [] : before.split("\n");
   const b = after === "" ? [] : after.split("\n");
@@ -70,7 +70,7 @@ export function withoutSame(lines) {
 /** @param {string} text */
 export const isUnifiedDiff = text => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
 
-/** The lines of a unified diff; its file headers are left out. @param {string} text */
+/** File headers are left out. @param {string} text */
 export function parseUnifiedDiff(text) {
   /** @type {DiffLine[]} */
   const lines = [];
@@ -96,6 +96,6 @@ export function parseUnifiedDiff(text) {
 
 /** @param {DiffLine[]} lines */
 export function countChanges(lines) {
-  const count = (/** @type {string} */ kind) => lines.filter(line => line.kind === kind).length;
-  return { added: count("added"), removed: count("removed") };
+  const [added, removed] = ["added", "removed"].map(kind => lines.filter(line => line.kind === kind).length);
+  return { added, removed };
 }

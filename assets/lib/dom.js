@@ -1,13 +1,7 @@
 /** @param {Properties} properties */
 const byName = properties => (typeof properties === "string" ? { className: properties } : properties);
 
-/**
- * An element with its properties and content; a text is inserted as text, never as markup.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Properties} properties
- * @param {Content[]} content
- */
+/** An element with its properties and content; a text is inserted as text, never as markup. @type {MakeElement} */
 export function element(tag, properties = {}, ...content) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(byName(properties))) {
@@ -18,25 +12,22 @@ export function element(tag, properties = {}, ...content) {
   return fill(made, ...content);
 }
 
-/** Replaces what an element shows; content that is empty is left out. @template {Element} Place @param {Place} place @param {Content[]} content */
+/** Replaces what an element shows; content that is empty is left out. @type {Fill} */
 export function fill(place, ...content) {
   place.replaceChildren(...content.flatMap(part => part || []));
   return place;
 }
 
-/** @param {Content} label @param {() => unknown} action @param {Properties} properties */
-export function button(label, action, properties = {}) {
-  const made = element("button", { type: "button", className: "small", ...byName(properties) }, label);
-  made.addEventListener("click", action);
-  return made;
-}
+/** @type {MakeButton} */
+export const button = (label, onclick, properties = {}) =>
+  element("button", { type: "button", className: "small", onclick, ...byName(properties) }, label);
 
-/** @param {string} id @param {() => unknown} action */
+/** @type {OnClick} */
 export function onClick(id, action) {
   byId(id).addEventListener("click", action);
 }
 
-/** Runs the action when the form is submitted, and on Ctrl+Enter in its text. @type {OnSubmit} */
+/** @type {OnSubmit} */
 export function onSubmit(id, action, text) {
   const act = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -48,7 +39,7 @@ export function onSubmit(id, action, text) {
   });
 }
 
-/** @param {HTMLElement} place @param {string} text */
+/** @type {ShowStatus} */
 export function showStatus(place, text, status = text) {
   place.textContent = text;
   place.dataset.status = status;
@@ -61,29 +52,20 @@ export const statusMark = (status, text = status) =>
 /** @param {string} text */
 export const muted = text => element("span", "muted", text);
 
-/**
- * The element with this id, which the page must have.
- * @template {HTMLElement} [Type=HTMLElement]
- * @param {string} id
- * @param {new () => Type} [type]
- */
-export function byId(id, type = /** @type {any} */ (HTMLElement)) {
-  const found = document.getElementById(id);
-  if (!(found instanceof type)) throw new Error(`The page has no ${type.name} with the id ${id}`);
-  return found;
-}
-
-/** The part of an element that matches, which it must have. @param {ParentNode} whole @param {string} selector */
-export function find(whole, selector) {
+/** The part that matches, which the whole must have. @type {Find} */
+export function find(whole, selector, type = /** @type {any} */ (HTMLElement)) {
   const found = whole.querySelector(selector);
-  if (!(found instanceof HTMLElement)) throw new Error(`The page has no ${selector}`);
+  if (!(found instanceof type)) throw new Error(`The page has no ${type.name} ${selector}`);
   return found;
 }
 
-/** A copy of what the template with this id holds. @param {string} id */
+/** The element with this id, which the page must have. @type {ById} */
+export const byId = (id, type) => find(document, `#${id}`, type);
+
+/** @param {string} id of a template */
 export function copyOf(id) {
   const { content } = byId(id, HTMLTemplateElement);
-  return find(/** @type {DocumentFragment} */ (content.cloneNode(true)), "*");
+  return find(document.importNode(content, true), "*");
 }
 
 /** The options of a select; those of a group come under its name. @param {Choice[]} choices */

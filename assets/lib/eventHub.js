@@ -35,7 +35,7 @@ async function connect() {
   try {
     const response = await fetch("/api/copilot/events", {
       method: "POST",
-      headers: { "X-Portal-Page": "1", "Content-Type": "text/plain" },
+      headers: { "X-Portal-Page": "1" },
       body: JSON.stringify({ streams }),
       signal: mine.signal,
     });
@@ -51,7 +51,7 @@ async function connect() {
   }
 }
 
-/** @param {ReadableStreamDefaultReader<string>} reader @param {() => boolean} isCurrent */
+/** @type {ReadEvents} */
 async function read(reader, isCurrent) {
   let pieces = [""];
   for (;;) {
@@ -68,17 +68,12 @@ async function read(reader, isCurrent) {
   }
 }
 
-/** @param {string} event @returns {Record<string, string>} */
+/** @param {string} event @returns {Words} */
 function fieldsOf(event) {
-  return Object.fromEntries(
-    event.split("\n").map(line => {
-      const at = line.indexOf(": ");
-      return [line.slice(0, at), line.slice(at + 2)];
-    }),
-  );
+  return Object.fromEntries(event.split("\n").map(line => line.split(/: (.*)/s)));
 }
 
-/** Hands out events, those of a log in one message. @param {Record<string, string>[]} events */
+/** Hands out events, those of a log in one message. @param {Words[]} events */
 function hand(events) {
   /** @type {Map<HubLog, HubMessage>} */
   const messages = new Map();
@@ -120,9 +115,8 @@ export function setPaused(paused) {
 export function serve(port) {
   tabs += 1;
   const tab = `${tabs}-`;
-  port.onmessage = (
-    /** @type {MessageEvent<HubRequest>} */ { data: { does, name = "", wanted, count = 0 } },
-  ) => {
+  port.onmessage = (/** @type {MessageEvent<HubRequest>} */ { data }) => {
+    const { does, name = "", wanted, count = 0 } = data;
     const stream = `${tab}${name}`;
     if (does === "read") return wasRead(logs.get(stream), count);
     if (wanted)
@@ -133,10 +127,11 @@ export function serve(port) {
   };
 }
 
-/** @param {HubLog | undefined} log @param {number} count */
+/** @type {WasRead} */
 function wasRead(log, count) {
   if (!log) return;
   log.unread -= count;
+
   if (!log.isWaiting || log.unread > 0) return;
   log.isWaiting = false;
   connectIn();

@@ -14,15 +14,16 @@ export function formatDuration(ms) {
   if (!Number.isFinite(ms) || ms < 0) return "";
   if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
   if (seconds < 60) return `${seconds} s`;
   const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
-  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+  if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
+  if (hours < 24) return `${hours} h ${two(minutes % 60)} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. @param {Date} time @param {Date} now */
+/** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. @param {Date} time */
 export function formatTime(time, now = new Date()) {
   if (Number.isNaN(time.getTime())) return "";
   const ms = now.getTime() - time.getTime();
@@ -31,12 +32,11 @@ export function formatTime(time, now = new Date()) {
   return formatClock(time, now);
 }
 
-/** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. @param {Date} time @param {Date} now */
+/** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. @param {Date} time */
 export function formatClock(time, now = new Date()) {
   const isToday = time.toDateString() === now.toDateString();
   return time.toLocaleString(undefined, {
-    day: isToday ? undefined : "numeric",
-    month: isToday ? undefined : "short",
+    ...(!isToday && { day: "numeric", month: "short" }),
     hour: "2-digit",
     minute: "2-digit",
   });
@@ -48,14 +48,14 @@ export const formatCount = value => value.toLocaleString("en-US");
 /** `1 file`, `2 files`. @param {number} count @param {string} one */
 export const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 
-/** What is not empty, in one line. @param {unknown[]} parts */
+/** @param {unknown[]} parts of which empty ones are left out */
 export const joined = (parts, between = " · ") => parts.filter(Boolean).join(between);
 
 /** @param {Totals} totals */
 export const formatChanges = ({ files, added, deleted }) =>
   `${counted(files, "file")} changed, +${added} −${deleted}`;
 
-/** The usage of a turn or a session in one line; empty when nothing is known. @param {UsedTokens | undefined | null} usage */
+/** Empty when nothing is known. @param {UsedTokens | undefined | null} usage */
 export function formatUsage(usage) {
   const { inputTokens = 0, outputTokens = 0, premiumRequests, cost } = usage ?? {};
   return joined([

@@ -46,10 +46,14 @@ export function showPieces(container, text, end, show) {
   showNext();
 }
 
-/** @param {string} text @param {string} className @param {(piece: string) => Content} show */
-export function plainText(text, className, show = piece => piece) {
+/** @type {PlainText} */
+export function plainText(text, className, show = String) {
   const container = element("div", className);
-  const end = (/** @type {number} */ from) => endOfPiece(text, from);
-  showPieces(container, text, end, piece => element("pre", "piece", show(piece)));
+  showPieces(
+    container,
+    text,
+    from => endOfPiece(text, from),
+    piece => element("pre", "piece", show(piece)),
+  );
   return container;
 }

@@ -103,7 +103,7 @@ export function copyButton(getText, label = "Copy") {
   return made;
 }
 
-/** Colours the code once its language is loaded. @param {HTMLElement} code @param {string} name of the language */
+/** @type {HighlightCode} */
 async function highlight(code, name) {
   const language = languageOf(name);
   const text = code.textContent ?? "";
@@ -119,7 +119,7 @@ async function highlight(code, name) {
   );
 }
 
-/** @param {string} text @param {string} language */
+/** @type {CodeBox} */
 export function codeBox(text, language) {
   const code = element("code", {}, text);
   highlight(code, language).catch(() => undefined);
@@ -142,15 +142,15 @@ function dressCode(fragment) {
 
 /** @param {string} piece */
 function renderPiece(piece) {
-  const container = element("div", "piece", element("pre", "unparsed", piece));
+  const plain = element("pre", "unparsed", piece);
+  const container = element("div", "piece", plain);
   getLibraries().then(
     ({ parse }) => {
       const fragments = parse(piece)[Symbol.iterator]();
-      let isFirst = true;
       function renderNext() {
         const { value, done } = fragments.next();
-        if (isFirst) container.replaceChildren();
-        isFirst = false;
+        plain.remove();
+
         if (done) return;
         mendLinks(value);
         dressCode(value);
@@ -175,7 +175,7 @@ function openFence(piece) {
   return open;
 }
 
-/** Like `endOfPiece`, but between paragraphs and outside fenced code if possible. @param {string} text @param {number} from @param {boolean} startsFenced */
+/** @type {EndOfMarkdownPiece} */
 function endOfMarkdownPiece(text, from, startsFenced) {
   const limit = endOfPiece(text, from);
   if (limit === text.length) return limit;
@@ -189,7 +189,7 @@ function endOfMarkdownPiece(text, from, startsFenced) {
   return best;
 }
 
-/** The text as Markdown; plain until the libraries are loaded, and if they cannot be loaded. @param {string} text */
+/** Plain until the libraries are loaded, and if they cannot be loaded. @param {string} text */
 export function markdown(text) {
   const container = element("div", "markdown");
   let fence = "";

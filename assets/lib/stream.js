@@ -13,7 +13,6 @@ let lastName = 0;
 /** @type {MessagePort | undefined} */
 let port;
 
-/** The way to what reads for all tabs. */
 function hub() {
   if (port) return port;
   const made = "SharedWorker" in window ? new SharedWorker("/shell/eventWorker.js", HUB).port : ownHub();
@@ -38,11 +37,7 @@ function ownHub() {
   return port1;
 }
 
-/**
- * @template {LiveResponse | Overview} [Response=LiveResponse]
- * @param {StreamOptions<Response>} options
- * @returns {() => void} stops reading
- */
+/** @type {ReadLog} */
 export function readEvents({ wanted, onResponse, onEnd }) {
   lastName += 1;
   const name = String(lastName);
@@ -65,18 +60,16 @@ export function readEvents({ wanted, onResponse, onEnd }) {
     else if (ending !== undefined) onEnd?.(ending);
   }
 
-  function stop() {
-    readers.delete(name);
-    hub().postMessage({ does: "remove", name });
-  }
-
   readers.set(name, ({ events, error, isLost }) => {
-    if (isLost) return connection.lost();
+    if (isLost) return void connection.lost();
     for (const event of events) queue.push(event);
     if (error !== undefined) readers.delete(name);
     ending = error;
     nextFrame(apply);
   });
   hub().postMessage({ does: "add", name, wanted });
-  return stop;
+  return () => {
+    readers.delete(name);
+    hub().postMessage({ does: "remove", name });
+  };
 }

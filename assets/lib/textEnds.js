@@ -1,6 +1,6 @@
 // The two ends of a text that is too long to show. Pure functions.
 
-/** How many characters of the lines make up an end of the text; empty lines that follow each other count once. @type {CharsOfEnd} */
+/** @type {CharsOfEnd} */
 function charsOfEnd(lines, limit) {
   let rows = 0;
   let room = limit.chars;
@@ -19,7 +19,7 @@ function charsOfEnd(lines, limit) {
   return chars;
 }
 
-/** The two ends of a text and the part between them; a short text is its own first end. @param {string} text @param {TextLimit} limit */
+/** @type {EndsOf} */
 export function endsOf(text, limit) {
   const lines = text.split("\n");
   let first = charsOfEnd(lines, limit);

@@ -24,7 +24,7 @@ const inLine = anyOf(picture, unseen, piledMarks, blanks, /[\n\t]+/v);
 /** @param {string} run */
 const isEmptyLines = run => /^\n(?:[ \t]*\n){3,}$/v.test(run);
 
-/** The replacement for a run of invisible characters. @param {string} run */
+/** @param {string} run of invisible characters */
 function written(run) {
   if (/^[ \t]+$/.test(run) && run.length > 1) return ` [${counted(run.length, "blank")}] `;
   if (isEmptyLines(run)) return `[${counted(run.split("\n").length - 2, "empty line")}]`;
@@ -47,7 +47,7 @@ export function visibleLine(text) {
   return text.length > MAX_LINE_CHARS ? `${line} …` : line;
 }
 
-/** @param {string} text @param {RegExp} pattern */
+/** @type {NodesOf} */
 function nodes(text, pattern) {
   const found = [];
   let from = 0;
@@ -63,14 +63,14 @@ function nodes(text, pattern) {
 export const visibleCode = text =>
   element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
-/** @param {string} text @param {string} [className] */
+/** @type {CodeOf} */
 export const codeOf = (text, className) => element("code", className, visibleCode(text));
 
 /** A name or a question from others. @param {string} text */
 export const visibleProse = text =>
   element("bdi", { className: "seen-prose", dir: "ltr" }, ...nodes(text, inProse));
 
-/** @param {string} text @param {string} [level] */
+/** @type {MakeNotice} */
 export const notice = (text, level) =>
   element("p", { className: "notice", "data-level": level }, visibleProse(text));
 

@@ -1,13 +1,7 @@
 // An open card has the keyboard focus unless the user is typing: Enter allows once, Escape and any letter leave it.
 
-/** @param {HTMLElement} log @param {HTMLTextAreaElement} prompt */
+/** @type {FocusCards} */
 export function focusCards(log, prompt) {
-  const waiting = () =>
-    /** @type {HTMLElement | null} */ (log.querySelector(".permission-card[data-state=open]"));
-  const isIdle = () => {
-    const { activeElement } = document;
-    return activeElement === document.body || (activeElement === prompt && prompt.value === "");
-  };
   let hadFocus = false;
   log.addEventListener("focusin", event => {
     hadFocus = /** @type {Element} */ (event.target).closest(".permission-card") !== null;
@@ -20,8 +14,10 @@ export function focusCards(log, prompt) {
   });
   /** Call this after every response that adds or settles a card. */
   return () => {
-    const card = waiting();
-    if (card && isIdle()) card.focus({ preventScroll: true });
-    else if (hadFocus && document.activeElement === document.body) prompt.focus();
+    const card = log.querySelector(".permission-card[data-state=open]");
+    const hasNobody = document.activeElement === document.body;
+    const isIdle = hasNobody || (document.activeElement === prompt && prompt.value === "");
+    if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
+    else if (hadFocus && hasNobody) prompt.focus();
   };
 }

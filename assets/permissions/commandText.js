@@ -20,7 +20,7 @@ export function commandText(text) {
   const { first, hidden, last } = endsOf(text, matchMedia(SMALL_SCREEN).matches ? SMALL_END : END);
   const lines = text.split("\n").length;
   const parts = element("div", "command-text");
-  const container = element("div", "command", parts);
+  const container = element("div", "command stack", parts);
   if (lines > 1) container.append(muted(counted(lines, "line")));
   if (hidden === "") {
     parts.append(box(first));

@@ -60,7 +60,7 @@ function details({ title, detail }) {
   ];
 }
 
-/** @param {HTMLElement} card @param {boolean} isDisabled */
+/** @type {DisableButtons} */
 function disableButtons(card, isDisabled) {
   for (const control of card.querySelectorAll("button")) control.disabled = isDisabled;
 }
@@ -76,7 +76,7 @@ export function permissionCard(request) {
     className: "permission-card stack",
     "data-request": request.requestId,
     "data-state": "open",
-    "aria-label": heading,
+    ariaLabel: heading,
     tabIndex: -1,
   });
   /** @type {SendAnswer} */
@@ -103,29 +103,32 @@ export function permissionCard(request) {
 
 /** A text that Enter or a button sends. @type {OwnText} */
 function ownText(properties, send, label, look) {
-  const input = element("input", { "aria-label": properties.placeholder, ...properties });
+  const input = element("input", { ariaLabel: properties.placeholder, ...properties });
   const act = () => send(input.value);
   input.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && act());
   return element("div", "permission-row row", input, button(label, act, look));
 }
 
-/** @param {PermissionRequest} request @param {SendAnswer} answer */
+/** @type {CardParts<PermissionRequest>} */
 function permission(request, answer) {
   const { remember, parts } = permissionOptions(request, answer);
-  const deny = (/** @type {string} */ instead) => answer({ deny: true, instead, ...remember() });
   const until = request.expiresAt && new Date(request.expiresAt).toLocaleTimeString();
   return [
     ...details(request),
     ...parts,
-    ownText({ placeholder: "What to do instead", maxLength: 2000 }, deny, "Reject and say", "small"),
+    ownText(
+      { placeholder: "What to do instead", maxLength: 2000 },
+      instead => answer({ deny: true, instead, ...remember() }),
+      "Reject and say",
+      "small",
+    ),
     until && element("p", "muted permission-note", `Rejected at ${until} unless you answer`),
   ];
 }
 
-/** @param {Callback<"onQuestion">} request @param {SendAnswer} answer */
+/** @type {CardParts<Callback<"onQuestion">>} */
 function question(request, answer) {
   const { choices = [], allowFreeform } = request;
-  const send = (/** @type {string} */ text) => text.trim() !== "" && answer({ answer: text });
   return [
     element("p", "permission-question", visibleProse(request.question)),
     element(
@@ -133,7 +136,13 @@ function question(request, answer) {
       "permission-row permission-choices row",
       ...choices.map(choice => button(visibleProse(choice), () => answer({ answer: choice }))),
     ),
-    allowFreeform && ownText({ placeholder: "Your answer" }, send, "Answer", "small primary"),
+    allowFreeform &&
+      ownText(
+        { placeholder: "Your answer" },
+        text => text.trim() !== "" && answer({ answer: text }),
+        "Answer",
+        "small primary",
+      ),
   ];
 }
 
@@ -147,7 +156,7 @@ function settlement(resolved) {
   return { state: decision, words: [`${decision} ${outcomes[by] ?? ""}`, reason, rules?.join("; ")] };
 }
 
-/** @param {HTMLElement} card @param {CardOutcome} resolved */
+/** @type {SettleCard} */
 export function settleCard(card, resolved) {
   const { state, words } = settlement(resolved);
   forgetCard(card);
@@ -157,12 +166,12 @@ export function settleCard(card, resolved) {
   showOutcome(card, joined(words));
 }
 
-/** @param {HTMLElement} card @param {string} text */
+/** @type {TellAtCard} */
 function showOutcome(card, text) {
   fill(find(card, ".permission-outcome"), visibleProse(text));
 }
 
-/** @param {HTMLElement} card @param {string} message */
+/** @type {TellAtCard} */
 export function failCard(card, message) {
   disableButtons(card, false);
   showOutcome(card, message);

@@ -18,21 +18,21 @@ let lastId = 0;
 /** @param {string} kind */
 const effectOf = kind => (kind.startsWith("allow") ? "allow" : "reject");
 
-/** @param {PermissionOption} option @param {string} label */
+/** @type {AgentsName} */
 function agentsName({ name }, label) {
   if (name.trim().toLowerCase() === label.toLowerCase()) return [];
   const cut = name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)} …` : name;
   return [element("span", {}, "The agent calls this: “", visibleProse(cut), "”")];
 }
 
-/** What would be remembered, in words. @param {PermissionRequest} request @param {Effect} effect */
+/** @type {Covered} */
 function covered({ covers, remember }, effect, rules = remember?.[effect] ?? []) {
   const sentences = covers?.[effect] ?? [];
   if (sentences.length > 0) return sentences.map(text => element("div", {}, visibleSentence(text)));
   return rules.map(rule => element("div", {}, "Remembers ", codeOf(rule)));
 }
 
-/** @param {PermissionRequest} request @param {PermissionOption} option @param {string} label */
+/** @type {Explanation} */
 function explanation(request, option, label) {
   const { kind, rules } = option;
   if (!kind.endsWith("_always")) return agentsName(option, label);
@@ -44,14 +44,14 @@ function explanation(request, option, label) {
 
 /** What to remember of any answer, when no button does that already. @param {PermissionRequest} request */
 function rememberChoice({ remember, options }) {
-  if (!remember?.allow?.length) return undefined;
+  if (!remember?.allow?.length) return;
   const choices = [
     { value: "", name: "Only this time" },
     { value: "session", name: "For this session" },
     { value: "folder", name: "For this folder" },
   ];
   if (options.some(({ rules }) => rules)) choices.pop();
-  return element("select", { "aria-label": "Remember", className: "small" }, ...optionsOf(choices));
+  return element("select", { ariaLabel: "Remember", className: "small" }, ...optionsOf(choices));
 }
 
 /** Why there is no *Always*, if there is none. @param {PermissionRequest} request */
@@ -62,24 +62,24 @@ function noAlways({ remember, options, why }) {
   return element("p", "muted permission-note", "No ", always, " for this: ", visibleProse(why));
 }
 
-/** @param {PermissionRequest} request @param {SendAnswer} answer */
+/** @type {PermissionOptions} */
 export function permissionOptions(request, answer) {
   const choice = rememberChoice(request);
   const remember = () => (choice?.value ? { remember: choice.value } : {});
   const first = element("div", "permission-row permission-first row");
   const more = element("div", "permission-always");
   const { options } = request;
-  const isKnown = (/** @type {PermissionOption} */ { kind }) => words.has(kind);
   const inOrder = [
     ...[...words.keys()].flatMap(kind => options.filter(option => option.kind === kind)),
-    ...options.filter(option => !isKnown(option)),
+    ...options.filter(option => !words.has(option.kind)),
   ];
   for (const option of inOrder) {
     const { optionId, kind, rules } = option;
+    const isKnown = words.has(kind);
     const label = words.get(kind) ?? OTHER;
-    const look =
-      kind === "allow_once" ? "primary" : isKnown(option) && effectOf(kind) === "reject" ? "danger" : "";
-    const decide = () => answer({ optionId, ...(isKnown(option) && !rules && remember()) });
+    const isDanger = isKnown && effectOf(kind) === "reject";
+    const look = kind === "allow_once" ? "primary" : isDanger ? "danger" : "";
+    const decide = () => answer({ optionId, ...(isKnown && !rules && remember()) });
     const about = explanation(request, option, label);
     const id = about.length > 0 ? `option-${++lastId}` : undefined;
     const made = button(label, decide, {
@@ -87,7 +87,7 @@ export function permissionOptions(request, answer) {
       "data-kind": kind,
       "aria-describedby": id,
     });
-    const place = kind.endsWith("_once") && isKnown(option) ? first : more;
+    const place = kind.endsWith("_once") && isKnown ? first : more;
     const text = id ? [element("div", { id, className: "permission-about" }, ...about)] : [];
     if (place === first && id) first.append(element("div", "permission-option row", made, ...text));
     else place.append(made, ...text);

@@ -1,8 +1,10 @@
+const DENIED = "Everything that needs your permission is rejected.";
+
 /** What an agent may do under each policy. @type {Words} */
 export const meanings = {
   ask: "The agent asks before it runs a command or changes a file.",
   "allow-all": "The agent runs commands and changes files without asking.",
-  deny: "Everything that needs your permission is rejected.",
+  deny: DENIED,
 };
 
 /** @type {Words} */
@@ -16,5 +18,5 @@ export const policyNames = {
 export const agentMeanings = {
   ask: "They ask you before they do anything but read.",
   "allow-all": "They may only read, unless AGENT_PERMISSIONS says otherwise.",
-  deny: "Everything that needs your permission is rejected.",
+  deny: DENIED,
 };

@@ -12,7 +12,7 @@ const shown = new Map();
 
 /** @param {Element} card */
 function hold(card) {
-  card.setAttribute("aria-disabled", "true");
+  card.ariaDisabled = "true";
   clearTimeout(shown.get(card)?.timer);
 }
 

@@ -5,7 +5,7 @@ const SHORT_HASH_CHARS = 8;
 /** @param {string} text */
 const unquoted = text => text.replace(/^'(.*)'$/s, "$1");
 
-/** The words after *Allow* or *Reject*, by the kind of rule; backticks enclose foreign text. @type {Record<string, (rest: string, isAllowed: boolean) => string>} */
+/** Backticks enclose foreign text. @type {RuleSentences} */
 const sentences = {
   command: (words, isAllowed) =>
     isAllowed

@@ -1,6 +1,6 @@
 // Files of a folder that want to run commands: each runs only after the user has allowed its current version.
 import { errorAt, send } from "../lib/api.js";
-import { button, element, fill, find, muted } from "../lib/dom.js";
+import { button, byId, element, fill, find, muted } from "../lib/dom.js";
 import { codeOf, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { commandText } from "./commandText.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
@@ -8,20 +8,20 @@ import { forgetCard, isReady, watchCard } from "./readyCard.js";
 /** The word as a rule quotes it. @param {string} word */
 const quoted = word => (/^[^\s'"#;&|<>(){}$`\\]+$/.test(word) ? word : `'${word}'`);
 
-/** @param {string} folder @param {StartupFile} file @param {() => void} onDecided */
+/** @type {StartupItem} */
 function fileItem(folder, file, onDecided) {
   const item = element("div", {
     className: "startup-file stack",
     role: "group",
-    "aria-label": visibleLine(file.file),
+    ariaLabel: visibleLine(file.file),
   });
   const problem = element("p", { className: "field-error", role: "alert" });
-  /** @param {Effect} effect @param {HTMLElement} control */
+  /** @type {DecideStartup} */
   async function decide(effect, control) {
     if (!isReady(item)) return;
     const rule = `${effect} startup ${quoted(file.file)} ${file.sha256}`;
     try {
-      await send(control, "copilot/permission/rules/add", JSON.stringify({ folder, rule }));
+      await send(control, "copilot/permission/rules/add", { folder, rule });
       forgetCard(item);
       onDecided();
     } catch (error) {
@@ -44,7 +44,8 @@ function fileItem(folder, file, onDecided) {
 }
 
 /** @type {ShowStartupFiles} */
-export function showStartupFiles(place, folder, files, onDecided) {
+export function showStartupFiles(folder, files, onDecided) {
+  const place = byId("startupFiles");
   for (const item of place.querySelectorAll(".startup-file")) forgetCard(item);
   const open = files.filter(({ decision }) => decision === "ask");
   place.hidden = open.length === 0;

@@ -3,16 +3,17 @@ import { countAt, inOrder, scheduleOf } from "./schedule.js";
 
 /** Fires `change` whenever the position or the state of playing has changed. */
 export class Player extends EventTarget {
+  speed = 1;
+  isPlaying = false;
+  /** In milliseconds, like the duration. */
+  position = 0;
   #items;
   #at;
   #show;
   #count = 0;
   #lastFrameMs = 0;
-  speed = 1;
-  position = 0;
-  isPlaying = false;
 
-  /** @param {ReplayItem[]} items log after log @param {{reset: () => void, apply: (item: any) => void}} show how a run is shown, live or replayed */
+  /** @param {ReplayItem[]} items log after log @param {ShownRun} show */
   constructor(items, show) {
     super();
     this.#items = inOrder(items);
@@ -25,14 +26,11 @@ export class Player extends EventTarget {
 
   /** The moment of the run that is shown, in milliseconds; undefined when it has no times. */
   get time() {
-    for (let index = Math.max(0, this.#count - 1); index >= 0; index--) {
-      const time = this.#items[index]?.time;
-      if (time !== undefined) return time;
-    }
-    return undefined;
+    const played = this.#items.slice(0, Math.max(1, this.#count));
+    return played.findLast(({ time }) => time !== undefined)?.time;
   }
 
-  /** Where the items that `nameOf` names are. @param {(item: any) => string | undefined} nameOf */
+  /** Where the items that `nameOf` names are. @param {NameOf} nameOf */
   marks(nameOf) {
     return this.#items.flatMap((item, index) => {
       const name = nameOf(item);

@@ -1,5 +1,6 @@
 // The controls of a replay: play and pause, the speed, and a slider with marks.
 import { button, element, fill, muted, optionsOf } from "../lib/dom.js";
+import { joined } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { Player } from "./player.js";
 
@@ -12,7 +13,7 @@ function clock(ms) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** Replays a run in the page that shows it live, and puts the controls into `place`. @template {LiveResponse} Response @param {ReplayOptions<Response>} options */
+/** @type {ShowReplay} */
 export function showReplay({ place, responses, reset, apply, markOf }) {
   const player = new Player(responses, { reset, apply });
   const marks = player.marks(markOf);
@@ -27,38 +28,36 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
     max: String(Math.ceil(player.durationMs / STEP_MS) * STEP_MS),
     step: String(STEP_MS),
     value: "0",
-    "aria-label": "Position in the run",
+    ariaLabel: "Position in the run",
+    oninput: () => player.seek(Number(slider.value)),
   });
-  slider.addEventListener("input", () => player.seek(Number(slider.value)));
   const speed = element(
     "select",
-    { className: "small", "aria-label": "Speed" },
+    { className: "small", ariaLabel: "Speed" },
     ...optionsOf(SPEEDS.map(value => ({ value: String(value), name: `× ${value}` }))),
   );
   speed.addEventListener("change", () => {
     player.speed = Number(speed.value);
   });
   const time = element("output", "replay-time muted");
-  const track = element("div", "replay-track", slider);
-  for (const { at, name } of marks) {
+  const markParts = marks.map(({ at, name }) => {
+    const style = `left: ${(at / Math.max(1, player.durationMs)) * 100}%`;
     const title = visibleLine(name);
-    const mark = element("span", { className: "replay-mark", title, "aria-hidden": "true" });
-    mark.style.left = `${(at / Math.max(1, player.durationMs)) * 100}%`;
-    track.append(mark);
-  }
+    return element("span", { className: "replay-mark", title, ariaHidden: "true", style });
+  });
   player.addEventListener("change", () => {
     play.textContent = player.isPlaying ? "Pause" : "Play";
     slider.value = String(player.position);
     const name = marks.findLast(({ at }) => at <= player.position)?.name;
-    const when = player.time === undefined ? "" : ` · ${new Date(player.time).toLocaleString()}`;
-    time.textContent = `${clock(player.position)} / ${clock(player.durationMs)}${when}`;
-    slider.setAttribute("aria-valuetext", `${clock(player.position)}${name ? `, ${visibleLine(name)}` : ""}`);
+    const when = player.time !== undefined && new Date(player.time).toLocaleString();
+    time.textContent = joined([`${clock(player.position)} / ${clock(player.durationMs)}`, when]);
+    slider.ariaValueText = joined([clock(player.position), name && visibleLine(name)], ", ");
   });
   fill(
     place,
     play,
     button("‹", back, { title: "To the mark before", ariaLabel: "To the mark before" }),
-    track,
+    element("div", "replay-track", slider, ...markParts),
     button("›", next, { title: "To the next mark", ariaLabel: "To the next mark" }),
     speed,
     time,

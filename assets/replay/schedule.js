@@ -22,7 +22,7 @@ export function scheduleOf(times) {
 
 /** The responses of several logs in the order in which they were written; each log stays in its own order. @param {ReplayItem[]} items log after log */
 export function inOrder(items) {
-  /** The time of the last response of each log. @type {Map<string, number>} */
+  /** @type {Map<string, number>} */
   const last = new Map();
   return items
     .map(item => {
@@ -35,5 +35,5 @@ export function inOrder(items) {
     .map(({ item }) => item);
 }
 
-/** How many items are played at a moment. @param {number[]} at @param {number} ms */
+/** @type {CountAt} */
 export const countAt = (at, ms) => at.findLastIndex(time => time <= ms) + 1;

@@ -18,14 +18,14 @@ function inOrder(options) {
   return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
 }
 
-/** Shows the agent's value; a change is only sent. @type {OptionControl} */
+/** @type {OptionControl} */
 function control({ id, name, description = "", type, value, choices = [], confirmed }, wish) {
   const current = String(value ?? "");
   const isListed = choices.some(choice => choice.value === current);
   const listed = isListed ? choices : [{ value: current, name: current }, ...choices];
   const options = listed.map(choice => ({ ...choice, name: visibleLine(choice.name) }));
   const shown = visibleLine(name);
-  const about = { "data-option": id, "aria-label": shown };
+  const about = { "data-option": id, ariaLabel: shown };
   const input =
     type === "boolean"
       ? element("input", { type: "checkbox", ...about })
@@ -36,11 +36,12 @@ function control({ id, name, description = "", type, value, choices = [], confir
   };
   const remark = confirmed === false && muted("not confirmed");
   const label = element("label", { title: visibleLine(description) }, shown, input, remark);
-  input.addEventListener("change", () => {
+  input.onchange = () => {
     const wanted = input instanceof HTMLInputElement ? input.checked : input.value;
     show();
     wish(wanted, label);
-  });
+  };
+
   show();
   return label;
 }
@@ -67,7 +68,7 @@ function showContext({ used, size, cost }) {
   byId("context").hidden = false;
 }
 
-/** What the agent has said so far, as responses of the log. @param {any} state @returns {LiveResponse[]} */
+/** What the agent has said so far, as responses of the log. @param {Answer} state @returns {LiveResponse[]} */
 const asResponses = ({ options, modes, currentModeId, commands, plan, usage = {} }) => [
   { callback: "onOptions", options },
   { callback: "onMode", modes, currentModeId },
@@ -83,14 +84,13 @@ export function agentControls(sessionId) {
   const setCommands = completeCommands(byId("request-textarea", HTMLTextAreaElement), byId("commands"));
   /** @type {readonly SessionOption[]} */
   let options = [];
-  /** @type {{modes: readonly SessionMode[], currentModeId?: string}} */
+  /** @type {KnownMode} */
   let mode = { modes: [] };
 
-  /** @param {string} route @param {object} body @param {HTMLElement} label */
+  /** @type {Wish} */
   function wish(route, body, label) {
-    const path = `copilot/session/${part(sessionId)}/${route}`;
     showError();
-    send(label, path, JSON.stringify(body)).catch(showError);
+    send(label, `copilot/session/${part(sessionId)}/${route}`, body).catch(showError);
   }
 
   function showOptions() {

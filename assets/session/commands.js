@@ -2,7 +2,7 @@
 import { element, fill, muted } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
-/** Returns the function that sets the commands. @param {HTMLTextAreaElement} prompt @param {HTMLElement} list */
+/** @type {CompleteCommands} */
 export function completeCommands(prompt, list) {
   /** @type {readonly AgentCommand[]} */
   let commands = [];
@@ -18,8 +18,7 @@ export function completeCommands(prompt, list) {
   /** @param {number} to */
   function mark(to) {
     at = (to + shown.length) % shown.length;
-    for (const [index, item] of [...list.children].entries())
-      item.setAttribute("aria-selected", String(index === at));
+    for (const [index, item] of [...list.children].entries()) item.ariaSelected = String(index === at);
     list.children[at]?.scrollIntoView({ block: "nearest" });
     prompt.setAttribute("aria-activedescendant", `command-${at}`);
   }
@@ -68,7 +67,7 @@ export function completeCommands(prompt, list) {
     else return;
     event.preventDefault();
   });
-  return (/** @type {readonly AgentCommand[]} */ all) => {
+  return all => {
     commands = all;
   };
 }

@@ -13,7 +13,7 @@ export function openCommit(path, turn, done) {
     event.preventDefault();
     const message = byId("commitMessage", HTMLTextAreaElement);
     const scope = byId("commitScope", HTMLSelectElement).value;
-    const body = JSON.stringify({ message: message.value, ...(scope && { turn }) });
+    const body = { message: message.value, ...(scope && { turn }) };
     try {
       const { commit } = await send(event.submitter, `${path}/changes/commit`, body);
       message.value = "";

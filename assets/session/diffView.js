@@ -4,14 +4,14 @@ import { visibleCode } from "../lib/visibleText.js";
 
 const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 
-/** Lines beyond `max` are shown on demand. @type {Difference} */
+/** @type {Difference} */
 export function difference(lines, max = 3_000, dress) {
   const { added, removed } = countChanges(lines);
   const rows = element("div", {
     className: "diff-lines",
     role: "group",
     tabIndex: 0,
-    "aria-label": "Changes",
+    ariaLabel: "Changes",
   });
   let shown = 0;
   function showMore() {

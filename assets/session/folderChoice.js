@@ -13,11 +13,10 @@ const UNKNOWN = {
   sandbox: { available: false, chosen: false },
 };
 
-/** Follows the typed folder; returns the choices of the form. @param {HTMLInputElement} folder */
+/** Returns the choices of the form. @param {HTMLInputElement} folder */
 export function followFolder(folder) {
   const permissions = byId("permissions", HTMLSelectElement);
   const sandbox = byId("sandbox", HTMLInputElement);
-  const place = byId("startupFiles");
   let known = UNKNOWN;
   /** The folder whose choice is shown. @type {string | undefined} */
   let shown;
@@ -36,7 +35,7 @@ export function followFolder(folder) {
     if (!isTouched) permissions.value = found.permissions in meanings ? found.permissions : "ask";
     byId("sandboxField").hidden = !found.sandbox.available;
     sandbox.checked = found.sandbox.available && found.sandbox.chosen;
-    showStartupFiles(place, folder.value.trim(), found.startup, load);
+    showStartupFiles(folder.value.trim(), found.startup, load);
     byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(folder.value.trim())}`;
     showHint();
   }
@@ -66,14 +65,14 @@ export function followFolder(folder) {
   });
   showHint();
 
+  /** @returns {Answer} */
   const chosen = () => ({
     permissions: permissions.value,
     ...(known.sandbox.available && { sandbox: sandbox.checked }),
   });
   return {
     load,
-    /** The choices as parameters of a start. */
-    query: () => new URLSearchParams(Object.entries(chosen()).map(([name, value]) => [name, String(value)])),
-    remember: () => api("copilot/folder", JSON.stringify({ path: folder.value.trim(), ...chosen() })),
+    query: () => new URLSearchParams(chosen()),
+    remember: () => api("copilot/folder", { path: folder.value.trim(), ...chosen() }),
   };
 }

@@ -9,12 +9,14 @@ import { difference } from "./diffView.js";
 
 /** The session or the job of this page, in the API. */
 let path = "";
-/** The comments that wait to be sent. @type {ReviewComment[]} */
+/** @type {ReviewComment[]} */
 let waiting = [];
 /** @type {Promise<void> | undefined} */
 let loading;
 
-/** Shows what waits since an earlier visit. @param {string} reviewed the path of the session or the job */
+const sides = { before: " before the change", after: "" };
+
+/** @param {string} reviewed */
 export function loadComments(reviewed) {
   path = reviewed;
   loading ??= api(`${path}/changes/comments`).then(({ comments }) => showWaiting(comments));
@@ -42,18 +44,18 @@ async function sendAll(sender) {
     if (sessionId)
       state.append(" ", element("a", { href: `/index.html?session=${part(sessionId)}` }, "Open the session"));
   } catch (error) {
-    fill(state, visibleProse(messageOf(error)));
+    errorAt(state)(error);
   }
 }
 
 /** @param {ReviewComment} comment */
 function commentItem({ id, path: file, line, side, quoted, comment }) {
-  const place = `${file}:${line}${side === "before" ? " before the change" : ""}`;
+  const place = `${file}:${line}${sides[side]}`;
   const item = element(
     "div",
     { className: "review-comment", "data-comment": id },
     codeOf(place, "muted"),
-    button("Delete", remove, { "aria-label": `Delete the comment on ${visibleLine(place)}` }),
+    button("Delete", remove, { ariaLabel: `Delete the comment on ${visibleLine(place)}` }),
     codeOf(quoted, "one-line"),
     element("p", {}, visibleProse(comment)),
   );
@@ -62,20 +64,19 @@ function commentItem({ id, path: file, line, side, quoted, comment }) {
     await api(`${path}/changes/comments/${id}/delete`, "").catch(() => undefined);
     const next = item.closest(".diff-lines") && item.nextElementSibling;
     for (const shown of document.querySelectorAll(`[data-comment="${id}"]`)) shown.remove();
-    const left = waiting.filter(one => one.id !== id);
-    showWaiting(left);
+    showWaiting(waiting.filter(one => one.id !== id));
     (next ?? byId("reviewList")).querySelector("button")?.focus();
   }
   return item;
 }
 
-/** Opens a form below a line of a diff. @type {WriteComment} */
+/** @type {WriteComment} */
 function writeComment(place, row) {
   const other = document.getElementById("comment");
   const draft = other?.querySelector("textarea");
   if (draft?.value) return draft.focus();
   other?.remove();
-  const text = element("textarea", { maxLength: 10_000, "aria-label": `Comment on line ${place.line}` });
+  const text = element("textarea", { maxLength: 10_000, ariaLabel: `Comment on line ${place.line}` });
   const problem = element("div", { className: "field-error", role: "alert" });
   const save = element("button", "small primary", "Comment");
   const close = () => {
@@ -91,7 +92,7 @@ function writeComment(place, row) {
     if (text.value.trim() === "") return text.focus();
     const written = { ...place, comment: text.value };
     try {
-      const { id } = await send(save, `${path}/changes/comments`, JSON.stringify(written));
+      const { id } = await send(save, `${path}/changes/comments`, written);
       showWaiting([...waiting, { id, ...written }]);
       form.after(commentItem({ id, ...written }));
       close();
@@ -102,7 +103,7 @@ function writeComment(place, row) {
   onSubmit("comment", add, text);
 }
 
-/** A diff whose line numbers open the form; the arrow keys go from one to the next. @param {string} file @param {string} diff */
+/** @type {ReviewedDiff} */
 function reviewedDiff(file, diff) {
   const view = difference(parseUnifiedDiff(diff), undefined, (row, { kind, text, line }) => {
     if (!line || isReplay) return;
@@ -112,7 +113,7 @@ function reviewedDiff(file, diff) {
     const number = button(String(line), () => writeComment(place, row), {
       className: "diff-number",
       tabIndex: row.parentElement?.querySelector("button") ? -1 : 0,
-      "aria-label": `Comment on line ${line}${kind === "removed" ? " before the change" : ""}`,
+      ariaLabel: `Comment on line ${line}${sides[side]}`,
     });
     row.prepend(number);
     const here = waiting.filter(
@@ -132,7 +133,7 @@ function reviewedDiff(file, diff) {
   return view;
 }
 
-/** @param {string} query @param {FileChange} change */
+/** @type {FileItem} */
 function fileItem(query, { path: file, oldPath, kind, added, deleted, binary }) {
   const content = element("div");
   const from = oldPath === undefined ? [] : [visibleCode(oldPath), " → "];
@@ -159,7 +160,7 @@ function fileItem(query, { path: file, oldPath, kind, added, deleted, binary }) 
   return item;
 }
 
-/** The files that changed, and what is not known. @type {ChangedFiles} */
+/** @type {ChangedFiles} */
 export async function changedFiles(reviewed, query) {
   try {
     path = reviewed;

@@ -7,7 +7,7 @@ import { SessionResponseRenderer } from "../sessionResponse.js";
 import { setPageState } from "../shell/pageState.js";
 import { turnChanges } from "./turnChanges.js";
 
-/** @param {any} response */
+/** @param {Answer} response */
 const turnOf = ({ callback, prompt, text }) =>
   /^on(User|GeneratedUser)/.test(callback ?? "") ? String(prompt ?? text ?? "").slice(0, 100) : undefined;
 
@@ -25,7 +25,7 @@ export async function openSessionReplay(sessionId) {
   let renderer;
   function reset() {
     const old = byId("session-part");
-    const fresh = /** @type {HTMLElement} */ (old.cloneNode(false));
+    const fresh = document.importNode(old);
     old.replaceWith(fresh);
     renderer = new SessionResponseRenderer(fresh);
   }

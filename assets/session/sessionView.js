@@ -1,7 +1,7 @@
 // A session: the responses above, the request below.
 
-import { ApiError, api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
-import { byId, copyOf, fill, find, onClick, onSubmit, optionsOf, showStatus } from "../lib/dom.js";
+import { api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
+import { byId, copyOf, fill, find, onClick, onSubmit, showStatus } from "../lib/dom.js";
 import { joined } from "../lib/format.js";
 import { readEvents } from "../lib/stream.js";
 import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
@@ -21,7 +21,7 @@ const REQUEST_PART_PX = 300;
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
 
-/** @param {string} sessionId @param {(title: string, text: string, back?: string) => void} showOver */
+/** @type {OpenSessionView} */
 export function openSessionView(sessionId, showOver) {
   const path = `copilot/session/${part(sessionId)}`;
   const send = byId("send-button", HTMLButtonElement);
@@ -34,19 +34,19 @@ export function openSessionView(sessionId, showOver) {
   const agent = agentControls(sessionId);
   const renderer = new SessionResponseRenderer(byId("session-part"));
   const focusCard = focusCards(byId("session-part"), prompt);
-  const showChanges = turnChanges(path, item => renderer.addItem(item));
+  const showChanges = turnChanges(path, renderer.addItem);
   let title = "";
   const pending = new PendingRequests();
-  /** Requests that wait behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
+  /** Requests behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
   const queued = [];
-  /** Cards without an answer. @type {Set<string>} */
+  /** Requests without an answer. @type {Set<string>} */
   const asked = new Set();
   /** False as long as what happened earlier is shown. */
   let isLive = false;
   let runsTask = false;
   let isSending = false;
   let isClosed = false;
-  /** The tasks that need no user input. @type {Set<string>} */
+  /** @type {Set<string>} */
   const wordlessTasks = new Set();
   let stopReading = () => {};
 
@@ -137,16 +137,17 @@ export function openSessionView(sessionId, showOver) {
   function onEnd(error) {
     isClosed = true;
     showState();
-    if (error === "SessionNotFound")
-      showOver(
-        "This session is gone",
-        "It was deleted, or its address is wrong. Start a new one from the start page.",
-      );
+    const what = "It was deleted, or its address is wrong. Start a new one from the start page.";
+    if (error === "SessionNotFound") showOver("This session is gone", what);
   }
 
   /** Shows the newest page of the log, offers the earlier ones, and goes on live. */
   async function read() {
-    const page = await api(`${path}/responses`).catch(onUnread);
+    const page = await api(`${path}/responses`).catch(error => {
+      if (error.code === "SessionNotFound") return onEnd(error.code);
+      connection.addEventListener("back", read, { once: true });
+      connection.lost();
+    });
     if (!page) return;
     let { before } = page;
     for (const response of page.responses) onResponse(response);
@@ -161,14 +162,7 @@ export function openSessionView(sessionId, showOver) {
     stopReading = readEvents({ wanted: { kind: "session", id: sessionId, after }, onResponse, onEnd });
   }
 
-  /** @param {unknown} error */
-  function onUnread(error) {
-    if (error instanceof ApiError && error.code === "SessionNotFound") return onEnd(error.code);
-    connection.addEventListener("back", read, { once: true });
-    connection.lost();
-  }
-
-  /** @param {string} name @param {string} status */
+  /** @type {ShowTask} */
   function showTask(name, status) {
     byId("sessionTask").hidden = false;
     showStatus(byId("sessionTask"), `${name}: ${status.toLowerCase()}`, status);
@@ -176,25 +170,21 @@ export function openSessionView(sessionId, showOver) {
     showState();
   }
 
-  /** Follows a task that runs in this session. @param {string} taskId @param {string} name @param {number} [after] */
-  function followTask(taskId, name, after = 0) {
+  /** @type {FollowTask} */
+  function followTask(id, name, after = 0) {
     showTask(name, "Running");
     const stop = readEvents({
-      wanted: { kind: "task", id: taskId, after: String(after) },
+      wanted: { kind: "task", id, after: String(after) },
       onResponse: response => {
-        if (response.callback === "taskDecision")
-          renderer.addUserMessage(response.reason, "TaskDecision", response.time);
+        if (response.callback === "taskDecision") renderer.processCallback(response);
         if ("taskError" in response) renderer.addNotice("error", response.taskError);
-        if (response.callback === "taskSucceeded") end("Succeeded");
-        if (response.callback === "taskFailed") end("Failed");
+        const [, ending] = /^task(Succeeded|Failed)$/.exec(response.callback ?? "") ?? [];
+        if (!ending) return;
+        stop();
+        showTask(name, ending);
       },
       onEnd: () => loadTask().catch(showError),
     });
-    /** @param {string} status */
-    function end(status) {
-      stop();
-      showTask(name, status);
-    }
   }
 
   async function loadTask() {
@@ -240,7 +230,7 @@ export function openSessionView(sessionId, showOver) {
     await api(`${path}/stop`, "").catch(() => undefined);
   }
 
-  /** @param {string} what @param {string} [back] */
+  /** @type {Leave} */
   function leave(what, back) {
     window.close();
     // Only a window that a script opened may close itself.
@@ -253,9 +243,7 @@ export function openSessionView(sessionId, showOver) {
   prompt.addEventListener("keydown", event => {
     if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);
   });
-  policy.addEventListener("change", () =>
-    api(`${path}/policy`, JSON.stringify({ policy: policy.value })).catch(showError),
-  );
+  policy.addEventListener("change", () => api(`${path}/policy`, { policy: policy.value }).catch(showError));
   onPress("stopTurn", () => api(`${path}/cancel`, ""), showError);
   onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
   close.addEventListener("click", async () => {
@@ -266,6 +254,7 @@ export function openSessionView(sessionId, showOver) {
   stopServer.addEventListener("click", async () => {
     if (!(await askToStopServer())) return;
     await withProgress(stopServer, closeSession);
+
     await api("stop", "").catch(() => undefined);
     leave("The server has stopped");
   });
@@ -292,7 +281,7 @@ export function openSessionView(sessionId, showOver) {
   async function loadTasks() {
     const { tasks } = await api("copilot/task");
     for (const { name, requireUserInput } of tasks) {
-      task.append(...optionsOf([{ value: name }]));
+      task.append(new Option(name));
       if (!requireUserInput) wordlessTasks.add(name);
     }
   }
@@ -308,8 +297,6 @@ export function openSessionView(sessionId, showOver) {
   showState();
   const wanted = Number(new URLSearchParams(location.search).get("n"));
   read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);
-  loadSummary().catch(() => undefined);
-  loadTasks().catch(() => undefined);
-  loadTask().catch(() => undefined);
+  for (const loaded of [loadSummary(), loadTasks(), loadTask()]) loaded.catch(() => undefined);
   prompt.focus();
 }

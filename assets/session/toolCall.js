@@ -1,8 +1,9 @@
 // The subject of a tool call in one line, and how the call ended. Pure functions.
+import { joined } from "../lib/format.js";
 
 const SUMMARY_MAX_CHARS = 160;
 
-/** The first line, cut to the length of a title. @param {string} text */
+/** @param {string} text */
 function oneLine(text) {
   const whole = text.trim();
   const end = whole.indexOf("\n");
@@ -12,7 +13,7 @@ function oneLine(text) {
   return line.length < whole.length ? `${line.trimEnd()} …` : line;
 }
 
-/** JSON with line breaks by default; a value that is nested too deep is replaced by a remark. @param {unknown} value */
+/** @param {unknown} value */
 export function asJson(value, indent = 2) {
   try {
     return JSON.stringify(value, undefined, indent) ?? "";
@@ -21,7 +22,7 @@ export function asJson(value, indent = 2) {
   }
 }
 
-/** The arguments by name; empty when they are not a JSON object. @param {unknown} toolArguments @returns {Record<string, unknown>} */
+/** @type {ParseArguments} */
 export function parseArguments(toolArguments) {
   try {
     const value = typeof toolArguments === "string" ? JSON.parse(toolArguments) : toolArguments;
@@ -54,20 +55,12 @@ const tellingArguments = new Map(
   }),
 );
 
-/** @param {string} toolName @param {Record<string, unknown>} values */
-export function summarise(toolName, values) {
-  const names = tellingArguments.get(toolName) ?? [
-    Object.keys(values).find(name => typeof values[name] === "string"),
-  ];
-  const parts = names
-    .map(name => (name === undefined ? "" : asText(values[name])))
-    .filter(part => part !== "");
-  return oneLine(parts.join(" · "));
-}
-
-/** `bash: npm test`. @param {string} toolName @param {unknown} toolArguments */
+/** `bash: npm test`. @type {ToolTitle} */
 export function toolTitle(toolName, toolArguments) {
-  const summary = summarise(toolName, parseArguments(toolArguments));
+  const values = parseArguments(toolArguments);
+  const texts = Object.keys(values).filter(name => typeof values[name] === "string");
+  const names = tellingArguments.get(toolName) ?? texts.slice(0, 1);
+  const summary = oneLine(joined(names.map(name => asText(values[name]))));
   // Some agents name a call after its action.
   return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
@@ -76,7 +69,7 @@ const exitPattern = /\n?<(?:shellId: \S{1,100} )?(?:completed|exited) with exit 
 /** The exit code stands at the very end. */
 const EXIT_MAX_CHARS = 300;
 
-/** The final look of a line in a terminal: the text after its last carriage return. @param {string} line */
+/** A carriage return overwrites what is before it. @param {string} line */
 function withoutOverwritten(line) {
   const text = line.replace(/\r$/, "");
   return text.slice(text.lastIndexOf("\r") + 1);

@@ -8,7 +8,7 @@ import { codeOf, notice, visibleCode, visibleLine } from "../lib/visibleText.js"
 import { difference } from "./diffView.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 
-/** JSON with line breaks, anything else unchanged. @param {unknown} value */
+/** @param {unknown} value */
 function pretty(value) {
   try {
     return asJson(typeof value === "string" ? JSON.parse(value) : value);
@@ -17,7 +17,7 @@ function pretty(value) {
   }
 }
 
-/** @param {string} summary @param {() => string} text */
+/** @type {Folded} */
 export function folded(summary, text) {
   const details = element("details", "tool-arguments", element("summary", {}, visibleLine(summary)));
   details.addEventListener("toggle", () => details.append(plainText(text(), "tool-text", visibleCode)), {
@@ -26,18 +26,18 @@ export function folded(summary, text) {
   return details;
 }
 
-/** @param {string} command @param {string} output @param {number | undefined} exitCode */
+/** @type {Terminal} */
 function terminal(command, output, exitCode) {
   return element(
     "div",
-    { className: "terminal", role: "group", tabIndex: 0, "aria-label": "Terminal" },
+    { className: "terminal", role: "group", tabIndex: 0, ariaLabel: "Terminal" },
     command && plainText(command, "terminal-command", visibleCode),
     output && plainText(output, "terminal-output"),
     exitCode && element("div", "terminal-exit", `exit code ${exitCode}`),
   );
 }
 
-/** The part that best shows what the call did. @param {ToolCall} call @param {Record<string, unknown>} values */
+/** @type {MainPart} */
 function mainPart(call, values) {
   const content = call.result?.content ?? "";
   const detail = call.result?.detailedContent ?? "";
@@ -82,7 +82,7 @@ export function toolView(call) {
     files.length > 0 &&
       element(
         "ul",
-        { className: "plain-list", "aria-label": "Files" },
+        { className: "plain-list", ariaLabel: "Files" },
         ...files.map(({ path, line }) => element("li", {}, codeOf(line ? `${path}:${line}` : path))),
       ),
     mainPart(call, values),

@@ -10,41 +10,40 @@ export { loadComments } from "./review.js";
 /** @param {string} commit */
 const committed = commit => `committed as ${commit.slice(0, 10)}`;
 
-/** @param {string} path @param {TurnTotals} totals */
+/** @type {TurnLine} */
 export function turnLine(path, totals) {
-  const { turn, late, shared, commit: id } = totals;
+  const { turn, late, shared, commit } = totals;
   const body = element("div", { className: "turn-changes-body", hidden: true });
   const line = button(formatChanges(totals), toggle, {
     className: "small turn-changes-line",
-    "aria-expanded": "false",
+    ariaExpanded: "false",
   });
   const remarks = [
     late && "may have more or less than this turn's work",
     shared && "with another session's work",
-    id && committed(id),
+    commit && committed(commit),
   ];
 
   async function toggle() {
     body.hidden = !body.hidden;
-    line.setAttribute("aria-expanded", String(!body.hidden));
+    line.ariaExpanded = String(!body.hidden);
     // A list that could not be read is asked for again.
     if (body.hidden || body.querySelector("details")) return;
     fill(body, await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
   }
 
   const outcome = element("div", { className: "turn-changes-outcome stack", role: "status", tabIndex: -1 });
-  const undo = button("Undo", () => undoChange({ turn }), {
+  /** @param {string} what */
+  const control = what => ({
     className: "small live-only",
-    "aria-label": `Undo the changes of turn ${turn}`,
+    ariaLabel: `${what} the changes of turn ${turn}`,
   });
-  const commit = button(
-    "Commit …",
-    async () => {
-      const { openCommit } = await import("./commit.js");
-      openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
-    },
-    { className: "small live-only", "aria-label": `Commit the changes of turn ${turn}` },
-  );
+  const undo = button("Undo", () => undoChange({ turn }), control("Undo"));
+
+  async function openDialog() {
+    const { openCommit } = await import("./commit.js");
+    openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
+  }
 
   /** @param {HTMLElement[]} words */
   function say(...words) {
@@ -56,7 +55,7 @@ export function turnLine(path, totals) {
   /** @param {object} what */
   async function undoChange(what) {
     try {
-      say(...outcomeOf(await send(undo, `${path}/changes/undo`, JSON.stringify(what))));
+      say(...outcomeOf(await send(undo, `${path}/changes/undo`, what)));
     } catch (error) {
       say(notice(messageOf(error), "error"));
     }
@@ -68,7 +67,7 @@ export function turnLine(path, totals) {
     return [
       element("div", {}, `${counted(restored.length, "file")} put back. `, redo),
       ...kept.map(({ path: name, why }) => {
-        const properties = { "aria-label": `Overwrite ${name}` };
+        const properties = { ariaLabel: `Overwrite ${name}` };
         const overwrite = button("Overwrite", () => undoChange({ turn, overwrite: [name] }), properties);
         return element("div", {}, visibleCode(name), " was kept: ", visibleProse(why), " ", overwrite);
       }),
@@ -76,6 +75,7 @@ export function turnLine(path, totals) {
   }
 
   const said = joined(remarks, ", ");
-  const row = element("div", "row", line, said && muted(said), undo, commit);
+  const committing = button("Commit …", openDialog, control("Commit"));
+  const row = element("div", "row", line, said && muted(said), undo, committing);
   return element("div", {}, row, outcome, body);
 }

@@ -22,7 +22,7 @@ document.addEventListener("focusin", event => {
   around = event
     .composedPath()
     .filter(one => one instanceof HTMLElement)
-    .filter(one => one !== document.body && one !== document.documentElement);
+    .filter(one => !one.matches("html, body"));
 });
 // A click beside everything is meant to leave what had the focus.
 document.addEventListener("pointerdown", () => {

@@ -19,17 +19,17 @@ const withCount = title => (waiting > 0 ? `(${waiting}) ${title}` : title);
 /** @type {Words} */
 const signs = { running: "▶ ", succeeded: "✓ ", failed: "✗ " };
 
-/** @param {string} title @param {string} [status] */
+/** @type {SetPageState} */
 export function setPageState(title, status = "") {
-  const sign = signs[status.toLowerCase()] ?? "";
-  const state = sign && status.toLowerCase();
+  const state = status.toLowerCase();
+  const sign = signs[state] ?? "";
   document.title = withCount(title === "" ? NAME : `${sign}${visibleLine(title)} · ${NAME}`);
   const icon = document.querySelector("link[rel=icon]");
-  const address = `/favicon-${state || "idle"}.svg`;
+  const address = `/favicon-${sign ? state : "idle"}.svg`;
   if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
-/** Several tabs with the same tag show one notification. @param {string} text @param {string} [tag] */
+/** @type {Notify} */
 export function notify(text, tag = location.href) {
   if (!wantsNotifications() || !document.hidden) return;
   new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
@@ -38,7 +38,7 @@ export function notify(text, tag = location.href) {
 const wantsNotifications = () =>
   localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
 
-/** A check box that turns notifications on and off. @param {HTMLInputElement} box */
+/** @param {HTMLInputElement} box */
 export function bindNotifications(box) {
   box.checked = wantsNotifications();
   box.addEventListener("change", async () => {

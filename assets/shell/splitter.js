@@ -3,7 +3,7 @@ import { byId } from "../lib/dom.js";
 
 const KEY_STEP_PX = 20;
 
-/** Sets the size `--part-size` of the part behind the bar. @param {string} id of the bar @param {SplitterOptions} options */
+/** @type {MakeSplitter} */
 export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, name }) {
   const bar = byId(id);
   const whole = /** @type {HTMLElement} */ (bar.parentElement);
@@ -46,13 +46,14 @@ export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, n
   });
 
   bar.addEventListener("keydown", event => {
-    const larger = isVertical ? "ArrowUp" : "ArrowLeft";
-    const smaller = isVertical ? "ArrowDown" : "ArrowRight";
-    if (event.key === larger) setSize(sizePx + KEY_STEP_PX);
-    else if (event.key === smaller) setSize(sizePx - KEY_STEP_PX);
-    else if (event.key === "Home") setSize(minPx);
-    else if (event.key === "End") setSize(room());
-    else return;
+    const wantedPx = {
+      [isVertical ? "ArrowUp" : "ArrowLeft"]: sizePx + KEY_STEP_PX,
+      [isVertical ? "ArrowDown" : "ArrowRight"]: sizePx - KEY_STEP_PX,
+      Home: minPx,
+      End: room(),
+    }[event.key];
+    if (wantedPx === undefined) return;
+    setSize(wantedPx);
     wishedPx = sizePx;
     event.preventDefault();
   });

@@ -17,7 +17,7 @@ function removedIn({ jobs, tasks, sessions, runs }) {
     .map(([name, count]) =>
       count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name),
     );
-  return parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts.join("");
+  return new Intl.ListFormat("en-GB").format(parts);
 }
 
 /** @param {StorageAnswer} storage */
@@ -53,15 +53,14 @@ async function show(result) {
   );
 }
 
-/** A call removes as much as it can in a few seconds. @param {HTMLElement} control @param {string} due */
+/** A call removes as much as it can in a few seconds. @type {CleanUp} */
 async function cleanUp(control, due) {
   if (!(await ask(`Remove ${due} for good, with everything in them?`, "Remove"))) return;
   try {
     await withProgress(control, async () => {
-      for (;;) {
-        const answer = await api("copilot/storage/clean", "");
-        if (removedIn(answer.due) === "" || removedIn(answer.removed) === "") break;
-      }
+      let answer;
+      do answer = await api("copilot/storage/clean", "");
+      while (removedIn(answer.due) && removedIn(answer.removed));
     });
     await show(`Removed ${due}.`);
   } catch (error) {
@@ -70,6 +69,5 @@ async function cleanUp(control, due) {
 }
 
 details.addEventListener("toggle", () => {
-  if (!details.open) return;
-  show().catch(showError);
+  if (details.open) show().catch(showError);
 });

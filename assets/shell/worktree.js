@@ -4,7 +4,7 @@ import { copyOf, element, fill, find } from "../lib/dom.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
 import { ask } from "./dialog.js";
 
-/** Nothing when the worktree does not wait. @type {WorktreeLine} */
+/** @type {WorktreeLine} */
 export function worktreeLine(worktree, refresh) {
   if (worktree?.state !== "waiting") return [];
   const { id, branch, missing } = worktree;
