@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { RestartBackoff } from "../../../src/sessions/acp/restartBackoff.js";
 import { fakeAgent, portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
-import { tempFolder } from "../../support/cleanup.js";
+import { groupScope, tempFolderNow } from "../../support/cleanup.js";
 import { processesWith } from "../../support/processes.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
 import { type AnyResponse, collectUntil } from "../../support/sse.js";
@@ -23,7 +23,7 @@ interface Agent {
   stderr: string[];
 }
 
-const memories = await tempFolder({ after }, "portal-memories");
+const memories = tempFolderNow(groupScope(), "portal-memories");
 const memoryOf = (agent: string) => join(memories, agent);
 /** Each test has an agent of its own. */
 const acpAgents = {
@@ -34,10 +34,11 @@ const acpAgents = {
   late: fakeAgent(),
   idle: fakeAgent({}, { idleShutdownSec: 0.1 }, memoryOf("idle")),
 };
-const { portal, start, tryStart, post, configure } = await sharedAgent({ acpAgents });
+const bench = sharedAgent({ acpAgents });
+const { start, tryStart, post, configure } = bench;
 
 async function agentOf(agentId: string): Promise<Agent | undefined> {
-  const { body } = await portal.api<{ agents: Agent[] }>("acp/agents");
+  const { body } = await bench.portal.api<{ agents: Agent[] }>("acp/agents");
   return body.agents.find(({ id }) => id === agentId);
 }
 
