@@ -8,6 +8,7 @@ import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
 import { groupScope, tempFolderNow } from "../../support/cleanup.js";
 import type { Step } from "../../support/fakeAgentSteps.js";
 import { messagesOf } from "../../support/restSession.js";
+import { seen } from "../../support/seen.js";
 
 const both = { clientFs: true, clientTerminal: true };
 const bench = sharedAgent({
@@ -189,7 +190,7 @@ describe("Terminals that the portal offers to an ACP agent", () => {
     await running.untilIdle();
     await running.call("stop");
     const pid = Number(await readFile(pidFile, "utf8"));
-    while (isAlive(pid)) await new Promise(setImmediate);
+    await seen(async () => !isAlive(pid));
   });
 
   test("at most twenty terminals are open, and a long output is cut at a whole character, keeping its end", async () => {

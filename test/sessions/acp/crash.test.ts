@@ -6,6 +6,7 @@ import { fakeAgent, portalWithAgent, sharedAgent, steps } from "../../support/ac
 import { groupScope, tempFolderNow } from "../../support/cleanup.js";
 import { processesWith } from "../../support/processes.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
+import { seen } from "../../support/seen.js";
 import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
 const errorsOf = (responses: readonly AnyResponse[]) =>
@@ -139,7 +140,7 @@ describe("An ACP agent that is slow to come back", () => {
     await post("acp/reload");
     await post("acp/agent/late/restart");
     for (const session of [first, second]) await session.query("are you there?");
-    while (!(await first.call("cancel")).canceled) await new Promise(setImmediate);
+    await seen(async () => Boolean((await first.call("cancel")).canceled));
     assert.deepEqual(callbacksOf(await first.untilIdle()), ["onUserRequest", "onIdle"]);
     assert.deepEqual(await second.call("stop"), { result: "Closed" });
   });
@@ -150,7 +151,7 @@ describe("An idle ACP agent", () => {
     const session = await start("acp:idle");
     assert.equal((await agentProcesses("idle")).length, 1);
     await session.call("stop");
-    while ((await agentOf("idle"))?.state !== "stopped") await new Promise(setImmediate);
+    await seen(async () => (await agentOf("idle"))?.state === "stopped");
     assert.deepEqual(await agentProcesses("idle"), []);
     assert.equal((await post("acp/agent/idle/test")).ok, true);
   });
@@ -192,7 +193,7 @@ test("ACP agents and the end of the portal", async t => {
       const slow = async () =>
         (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
           ?.state;
-      while ((await slow()) !== "starting") await new Promise(setImmediate);
+      await seen(async () => (await slow()) === "starting");
       assert.equal((await agentProcesses("stubborn")).length, 1);
       assert.equal((await portal.stop()).code, 0);
       await starting;
