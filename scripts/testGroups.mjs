@@ -16,21 +16,13 @@ const mostPureFiles = 40;
 const timeoutMs = 15 * 60_000;
 
 /** These run parts of the portal in their own process, where some things exist only once, or take minutes. */
-const ownProcess = [
-  "test/house",
-  "test/jobs",
-  "test/live",
-  "test/sandbox",
-  "test/server",
-  "test/store",
-  "test/tasks",
-];
+const ownProcess = ["test/house", "test/jobs", "test/sandbox", "test/server", "test/store", "test/tasks"];
 /** This one measures the processor time of its process. */
 const measuring = ["src/orchestrator/prompt/worstInput"];
 const alone = [...ownProcess.map(folder => `${folder}/`), ...measuring];
 
 /** A file that waits while it loads cannot be a suite of a bundle. */
-const waits = /^(?!\s|\/\/|\*).*\bawait\b/m;
+const waits = /^(?!\s|\/\/|\*)(?:(?!\basync\b).)*\bawait\b/m;
 
 export const nameOf = file =>
   relative(dist, file)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { startPortal } from "../support/portal.js";
+import { sharedPortal } from "../support/restSession.js";
 
 interface Operation {
   operationId: string;
@@ -17,11 +17,15 @@ interface Document {
   components: { responses: Record<string, unknown>; schemas: Record<string, object> };
 }
 
-const portal = await startPortal({ after });
-const { body } = await portal.api<Document>("openapi.json");
+const portalOf = sharedPortal();
+async function documentOf(t: TestContext) {
+  const { portal } = await portalOf(t);
+  return { portal, body: (await portal.api<Document>("openapi.json")).body };
+}
 
 describe("openapi.json", () => {
-  test("openapi.json describes every route completely and without contradiction", () => {
+  test("openapi.json describes every route completely and without contradiction", async t => {
+    const { body } = await documentOf(t);
     assert.equal(body.openapi, "3.1.0");
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
     const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
@@ -58,7 +62,8 @@ describe("openapi.json", () => {
     }
   });
 
-  test("errors have the shape that openapi.json describes", async () => {
+  test("errors have the shape that openapi.json describes", async t => {
+    const { portal, body } = await documentOf(t);
     const validate = new Ajv2020().compile(body.components.schemas.Error ?? false);
     const { status, body: error } = await portal.api("none");
     assert.equal(status, 404);

@@ -10,6 +10,7 @@ import { startPortal } from "../support/portal.js";
 import { startProxy } from "../support/proxy.js";
 import { portalWithModel, sessionById } from "../support/restSession.js";
 import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
+import { seen } from "../support/seen.js";
 import type { AnyResponse } from "../support/sse.js";
 
 test("What an editor loses of its portal, and the portal of its editor", async t => {
@@ -82,12 +83,12 @@ test("What an editor loses of its portal, and the portal of its editor", async t
         const { body } = await portal.api<{ sessions: AnyResponse[] }>("copilot/session/history");
         return body.sessions.filter(({ modelId }) => modelId === "acp:slow").map(({ status }) => status);
       };
-      while ((await statuses()).length === 0);
+      await seen(async () => (await statuses()).length > 0);
       editor.child.stdin?.end();
       assert.equal(await editor.exited, 0);
       assert.deepEqual(await statuses(), ["Idle"]);
       await writeFile(join(workingDirectory, "go"), "");
-      while ((await statuses()).includes("Idle"));
+      await seen(async () => !(await statuses()).includes("Idle"));
       assert.deepEqual(await statuses(), ["Closed"]);
     },
   );

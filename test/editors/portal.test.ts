@@ -16,6 +16,7 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import { startPortal } from "../support/portal.js";
 import { processesWith } from "../support/processes.js";
 import { byPrompt, fault, startScriptedModel } from "../support/scriptedModel.js";
+import { seen } from "../support/seen.js";
 
 /** An address where no one answers. */
 async function deadAddress(): Promise<string> {
@@ -42,7 +43,7 @@ test("An editor without a running portal", async t => {
   const running = () => processesWith("COPILOT_HOME", env.COPILOT_HOME ?? "");
   const gone = async () => {
     // The system reaps the last of them shortly after the program has ended.
-    while ((await running()).length > 0) await new Promise(resolve => setImmediate(resolve));
+    await seen(async () => (await running()).length === 0);
   };
   const talk = async (editor: AcpClient, text: string) => {
     const { sessionId } = await editor.newSession(cwd);

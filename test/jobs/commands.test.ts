@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
 import { processesWith } from "../support/processes.js";
+import { seen } from "../support/seen.js";
 import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
 
 const model = { category: "driving" };
@@ -170,10 +171,10 @@ test("A task that is checked by commands", async t => {
       assert.ok(before, "the command runs");
       await portal.kill("SIGKILL");
       await portal.restart();
-      for (;;) {
+      await seen(async () => {
         const lines = (await readFile(join(workingDirectory, "ran"), "utf8")).trim().split("\n");
-        if (lines.length === 3) break;
-      }
+        return lines.length === 3;
+      });
       assert.equal(await commandOf(before), undefined, "what the killed portal left is ended");
       await writeFile(join(workingDirectory, "go"), "");
       const { status } = await jobEnd(jobId);

@@ -8,7 +8,7 @@ import { answerErrors } from "../../src/api/errors.js";
 import { createApiRouter } from "../../src/api/router.js";
 import { jobRoutes } from "../../src/jobsApi.js";
 import { defer, groupScope } from "../support/cleanup.js";
-import { shareLive, silent } from "../support/live.js";
+import { silent, startLive } from "../support/live.js";
 import { writeJob } from "../support/longJob.js";
 
 const works = 500;
@@ -16,9 +16,9 @@ const works = 500;
 const responses = works * 2 + 1 + works * 4 + works * (4 * 2 + 2);
 
 const file = groupScope();
-const live = await shareLive();
 let url = "";
 before(async () => {
+  const live = await startLive(file);
   await live.store.transaction(query => writeJob({ query }, "job", works));
   const app = express();
   app.use(

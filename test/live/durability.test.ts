@@ -22,7 +22,7 @@ import {
 } from "../support/live.js";
 import { sseEvents, withoutTime } from "../support/sse.js";
 
-const live = await shareLive();
+const live = shareLive();
 
 async function responsesOf(from: Live, id: string): Promise<StoredResponse[]> {
   const log = await from.logs.open("session", id);

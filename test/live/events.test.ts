@@ -5,7 +5,7 @@ import { append, message, newId, notice, shareLive } from "../support/live.js";
 import { usedBytes } from "../support/memory.js";
 import { type SseEvent, sseEvents } from "../support/sse.js";
 
-const live = await shareLive();
+const live = shareLive();
 const events = (id: string, query = "", headers = {}) =>
   sseEvents(`${live.url}/session/${id}/events${query}`, { headers });
 

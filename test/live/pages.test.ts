@@ -6,7 +6,7 @@ import { randomFrom, randomLog } from "../support/randomLog.js";
 import { sseEvents } from "../support/sse.js";
 import { readingsOf } from "../support/storeReadings.js";
 
-const live = await shareLive();
+const live = shareLive();
 
 type Page = Answer & { responses: Answer[]; after: number; before?: number };
 

@@ -12,7 +12,7 @@ import {
   startLive,
 } from "../support/live.js";
 
-const live = await shareLive();
+const live = shareLive();
 
 describe("Reading a live log one response per call", () => {
   test("every response is delivered in order and unchanged", async () => {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { append, message, newId, notice, shareLive } from "../support/live.js";
 import { withoutTime } from "../support/sse.js";
 
-const live = await shareLive();
+const live = shareLive();
 
 interface Wanted {
   name: string;

@@ -4,7 +4,7 @@ import type { LiveResponse } from "../../src/live/liveResponse.js";
 import { append, message, newId, notice, shareLive } from "../support/live.js";
 import { type AnyResponse, liveAll, sseEvents } from "../support/sse.js";
 
-const live = await shareLive();
+const live = shareLive();
 
 const responses: LiveResponse[] = [
   notice("first"),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { assertAccessible, assertFits } from "../support/axe.js";
-import { launchBrowser, openFreshPage, openRenderer } from "../support/browser.js";
+import { openFreshPage, openRenderer, sharedBrowser } from "../support/browser.js";
 import {
   cardRequest,
   command,
@@ -15,17 +15,17 @@ import {
   seenIn,
 } from "../support/cards.js";
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 /** For tables whose rows leave the page unchanged. */
 let shared: Page;
 const closing: (() => unknown)[] = [];
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
   shared = (await openRenderer({ after: close => closing.push(close) }, browser)).page;
 });
 after(async () => {
   for (const close of closing.reverse()) await close();
-  await browser.close();
 });
 
 async function open(t: TestContext, options?: BrowserContextOptions): Promise<Page> {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { launchBrowser, type OpenedPage, openFreshPage, openRenderer } from "../support/browser.js";
+import { type OpenedPage, openFreshPage, openRenderer, sharedBrowser } from "../support/browser.js";
 
 type Response = { [name: string]: unknown };
 declare function feed(responses: Response[]): (string | undefined)[];
 
+const browserOf = sharedBrowser();
 let browser: Browser;
 let opened: OpenedPage;
 before(async () => {
-  browser = await launchBrowser();
+  browser = await browserOf();
   // It is closed with the browser.
   opened = await openRenderer({ after: () => undefined }, browser, {}, openFreshPage);
   await opened.page.exposeFunction("stolen", () => opened.problems.push("a script of the agent ran"));
 });
-after(() => browser.close());
 
 async function open(t: TestContext) {
   const { page, problems } = opened;

@@ -12,8 +12,10 @@ import { byPrompt, runShell, type Script } from "../support/scriptedModel.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
+let pure: Schedule;
 before(async () => {
   browser = await browserOf();
+  pure = await import(pathToFileURL(join(packageRoot, "assets", "replay", "schedule.js")).href);
 });
 
 const portalOf = sharedPortal({ args: ["--test"] });
@@ -23,9 +25,6 @@ interface Schedule {
   inOrder<T>(items: T[]): T[];
   countAt(at: number[], ms: number): number;
 }
-const pure = (await import(
-  pathToFileURL(join(packageRoot, "assets", "replay", "schedule.js")).href
-)) as Schedule;
 
 describe("The schedule of a replay", () => {
   it("keeps short pauses, shortens long ones to two seconds, and never goes back", () => {

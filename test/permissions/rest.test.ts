@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, type TestContext, test } from "node:test";
-import { type Scope, tempFolder } from "../support/cleanup.js";
+import { describe, type TestContext, test } from "node:test";
+import { groupScope, type Scope, tempFolderNow } from "../support/cleanup.js";
 import { runPortal } from "../support/portal.js";
 import { type RestSession, sessionById, sharedPortal } from "../support/restSession.js";
 import { byPrompt, callTool, runShell, type Script } from "../support/scriptedModel.js";
@@ -62,17 +63,17 @@ const portalOf = sharedPortal({ models });
 const start = (t: TestContext) => portalOf(t, script);
 const askingPortal = sharedPortal({ models, args: ["--permissions", "ask"] });
 const policy = { folders: { "*": ["reject command echo", "allow edits"] } };
-const config = await configFile(
-  { after },
+const config = configFile(
+  groupScope(),
   { permissions: { policy: "policy.json", timeoutSeconds: 1 } },
   policy,
 );
 const strictPortal = sharedPortal({ models, args: ["--config", config] });
 
-async function configFile(t: Scope, config: unknown, policy?: unknown): Promise<string> {
-  const folder = await tempFolder(t);
-  if (policy !== undefined) await writeFile(join(folder, "policy.json"), JSON.stringify(policy));
-  await writeFile(join(folder, "config.json"), JSON.stringify(config));
+function configFile(t: Scope, config: unknown, policy?: unknown): string {
+  const folder = tempFolderNow(t);
+  if (policy !== undefined) writeFileSync(join(folder, "policy.json"), JSON.stringify(policy));
+  writeFileSync(join(folder, "config.json"), JSON.stringify(config));
   return join(folder, "config.json");
 }
 
@@ -403,7 +404,7 @@ describe("Rules", () => {
       folders: { "*": ["allow everything", "allow edits", 7], relative: [], "/x": "allow edits" },
       more: 1,
     };
-    const config = await configFile(t, { permissions: { policy: "policy.json" } }, policy);
+    const config = configFile(t, { permissions: { policy: "policy.json" } }, policy);
     const { code, stdout, stderr } = await runPortal(t, { args: ["--config", config] });
     assert.deepEqual([code, stdout], [1, ""]);
     const lines = stderr
@@ -417,7 +418,7 @@ describe("Rules", () => {
     assert.match(lines[3] ?? "", /^\$\.folders\["relative"\]: a folder is an absolute path/);
     assert.match(lines[4] ?? "", /^\$\.folders\["\/x"\]: must be a list/);
 
-    const missing = await configFile(t, { permissions: { policy: "none.json" } });
+    const missing = configFile(t, { permissions: { policy: "none.json" } });
     const refused = await runPortal(t, { args: ["--config", missing] });
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /none\.json: cannot be read \(ENOENT\)/);

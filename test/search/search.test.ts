@@ -6,7 +6,7 @@ import { type SearchHit, search } from "../../src/search/search.js";
 import type { LiveLog } from "../../src/sharedApi.js";
 import { append, message, newId, shareLive, silent } from "../support/live.js";
 
-const live = await shareLive();
+const live = shareLive();
 const find = (typed: string, limit = 20) => search(live.store.query, typed, limit);
 const textOf = ({ snippet }: SearchHit) => snippet.text;
 

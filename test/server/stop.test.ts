@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { pino } from "pino";
 import { runStages, Shutdown, type Stage } from "../../src/server/shutdown.js";
 import { type Portal, startPortal } from "../support/portal.js";
+import { seen } from "../support/seen.js";
 
 const log = pino({ level: "silent" });
 const limitMs = 5000;
@@ -10,7 +11,7 @@ const limitMs = 5000;
 /** Waits until everything that a session needs is running. */
 async function untilReady(portal: Portal): Promise<Portal> {
   await portal.api("copilot/models");
-  while ((await portal.api("health")).body.status !== "ok");
+  await seen(async () => (await portal.api("health")).body.status === "ok");
   return portal;
 }
 

@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { RuleStore } from "../../src/permissions/ruleStore.js";
 import type { SessionParts } from "../../src/sessions/portalSession.js";
 import { SessionRecords } from "../../src/sessions/sessionRecord.js";
 import { SessionRegistry } from "../../src/sessions/sessionRegistry.js";
 import { LiveLogs } from "../../src/sharedApi.js";
-import { openStore } from "../../src/store/store.js";
-import { defer, tempFolder } from "../support/cleanup.js";
+import { openStore, type Store } from "../../src/store/store.js";
+import { defer, groupScope, tempFolderNow } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
 import { messagesOf, portalWithModel } from "../support/restSession.js";
 
-const file = { after };
-const store = openStore({ dataDir: await tempFolder(file), log: silent });
-defer(file, () => store.close());
+const file = groupScope();
+let store: Store;
+before(() => {
+  store = openStore({ dataDir: tempFolderNow(file), log: silent });
+  defer(file, () => store.close());
+});
 
 /** A registry whose store holds one open session from before a restart for each given number of pending requests. */
 async function registryWith(pending: readonly number[]) {

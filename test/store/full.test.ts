@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { signedOutAgent } from "../support/acp.js";
 import { smallDisk } from "../support/disk.js";
 import { portalWithEntry, task } from "../support/jobs.js";
+import { seen } from "../support/seen.js";
 
 const model = { category: "driving" };
 const tasks = {
@@ -53,6 +54,5 @@ test("a running portal with a full disk says what to do, and its work continues 
   assert.equal((await jobLog(jobId)).at(-1)?.callback, "jobSucceeded");
   assert.deepEqual(puppet.prompts, ["held\n@wait held", "after"]);
   for (const id of acknowledged) assert.equal((await jobLog(id)).at(-1)?.callback, "jobFailed");
-  let now = health;
-  while (now.status !== "ok") now = (await portal.api("health")).body;
+  await seen(async () => (await portal.api("health")).body.status === "ok");
 });

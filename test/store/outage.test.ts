@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
 import { noWrites } from "../support/noWrites.js";
 import { callbacksOf, sessionById } from "../support/restSession.js";
+import { seen } from "../support/seen.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });
@@ -30,11 +31,11 @@ const branches = {
 const jobs = { all: { work: { kind: "Seq" as const, works: [task("before"), branches, task("after")] } } };
 
 /** Resolves when `health` reports this status. */
-async function health({ portal }: JobsPortal, status: string): Promise<Record<string, unknown>> {
-  for (;;) {
+function health({ portal }: JobsPortal, status: string): Promise<Record<string, unknown>> {
+  return seen(async () => {
     const { body } = await portal.api("health");
-    if (body.status === status) return body;
-  }
+    return body.status === status && body;
+  });
 }
 
 test("running work survives a store that breaks and is reopened in the same process", async t => {

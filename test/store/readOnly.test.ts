@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
 import { readOnlyDisk } from "../support/readOnlyDisk.js";
 import { messagesOf, sessionById } from "../support/restSession.js";
+import { seen } from "../support/seen.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });
@@ -30,8 +31,10 @@ test("running work survives a disk that turns read-only", async t => {
   };
   const saysWhatToDo = async (pid: number) => {
     const promptsBefore = [...puppet.prompts];
-    let health: Record<string, unknown> = {};
-    while (!disk.complaint.test(String(health.message))) health = (await portal.api("health")).body;
+    const health = await seen(async () => {
+      const { body } = await portal.api("health");
+      return disk.complaint.test(String(body.message)) && body;
+    });
     assert.deepEqual([health.status, health.store], ["failing", "failing"]);
     const requests: [path: string, body: string][] = [
       ["copilot/job/start/long", workingDirectory],
@@ -82,8 +85,7 @@ test("running work survives a disk that turns read-only", async t => {
       release("second", "two");
       await saysWhatToDo(pid);
       disk.turnWritable();
-      let status: unknown;
-      while (status !== "ok") ({ status } = (await portal.api("health")).body);
+      await seen(async () => (await portal.api("health")).body.status === "ok");
       assert.equal((await jobLog(longJob)).at(-1)?.callback, "jobSucceeded");
       assert.deepEqual(messagesOf(await session.untilIdle(2)), ["Done."]);
       assert.equal(portal.pid, pid);

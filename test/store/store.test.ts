@@ -113,7 +113,7 @@ describe("The data folder", () => {
 });
 
 describe("The first start", () => {
-  // `killPoints` starts portals without a template.
+  // `killPoints` starts a portal on a store without tables.
   test("the first start works with a damaged template, and removes what an interrupted start left", async t => {
     const dataDir = await tempFolder(t);
     const [folder, template] = [join(dataDir, "store"), join(dataDir, "template")];

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
+import { before } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
-import { type Scope, tempFolder } from "./cleanup.js";
+import { groupScope, type Scope, tempFolder, tempFolderNow } from "./cleanup.js";
 import type { FakeBehaviour, Step } from "./fakeAgentSteps.js";
 import { type Portal, type PortalOptions, startPortal } from "./portal.js";
-import { type RestSession, sessionById } from "./restSession.js";
+import { deleteSessions, type RestSession, sessionById } from "./restSession.js";
+import { shared } from "./sharing.js";
 
 export const fakeAgentProgram = join(packageRoot, "dist", "test", "support", "fakeAgent.js");
 
@@ -61,43 +62,102 @@ export function signedOutAgent() {
   return fakeAgent({ refuse }, { loginHint: "Log in." });
 }
 
-/** A portal that has the fake agent, and a folder to work in. */
-export async function portalWithAgent(t: Scope, options: AgentOptions = {}): Promise<PortalWithAgent> {
-  const folder = await tempFolder(t, "portal-acp");
-  const memory = join(folder, "memory");
-  const workingDirectory = await tempFolder(t, "portal-work");
-  const configFile = join(folder, "portal.config.json");
-  const configure = (acpAgents: unknown) => writeFile(configFile, JSON.stringify({ acpAgents }));
-  const { behaviour, settings, remembers, acpAgents } = options;
-  await configure(acpAgents ?? { fake: fakeAgent(behaviour, settings, remembers ? memory : undefined) });
-  const portal = await startPortal(t, {
-    ...options.portal,
-    args: ["--test", "--config", configFile, ...(options.portal?.args ?? [])],
-  });
+interface Folders {
+  folder: string;
+  workingDirectory: string;
+}
+
+const memoryIn = (folder: string) => join(folder, "memory");
+const configFileIn = (folder: string) => join(folder, "portal.config.json");
+const configureIn = (folder: string) => (acpAgents: unknown) =>
+  writeFile(configFileIn(folder), JSON.stringify({ acpAgents }));
+
+function agentsOf({ behaviour, settings, remembers, acpAgents }: AgentOptions, memory: string) {
+  return acpAgents ?? { fake: fakeAgent(behaviour, settings, remembers ? memory : undefined) };
+}
+
+function startWith(t: Scope, folder: string, options: PortalOptions = {}): Promise<Portal> {
+  const args = ["--test", "--config", configFileIn(folder), ...(options.args ?? [])];
+  return startPortal(t, { ...options, args });
+}
+
+/** `started` is the portal, and `starting` when it has not started yet. */
+function agentPortal(
+  { started, starting }: { started(): Portal; starting(): Promise<Portal> },
+  { folder, workingDirectory }: Folders,
+): PortalWithAgent {
   async function tryStart(modelId = "acp:fake", query = "") {
     const path = `copilot/session/start/${encodeURIComponent(modelId)}${query}`;
-    return (await portal.api(path, { body: workingDirectory })).body;
+    return (await (await starting()).api(path, { body: workingDirectory })).body;
   }
   return {
-    portal,
+    get portal() {
+      return started();
+    },
     workingDirectory,
-    configFile,
-    memory,
+    configFile: configFileIn(folder),
+    memory: memoryIn(folder),
     tryStart,
     async start(modelId, query) {
       const body = await tryStart(modelId, query);
       assert.equal(typeof body.sessionId, "string", `no session: ${JSON.stringify(body)}`);
-      return sessionById(portal, String(body.sessionId));
+      return sessionById(started(), String(body.sessionId));
     },
     async post<T>(path: string, body?: unknown) {
-      return (await portal.api<T>(path, { body: body === undefined ? "" : JSON.stringify(body) })).body;
+      const init = { body: body === undefined ? "" : JSON.stringify(body) };
+      return (await (await starting()).api<T>(path, init)).body;
     },
-    configure,
+    configure: configureIn(folder),
   };
 }
 
-/** One portal for all tests of a file, which leave it running. */
-export const sharedAgent = (options: AgentOptions = {}) => portalWithAgent({ after }, options);
+/** A portal that has the fake agent, and a folder to work in. */
+export async function portalWithAgent(t: Scope, options: AgentOptions = {}): Promise<PortalWithAgent> {
+  const folder = await tempFolder(t, "portal-acp");
+  await configureIn(folder)(agentsOf(options, memoryIn(folder)));
+  const portal = await startWith(t, folder, options.portal);
+  const workingDirectory = await tempFolder(t, "portal-work");
+  return agentPortal({ started: () => portal, starting: async () => portal }, { folder, workingDirectory });
+}
+
+/** Ends what an earlier file left running: a process keeps its settings until it stops. */
+async function renew(portal: Portal, agentIds: readonly string[]): Promise<void> {
+  await deleteSessions(portal);
+  await portal.api("acp/reload", { body: "" });
+  for (const id of agentIds) await portal.api(`acp/agent/${encodeURIComponent(id)}/restart`, { body: "" });
+}
+
+/**
+ * One portal for all files of the process that ask for the same options, and start no other. Each file has its own
+ * agents, because one runs after the other. Call it at the top of the file; `portal` is there in its tests.
+ */
+export function sharedAgent(options: AgentOptions = {}): PortalWithAgent {
+  const one = shared(`agents ${JSON.stringify(options.portal)}`, scope => {
+    const folder = tempFolderNow(scope, "portal-acp");
+    let portal: Promise<Portal> | undefined;
+    return {
+      folder,
+      async use(acpAgents: object): Promise<Portal> {
+        await configureIn(folder)(acpAgents);
+        portal ??= startWith(scope, folder, options.portal);
+        await renew(await portal, Object.keys(acpAgents));
+        return portal;
+      },
+    };
+  });
+  const workingDirectory = tempFolderNow(groupScope(), "portal-work");
+  let started: Portal;
+  let starting: Promise<Portal>;
+  before(async () => {
+    starting = one.use(agentsOf(options, memoryIn(one.folder)));
+    started = await starting;
+  });
+  // Other hooks of the file may run before this one has ended.
+  return agentPortal(
+    { started: () => started, starting: () => starting },
+    { folder: one.folder, workingDirectory },
+  );
+}
 
 /** A prompt that the fake agent carries out. */
 export const steps = (...list: Step[]): string => JSON.stringify(list);

@@ -1,3 +1,4 @@
+import { mkdtempSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,7 +45,15 @@ export function groupScope(): Scope {
 
 /** A new empty folder that is removed when the test ends. */
 export async function tempFolder(t: Scope, name = "portal-test"): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), `${name}-`));
+  return removed(t, await mkdtemp(join(tmpdir(), `${name}-`)));
+}
+
+/** For the top of a file, which must not wait: the files of a group could not share anything. */
+export function tempFolderNow(t: Scope, name = "portal-test"): string {
+  return removed(t, mkdtempSync(join(tmpdir(), `${name}-`)));
+}
+
+function removed(t: Scope, folder: string): string {
   // A process that is ending may still write into it.
   defer(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
   return folder;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { tempFolder } from "./cleanup.js";
+import { type Scope, tempFolder } from "./cleanup.js";
 import { type Conversation, converse } from "./conversation.js";
 import { type Portal, startPortal } from "./portal.js";
 import { sessionById } from "./restSession.js";
@@ -71,13 +71,31 @@ export const copilotCardOptions = [
 export async function portalWithAgents(
   t: TestContext,
   script: ScriptedModelForTest | Script,
-  { agents, args = [], env }: AgentPortalOptions,
+  options: AgentPortalOptions,
 ): Promise<AgentPortal> {
-  const given = typeof script === "function" ? { script } : script;
-  const model = await startScriptedModel(t, { models: [modelId], ...given });
+  return workingWith(
+    t,
+    await startWithAgents(t, typeof script === "function" ? { script } : script, options),
+  );
+}
+
+export async function startWithAgents(
+  t: Scope,
+  options: ScriptedModelForTest,
+  { agents, args = [], env }: AgentPortalOptions,
+) {
+  const model = await startScriptedModel(t, { models: [modelId], ...options });
   const config = join(await tempFolder(t, "portal-agent-config"), "portal.config.json");
   await writeFile(config, JSON.stringify({ acpAgents: await atHome(t, agents) }));
   const portal = await startPortal(t, { model, args: ["--config", config, ...args], ...(env && { env }) });
+  return { portal, model };
+}
+
+/** The portal with a folder for the sessions of a test. */
+export async function workingWith(
+  t: TestContext,
+  { portal, model }: Pick<AgentPortal, "portal" | "model">,
+): Promise<AgentPortal> {
   const workingDirectory = await tempFolder(t, "portal-work");
   return {
     portal,
@@ -94,7 +112,7 @@ export async function portalWithAgents(
 
 /** Agents leave files in their home and temporary folders, so they get their own. */
 export async function atHome(
-  t: TestContext,
+  t: Scope,
   agents: Record<string, AgentSettings>,
 ): Promise<Record<string, AgentSettings>> {
   const home = await tempFolder(t, "portal-agent-home");

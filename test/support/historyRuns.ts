@@ -1,6 +1,7 @@
 import type { EntryOfTest, JobsPortal, TaskOfTest } from "./jobs.js";
 import { task } from "./jobs.js";
 import { scriptedModelId } from "./scriptedModel.js";
+import { seen } from "./seen.js";
 
 const model = { category: "driving" };
 const yes = "@call job_boolean_true yes";
@@ -123,11 +124,11 @@ async function runPar({ startJob, jobLog, puppet, portal }: JobsPortal): Promise
 
 /** Resolves when this many works of the job have stopped. */
 async function ended(portal: JobsPortal["portal"], jobId: string, works: number): Promise<void> {
-  for (;;) {
+  await seen(async () => {
     const { body } = await portal.api<{ tasks: { status: string }[] }>(`copilot/job/${jobId}/status`);
     const over = body.tasks.filter(({ status }) => status === "Succeeded" || status === "Failed");
-    if (over.length >= works) return;
-  }
+    return over.length >= works;
+  });
 }
 
 async function runDeath({ startJob, jobLog, puppet, portal, model: scripted }: JobsPortal): Promise<string> {

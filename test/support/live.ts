@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, type TestContext } from "node:test";
+import { before } from "node:test";
 import express from "express";
 import { pino } from "pino";
 import { answerErrors } from "../../src/api/errors.js";
@@ -12,7 +12,8 @@ import type { LiveResponse, LogKind } from "../../src/live/liveResponse.js";
 import type { LogRecord } from "../../src/live/record.js";
 import { type LiveLog, LiveLogs, type LiveSettings, liveRoutes } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
-import { defer, tempFolder } from "./cleanup.js";
+import { defer, type Scope, tempFolder } from "./cleanup.js";
+import { shared } from "./sharing.js";
 import { withoutTime } from "./sse.js";
 
 export const silent = pino({ level: "silent" });
@@ -47,11 +48,27 @@ export interface LiveOptions extends LiveSettings {
   headers?: () => Record<string, string>;
 }
 
-/** One server for all tests of a file that need only separate ids; calls wait until they are answered. */
-export const shareLive = () => startLive({ after } as TestContext, { answerTimeoutMs: 60_000 });
+/**
+ * One server for all tests of the process that need only separate ids; calls wait until they are answered. Call it at
+ * the top of the file; its parts are there in the tests.
+ */
+export function shareLive(): Live {
+  const start = shared("live", scope => {
+    let live: Promise<Live> | undefined;
+    return () => {
+      live ??= startLive(scope, { answerTimeoutMs: 60_000 });
+      return live;
+    };
+  });
+  const parts = {} as Live;
+  before(async () => {
+    Object.assign(parts, await start());
+  });
+  return parts;
+}
 
 /** The routes of the live logs on a real port and a real store. */
-export async function startLive(t: TestContext, options: LiveOptions = {}): Promise<Live> {
+export async function startLive(t: Scope, options: LiveOptions = {}): Promise<Live> {
   const dataDir = options.dataDir ?? (await tempFolder(t, "portal-live"));
   const store = openStore({ dataDir, log: silent });
   const logs = new LiveLogs(options.wrap?.(store) ?? store, silent);

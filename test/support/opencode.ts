@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { type Scope, tempFolder } from "./cleanup.js";
 import { type AgentSettings, sharedKey } from "./copilotCli.js";
 import { opencodeCommand } from "./testAgents.js";
@@ -43,7 +42,7 @@ export async function opencodeHome(
 }
 
 /** opencode as an ACP agent of a portal, with the portal's provider. */
-export async function opencode(t: TestContext): Promise<AgentSettings> {
+export async function opencode(t: Scope): Promise<AgentSettings> {
   return {
     title: "opencode",
     command: opencodeCommand,

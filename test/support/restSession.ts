@@ -99,7 +99,7 @@ export function sharedPortal({ models, ...options }: PortalOptions & { models?: 
   });
 }
 
-async function deleteSessions(portal: Portal): Promise<void> {
+export async function deleteSessions(portal: Portal): Promise<void> {
   const path = "copilot/session/history?limit=100";
   const { sessions } = (await portal.api<{ sessions: { sessionId: string }[] }>(path)).body;
   for (const { sessionId } of sessions)

@@ -1,22 +1,23 @@
 import assert from "node:assert/strict";
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { TailBuffer } from "../../../src/base/tailBuffer.js";
 import { partOf } from "../../../src/sessions/acp/clientFiles.js";
 import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { tempFolder } from "../../support/cleanup.js";
+import { groupScope, tempFolderNow } from "../../support/cleanup.js";
 import type { Step } from "../../support/fakeAgentSteps.js";
 import { messagesOf } from "../../support/restSession.js";
+import { seen } from "../../support/seen.js";
 
 const both = { clientFs: true, clientTerminal: true };
-const bench = await sharedAgent({
+const bench = sharedAgent({
   acpAgents: {
     fake: fakeAgent({}, { ...both, policy: "approve-all" }),
     careful: fakeAgent({}, { ...both, policy: "ask" }),
   },
 });
-const elsewhere = await tempFolder({ after }, "portal-elsewhere");
+const elsewhere = tempFolderNow(groupScope(), "portal-elsewhere");
 
 type Answer = Record<string, unknown> & { error?: { code: number; message: string } };
 
@@ -189,7 +190,7 @@ describe("Terminals that the portal offers to an ACP agent", () => {
     await running.untilIdle();
     await running.call("stop");
     const pid = Number(await readFile(pidFile, "utf8"));
-    while (isAlive(pid)) await new Promise(setImmediate);
+    await seen(async () => !isAlive(pid));
   });
 
   test("at most twenty terminals are open, and a long output is cut at a whole character, keeping its end", async () => {

@@ -1,22 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { copilot, portalWithAgents } from "../../support/copilotCli.js";
+import { sharedAgents } from "../../support/realAgents.js";
 import { messagesOf } from "../../support/restSession.js";
 import { fault, type Script, type Step } from "../../support/scriptedModel.js";
 import type { AnyResponse } from "../../support/sse.js";
-import { copilotCache } from "../../support/testAgents.js";
 
-/** Only what the CLI needs to run: no provider, no sign-in. */
-const bare = {
-  ...copilot,
-  inheritEnv: false,
-  env: {
-    PATH: `\${env:PATH}`,
-    COPILOT_HOME: `\${env:COPILOT_HOME}`,
-    GH_CONFIG_DIR: `\${env:GH_CONFIG_DIR}`,
-    COPILOT_CACHE_HOME: copilotCache,
-  },
-};
+const agentsOf = sharedAgents();
 
 /** What the provider does, and what the user sees. The CLI itself tries five times, at its own pace. */
 const failures: Record<string, [step: Step, told: RegExp]> = {
@@ -33,10 +22,7 @@ const script: Script = ({ userText }) => {
 };
 
 test("A Copilot CLI that cannot work tells the user what to do, and one whose provider fails continues", async t => {
-  const offline = { ...bare, env: { ...bare.env, COPILOT_OFFLINE: "true" } };
-  const { portal, workingDirectory, startSession } = await portalWithAgents(t, script, {
-    agents: { "signed-out": bare, offline, copilot },
-  });
+  const { portal, workingDirectory, startSession } = await agentsOf(t, script);
   const start = async (agent: string) =>
     (await portal.api(`copilot/session/start/acp%3A${agent}`, { body: workingDirectory })).body;
 

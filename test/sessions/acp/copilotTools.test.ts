@@ -3,10 +3,12 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { only, toolEnd } from "../../support/conversation.js";
-import { copilot, portalWithAgents } from "../../support/copilotCli.js";
+import { sharedAgents } from "../../support/realAgents.js";
 import { messagesOf } from "../../support/restSession.js";
 import { barrier, callTool, runShell, type Script } from "../../support/scriptedModel.js";
 import type { AnyResponse } from "../../support/sse.js";
+
+const agentsOf = sharedAgents();
 
 const modeId = (mode: string) => `https://agentclientprotocol.com/protocol/session-modes#${mode}`;
 
@@ -23,9 +25,7 @@ const script: Script = ({ userText, round, workingDirectory }) => {
 };
 
 test("The real Copilot CLI uses tools in a session", async t => {
-  const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, {
-    agents: { copilot },
-  });
+  const { portal, model, workingDirectory, startSession } = await agentsOf(t, script);
   const session = await startSession("copilot");
   const note = join(workingDirectory, "note.txt");
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { RestartBackoff } from "../../../src/sessions/acp/restartBackoff.js";
 import { fakeAgent, portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
-import { tempFolder } from "../../support/cleanup.js";
+import { groupScope, tempFolderNow } from "../../support/cleanup.js";
 import { processesWith } from "../../support/processes.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
+import { seen } from "../../support/seen.js";
 import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
 const errorsOf = (responses: readonly AnyResponse[]) =>
@@ -23,7 +24,7 @@ interface Agent {
   stderr: string[];
 }
 
-const memories = await tempFolder({ after }, "portal-memories");
+const memories = tempFolderNow(groupScope(), "portal-memories");
 const memoryOf = (agent: string) => join(memories, agent);
 /** Each test has an agent of its own. */
 const acpAgents = {
@@ -34,10 +35,11 @@ const acpAgents = {
   late: fakeAgent(),
   idle: fakeAgent({}, { idleShutdownSec: 0.1 }, memoryOf("idle")),
 };
-const { portal, start, tryStart, post, configure } = await sharedAgent({ acpAgents });
+const bench = sharedAgent({ acpAgents });
+const { start, tryStart, post, configure } = bench;
 
 async function agentOf(agentId: string): Promise<Agent | undefined> {
-  const { body } = await portal.api<{ agents: Agent[] }>("acp/agents");
+  const { body } = await bench.portal.api<{ agents: Agent[] }>("acp/agents");
   return body.agents.find(({ id }) => id === agentId);
 }
 
@@ -138,7 +140,7 @@ describe("An ACP agent that is slow to come back", () => {
     await post("acp/reload");
     await post("acp/agent/late/restart");
     for (const session of [first, second]) await session.query("are you there?");
-    while (!(await first.call("cancel")).canceled) await new Promise(setImmediate);
+    await seen(async () => Boolean((await first.call("cancel")).canceled));
     assert.deepEqual(callbacksOf(await first.untilIdle()), ["onUserRequest", "onIdle"]);
     assert.deepEqual(await second.call("stop"), { result: "Closed" });
   });
@@ -149,7 +151,7 @@ describe("An idle ACP agent", () => {
     const session = await start("acp:idle");
     assert.equal((await agentProcesses("idle")).length, 1);
     await session.call("stop");
-    while ((await agentOf("idle"))?.state !== "stopped") await new Promise(setImmediate);
+    await seen(async () => (await agentOf("idle"))?.state === "stopped");
     assert.deepEqual(await agentProcesses("idle"), []);
     assert.equal((await post("acp/agent/idle/test")).ok, true);
   });
@@ -191,7 +193,7 @@ test("ACP agents and the end of the portal", async t => {
       const slow = async () =>
         (await portal.api<{ agents: Agent[] }>("acp/agents")).body.agents.find(({ id }) => id === "slow")
           ?.state;
-      while ((await slow()) !== "starting") await new Promise(setImmediate);
+      await seen(async () => (await slow()) === "starting");
       assert.equal((await agentProcesses("stubborn")).length, 1);
       assert.equal((await portal.stop()).code, 0);
       await starting;

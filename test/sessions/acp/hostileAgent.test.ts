@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { tempFolder } from "../../support/cleanup.js";
+import { groupScope, tempFolder, tempFolderNow } from "../../support/cleanup.js";
 import type { Step } from "../../support/fakeAgentSteps.js";
 import { loopReport, monitored } from "../../support/loopMonitor.js";
 import { messagesOf, type RestSession } from "../../support/restSession.js";
 import type { AnyResponse } from "../../support/sse.js";
 
 const both = { clientFs: true, clientTerminal: true };
-const monitorFolder = await tempFolder({ after }, "portal-loop");
-const elsewhere = await tempFolder({ after }, "portal-elsewhere");
-const bench = await sharedAgent({
+const monitorFolder = tempFolderNow(groupScope(), "portal-loop");
+const elsewhere = tempFolderNow(groupScope(), "portal-elsewhere");
+const bench = sharedAgent({
   acpAgents: {
     fake: fakeAgent({}, { ...both, policy: "ask" }),
     // A separate process, which does not suffer from the hostile agent's load.
@@ -24,10 +24,6 @@ const bench = await sharedAgent({
 });
 const folder = bench.workingDirectory;
 const inside = (...names: string[]) => join(folder, ...names);
-await writeFile(inside("a.txt"), "a");
-await mkdir(inside("sub"));
-await symlink(elsewhere, inside("link"));
-await writeFile(join(elsewhere, "secret"), "secret");
 /** As much as a generous user would allow. */
 const rules = [
   "allow command ls",
@@ -37,7 +33,13 @@ const rules = [
   "allow reads",
   "allow tool search",
 ];
-for (const rule of rules) await bench.post("copilot/permission/rules/add", { folder, rule });
+before(async () => {
+  await writeFile(inside("a.txt"), "a");
+  await mkdir(inside("sub"));
+  await symlink(elsewhere, inside("link"));
+  await writeFile(join(elsewhere, "secret"), "secret");
+  for (const rule of rules) await bench.post("copilot/permission/rules/add", { folder, rule });
+});
 
 const options = [
   { optionId: "yes", kind: "allow_once", name: "Yes" },

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { converse } from "../../support/conversation.js";
-import { type AgentSettings, copilot, portalWithAgents } from "../../support/copilotCli.js";
 import {
   allow,
   curiousModel,
@@ -14,10 +13,12 @@ import {
   rewrite,
   server,
 } from "../../support/hostileRepository.js";
-import { opencode } from "../../support/opencode.js";
 import type { Portal } from "../../support/portal.js";
+import { sharedAgents } from "../../support/realAgents.js";
 import { sessionById } from "../../support/restSession.js";
 import type { Script } from "../../support/scriptedModel.js";
+
+const agentsOf = sharedAgents();
 
 const plugin = (command: string) =>
   `import { execSync } from "node:child_process"; execSync(${JSON.stringify(command)}); export const X = async () => ({});`;
@@ -32,7 +33,7 @@ async function installed(repo: HostileRepository): Promise<void> {
 }
 
 interface AgentRows {
-  settings(t: TestContext): Promise<AgentSettings> | AgentSettings;
+  id: string;
   rows: readonly HostileFile[];
   /** Writes what only another agent would run. */
   ofOther?(repo: HostileRepository): Promise<void>;
@@ -40,7 +41,7 @@ interface AgentRows {
 
 const agents: Readonly<Record<string, AgentRows>> = {
   "Copilot CLI": {
-    settings: () => copilot,
+    id: "copilot",
     ofOther: repo => repo.write("opencode.json", mcp(repo.trace("ran"))),
     rows: [
       {
@@ -58,7 +59,7 @@ const agents: Readonly<Record<string, AgentRows>> = {
     ],
   },
   opencode: {
-    settings: opencode,
+    id: "opencode",
     rows: [
       {
         what: "an MCP server in opencode.json",
@@ -94,36 +95,36 @@ const script: Script = request => {
   return request.tools.includes("lsp") ? curiousModel(request) : [{ text: "Hello." }];
 };
 
-async function start(portal: Portal, folder: string, policy: string) {
-  const path = `copilot/session/start/${encodeURIComponent("acp:agent")}?permissions=${policy}`;
+async function start(portal: Portal, id: string, folder: string, policy: string) {
+  const path = `copilot/session/start/${encodeURIComponent(`acp:${id}`)}?permissions=${policy}`;
   return (await portal.api<{ sessionId?: string; error?: string; message?: string }>(path, { body: folder }))
     .body;
 }
 
 /** One request in a new session, under a policy that lets it start. */
-async function turn(t: TestContext, portal: Portal, folder: string, policy: string) {
-  const { sessionId } = await start(portal, folder, policy);
+async function turn(t: TestContext, portal: Portal, id: string, folder: string, policy: string) {
+  const { sessionId } = await start(portal, id, folder, policy);
   assert.ok(sessionId, `no session under ${policy}`);
   return converse(t, sessionById(portal, sessionId)).ask("hello");
 }
 
 describe("A repository file that an ACP agent would run unasked", () => {
-  for (const [name, { settings, rows, ofOther }] of Object.entries(agents)) {
+  for (const [name, { id, rows, ofOther }] of Object.entries(agents)) {
     test(`keeps ${name} from starting unless a rule or the policy allows it`, async t => {
-      const { portal } = await portalWithAgents(t, script, { agents: { agent: await settings(t) } });
+      const { portal } = await agentsOf(t, script);
       for (const { what, why, below, fill, file } of rows) {
         await t.test(`${what}: ${why}`, async t => {
           const repo = await hostileRepository(t, below);
           await fill(repo);
           for (const policy of ["ask", "deny"]) {
-            const { error, message = "" } = await start(portal, repo.folder, policy);
+            const { error, message = "" } = await start(portal, id, repo.folder, policy);
             assert.equal(error, "StartupNotAllowed", policy);
             assert.ok(message.includes(`${file} runs `) && message.includes("allow startup "), message);
           }
           assert.deepEqual(await repo.ran(), []);
 
           await allow(portal, repo.folder);
-          await turn(t, portal, repo.folder, "deny");
+          await turn(t, portal, id, repo.folder, "deny");
           assert.deepEqual(
             await repo.ran(),
             ["ran"],
@@ -132,13 +133,13 @@ describe("A repository file that an ACP agent would run unasked", () => {
 
           await forget(repo);
           await rewrite(repo, file);
-          assert.equal((await start(portal, repo.folder, "ask")).error, "StartupNotAllowed");
+          assert.equal((await start(portal, id, repo.folder, "ask")).error, "StartupNotAllowed");
           assert.deepEqual(await repo.ran(), []);
 
           // A second folder, since some agents read a folder only once.
           const other = await hostileRepository(t, below);
           await fill(other);
-          const told = notices(await turn(t, portal, other.folder, "allow-all"));
+          const told = notices(await turn(t, portal, id, other.folder, "allow-all"));
           assert.equal(told.length, 1, "a notice says that everything is allowed");
           assert.deepEqual(await other.ran(), ["ran"]);
         });
@@ -147,7 +148,7 @@ describe("A repository file that an ACP agent would run unasked", () => {
       await t.test("does not keep another agent from starting", async t => {
         const repo = await hostileRepository(t);
         await ofOther(repo);
-        await turn(t, portal, repo.folder, "deny");
+        await turn(t, portal, id, repo.folder, "deny");
         assert.deepEqual(await repo.ran(), []);
       });
     });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { tempFolder } from "../../support/cleanup.js";
+import { groupScope, tempFolderNow } from "../../support/cleanup.js";
 import { callbacksOf, messagesOf, sessionById } from "../../support/restSession.js";
 
-const memories = await tempFolder({ after }, "portal-memories");
+const memories = tempFolderNow(groupScope(), "portal-memories");
 const resumable = join(memories, "resumable");
 const acpAgents = {
   fake: fakeAgent({}, {}, join(memories, "fake")),
@@ -14,14 +14,8 @@ const acpAgents = {
   resumable: fakeAgent({ capabilities: { sessionCapabilities: { resume: {}, delete: {} } } }, {}, resumable),
   forgetful: fakeAgent({ capabilities: {} }),
 };
-const {
-  portal,
-  start,
-  post,
-  configure,
-  configFile,
-  workingDirectory: cwd,
-} = await sharedAgent({ acpAgents });
+const bench = sharedAgent({ acpAgents });
+const { start, post, configure, configFile, workingDirectory: cwd } = bench;
 
 describe("A conversation of an ACP agent", () => {
   test("a conversation is loaded with its history, once at a time, and continues", async () => {
@@ -29,7 +23,8 @@ describe("A conversation of an ACP agent", () => {
     await session.query("first");
     await session.untilIdle();
     const list = `acp/agent/fake/sessions?cwd=${encodeURIComponent(cwd)}`;
-    const { sessions } = (await portal.api<{ sessions: { sessionId: string; title: string }[] }>(list)).body;
+    const { sessions } = (await bench.portal.api<{ sessions: { sessionId: string; title: string }[] }>(list))
+      .body;
     const agentSessionId = sessions[0]?.sessionId;
     const load = (more: object = {}) =>
       post("copilot/session/load/acp%3Afake", { agentSessionId, cwd, ...more });
@@ -38,7 +33,7 @@ describe("A conversation of an ACP agent", () => {
     assert.equal((await load({ agentSessionId: "nobody" })).error, "AgentSessionNotFound");
     assert.equal((await load({ cwd: "relative" })).error, "WorkingDirectoryNotAbsolutePath");
 
-    const loaded = sessionById(portal, String((await load()).sessionId));
+    const loaded = sessionById(bench.portal, String((await load()).sessionId));
     await loaded.query("second");
     const responses = await loaded.untilIdle();
     const names = callbacksOf(responses);
@@ -59,7 +54,7 @@ describe("A conversation of an ACP agent", () => {
     assert.deepEqual(messagesOf(responses), ["You said: first", "You said: second"]);
 
     await loaded.call("stop");
-    const hidden = sessionById(portal, String((await load({ replay: false })).sessionId));
+    const hidden = sessionById(bench.portal, String((await load({ replay: false })).sessionId));
     await hidden.query("third");
     assert.deepEqual(messagesOf(await hidden.untilIdle()), ["You said: third"]);
     await hidden.call("stop");
@@ -75,7 +70,7 @@ describe("A conversation of an ACP agent", () => {
     await session.query(steps({ message: "half a" }, { stop: "cancelled" }));
     await session.query("and the other half?");
     assert.deepEqual(messagesOf(await session.untilIdle(2)), ["half a", "You said: and the other half?"]);
-    const { body } = await portal.api<{ messages: { message: { method?: string } }[] }>(
+    const { body } = await bench.portal.api<{ messages: { message: { method?: string } }[] }>(
       `acp/session/${session.id}/traffic`,
     );
     const methods = body.messages.map(({ message }) => message.method);
@@ -86,13 +81,13 @@ describe("A conversation of an ACP agent", () => {
     );
   });
 
-  test("a conversation continues after a restart of the portal, whatever the agent answers to a load, and also if it can only be resumed", async () => {
+  test("a conversation continues after a restart of the bench.portal, whatever the agent answers to a load, and also if it can only be resumed", async () => {
     const sessions = [await start("acp:terse"), await start("acp:resumable")];
     for (const session of sessions) {
       await session.query("before");
       await session.untilIdle();
     }
-    await portal.restart();
+    await bench.portal.restart();
     for (const session of sessions) {
       await session.query("after");
       const responses = await session.untilIdle(2);
@@ -120,7 +115,7 @@ describe("A conversation of an ACP agent", () => {
   test("conversations cannot be loaded or listed if the agent does not declare that it can", async () => {
     const body = { agentSessionId: "x", cwd };
     assert.equal((await post("copilot/session/load/acp%3Aforgetful", body)).error, "NotSupported");
-    assert.equal((await portal.api("acp/agent/forgetful/sessions")).body.error, "NotSupported");
+    assert.equal((await bench.portal.api("acp/agent/forgetful/sessions")).body.error, "NotSupported");
     assert.equal((await post("copilot/session/load/acp%3Anobody", body)).error, "ModelIdNotFound");
   });
 });
@@ -132,7 +127,7 @@ describe("Recorded traffic of a session", () => {
     await session.untilIdle();
     const path = `acp/session/${session.id}/traffic`;
     const { messages } = (
-      await portal.api<{ messages: { direction: string; message: { method?: string } }[] }>(path)
+      await bench.portal.api<{ messages: { direction: string; message: { method?: string } }[] }>(path)
     ).body;
     assert.deepEqual(
       messages.filter(({ direction }) => direction === "sent").map(({ message }) => message.method),

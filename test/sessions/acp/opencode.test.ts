@@ -3,11 +3,12 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { only, toolEnd } from "../../support/conversation.js";
-import { portalWithAgents } from "../../support/copilotCli.js";
-import { opencode } from "../../support/opencode.js";
+import { sharedAgents } from "../../support/realAgents.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
 import { barrier, runShell, type Script } from "../../support/scriptedModel.js";
 import type { AnyResponse } from "../../support/sse.js";
+
+const agentsOf = sharedAgents();
 
 const held = barrier();
 const script: Script = ({ userText, round, tools }) => {
@@ -19,9 +20,7 @@ const script: Script = ({ userText, round, tools }) => {
 };
 
 test("opencode, an agent by another vendor, runs in the portal", async t => {
-  const { portal, model, workingDirectory, startSession } = await portalWithAgents(t, script, {
-    agents: { opencode: await opencode(t) },
-  });
+  const { portal, model, workingDirectory, startSession } = await agentsOf(t, script);
   const session = await startSession("opencode");
 
   await t.test("a turn has thinking and an answer between its start and end", async () => {

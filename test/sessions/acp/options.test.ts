@@ -33,7 +33,7 @@ const early = [
   { sessionUpdate: "available_commands_update", availableCommands: [{ name: "usage", description: "u" }] },
 ];
 
-const bench = await sharedAgent({
+const bench = sharedAgent({
   acpAgents: {
     fake: fakeAgent({ modes, configOptions, earlyUpdates: early }),
     deaf: fakeAgent({ configOptions, ignoresOptions: true }),

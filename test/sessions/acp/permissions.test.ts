@@ -5,7 +5,7 @@ import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
 import { messagesOf, type RestSession } from "../../support/restSession.js";
 import type { AnyResponse } from "../../support/sse.js";
 
-const bench = await sharedAgent({
+const bench = sharedAgent({
   acpAgents: {
     fake: fakeAgent({}, { policy: "ask" }),
     hasty: fakeAgent({}, { policy: "ask", permissionTimeoutSec: 0.1 }),

@@ -4,7 +4,7 @@ import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
 import { callbacksOf, messagesOf } from "../../support/restSession.js";
 
 const own = { name: "own", command: "x", args: [], env: [] };
-const { portal, start } = await sharedAgent({
+const bench = sharedAgent({
   acpAgents: {
     fake: fakeAgent({}, { mcpServers: [own] }),
     stdio: fakeAgent({ capabilities: {} }),
@@ -13,7 +13,7 @@ const { portal, start } = await sharedAgent({
 
 describe("a session on an ACP agent", () => {
   test("thinking, answers and tools stream as the usual blocks, and each turn has a start and an end", async () => {
-    const { body } = await portal.api<{ models: { id: string; backend: string; agent?: string }[] }>(
+    const { body } = await bench.portal.api<{ models: { id: string; backend: string; agent?: string }[] }>(
       "copilot/models",
     );
     const listed = body.models.filter(({ backend }) => backend === "acp");
@@ -24,7 +24,7 @@ describe("a session on an ACP agent", () => {
         { id: "acp:stdio", agent: "stdio" },
       ],
     );
-    const session = await start();
+    const session = await bench.start();
     await session.query(
       steps(
         { thought: "hm" },
@@ -81,7 +81,7 @@ describe("a session on an ACP agent", () => {
 
   test("each session has its own address for the job tools, which stops working when the session ends", async () => {
     const servers = async (modelId?: string) => {
-      const session = await start(modelId);
+      const session = await bench.start(modelId);
       await session.query(steps({ mcp: true }));
       const [told] = messagesOf(await session.untilIdle());
       return {

@@ -7,7 +7,7 @@ import { messagesOf } from "../../support/restSession.js";
 
 const noHandshake = { initialize: "hang" } as const;
 const auth = { code: -32000, message: "Authentication required" };
-const bench = await sharedAgent({
+const bench = sharedAgent({
   acpAgents: {
     fine: fakeAgent({ stderr: "key is hunter2-hunter2" }, { env: { SECRET_KEY: "hunter2-hunter2" } }),
     off: fakeAgent({}, { enabled: false }),

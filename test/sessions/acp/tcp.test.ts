@@ -8,6 +8,7 @@ import { fakeAgent, fakeAgentProgram, portalWithAgent, steps } from "../../suppo
 import { defer, type Scope, tempFolder } from "../../support/cleanup.js";
 import { processesWith } from "../../support/processes.js";
 import { messagesOf } from "../../support/restSession.js";
+import { seen } from "../../support/seen.js";
 
 const tcp = (settings: object) => ({ transport: "tcp", ...settings });
 
@@ -49,7 +50,7 @@ test("An ACP agent over TCP", async t => {
     async t => {
       foreignAgent(t, busy);
       // Someone else's agent is ready as soon as it answers.
-      while ((await tryStart("acp:listening")).error) await new Promise(setImmediate);
+      await seen(async () => !(await tryStart("acp:listening")).error);
       assert.deepEqual(await tryStart("acp:busy"), {
         error: "AgentNotAvailable",
         message: `busy cannot use 127.0.0.1:${busy}: another program has it.`,

@@ -11,7 +11,7 @@ const find = (responses: readonly AnyResponse[], callback: string) =>
 const errorsOf = (responses: readonly AnyResponse[]) =>
   responses.map(({ sessionError }) => sessionError).filter(error => error !== undefined);
 
-const bench = await sharedAgent({
+const bench = sharedAgent({
   acpAgents: {
     fake: fakeAgent({}, { initPrompt: "Be kind.", errorTextIsFailure: true }),
     // Long enough for a turn that ends, on a busy machine too.

@@ -6,7 +6,7 @@ import { sharedAgent, steps } from "../../support/acp.js";
 import { silent } from "../../support/live.js";
 import { messagesOf } from "../../support/restSession.js";
 
-const bench = await sharedAgent({
+const bench = sharedAgent({
   behaviour: { banner: "Welcome to Fake 1.2.3\n\nhalf a line without end: {\n" },
 });
 
