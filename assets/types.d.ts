@@ -318,6 +318,11 @@ declare global {
     branchWorktrees?: Worktree[];
   }
 
+  type Listed = (kind: string) => AsyncGenerator<HistoryItem, undefined>;
+  type HistoryAction = false | (() => Promise<unknown>);
+  type ActionsOf = (item: HistoryItem) => Record<string, HistoryAction>;
+  type HistoryRow = (item: HistoryItem, refresh: () => void) => HTMLElement;
+
   /** The jobs that a job comes from, and those that came from it. */
   interface JobOrigins {
     retryOf?: string;
@@ -553,6 +558,18 @@ declare global {
   /** A session or job that runs or waits for the user. */
   type ActiveItem = import("../src/overview/activeItem.js").ActiveItem;
 
+  /** What was found: where it is, its kind, title and time, and the text with the words. */
+  type FoundRow = (
+    href: string | undefined,
+    kind: string,
+    title: string,
+    time?: string | number,
+    text?: HTMLElement[],
+  ) => HTMLElement;
+  type Named = (kind: string, words: string) => Promise<HTMLElement[]>;
+  type Marked = (snippet: SearchHit["snippet"]) => Generator<string | HTMLElement>;
+  type AddressOf = (item: { kind: string; id: string; title: string }) => string;
+
   interface Overview {
     active: ActiveItem[];
     requests: OpenRequest[];
@@ -719,7 +736,6 @@ declare global {
   type Notify = (text: string, tag?: string) => void;
   /** Sets the size `--part-size` of the part behind the bar. The id is that of the bar. */
   type MakeSplitter = (id: string, options: SplitterOptions) => void;
-  type CleanUp = (control: HTMLElement, due: string) => Promise<void>;
 
   /** The time from the first start to the last end. */
   type SpanOf = (runs: Run[], now: number) => { start: number; wholeMs: number };

@@ -1,16 +1,14 @@
 // Jobs, sessions and runs in one list: those that need the user, those that run, and the others, newest first.
-import { api, errorAt, part, send } from "../lib/api.js";
-import { button, byId, element, fill, find, onClick, statusMark } from "../lib/dom.js";
+import { api, errorAt, part, withProgress } from "../lib/api.js";
+import { byId, copyOf, element, fill, find, onClick, showStatus } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { ask, askText } from "../shell/dialog.js";
 import { placeInbox } from "../shell/inbox.js";
-import { addressOf, onOverview, stateNames } from "../shell/overview.js";
+import { addressOf, onOverview } from "../shell/overview.js";
 import { worktreeLine } from "../shell/worktree.js";
-import { showHits } from "./searchHits.js";
 
 const PAGE_SIZE = 20;
-const SEARCH_DELAY_MS = 200;
 /** What runs may change five times a second. */
 const REFRESH_MS = 2_000;
 
@@ -29,7 +27,7 @@ const itemsOf = {
     name: visibleLine(session.title || "(nothing asked yet)"),
     endTime: session.endTime ?? session.lastTime,
     about: [session.modelName ?? session.modelId, folderOf(session), formatUsage(session.usage)],
-    address: `/index.html?session=${part(session.sessionId)}`,
+    address: addressOf({ kind: "session", id: session.sessionId, title: "" }),
   }),
   job: job => ({
     ...job,
@@ -45,7 +43,7 @@ const itemsOf = {
     id: run.runId,
     name: visibleLine(firstLine(run.prompt)),
     about: [run.agents.join(", "), run.repoRoot],
-    address: `/agents.html?run=${part(run.runId)}`,
+    address: addressOf({ kind: "run", id: run.runId, title: "" }),
   }),
 };
 
@@ -57,15 +55,15 @@ const activeItem = item => ({
   kind: item.kind === "job" ? "Job" : "Session",
   id: item.id,
   name: visibleLine(item.title),
-  status: stateNames[item.state] ?? "",
+  status: item.state === "paused" ? "Paused" : "Running",
   startTime: item.since,
   about: [item.workingDirectory],
   address: addressOf(item),
 });
 
-/** One kind, newest first. A kind that cannot be listed does not affect the others. @param {string} kind @param {string} search @returns {AsyncGenerator<HistoryItem, undefined>} */
-async function* listed(kind, search) {
-  const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(search && { search }) });
+/** One kind, newest first. A kind that cannot be listed does not affect the others. @type {Listed} */
+async function* listed(kind) {
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
   for (;;) {
     const answer = await api(`copilot/${kind}/history?${query}`).catch(() => ({}));
     yield* (answer[`${kind}s`] ?? []).map(itemsOf[kind]);
@@ -74,9 +72,9 @@ async function* listed(kind, search) {
   }
 }
 
-/** All kinds together, newest first. @param {string} search */
-async function* newestFirst(search) {
-  const sources = Object.keys(itemsOf).map(kind => listed(kind, search));
+/** All kinds together, newest first. */
+async function* newestFirst() {
+  const sources = Object.keys(itemsOf).map(kind => listed(kind));
   const heads = await Promise.all(
     sources.map(async source => ({ source, item: (await source.next()).value })),
   );
@@ -93,70 +91,37 @@ async function* newestFirst(search) {
 /** @param {string} status */
 const isRunning = status => status === "Running" || status === "Busy";
 
-const exportFormats = { markdown: "Markdown", json: "JSON", html: "a page" };
-
-/** @param {HistoryItem} item @param {() => void} refresh */
-function menu({ kind, id, name, status, address }, refresh) {
-  const path = `copilot/${kind.toLowerCase()}/${part(id)}`;
-  const items = element("div", "menu-items card");
-  const details = element(
-    "details",
-    "menu",
-    element("summary", { title: "More", "aria-label": `More about ${name}` }, "⋯"),
-    items,
-  );
-  items.addEventListener("click", () => {
-    details.open = false;
-  });
-  const add = (/** @type {string} */ label, /** @type {() => Promise<unknown>} */ action) => {
-    items.append(button(label, () => action().then(refresh, showProblem), "quiet small"));
-  };
-  const addJob = (/** @type {string} */ label, /** @type {string} */ does) =>
-    add(label, async () => {
-      const { jobId } = await api(`${path}/${does}`, "");
-      location.href = addressOf({ kind: "job", id: jobId, title: name });
-    });
-  if (kind === "Job") {
-    if (status === "Paused") add("Stop", () => api(`${path}/stop`, ""));
-    if (status === "Failed") addJob("Retry failed", "retry");
-    if (!isRunning(status) && status !== "Paused") addJob("Run again", "again");
-  }
-  if (kind === "Session") {
-    if (status === "Closed")
-      add("Reopen", async () => {
-        await api(`${path}/reopen`, "");
-        location.href = address;
-      });
-    add("Rename", async () => {
-      const title = await askText("Name of the session", name);
-      if (title !== undefined) await api(`${path}/rename`, title);
-    });
-  }
-  const link = (/** @type {string} */ label, /** @type {object} */ target) =>
-    items.append(element("a", { className: "button quiet small", ...target }, label));
-  if (kind !== "Run") {
-    link("Replay", { href: `${address}&replay` });
-    for (const [format, label] of Object.entries(exportFormats))
-      link(`Export as ${label}`, { href: `/api/${path}/export?format=${format}`, download: "" });
-  }
-  if (kind === "Session" || !isRunning(status))
-    add("Delete", async () => {
-      if (await ask(`Delete “${name}” for good?`, "Delete")) await api(`${path}/delete`, "");
-    });
-  return details;
-}
-
-/** The way on that is always in sight. @param {HistoryItem} item @param {() => void} refresh */
-function wayOn({ kind, id, status, name }, refresh) {
+/** What can be done about an item, by the value of its button; false where it cannot be done. @type {ActionsOf} */
+function actionsOf({ kind, id, name, status, address }) {
+  const isSession = kind === "Session";
   const isPaused = status === "Paused";
-  if (!isPaused && !isRunning(status)) return "";
-  const does = isPaused ? "continue" : kind === "Session" ? "cancel" : "stop";
-  const label = isPaused ? "Continue" : "Stop";
-  const made = button(label, () => send(made, path).then(refresh, showProblem), {
-    "aria-label": `${label} ${name}`,
-  });
-  const path = `copilot/${kind.toLowerCase()}/${part(id)}/${does}`;
-  return made;
+  const hasEnded = !isRunning(status) && !isPaused;
+  const call = (/** @type {string} */ does, body = "") =>
+    api(`copilot/${kind.toLowerCase()}/${part(id)}/${does}`, body);
+  const startJob = (/** @type {string} */ does) => async () => {
+    const { jobId } = await call(does);
+    location.href = addressOf({ kind: "job", id: jobId, title: name });
+  };
+  const reopen = async () => {
+    await call("reopen");
+    location.href = address;
+  };
+  const rename = async () => {
+    const title = await askText("Name of the session", name);
+    if (title !== undefined) await call("rename", title);
+  };
+  const remove = async () => {
+    if (await ask(`Delete “${name}” for good?`, "Delete")) await call("delete");
+  };
+  return {
+    continue: isPaused && (() => call("continue")),
+    stop: !hasEnded && (() => call(isSession ? "cancel" : "stop")),
+    retry: status === "Failed" && kind === "Job" && startJob("retry"),
+    again: hasEnded && kind === "Job" && startJob("again"),
+    reopen: status === "Closed" && reopen,
+    rename: isSession && rename,
+    delete: (isSession || hasEnded) && remove,
+  };
 }
 
 /** @param {HistoryItem} item */
@@ -170,54 +135,51 @@ function groupOf(item) {
   return worktreesOf(item).some(worktree => worktree?.state === "waiting") ? 0 : 2;
 }
 
-/** @param {HistoryItem} item @param {() => void} refresh */
+/** @type {HistoryRow} */
 function row(item, refresh) {
-  const { kind, name, startTime, endTime, address } = item;
-  const { state, doing = "" } = active.get(item.id) ?? {};
+  const { kind, id, name, startTime, endTime, address } = item;
+  const { state, doing = "" } = active.get(id) ?? {};
   const status = state === "waiting" ? "Needs you" : item.status;
-  const about = [doing, ...item.about];
   const end = endTime && !isRunning(status) ? new Date(endTime) : new Date();
   const start = new Date(startTime);
-  const details = [formatTime(start), formatDuration(end.getTime() - start.getTime()), ...about];
-  return element(
-    "li",
-    "history-item",
-    element(
-      "div",
-      "history-name",
-      element("span", "history-kind", kind),
-      element("b", { className: "one-line", title: name }, name),
-      statusMark(status),
-    ),
-    element(
-      "div",
-      "history-details muted",
-      ...details.map(text => text && element("span", {}, visibleLine(text))),
-    ),
-    element(
-      "div",
-      "history-actions line",
-      wayOn({ ...item, status }, refresh),
-      element("a", { className: "button small", href: address, "aria-label": `View ${name}` }, "View"),
-      menu(item, refresh),
-    ),
-    ...(isRunning(status) ? [] : worktreesOf(item).flatMap(worktree => worktreeLine(worktree, refresh))),
+  const details = [formatTime(start), formatDuration(Number(end) - Number(start)), doing, ...item.about];
+  const made = copyOf("historyItem");
+  find(made, ".history-kind").append(kind);
+  Object.assign(find(made, "b"), { textContent: name, title: name });
+  showStatus(find(made, ".status"), status);
+  find(made, ".history-details").append(
+    ...details.filter(Boolean).map(text => element("span", {}, visibleLine(text))),
   );
+  for (const [value, act] of Object.entries(actionsOf(item))) {
+    const control = find(made, `[value=${value}]`);
+    control.hidden = !act;
+    if (act) control.onclick = () => withProgress(control, act).then(refresh, showProblem);
+  }
+  for (const link of made.querySelectorAll("a")) {
+    const { format } = link.dataset;
+    link.href = format ? `/api/copilot/${kind.toLowerCase()}/${part(id)}/export?format=${format}` : address;
+    if (format === "") link.href += "&replay";
+    link.hidden = format !== undefined && kind === "Run";
+  }
+  const named = /** @type {NodeListOf<HTMLElement>} */ (made.querySelectorAll("[data-label]"));
+  for (const control of named) control.ariaLabel = `${control.dataset.label} ${name}`;
+  find(made, ".menu-items").onclick = () => find(made, "details").removeAttribute("open");
+  if (!isRunning(status))
+    made.append(...worktreesOf(item).flatMap(worktree => worktreeLine(worktree, refresh)));
+  return made;
 }
 
 const showProblem = errorAt("historyEmpty");
 
 export function showHistory() {
-  const search = byId("historySearch", HTMLInputElement);
   const place = byId("running-jobs-list");
   /** @type {HistoryItem[]} */
   let shown = [];
-  let items = newestFirst("");
+  let items = newestFirst();
 
   /** @param {boolean} isMore false: from the newest on */
   async function load(isMore) {
-    const words = search.value.trim();
-    if (!isMore) items = newestFirst(words);
+    if (!isMore) items = newestFirst();
     const mine = items;
     const page = [];
     let next = await mine.next();
@@ -226,17 +188,14 @@ export function showHistory() {
       if (page.length === PAGE_SIZE || !next.value.hasMore) break;
       next = await mine.next();
     }
-    // The answer to an older question may arrive later.
+    // An older answer may arrive later.
     if (mine !== items) return;
     shown = isMore ? [...shown, ...page] : page;
     byId("historyMore").hidden = !next.value?.hasMore;
-    const nothing = words
-      ? `Nothing matches “${words}”.`
-      : "Nothing has run yet. Start a session above, or choose a job.";
-    showProblem(shown.length > 0 || !byId("searchHits").hidden ? "" : nothing);
+    showProblem(shown.length > 0 ? "" : "Nothing has run yet. Start a session above, or choose a job.");
     if (place.querySelector("details[open]")) return;
     const known = new Set(shown.map(({ id }) => id));
-    const older = words ? [] : [...active.values()].filter(({ id }) => !known.has(id)).map(activeItem);
+    const older = [...active.values()].filter(({ id }) => !known.has(id)).map(activeItem);
     const all = [...older, ...shown];
     const focused = place.querySelector(":focus")?.ariaLabel;
     for (const [i, group] of [...place.children].entries()) {
@@ -246,11 +205,6 @@ export function showHistory() {
     if (focused) find(place, `[aria-label="${CSS.escape(focused)}"], h3`).focus();
   }
 
-  let timer = 0;
-  search.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => showHits(search.value).finally(() => load(false)), SEARCH_DELAY_MS);
-  });
   onClick("historyMore", () => load(true));
   onClick("refresh-button", () => load(false));
   document.addEventListener("click", event => {

@@ -24,8 +24,8 @@ export function onOverview(show) {
 /** @type {Words} */
 export const stateNames = { running: "Running", waiting: "Needs you", paused: "Paused" };
 
-/** @param {Pick<ActiveItem, "kind" | "id" | "title">} item */
+/** @type {AddressOf} */
 export const addressOf = ({ kind, id, title }) =>
   kind === "job"
     ? `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`
-    : `/index.html?session=${part(id)}`;
+    : `/${kind === "run" ? "agents.html?run" : "index.html?session"}=${part(id)}`;

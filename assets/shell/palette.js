@@ -1,37 +1,67 @@
-// The search of every page: pages, sessions and jobs by name, and what was said in them.
+// The search of every page: pages, sessions, jobs and runs by name, and what was said in them.
 import { api, part } from "../lib/api.js";
 import { element, fill } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
-import { hitRow } from "../session/searchHits.js";
 import { openDialog } from "./dialog.js";
 import { addressOf } from "./overview.js";
 
 const SEARCH_DELAY_MS = 150;
 const MAX_HITS = 8;
 
-/** @param {string} name @param {string} href @param {string} about */
-const link = (name, href, about) =>
-  element(
-    "li",
-    "search-hit",
-    element("a", { href }, element("span", "search-about", element("b", "one-line", name), about)),
-  );
+/** @type {Words} */
+const names = { reason: "decision", input: "job" };
 
-/** @param {"session" | "job"} kind @param {string} words */
+/** @type {FoundRow} */
+function row(href, kind, title, time, text = []) {
+  const about = element(
+    "span",
+    "search-about muted",
+    element("span", "history-kind", kind),
+    element("b", "one-line", visibleLine(title)),
+    time === undefined ? "" : formatTime(new Date(time)),
+  );
+  return element("li", "search-hit", element(href ? "a" : "div", { href }, about, ...text));
+}
+
+/** The text with its marks; whatever it says, it stays text. @type {Marked} */
+function* marked({ text, marks }) {
+  let at = 0;
+  for (const [from, to] of marks) {
+    yield visibleLine(text.slice(at, from));
+    yield element("mark", {}, visibleLine(text.slice(from, to)));
+    at = to;
+  }
+  yield visibleLine(text.slice(at));
+}
+
+/** A place in a session, or the task of a job. @param {SearchHit} hit */
+function placeOf({ source, id, n, title, job }) {
+  if (source === "task")
+    return job && `${addressOf({ kind: "job", id: job.id, title: job.name })}&task=${part(id)}`;
+  return `${addressOf({ kind: source, id, title })}${source === "session" && n ? `&n=${n}` : ""}`;
+}
+
+/** @param {SearchHit} hit */
+function hitRow(hit) {
+  const text = element("span", "search-snippet", ...marked(hit.snippet));
+  const title = hit.title || hit.job?.name || "";
+  return row(placeOf(hit), names[hit.what] ?? hit.what, title, hit.time, [text]);
+}
+
+/** @type {Named} */
 async function named(kind, words) {
   const path = `copilot/${kind}/history?limit=${MAX_HITS}&search=${part(words)}`;
   const answer = await api(path).catch(() => ({}));
-  /** @type {any[]} */
+  /** @type {Answer[]} */
   const found = answer[`${kind}s`] ?? [];
-  return found.map(({ sessionId, jobId, jobName, title, startTime }) => {
-    const name = jobName ?? title;
-    const item = { kind, id: sessionId ?? jobId, title: name };
-    return link(visibleLine(name), addressOf(item), `${kind}, ${formatTime(new Date(startTime))}`);
+  return found.map(item => {
+    const title = item.jobName ?? item.title ?? item.prompt;
+    return row(addressOf({ kind, id: item[`${kind}Id`], title }), kind, title, item.startTime);
   });
 }
 
-/** @param {string} words */
+/** @param {string} words @returns {Promise<HTMLElement[]>} */
 async function said(words) {
   const { hits = [] } = await api(`copilot/search?q=${part(words)}&limit=${MAX_HITS}`).catch(() => ({}));
   return hits.map(hitRow);
@@ -43,8 +73,7 @@ export function showPalette(places) {
   const input = element("input", {
     type: "search",
     placeholder: "Search pages, sessions, jobs and what was said",
-    "aria-label": "Search",
-    "aria-controls": "found",
+    ariaLabel: "Search",
   });
   const found = element("ul", { className: "plain-list", id: "found" });
   const { dialog } = openDialog("Search", input, found);
@@ -54,9 +83,11 @@ export function showPalette(places) {
   async function look() {
     const words = input.value.trim();
     const pages = Object.entries(places)
-      .filter(([name]) => name.includes(words.toLowerCase()))
-      .map(([name, href]) => link(name[0]?.toUpperCase() + name.slice(1), href, "page"));
-    const rows = words ? await Promise.all([named("session", words), named("job", words), said(words)]) : [];
+      .filter(([name]) => name.toLowerCase().includes(words.toLowerCase()))
+      .map(([name, href]) => row(href, "page", name));
+    const rows = words
+      ? await Promise.all([...["session", "job", "run"].map(kind => named(kind, words)), said(words)])
+      : [];
     // The answer to an older question may arrive later.
     if (words !== input.value.trim()) return;
     fill(found, ...pages, ...rows.flat());

@@ -1,5 +1,5 @@
 // The frame of every page: where one can go, and everything that runs or waits for the user.
-import { button, element, fill, statusMark } from "../lib/dom.js";
+import { button, element, fill, find, statusMark } from "../lib/dom.js";
 import { formatDuration } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { addressOf, onOverview, stateNames } from "./overview.js";
@@ -8,32 +8,22 @@ const TICK_MS = 10_000;
 
 /** @type {Words} */
 const places = {
-  new: "/index.html#new",
-  home: "/index.html",
-  inbox: "/index.html#inbox",
-  jobs: "/jobs.html",
-  agents: "/agents.html",
-  permissions: "/permissions.html",
+  New: "/index.html#new",
+  Home: "/index.html",
+  Inbox: "/index.html#inbox",
+  Jobs: "/jobs.html",
+  Agents: "/agents.html",
+  Permissions: "/permissions.html",
 };
-/** @type {Words} */
-const labels = { new: "New session" };
 
-/** @param {string} name */
-function icon(name) {
-  const namespace = "http://www.w3.org/2000/svg";
-  const drawing = document.createElementNS(namespace, "svg");
-  const use = document.createElementNS(namespace, "use");
+/** The label with its icon. @param {string} name */
+function content(name) {
+  const draw = (/** @type {string} */ tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const [icon, use] = [draw("svg"), draw("use")];
   use.setAttribute("href", `/shell/icons.svg#${name}`);
-  drawing.setAttribute("aria-hidden", "true");
-  drawing.append(use);
-  return drawing;
+  icon.append(use);
+  return [icon, element("span", "one-line", name === "New" ? "New session" : name)];
 }
-
-/** @param {string} name */
-const labelOf = name => labels[name] ?? name[0]?.toUpperCase() + name.slice(1);
-
-/** @param {string} name */
-const content = name => [icon(name), element("span", "one-line", labelOf(name))];
 
 /** The page that is open; a session or a job is none of them. */
 const here = location.search.includes("session=") ? "" : location.pathname.replace(/^\/$/, "/index.html");
@@ -41,20 +31,12 @@ const here = location.search.includes("session=") ? "" : location.pathname.repla
 const links = Object.entries(places).map(([name, href]) =>
   element(
     "a",
-    {
-      href,
-      className: `rail-link rail-${name}`,
-      title: labelOf(name),
-      "aria-current": href === here ? "page" : undefined,
-    },
+    { href, className: `rail-link rail-${name}`, title: name, ariaCurrent: href === here ? "page" : null },
     ...content(name),
   ),
 );
-const search = button("", openPalette, {
-  className: "rail-link rail-search",
-  title: "Search (Ctrl+K)",
-});
-search.append(...content("search"), element("kbd", "muted", "Ctrl K"));
+const search = button("", openPalette, { className: "rail-link rail-Search", title: "Search (Ctrl+K)" });
+search.append(...content("Search"), element("kbd", "muted", "Ctrl K"));
 const list = element("ul", { className: "plain-list rail-active", id: "activeList" });
 const title = element("h2", { className: "rail-title", hidden: true }, "Active");
 const rail = element("nav", { className: "rail", "aria-label": "Portal" }, search, ...links, title, list);
@@ -68,7 +50,7 @@ async function openPalette() {
 function row(item) {
   const { title, doing, since, state } = item;
   const name = visibleLine(title || "Session");
-  const time = element("time", { className: "muted", dateTime: since });
+  const time = element("time", { dateTime: since });
   return element(
     "li",
     {},
@@ -103,14 +85,16 @@ onOverview(({ active }) => {
 });
 setInterval(showTimes, TICK_MS);
 
-const skip = element("a", { className: "skip button", href: "#" }, "Skip to content");
-skip.addEventListener("click", event => {
-  event.preventDefault();
-  const main = /** @type {HTMLElement | null} */ (document.querySelector("main:not([hidden])"));
-  if (!main) return;
-  main.tabIndex = -1;
-  main.focus();
-});
+const skip = button(
+  "Skip to content",
+  () => {
+    const main = find(document, "main:not([hidden])");
+    main.tabIndex = -1;
+    main.focus();
+  },
+  "skip",
+);
+document.getElementById("historySearch")?.addEventListener("click", openPalette);
 document.addEventListener("keydown", event => {
   if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
   event.preventDefault();

@@ -1,6 +1,6 @@
 // The footer of the start page: what the portal keeps on disk, how long, and a button that removes what is due.
-import { api, messageOf, withProgress } from "../lib/api.js";
-import { button, byId, element, fill } from "../lib/dom.js";
+import { api, errorAt, onPress } from "../lib/api.js";
+import { byId } from "../lib/dom.js";
 import { counted, formatCount, formatSize } from "../lib/format.js";
 import { ask } from "./dialog.js";
 
@@ -8,7 +8,9 @@ import { ask } from "./dialog.js";
 const MAX_COUNT = 10_000;
 
 const details = byId("storage", HTMLDetailsElement);
-const text = byId("storageText");
+const clean = byId("cleanUp", HTMLButtonElement);
+const showError = errorAt("storageError");
+let due = "";
 
 /** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {StoredAmounts} amounts */
 function removedIn({ jobs, tasks, sessions, runs }) {
@@ -34,40 +36,28 @@ function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDay
   ].join(" ");
 }
 
-/** @param {unknown} error */
-function showError(error) {
-  fill(text, element("p", { className: "field-error", role: "alert" }, messageOf(error)));
-}
-
 /** @param {string} [result] of the last clean-up */
 async function show(result) {
   /** @type {StorageAnswer} */
   const storage = await api("copilot/storage");
-  const due = removedIn(storage.due);
-  const state = result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");
-  const clean = button("Clean up", () => cleanUp(clean, due), { disabled: due === "" });
-  fill(
-    text,
-    element("p", {}, describe(storage)),
-    element("div", "row", element("span", { role: "status" }, state), element("span", "spring"), clean),
-  );
+  due = removedIn(storage.due);
+  byId("storageText").textContent = describe(storage);
+  byId("storageState").textContent =
+    result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");
+  clean.disabled = due === "";
 }
 
-/** A call removes as much as it can in a few seconds. @type {CleanUp} */
-async function cleanUp(control, due) {
-  if (!(await ask(`Remove ${due} for good, with everything in them?`, "Remove"))) return;
-  try {
-    await withProgress(control, async () => {
-      let answer;
-      do answer = await api("copilot/storage/clean", "");
-      while (removedIn(answer.due) && removedIn(answer.removed));
-    });
-    await show(`Removed ${due}.`);
-  } catch (error) {
-    showError(error);
-  }
+/** A call removes as much as it can in a few seconds. */
+async function cleanUp() {
+  const what = due;
+  if (!(await ask(`Remove ${what} for good, with everything in them?`, "Remove"))) return;
+  let answer;
+  do answer = await api("copilot/storage/clean", "");
+  while (removedIn(answer.due) && removedIn(answer.removed));
+  await show(`Removed ${what}.`);
 }
 
+onPress("cleanUp", cleanUp, showError);
 details.addEventListener("toggle", () => {
   if (details.open) show().catch(showError);
 });

@@ -129,8 +129,9 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.goto(`${portal.url}/jobTracking.html?jobName=fragile&wb=${workingDirectory}`);
   await page.getByText("fragile, after each attempt: echo '<b>2 tests fail</b>'; test -e repaired").waitFor();
   await page.goto(portal.url);
-  await page.getByLabel("Search jobs and sessions").fill("retry budget spent");
-  await page.locator("#searchHitsList a").first().click();
+  await page.getByRole("button", { name: "Search", exact: true }).click();
+  await page.getByRole("searchbox").fill("retry budget spent");
+  await page.locator("#found a").first().click();
   await page.locator("#rightTitle", { hasText: "fragile" }).waitFor();
 
   const exported = await openExported(t, `${portal.url}/api/copilot/job/${jobId}/export?format=html`);

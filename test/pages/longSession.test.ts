@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, it, type TestContext } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import { createLog } from "../../src/base/log.js";
 import { openStore } from "../../src/store/store.js";
 import { openFreshPage, openRenderer, sharedBrowser } from "../support/browser.js";
@@ -37,6 +37,13 @@ before(async () => {
   portal = await startPortal(file, { model, dataDir });
 });
 
+/** The logs that a request follows; what runs elsewhere is none. */
+function streamsOf(request: Request): { id: string; after: string }[] {
+  if (!request.url().endsWith("/copilot/events")) return [];
+  const { streams } = request.postDataJSON() as { streams: { kind: string; id: string; after: string }[] };
+  return streams.filter(({ kind }) => kind !== "overview");
+}
+
 /** The page, and what it asks of the session's log. */
 async function openSession(t: TestContext, id: string) {
   const { page, problems } = await openFreshPage(t, browser, `${portal.url}/test.html`);
@@ -47,12 +54,9 @@ async function openSession(t: TestContext, id: string) {
   page.on("request", request => {
     const [, path] = request.url().split(`/session/${id}/`);
     if (path?.startsWith("responses")) asked.push(path);
-    if (request.url().endsWith("/copilot/events")) {
-      const { streams } = request.postDataJSON() as { streams: { id: string; after: string }[] };
-      for (const stream of streams) asked.push(`events of ${stream.id} after ${stream.after}`);
-    }
+    for (const stream of streamsOf(request)) asked.push(`events of ${stream.id} after ${stream.after}`);
   });
-  const listening = page.waitForEvent("request", request => request.url().endsWith("/copilot/events"));
+  const listening = page.waitForEvent("request", request => streamsOf(request).length > 0);
   await page.goto(`${portal.url}/index.html?session=${id}`);
   return { page, asked, listening };
 }

@@ -169,10 +169,12 @@ describe("A replay", () => {
   });
 });
 
-describe("The search on the start page", () => {
+describe("The search", () => {
   it("shows where a word was said, as text, and opens the session there", async t => {
     const { portal, session } = await talked(t);
     const { page, problems } = await openPage(t, browser, portal.url);
+    await page.getByRole("navigation", { name: "Portal" }).waitFor();
+    await page.keyboard.press("Control+k");
     await page.getByRole("searchbox").fill("bol");
     const hit = page.locator(".search-hit", { hasText: "Message" });
     await hit.waitFor();

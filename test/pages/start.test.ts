@@ -140,13 +140,14 @@ describe("the history on the start page", () => {
       /just now.*tokens in/,
     );
 
-    await page.getByLabel("Search jobs and sessions").fill("FIRST thing");
-    await page.locator("#running-jobs-list", { hasNotText: "second" }).waitFor();
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    await page.getByRole("searchbox").fill("FIRST thing");
+    await page.locator("#found", { hasText: "first thing to do", hasNotText: "second" }).waitFor();
+    await page.keyboard.press("Escape");
     await page.getByLabel("More about first thing to do").click();
     await page.getByRole("button", { name: "Rename" }).click();
     await page.getByLabel("Name of the session").last().fill("the first one");
     await page.keyboard.press("Enter");
-    await page.getByLabel("Search jobs and sessions").fill("");
     await page.locator(".history-item b", { hasText: "the first one" }).waitFor();
 
     await page.getByLabel("More about the first one").click();
@@ -164,7 +165,8 @@ describe("the history on the start page", () => {
   it("says what to do when nothing has run, and when nothing is found", async t => {
     const { page } = await openStart(t);
     await page.getByText("Nothing has run yet. Start a session above, or choose a job.").waitFor();
-    await page.getByLabel("Search jobs and sessions").fill("xyz");
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    await page.getByRole("searchbox").fill("xyz");
     await page.getByText("Nothing matches “xyz”.").waitFor();
   });
 
