@@ -131,7 +131,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.goto(portal.url);
   await page.getByRole("button", { name: "Search", exact: true }).click();
   await page.getByRole("searchbox").fill("retry budget spent");
-  await page.locator("#found a").first().click();
+  await page.locator("#found a:has(.search-snippet)").first().click();
   await page.locator("#rightTitle", { hasText: "fragile" }).waitFor();
 
   const exported = await openExported(t, `${portal.url}/api/copilot/job/${jobId}/export?format=html`);

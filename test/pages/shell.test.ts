@@ -143,7 +143,7 @@ describe("home", () => {
     await assertAccessible(page, "home");
     // A card that cannot be seen, or moves because the form above it is still being filled, takes no answer.
     await page.locator("#start-button:enabled").waitFor();
-    await page.waitForLoadState("networkidle");
+    await page.locator("#permissionsHint:not(:empty)").waitFor();
     await needs.locator(".permission-card").scrollIntoViewIfNeeded();
     await needs.getByRole("button", { name: "Allow once" }).click();
     await needs.waitFor({ state: "hidden" });
