@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
 import { inEveryTheme } from "../support/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
+import { everythingLoaded, openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortal } from "../support/restSession.js";
 import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
 
@@ -135,18 +135,6 @@ it("the focus stays near what had it when that goes, hides or is disabled", asyn
   await page.mouse.click(5, 5);
   assert.equal(await page.locator("body:focus, #startForm:focus").count(), 0, "a click beside it leaves");
 });
-
-/** No page is ever silent, because it listens to what runs: nothing more has come for half a second of frames. */
-async function everythingLoaded(page: Page): Promise<void> {
-  await page.waitForLoadState("load");
-  for (let [frames, count] = [0, 0]; frames < 30; frames++) {
-    const now = await page.evaluate<number>(
-      "new Promise(requestAnimationFrame).then(() => performance.getEntriesByType('resource').length)",
-    );
-    if (now !== count) frames = 0;
-    count = now;
-  }
-}
 
 describe("the pages are small", () => {
   it("all the portal's own scripts and styles are at most 300 KB", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { assertAccessible, assertFits } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
+import { everythingLoaded, openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortalWithEntry, task } from "../support/jobs.js";
 import { sessionById } from "../support/restSession.js";
 
@@ -143,7 +143,7 @@ describe("home", () => {
     await assertAccessible(page, "home");
     // A card that cannot be seen, or moves because the form above it is still being filled, takes no answer.
     await page.locator("#start-button:enabled").waitFor();
-    await page.locator("#permissionsHint:not(:empty)").waitFor();
+    await everythingLoaded(page);
     await needs.locator(".permission-card").scrollIntoViewIfNeeded();
     await needs.getByRole("button", { name: "Allow once" }).click();
     await needs.waitFor({ state: "hidden" });

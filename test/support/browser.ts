@@ -212,3 +212,15 @@ export async function openRenderer(
   await opened.page.waitForSelector("[data-ready]");
   return opened;
 }
+
+/** No page is ever silent, because it listens to what runs: nothing more has come for half a second of frames. */
+export async function everythingLoaded(page: Page): Promise<void> {
+  await page.waitForLoadState("load");
+  for (let [frames, count] = [0, 0]; frames < 30; frames++) {
+    const now = await page.evaluate<number>(
+      "new Promise(requestAnimationFrame).then(() => performance.getEntriesByType('resource').length)",
+    );
+    if (now !== count) frames = 0;
+    count = now;
+  }
+}
