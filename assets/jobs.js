@@ -9,7 +9,8 @@ import { makeSplitter } from "./shell/splitter.js";
 
 const INPUT_PART_PX = 800;
 
-const workingDirectory = new URLSearchParams(location.search).get("wb");
+const workingDirectory =
+  new URLSearchParams(location.search).get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
 const startJob = byId("start-job-button", HTMLButtonElement);
 const preview = byId("preview-button", HTMLButtonElement);
 const input = byId("user-input-textarea", HTMLTextAreaElement);

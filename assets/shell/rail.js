@@ -1,4 +1,4 @@
-// The frame of every page: where one can go, and everything that runs or waits for the user.
+// The frame of every page: where one can go, and what runs or waits.
 import { button, element, fill, find, statusMark } from "../lib/dom.js";
 import { formatDuration } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";

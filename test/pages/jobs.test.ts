@@ -124,9 +124,13 @@ const nodeIs = (page: Page, workId: number, status: string) =>
 const titles = (page: Page) => page.locator("#panel .message-block-title").allTextContents();
 
 describe("the jobs page", () => {
-  it("goes to the start page when it is opened without a working directory", async t => {
+  it("opens with the last folder when its address names none, and goes to the start page when there is none", async t => {
     const { page, portal } = await open(t, () => "/jobs.html");
     await page.waitForURL(`${portal.url}/index.html`);
+    await page.evaluate("localStorage.setItem('folders', JSON.stringify(['/tmp', '/']))");
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.locator("#directory", { hasText: /^\/tmp$/ }).waitFor();
+    await page.getByRole("button", { name: "Plain" }).waitFor();
   });
 
   it("shows the grid with blank cells for holes, and shows names unchanged", async t => {
