@@ -28,7 +28,7 @@ const marks = {
   Canceled: "M-5 0H5",
 };
 
-/** @param {string} name @param {Record<string, unknown>} attributes @param {(Node | string)[]} content */
+/** @type {DrawSvg} */
 function draw(name, attributes, ...content) {
   const made = /** @type {SVGElement} */ (document.createElementNS("http://www.w3.org/2000/svg", name));
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));

@@ -2,146 +2,11 @@
 import type * as callbacks from "../src/live/callbacks.js";
 import type * as jobState from "./job/jobState.js";
 import type { MessageBlock } from "./messageBlock.js";
-import type { Player } from "./replay/player.js";
 
 declare global {
   /** What the API answers: each caller knows its shape. */
   // biome-ignore lint/suspicious/noExplicitAny: the server gives what it promises
   type Answer = any;
-
-  // The longer signatures, each of the function of the same name.
-  type MakeElement = <Tag extends keyof HTMLElementTagNameMap>(
-    tag: Tag,
-    properties?: Properties,
-    ...content: Content[]
-  ) => HTMLElementTagNameMap[Tag];
-  type Fill = <Place extends Element>(place: Place, ...content: Content[]) => Place;
-  type MakeButton = (label: Content, onclick: () => unknown, properties?: Properties) => HTMLButtonElement;
-  type OnClick = (id: string, action: () => unknown) => void;
-  type ShowStatus = (place: HTMLElement, text: string, status?: string) => void;
-  type Find = <Type extends HTMLElement = HTMLElement>(
-    whole: ParentNode,
-    selector: string,
-    type?: new () => Type,
-  ) => Type;
-  type ById = <Type extends HTMLElement = HTMLElement>(id: string, type?: new () => Type) => Type;
-  type Call = (path: string, body?: string | object) => Promise<Answer>;
-  type WithProgress = <Result>(control: HTMLElement, work: () => Promise<Result>) => Promise<Result>;
-  type Send = (control: HTMLElement, path: string, body?: string | object) => Promise<Answer>;
-  type ReadEvents = (
-    reader: ReadableStreamDefaultReader<string>,
-    /** False when another connection has replaced this one. */
-    isCurrent: () => boolean,
-  ) => Promise<void>;
-  type WasRead = (log: HubLog | undefined, count: number) => void;
-  /** Returns the function that stops reading. */
-  type ReadLog = <Response extends LiveResponse | Overview = LiveResponse>(
-    options: StreamOptions<Response>,
-  ) => () => void;
-  type Handle = (handlers: Handlers, response: LiveResponse) => void;
-  type AllLines = (kind: DiffLine["kind"], lines: string[]) => DiffLine[];
-  /** The number of common lines after every pair of positions. */
-  type CommonLengths = (a: string[], b: string[]) => (i: number, j: number) => number;
-  type DiffLines<Text> = (before: Text, after: Text) => DiffLine[];
-  type PlainText = (text: string, className: string, show?: (piece: string) => Content) => HTMLElement;
-  /** Colours the code once its language is loaded. */
-  type HighlightCode = (
-    code: HTMLElement,
-    /** Of the language. */
-    name: string,
-  ) => Promise<void>;
-  type CodeBox = (text: string, language: string) => HTMLElement;
-  /** Like `endOfPiece`, but between paragraphs and outside fenced code if possible. */
-  type EndOfMarkdownPiece = (text: string, from: number, startsFenced: boolean) => number;
-  type NodesOf = (text: string, pattern: RegExp) => Content[];
-  type CodeOf = (text: string, className?: string) => HTMLElement;
-  type MakeNotice = (text: string, level?: string) => HTMLElement;
-  /** The two ends of a text and the part between them; a short text is its own first end. */
-  type EndsOf = (text: string, limit: TextLimit) => { first: string; hidden: string; last: string };
-  /** Runs the action when the form is submitted, and on Ctrl+Enter in its text. */
-  type OnSubmit = (id: string, action: () => void, text?: HTMLElement) => void;
-  /** The button with this id runs the action, with its progress at the button. */
-  type OnPress = (id: string, action: () => Promise<unknown>, onError: (error: unknown) => void) => void;
-  type ShowPieces = (
-    container: HTMLElement,
-    text: string,
-    /** Where the piece that starts there ends. */
-    end: (from: number) => number,
-    show: (piece: string) => Node,
-  ) => void;
-  type ShowStartupFiles = (folder: string, files: StartupFile[], onDecided: () => void) => void;
-  type ChangeRules = (
-    control: HTMLElement,
-    action: "add" | "remove",
-    /** The folder. */
-    name: string,
-    text: string,
-  ) => Promise<void>;
-  type OwnText = (
-    properties: Record<string, unknown>,
-    send: (text: string) => unknown,
-    label: string,
-    /** The class of the button. */
-    look: string,
-  ) => HTMLElement;
-  /** The time is in milliseconds. */
-  type AddUserMessage = (text: string, title?: string, time?: number, requestId?: string) => void;
-  type AddToTab<Result> = (
-    response: LiveResponse,
-    /** The session that it comes from, or the task. */
-    owner: string,
-    /** It has a place of its own in time, and what follows from its owner comes after it. */
-    beginsPart: boolean,
-  ) => Result;
-  /** Lines beyond `max` are shown on demand. */
-  type Difference = (lines: DiffLine[], max?: number, dress?: DressLine) => HTMLElement;
-  /** The path is that of the session in the API. */
-  type OpenCommit = (path: string, turn: number, done: (commit: string) => void) => void;
-
-  /** How many characters of the lines make up an end of the text; empty lines that follow each other count once. The lines are in the order in which they are taken. */
-  type CharsOfEnd = (lines: string[], limit: TextLimit) => number;
-  /** Keeps the list up to date while it is visible; returns the function that refreshes it at once. The section is hidden while there are no runs; `current` is the run that the page shows. */
-  type ShowRuns = (section: HTMLElement, current: () => string | undefined) => () => void;
-  /** The path is that of the job in the API. */
-  type JobSummaryPart = (
-    state: jobState.JobState,
-    labelOf: (workId: number) => string,
-    path: string,
-  ) => HTMLElement;
-  type OpenCompare = (
-    jobId: string,
-    jobName: string,
-    /** The job to begin with. */
-    other?: string,
-  ) => Promise<void>;
-  type TurnChanges = (
-    /** That of the session in the API. */
-    path: string,
-    /** Puts an item at the end of the conversation. */
-    place: (item: HTMLElement) => void,
-  ) => (response: LiveResponse) => void;
-  /** The files that changed, and what is not known. */
-  type ChangedFiles = (
-    /** The path of the session or the job in the API. */
-    reviewed: string,
-    /** Whose they are, such as `turn=2`. */
-    query: string,
-  ) => Promise<HTMLElement>;
-  /** Opens a form below a line of a diff. */
-  type WriteComment = (place: Omit<ReviewComment, "id" | "comment">, row: HTMLElement) => void;
-  /** Shows the agent's value; a change is only sent. */
-  type OptionControl = (
-    option: ShownOption,
-    wish: (value: string | boolean, label: HTMLElement) => void,
-  ) => HTMLElement;
-  /** Nothing when the worktree does not wait. */
-  type WorktreeLine = (worktree: Worktree | undefined, refresh: () => unknown) => HTMLElement[];
-  type Zoom = (
-    /** How many steps, or the new zoom. */
-    zoom: number,
-    /** The point of the window that stays in place. */
-    at?: { x: number; y: number },
-  ) => void;
 
   /** What an element shows: what is empty is left out. */
   type Content = Node | string | false | 0 | null | undefined;
@@ -297,6 +162,7 @@ declare global {
     problem?: string;
   }
 
+  type Notices = { level: string; message: string }[];
   interface ModelChoice {
     id: string;
     name: string;
@@ -318,10 +184,7 @@ declare global {
     branchWorktrees?: Worktree[];
   }
 
-  type Listed = (kind: string) => AsyncGenerator<HistoryItem, undefined>;
   type HistoryAction = false | (() => Promise<unknown>);
-  type ActionsOf = (item: HistoryItem) => Record<string, HistoryAction>;
-  type HistoryRow = (item: HistoryItem, refresh: () => void) => HTMLElement;
 
   /** The jobs that a job comes from, and those that came from it. */
   interface JobOrigins {
@@ -438,23 +301,13 @@ declare global {
     /** Where it goes down, from the axis of its start. */
     lane: number;
   }
-  /** An arrow as the data of an SVG path, and where its label starts. */
+
   interface DrawnArrow {
     path: string;
     label?: string | undefined;
     x: number;
     y: number;
   }
-  type RenderChart = (
-    graph: ChartGraph,
-    container: HTMLElement,
-    onSelect?: (workId: number | undefined) => void,
-  ) => Promise<import("./flowChartMermaid.js").FlowChart>;
-  type LayOutChart = (
-    graph: ChartGraph,
-    /** The width of a name. */
-    widthOf: (text: string) => number,
-  ) => { boxes: ChartBox[]; arrows: DrawnArrow[]; width: number; height: number };
 
   /** What the portal keeps, and what is due to be removed. */
   interface StoredAmounts {
@@ -553,22 +406,9 @@ declare global {
   }
 
   type UserRequest = import("../src/live/callbacks.js").Callback<"onUserRequest">;
-  type ChangeQueued = (request: UserRequest, control: HTMLButtonElement) => Promise<void>;
 
   /** A session or job that runs or waits for the user. */
   type ActiveItem = import("../src/overview/activeItem.js").ActiveItem;
-
-  /** What was found: where it is, its kind, title and time, and the text with the words. */
-  type FoundRow = (
-    href: string | undefined,
-    kind: string,
-    title: string,
-    time?: string | number,
-    text?: HTMLElement[],
-  ) => HTMLElement;
-  type Named = (kind: string, words: string) => Promise<HTMLElement[]>;
-  type Marked = (snippet: SearchHit["snippet"]) => Generator<string | HTMLElement>;
-  type AddressOf = (item: { kind: string; id: string; title: string }) => string;
 
   interface Overview {
     active: ActiveItem[];
@@ -597,150 +437,26 @@ declare global {
   /** How a run is shown, live or replayed. */
   type ShownRun = Pick<ReplayOptions<Answer>, "reset" | "apply">;
   type NameOf = ReplayOptions<Answer>["markOf"];
-  /** Replays a run in the page that shows it live, and puts the controls into `place`. */
-  type ShowReplay = <Response extends LiveResponse>(options: ReplayOptions<Response>) => Player;
-  /** How many items are played at a moment. */
-  type CountAt = (at: number[], ms: number) => number;
 
-  /** Puts an item at the end of the conversation. */
-  type PlaceItem = (item: HTMLElement) => void;
-  type View = () => Node;
-  type MakeItemGroups = (
-    /** The element that scrolls. */
-    root: HTMLElement,
-    /** What comes after the last group. */
-    end: HTMLElement,
-  ) => {
-    append: PlaceItem;
-    /** Puts items before the first one; what is in sight stays where it is. */
-    prepend: (items: DocumentFragment) => void;
-  };
-  /** What belongs together: the conversation from some response on, or an earlier page of it. */
-  type MakeResponseItems = (
-    placeItem: PlaceItem,
-    /** Where cards without an answer are. */
-    waiting: HTMLElement,
-  ) => { add: OnResponse; addNotice: AddNotice; addUserMessage: AddUserMessage };
-  type AddNotice = (level: string, message: string) => void;
-  type StartBlock = (blockType: BlockType, response: LiveResponse, parent?: MessageBlock) => MessageBlock;
-  type AppendToBlock = (blockType: BlockType, response: DeltaResponse) => void;
-  type CompleteBlock = (blockType: BlockType, response: Callback<"onEndReasoning" | "onEndMessage">) => void;
   /** A card without an answer, and its place in the conversation for later. */
   type WaitingCard = { card: HTMLElement; later: HTMLElement };
   type RepeatedNotice = { key: string; count: number; times: HTMLElement };
 
-  type OpenSessionView = (
-    sessionId: string,
-    /** Says that nothing is left to do on the page. */
-    showOver: (title: string, text: string, back?: string) => void,
-  ) => void;
-  type ShowTask = (name: string, status: string) => void;
-  /** Follows a task that runs in the session. */
-  type FollowTask = (id: string, name: string, after?: number) => void;
-  type Leave = (what: string, back?: string) => void;
-
   type KnownMode = { modes: readonly SessionMode[]; currentModeId?: string };
-  type Wish = (route: string, body: object, label: HTMLElement) => void;
-  /** Returns the function that sets the commands. */
-  type CompleteCommands = (
-    prompt: HTMLTextAreaElement,
-    list: HTMLElement,
-  ) => (commands: readonly AgentCommand[]) => void;
 
   /** The arguments of a tool call by name. */
   type ArgumentValues = Record<string, unknown>;
-  /** The arguments by name; empty when they are not a JSON object. */
-  type ParseArguments = (toolArguments: unknown) => ArgumentValues;
-  type ToolTitle = (toolName: string, toolArguments: unknown) => string;
-  /** The text is made when it is opened. */
-  type Folded = (summary: string, text: () => string) => HTMLElement;
-  type Terminal = (command: string, output: string, exitCode: number | undefined) => HTMLElement;
-  /** The part that best shows what the call did. */
-  type MainPart = (call: ToolCall, values: ArgumentValues) => Content;
 
-  /** The path is that of the session in the API. */
-  type TurnLine = (path: string, totals: TurnTotals) => HTMLElement;
-  type FileItem = (query: string, change: FileChange) => HTMLElement;
-  /** A diff whose line numbers open the form; the arrow keys go from one to the next. */
-  type ReviewedDiff = (file: string, diff: string) => HTMLElement;
-
-  type CallPermission = (path: string, body: object) => Promise<Answer>;
-  type RuleItem = (name: string, text: string, isStored: boolean) => HTMLElement;
-  /** The rules of each folder. */
-  type RulesOf = (from: "file" | "store") => Promise<Record<string, string[]>>;
-  type TellVerdict = (decision: string, text: string) => void;
   /** The words after *Allow* or *Reject*, by the kind of rule. */
   type RuleSentences = Record<string, (rest: string, isAllowed: boolean) => string>;
-
-  type FocusCards = (log: HTMLElement, prompt: HTMLTextAreaElement) => () => void;
-  type DisableButtons = (card: HTMLElement, isDisabled: boolean) => void;
-  type CardParts<Request> = (request: Request, answer: SendAnswer) => Content[];
-  type SettleCard = (card: HTMLElement, resolved: CardOutcome) => void;
-  type TellAtCard = (card: HTMLElement, text: string) => void;
-  type AgentsName = (option: PermissionOption, label: string) => HTMLElement[];
-  /** What would be remembered, in words. */
-  type Covered = (request: PermissionRequest, effect: Effect, rules?: readonly string[]) => HTMLElement[];
-  type Explanation = (request: PermissionRequest, option: PermissionOption, label: string) => HTMLElement[];
-  type PermissionOptions = (
-    request: PermissionRequest,
-    answer: SendAnswer,
-  ) => { remember: () => { remember?: string }; parts: Content[] };
-  type StartupItem = (folder: string, file: StartupFile, onDecided: () => void) => HTMLElement;
-  type DecideStartup = (effect: Effect, control: HTMLElement) => Promise<void>;
 
   /** An agent program that speaks ACP, in `acp/agents`. */
   type ProgramsAnswer = { agents: Answer[]; problems: string[] };
   type ProgramTest = { version?: string; authMethods?: Answer[] };
-  type ActOnProgram = (
-    control: HTMLElement,
-    /** Returns what it did, in words. */
-    action: () => Promise<string>,
-  ) => Promise<void>;
-  type ShowProgram = (agent: Answer) => void;
-  type AddProgram = (id: string) => ShowProgram;
   type ProgramActions = Record<string, () => Promise<string>>;
-  type RunItem = (run: Answer, current: string | undefined) => HTMLElement;
 
-  type JsonSection = (title: string, value: unknown) => HTMLElement;
-  type MakeSection = (title: string, ...parts: Content[]) => HTMLElement;
-  type MakeTable = (head: string[], rows: Content[][]) => HTMLElement;
-  type TableRow = (tag: "th" | "td", parts: Content[]) => HTMLElement;
-  type JobDefinition = (job: unknown, chart: unknown, plan?: JobPlan) => HTMLElement;
-  type OnResponse = (response: LiveResponse) => void;
-  /** Called with a task that changes, or that gets a tab. */
-  type OnWork = (workId: number) => void;
-  type AddRun = (work: Callback<"workWaiting" | "workStarted">, status: ShownStatus) => void;
-  type DecideRun = (run: Run, decision: Callback<"taskDecision">, taskId: string) => void;
-  type StartRunSession = (run: Run, event: Callback<"taskSessionStarted">) => void;
-  type KeepEvent = (key: string, event: JobEvent) => void;
   type RunSession = { run: Run; tab: TabLog; isDriving: boolean };
 
-  /** The answer is the value of the button that closed the dialog. */
-  type OpenDialog = (
-    label: string,
-    ...children: Node[]
-  ) => { dialog: HTMLDialogElement; answer: Promise<unknown> };
-  /** The action is the label of its button. */
-  type Ask = (question: string, action: string) => Promise<boolean>;
-  /** The question above its parts, and below them Cancel and the action. */
-  type OpenQuestion = (
-    question: string,
-    action: string,
-    /** The class of the button. */
-    look: string,
-    ...parts: HTMLElement[]
-  ) => { isYes: Promise<boolean>; choose: () => void };
-  type AskText = (label: string, value: string) => Promise<string | undefined>;
-  type SetPageState = (title: string, status?: string) => void;
-  /** Several tabs with the same tag show one notification. */
-  type Notify = (text: string, tag?: string) => void;
-  /** Sets the size `--part-size` of the part behind the bar. The id is that of the bar. */
-  type MakeSplitter = (id: string, options: SplitterOptions) => void;
-
-  /** The time from the first start to the last end. */
-  type SpanOf = (runs: Run[], now: number) => { start: number; wholeMs: number };
-  type LayOutBars = (runs: Run[], now: number) => TimelineBar[];
-  type ShowTimeline = (runs: Run[], now: number) => void;
   interface TimelineOptions {
     /** The name of a task of the job. */
     labelOf: (workId: number) => string;
@@ -767,12 +483,6 @@ declare global {
 
   type BlockType = "User" | "Reasoning" | "Tool" | "Message";
   type BlockOutcome = "succeeded" | "failed" | "interrupted";
-
-  /** Loads an earlier page; it has `more` when there are still earlier ones. */
-  type LoadEarlier = () => Promise<{ responses: LiveResponse[]; more: boolean }>;
-
-  /** Adds something to a shown line of a diff. */
-  type DressLine = (row: HTMLElement, line: DiffLine) => void;
 
   type ShownStatus = "Waiting" | "Running" | "Needs you" | "Succeeded" | "Failed" | "Canceled";
   /** What a node of the chart shows about its task. */
@@ -809,7 +519,6 @@ declare global {
     top: number;
     left: number;
   }
-  type SendAnswer = (body: Record<string, unknown>) => void;
   interface InboxEntry {
     entry: HTMLElement;
     card: HTMLElement;

@@ -37,7 +37,7 @@ function measure(box) {
   box.right = Math.max(box.right + loops, below, join?.right ?? 0);
 }
 
-/** @param {ChartLink} arrow @param {ChartBox[]} inside the nodes of the loop @returns {DrawnArrow} */
+/** @type {DrawArrow} */
 function draw({ from, to, loopBack, label, lane }, inside) {
   const side = from.x + from.width / 2;
   if (loopBack) {

@@ -72,7 +72,7 @@ export const visibleProse = text =>
 
 /** @type {MakeNotice} */
 export const notice = (text, level) =>
-  element("p", { className: "notice", "data-level": level }, visibleProse(text));
+  element("p", { className: "notice", "data-level": level }, visibleSentence(text));
 
 /** A sentence of the portal with foreign text between backticks. @param {string} text */
 export function visibleSentence(text) {

@@ -109,7 +109,7 @@ export function openSessionView(sessionId, showOver) {
   function showQueue() {
     const items = queued.map(request => {
       const item = copyOf("queuedRequest");
-      find(item, "span").append(visibleLine(request.prompt));
+      find(item, "span").append(visibleLine(request.prompt.slice(0, 200).replaceAll("\n", " ")));
       for (const control of item.querySelectorAll("button"))
         control.addEventListener("click", () => change(request, control).catch(showError));
       return item;

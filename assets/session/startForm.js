@@ -70,9 +70,11 @@ async function loadModels() {
   const answer = await api("copilot/models");
   models = answer.models;
   models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
-  /** @type {{level: string, message: string}[]} */
+  /** @type {Notices} */
   const notices = answer.notices ?? [];
-  fill(byId("modelNotices"), ...notices.map(({ level, message }) => notice(message, level)));
+  const hasOnlyDemo = models.every(({ backend }) => backend === "demo");
+  const shown = notices.filter(({ level }) => hasOnlyDemo || level !== "info");
+  fill(byId("modelNotices"), ...shown.map(({ level, message }) => notice(message, level)));
   const choices = models.map(one => ({
     value: one.id,
     name: visibleLine(one.name),

@@ -34,6 +34,8 @@ export class Overview {
   readonly #doing = new Map<string, Doing>();
   readonly #watchers = new Set<() => void>();
   #jobs: Promise<readonly JobRecord[]> | undefined;
+  /** What the store said last: while it fails, users still have to see what waits for them. */
+  #knownJobs: readonly JobRecord[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: OverviewParts) {
@@ -65,21 +67,11 @@ export class Overview {
     let sent = "";
     for (;;) {
       const changed = this.#nextChange(stream);
-      const text = await this.#text();
-      if (text !== undefined && text !== sent) await stream.send(`${mark}data: ${text}\n\n`);
-      sent = text ?? sent;
+      const text = JSON.stringify(await this.now());
+      if (text !== sent) await stream.send(`${mark}data: ${text}\n\n`);
+      sent = text;
       await changed;
       if (stream.isGone) return;
-    }
-  }
-
-  async #text(): Promise<string | undefined> {
-    try {
-      return JSON.stringify(await this.now());
-    } catch (error) {
-      // The next change is another chance; a store that fails is told by other means.
-      this.#parts.log.debug({ reason: shortReason(error) }, "cannot look for what is active");
-      return undefined;
     }
   }
 
@@ -113,13 +105,16 @@ export class Overview {
       this.#doing.set(sessionId, { text, since: Date.now() });
   }
 
-  #runningJobs(): Promise<readonly JobRecord[]> {
+  async #runningJobs(): Promise<readonly JobRecord[]> {
     const jobs = this.#jobs ?? this.#parts.jobs();
     this.#jobs = jobs;
-    jobs.catch(() => {
-      this.#jobs = undefined;
-    });
-    return jobs;
+    try {
+      this.#knownJobs = await jobs;
+    } catch (error) {
+      if (this.#jobs === jobs) this.#jobs = undefined;
+      this.#parts.log.debug({ reason: shortReason(error) }, "cannot look for running jobs");
+    }
+    return this.#knownJobs;
   }
 
   #sessionItem({ id, record }: PortalSession, waiting: ReadonlySet<string>): ActiveItem {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { packageRoot } from "../../src/base/paths.js";
+import { cpuMsOf } from "../support/pace.js";
 
 /** Loads the rules of the pages that need no browser. */
 const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
@@ -359,13 +360,7 @@ describe("foreign text", () => {
     for (const part of worst)
       for (const [name, work] of Object.entries(works)) {
         const text = part.repeat(Math.ceil(100_000 / part.length));
-        // CPU time, because other processes share the machine.
-        const times = [0, 1, 2].map(() => {
-          const from = process.cpuUsage();
-          work(text);
-          return process.cpuUsage(from).user / 1000;
-        });
-        const ms = Math.min(...times);
+        const ms = cpuMsOf(() => work(text), 50);
         assert.ok(ms < 50, `${name} takes ${ms.toFixed(0)} ms for ${JSON.stringify(part)}`);
       }
   });

@@ -197,7 +197,7 @@ describe("a session in the browser", () => {
       queue.filter({ hasText: words }).getByRole("button", { name }).click();
     await send(page, "first");
     await gate.reached;
-    await box.fill("to be changed");
+    await box.fill("to be\nchanged");
     await page.getByRole("button", { name: "Queue", exact: true }).click();
     await queue.filter({ hasText: "to be changed" }).waitFor();
     for (const words of ["to be dropped", "instead"]) {
@@ -209,10 +209,10 @@ describe("a session in the browser", () => {
     await queue.filter({ hasText: "to be dropped" }).waitFor({ state: "detached" });
     await press("to be changed", "Edit");
     await queue.filter({ hasText: "to be changed" }).waitFor({ state: "detached" });
-    assert.equal(await box.inputValue(), "to be changed");
+    assert.equal(await box.inputValue(), "to be\nchanged");
     await page.reload();
     await queue.filter({ hasText: "instead" }).waitFor();
-    assert.equal(await box.inputValue(), "to be changed", "a draft survives a reload");
+    assert.equal(await box.inputValue(), "to be\nchanged", "a draft survives a reload");
     await press("instead", "Steer");
     await page.getByText("You said: instead").waitFor();
     await idle(page);

@@ -10,6 +10,7 @@ import { decide, parseRule, type Rule, rulesFor } from "../../src/permissions/ru
 import { tempFolder } from "../support/cleanup.js";
 import { harmlessLines } from "../support/harmlessLines.js";
 import { hostileLines } from "../support/hostileLines.js";
+import { isWithin } from "../support/pace.js";
 import { shells, watchedFolder } from "../support/watchedFolder.js";
 
 const run = (command: string): Action => ({ kind: "execute", title: command, command });
@@ -332,6 +333,7 @@ describe("A decision comes at once, however long the input", () => {
         await rulesFor(action, folder, "allow");
         took.push(process.cpuUsage(start).user / 1000);
       }
-      assert.ok(Math.min(...took) < 50, `${Math.min(...took)} ms`);
+      const fastest = Math.min(...took);
+      assert.ok(isWithin(fastest, 50), `${fastest} ms`);
     });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { portalWithEntry, task } from "../support/jobs.js";
 import { loggedLines } from "../support/logLines.js";
+import { isWithin } from "../support/pace.js";
 import { sessionById } from "../support/restSession.js";
 
 const limitMs = 5000;
@@ -47,7 +48,7 @@ describe("Ctrl+C with twenty open sessions", () => {
     assert.deepEqual(complaints, late);
     assert.ok(late.length <= 3, JSON.stringify(late));
     assert.equal(code, 0);
-    assert.ok(tookMs < limitMs, `${tookMs} ms`);
+    assert.ok(isWithin(tookMs, limitMs, "wall"), `${tookMs} ms`);
     assert.deepEqual(await portal.processes(), []);
   });
 });

@@ -1,27 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { cpuMsOf } from "../../../test/support/pace.js";
 import { parseAgentFile } from "../agents/agentFile.js";
 import { chainPrompt, outputOf } from "../run/chain.js";
 import { evaluate } from "./evaluator.js";
 import { extractKeywords } from "./keywords.js";
 
-/**
- * CPU time of this process, so that a busy machine changes nothing. The fastest of several runs: the first one compiles,
- * and the collector and the compiler of the process count too.
- */
-function cpuMs(work: () => unknown): number {
-  let fastest = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < maxRuns && (run < 2 || fastest > maxMs); run++) {
-    const begin = process.cpuUsage();
-    work();
-    const { user, system } = process.cpuUsage(begin);
-    fastest = Math.min(fastest, (user + system) / 1000);
-  }
-  return fastest;
-}
-
-const maxRuns = 20;
 const maxMs = 50;
+const cpuMs = (work: () => unknown) => cpuMsOf(work, maxMs);
 const fill = (piece: string, chars: number) => piece.repeat(Math.ceil(chars / piece.length)).slice(0, chars);
 const parse = (content: string) =>
   parseAgentFile({ file: "a.md", path: "/a.md", id: "a", content, allowMcpServers: false });
