@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accepts } from "../test/support/entries.js";
-import { chooseReports, documentPath } from "./backends/demo/jobPrompt.js";
+import { refusalFor } from "./backends/demo/assignments.js";
 import { resolveModels } from "./jobs/definition/modelFallback.js";
 import { walkWork } from "./jobs/definition/workTree.js";
 import { generateChartNodes } from "./jobsChart.js";
 import { entry, modelAlternatives } from "./jobsData.js";
-import { availableTools, expandPromptDynamic, validateEntry } from "./jobsDef.js";
+import { availableTools, validateEntry } from "./jobsDef.js";
 
 const named = [
   ...Object.values(entry.models),
@@ -146,26 +146,15 @@ test("without any model the entry stays unchanged, and the notice says that noth
   });
 });
 
-test("the demo model completes every built-in job", () => {
-  const values = { "user-input": "Add an option --verbose.", "reported-document": "plan.md" };
-  const reports = (prompt: string[] | undefined) => {
-    if (!prompt) return [];
-    const [text = ""] = expandPromptDynamic(entry, prompt, values);
-    const conversation = {
-      prompt: text,
-      earlierPrompts: [],
-      judgedBefore: false,
-      document: documentPath(text),
-    };
-    return chooseReports(conversation).map(({ tool }) => tool);
-  };
-  for (const [name, { prompt, availability, criteria }] of Object.entries(entry.tasks)) {
-    // The demo model has read no review here, so it has nothing to apply; and it names no command to run.
-    const isNo = name === "review-has-findings" || name === "find-checks";
-    const expected = isNo ? ["job_boolean_false"] : (criteria?.toolExecuted ?? []);
-    assert.deepEqual(reports(prompt), expected, name);
-    for (const condition of [availability?.condition, criteria?.condition]) {
-      assert.deepEqual(reports(condition), condition ? ["job_boolean_true"] : [], name);
-    }
-  }
+test("a built-in task fails with the demo model unless nothing but the checks of the repository could tell", () => {
+  const passing = Object.entries(entry.tasks).filter(([, { prompt, criteria }]) => {
+    const reported = refusalFor(prompt.join("\n"));
+    const isJudged = criteria?.condition !== undefined;
+    if (isJudged) assert.equal(refusalFor(criteria.condition?.join("\n") ?? ""), "job_boolean_false");
+    return !isJudged && (criteria?.toolExecuted ?? []).every(tool => tool === reported);
+  });
+  assert.deepEqual(
+    passing.map(([name]) => name),
+    ["answer-question", "repair-checks", "fix-bug"],
+  );
 });

@@ -22,6 +22,7 @@ const rooms = [
   "jobs/definition",
   "tasks",
   "jobs",
+  "tryIt",
   "orchestrator",
   "overview",
   "server",

@@ -28,6 +28,8 @@ export interface CatalogOptions {
   backends: readonly Backend[];
   /** Listed when there is nothing else, so that a newcomer without an account has something to try. */
   demo?: Backend;
+  /** Found by the ids that they own, and never listed. */
+  unlisted?: readonly Backend[];
   log: Log;
   cacheMs?: number;
   backendTimeoutMs?: number;
@@ -103,6 +105,7 @@ export function mergeModels(
 export function createCatalog({
   backends,
   demo,
+  unlisted = [],
   log,
   cacheMs = 60_000,
   backendTimeoutMs = 10_000,
@@ -132,7 +135,7 @@ export function createCatalog({
       return { models: [...entries.values()].map(({ model }) => model), notices };
     },
     async find(id) {
-      const owner = backends.find(backend => backend.owns?.(id));
+      const owner = [...backends, ...unlisted].find(backend => backend.owns?.(id));
       if (owner) return mergeModels([await ask(owner, backendTimeoutMs, log)]).get(id);
       const { entries, complete } = await current();
       if (entries.has(id) || complete) return entries.get(id);

@@ -10,7 +10,7 @@ import { compareWorks, type NamedWork } from "./compareJobs.js";
 import { workAt } from "./engine/interpreter.js";
 import { jobSummary, summaryOf } from "./jobAnswers.js";
 import { type ChangesOf, evidenceOfTask, evidenceOfWorks, type ReadLog } from "./jobEvidence.js";
-import type { JobRecord } from "./jobRecords.js";
+import type { JobOrigin, JobRecord } from "./jobRecords.js";
 import { knownJob } from "./knownJob.js";
 import { hasReached, reachedWorks, worksToTake } from "./takeover.js";
 
@@ -33,8 +33,15 @@ const evidence = object({
   "retryPrompt?": text,
 });
 
+/** Starts a job again that is in no installed entry; undefined where it is none of these. */
+export type StartElsewhere = (job: JobRecord, origin: JobOrigin) => Promise<{ jobId: string }> | undefined;
+
 /** What an agent did, and doing it again. */
-export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
+export function againRoutes(
+  logs: LiveLogs,
+  changesOf?: ChangesOf,
+  startElsewhere: StartElsewhere = () => undefined,
+): Route[] {
   const read: ReadLog = async function* (kind: LogKind, id: string) {
     const log = await logs.open(kind, id);
     if (log) yield* log.responses();
@@ -78,6 +85,8 @@ export function againRoutes(logs: LiveLogs, changesOf?: ChangesOf): Route[] {
 
   async function again(jobId: string, body: string, wanted: Isolation | undefined) {
     const job = await knownJob(jobId);
+    const elsewhere = startElsewhere(job, { againOf: job.id });
+    if (elsewhere) return elsewhere;
     // A job that was isolated is so again, from the user's folder and not from its old worktree.
     const worktree = await currentPortal().worktrees.in(job.workingDirectory);
     const folder = worktree?.target ?? job.workingDirectory;

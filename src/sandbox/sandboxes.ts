@@ -130,10 +130,11 @@ export class Sandboxes {
       throw notAvailable(
         `Your home folder is inside ${folder}, so it would not be hidden. Choose a folder in it.`,
       );
-    // A worktree is in the data folder, and of that folder the sandbox shows nothing else.
-    const worktrees = join(dataDir, "worktrees");
-    const isWorktree = (await isInside(worktrees, folder)) && !(await isInside(folder, worktrees));
-    if ((await isInside(folder, dataDir)) || (!isWorktree && (await isInside(dataDir, folder))))
+    // Agents work in two folders of the data folder, and of that folder the sandbox shows nothing else.
+    const below = async (parent: string) =>
+      (await isInside(parent, folder)) && !(await isInside(folder, parent));
+    const isForAgents = (await below(join(dataDir, "worktrees"))) || (await below(join(dataDir, "try-it")));
+    if ((await isInside(folder, dataDir)) || (!isForAgents && (await isInside(dataDir, folder))))
       throw notAvailable(`The portal's data would not be hidden in ${folder}. Choose another folder.`);
   }
 

@@ -57,6 +57,7 @@ import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
 import { portalTaskSessions } from "../tasks/portalTaskSessions.js";
 import { taskCommands } from "../tasks/taskCommands.js";
+import { TryIt } from "../tryIt/tryIt.js";
 import { worktreeRoutes } from "../worktrees/worktreeRoutes.js";
 import { Worktrees } from "../worktrees/worktrees.js";
 import { changeOwners } from "./changeOwners.js";
@@ -144,6 +145,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const models = createCatalog({
     backends: [github, ...own, ...(options.demo ? [demo] : []), acpAgents.backend],
     demo,
+    unlisted: [demo.tryIt],
     log,
   });
 
@@ -245,6 +247,7 @@ export function createPortal(parts: PortalOptions): Portal {
     approvals,
     log,
   });
+  const tryIt = new TryIt({ dataDir: options.dataDir, permissions, engine, sessions, rules });
   const routes = [
     ...portalRoutes({
       permissions,
@@ -269,7 +272,9 @@ export function createPortal(parts: PortalOptions): Portal {
       logs,
       async (taskId, attempt) =>
         (await changes.records.find("attempt", taskId, attempt))?.totals ?? undefined,
+      (job, origin) => (tryIt.made(job) ? tryIt.start(origin) : undefined),
     ),
+    ...tryIt.routes(),
     ...agents.routes,
     ...jobTools.routes(),
     ...agentRoutes({ agents: acpAgents, catalog: models }),

@@ -30,7 +30,7 @@ export function shortReason(error: unknown): string {
 }
 
 /** Undefined when no remedy is known. */
-function remedyFor(reason: string): string | undefined {
+export function remedyFor(reason: string): string | undefined {
   return remedies.find(([pattern]) => pattern.test(reason))?.[1];
 }
 

@@ -4,13 +4,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type CopilotClient, defineTool, type SessionConfig, type SessionEvent } from "@github/copilot-sdk";
 import { pino } from "pino";
+import { isAssignment } from "../../src/backends/demo/assignments.js";
 import { type DemoModel, startDemoModel } from "../../src/backends/demo/demoModel.js";
-import {
-  asksForReport,
-  chooseReports,
-  documentPath,
-  favourableVerdict,
-} from "../../src/backends/demo/jobPrompt.js";
 import { topicOf } from "../../src/backends/demo/topics.js";
 import { wishOf } from "../../src/backends/demo/wishes.js";
 import { entry } from "../../src/jobsData.js";
@@ -171,88 +166,39 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     assert.match(messageOf(await ask("Compose a sonnet")), /only a demo[\s\S]*list the files/);
   },
 
-  "a task that wants a document gets one, after visible work": async (_t, { ask, folder }) => {
-    const events = await ask(
-      "# Plan the feature\n\nWrite the plan to `plan.md`.\nThen call `job_prepare_document` with its path.",
-    );
+  "a task of a job is looked at, left undone, and said to be left undone by a script": async (
+    _t,
+    { ask, folder },
+  ) => {
+    const events = await ask(builtIn("plan-feature"));
     assert.deepEqual(
-      toolCalls(events).map(call => call.name),
-      ["view", "bash", "create", "job_prepare_document"],
+      toolCalls(events).map(call => [call.name, call.success]),
+      [
+        ["view", true],
+        ["bash", true],
+        ["job_prerequisite_failed", true],
+      ],
     );
-    assert.deepEqual(reportsOf(events), [["job_prepare_document", join(folder, "plan.md")]]);
-    assert.ok((await readdir(folder)).includes("plan.md"));
-    assert.ok(toolCalls(events).every(call => call.success));
-  },
-
-  "a task that names no place for its document gets no file": async (_t, { ask, folder }) => {
-    const [report] = reportsOf(await ask("Make a plan and report it with job_prepare_document."));
-    assert.match(report?.[1] ?? "", /^Demo document for .*\(no file was written\)$/);
+    assert.match(messageOf(events), /^I am a script, so nothing was done about this:/);
     assert.deepEqual(await readdir(folder), ["README.md"]);
   },
 
-  "a condition in its own session is met": async (_t, { ask }) => {
-    const prompt =
-      "Verify the change. Call job_boolean_true when all tests pass, otherwise job_boolean_false.";
-    assert.deepEqual(
-      reportsOf(await ask(prompt)).map(([name]) => name),
-      ["job_boolean_true"],
-    );
+  "a condition is never met, and the reason is that a script cannot judge it": async (_t, { ask }) => {
+    for (const prompt of [
+      "Verify the change. Call job_boolean_true when all tests pass, otherwise job_boolean_false.",
+      builtIn("checks-pass"),
+    ]) {
+      const [report, ...more] = reportsOf(await ask(prompt));
+      assert.equal(report?.[0], "job_boolean_false");
+      assert.match(report?.[1] ?? "", /is a script: it cannot do or judge this/);
+      assert.deepEqual(more, []);
+    }
   },
 
-  "the demo model's review of its own work finds something at first and passes the second time": async (
-    _t,
-    { ask },
-  ) => {
-    const task = "# Implement the feature\n\nDo it well.\nTest it.\nReport nothing.";
-    const review =
-      "Review the work. Call job_boolean_true if it is complete, else job_boolean_false with the reason.";
-    assert.match(messageOf(await ask(task)), /An AI would now work on this:\n\n> Implement the feature/);
-    const [first] = reportsOf(await ask(review));
-    assert.equal(first?.[0], "job_boolean_false");
-    assert.match(first?.[1] ?? "", /^Demo finding:/);
-    await ask(`${task}\n## You accidentally Stopped\nA check of the result found: ${first?.[1]}`);
-    assert.deepEqual(
-      reportsOf(await ask(review)).map(([name]) => name),
-      ["job_boolean_true"],
-    );
-  },
-
-  "the check of the built-in jobs finds something once and then passes, each time in its own session": async (
-    _t,
-    { start, folder },
-  ) => {
-    const check = async () => reportsOf(await (await start())(builtIn("checks-pass")));
-    assert.match((await check()).join(), /^job_boolean_false,Demo finding:/);
-    assert.deepEqual((await readdir(join(folder, ".copilot-portal"))).sort(), [".gitignore", "checks.md"]);
-    assert.match((await check()).join(), /^job_boolean_true,/);
-    await (await start())(builtIn("plan-feature"));
-    assert.deepEqual((await readdir(join(folder, ".copilot-portal"))).sort(), [".gitignore", "plan.md"]);
-    assert.match((await check()).join(), /^job_boolean_false,/);
-  },
-
-  "the review of the built-in jobs has findings until they are answered": async (_t, { start, folder }) => {
-    const hasFindings = async () =>
-      reportsOf(await (await start())(builtIn("review-has-findings"))).map(([tool]) => tool);
-    assert.deepEqual(await hasFindings(), ["job_boolean_false"]);
-    const reviewed = reportsOf(await (await start())(builtIn("review-design")));
-    const path = join(folder, ".copilot-portal", "review-design.md");
-    assert.deepEqual(reviewed, [["job_prepare_document", path]]);
-    assert.deepEqual(await hasFindings(), ["job_boolean_true"]);
-    const applied = toolCalls(await (await start())(builtIn("apply-review")));
-    assert.deepEqual(
-      applied.filter(call => call.name === "edit").map(call => call.success),
-      [true],
-    );
-    assert.match(await readFile(path, "utf8"), /Demo finding:.*\n {3}Answer: /);
-    assert.deepEqual(await hasFindings(), ["job_boolean_false"]);
-  },
-
-  "a plan exists once it has been made": async (_t, { start }) => {
-    const condition = entry.tasks["implement-plan"]?.availability?.condition?.join("\n") ?? "";
-    const isThere = async () => reportsOf(await (await start())(condition)).map(([tool]) => tool);
-    assert.deepEqual(await isThere(), ["job_boolean_false"]);
-    await (await start())(builtIn("plan-feature"));
-    assert.deepEqual(await isThere(), ["job_boolean_true"]);
+  "the demo model uses no tokens": async (_t, { ask }) => {
+    const used = eventsOf(await ask("hello"), "assistant.usage").map(({ data }) => data);
+    assert.ok(used.length > 0);
+    for (const { inputTokens, outputTokens } of used) assert.deepEqual([inputTokens, outputTokens], [0, 0]);
   },
 
   "a tool that ends the turn is enough of a report": async (_t, { start }) => {
@@ -270,7 +216,7 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
     const events = await ask("Is it done? Call job_boolean_true or job_boolean_false.");
     assert.deepEqual(
       toolCalls(events).map(call => call.name),
-      ["job_boolean_true"],
+      ["job_boolean_false"],
     );
   },
 
@@ -280,71 +226,9 @@ const promises: Record<string, (t: TestContext, talk: Talk) => Promise<void>> = 
   },
 };
 
-const untouched = { document: undefined };
-
-test("the demo model's verdict follows what the prompt calls good", () => {
-  const good = {
-    "Call job_boolean_true when all tests pass. Otherwise call job_boolean_false with what fails.": true,
-    "If the work is complete, call job_boolean_true; if something is missing, call job_boolean_false.": true,
-    "Answer with job_boolean_true or job_boolean_false.": true,
-    "Is the document ready? Answer with job_boolean_true or job_boolean_false.": true,
-    "Call job_boolean_true if no problems were found, else job_boolean_false.": true,
-    "Call job_boolean_true if there are issues to fix, job_boolean_false if there are none.": false,
-    "If findings remain, call `job_boolean_true`.\nIf nothing remains, call `job_boolean_false`.": false,
-    "If problems remain, job_boolean_true, and job_boolean_false when all is done": false,
-    "Are there open problems? If yes, call job_boolean_true, if no, call job_boolean_false.": false,
-    "Call job_boolean_false when the review is clean, otherwise job_boolean_true.": false,
-  };
-  for (const [prompt, isTrue] of Object.entries(good)) {
-    assert.equal(favourableVerdict(prompt), isTrue ? "job_boolean_true" : "job_boolean_false", prompt);
-  }
-});
-
-test("each condition of the built-in jobs is met unless something contradicts it", () => {
-  const conditions = Object.values(entry.tasks).flatMap(({ availability, criteria }) =>
-    [availability?.condition, criteria?.condition].flatMap(prompt => (prompt ? [prompt.join("\n")] : [])),
-  );
-  assert.ok(conditions.length > 5);
-  for (const prompt of conditions) assert.equal(favourableVerdict(prompt), "job_boolean_true", prompt);
-});
-
-test("a review in a fresh session finds something only while there is no earlier finding", () => {
-  const prompt = (earlier: string) =>
-    `Verify the fix. The previous check said: ${earlier}\nCall job_boolean_true when it works, else job_boolean_false.`;
-  const verdict = (earlier: string) =>
-    chooseReports({
-      prompt: prompt(earlier),
-      earlierPrompts: [],
-      judgedBefore: false,
-      ...untouched,
-    })[0];
-  const first = verdict("<MISSING>");
-  assert.equal(first?.tool, "job_boolean_false");
-  assert.equal(verdict(first?.argument ?? "")?.tool, "job_boolean_true");
-});
-
-test("a failed prerequisite is reported only when something is missing or the prompt plainly asks for it", () => {
-  const tools = (prompt: string) =>
-    chooseReports({ prompt, earlierPrompts: [], judgedBefore: false, ...untouched }).map(({ tool }) => tool);
-  const plan =
-    "Read the plan PLAN. If it is not there, call job_prerequisite_failed. Then call job_prepare_document.";
-  assert.deepEqual(tools(plan.replace("PLAN", "plan.md")), ["job_prepare_document"]);
-  assert.deepEqual(tools(plan.replace("PLAN", "<MISSING>")), ["job_prerequisite_failed"]);
-  assert.deepEqual(tools("Call job_prerequisite_failed."), ["job_prerequisite_failed"]);
-  assert.deepEqual(tools("Do not call job_prepare_document."), []);
-});
-
 test("a question about a job tool is not taken for an order", () => {
-  assert.equal(asksForReport("What is job_boolean_true?"), false);
-  assert.equal(asksForReport("Which is right? Call job_boolean_true or job_boolean_false."), true);
-});
-
-test("a document is written where the prompt says, but never outside", () => {
-  assert.equal(documentPath("Save it as docs/plan.md and report"), "docs/plan.md");
-  assert.equal(documentPath("Write it to ../plan.md"), undefined);
-  assert.equal(documentPath("Save https://example.com/plan.md"), undefined);
-  assert.equal(documentPath("Save it in your home: ~/plan.md"), undefined);
-  assert.equal(documentPath("Read plan.md"), undefined);
+  assert.equal(isAssignment("What is job_boolean_true?"), false);
+  assert.equal(isAssignment("Which is right? Call job_boolean_true or job_boolean_false."), true);
 });
 
 test("the demo model recognises wishes by their wording", () => {

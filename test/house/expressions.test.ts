@@ -4,7 +4,6 @@ import { join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { createContext, runInContext } from "node:vm";
 import { demoScript } from "../../src/backends/demo/demoScript.js";
-import { favourableVerdict } from "../../src/backends/demo/jobPrompt.js";
 import { parseModelList } from "../../src/backends/providerModels.js";
 import { stripWrappers } from "../../src/backends/scripted/modelRequest.js";
 import { fenceFor } from "../../src/base/fence.js";
@@ -30,15 +29,11 @@ const bounded: [source: string, chars: number, why: string][] = [
   [String.raw`/(\d+(?:\.\d+)?)(ms|s|m|h)/g`, 50, "a longer duration is refused first"],
   ["/[._/-]+$/", maxTokenChars, "a longer token is left out first"],
   [String.raw`/[A-Za-z_$][\w$]*\(/`, maxTokenChars, "a longer word is not a symbol"],
-  ...[
-    String.raw`/\bdoes the file\b[^?\n]{0,300}\bexist\b/i`,
-    String.raw`/\b(?:write|save|create|put|store)\b[^\n]{0,120}?(?<![\w./\\:~-])([\w./\\:~-]{0,60}[\w-]\.md)\b/i`,
+  [
     String.raw`/^((please|can you|could you|now)\s+)*(create|write|make|save)\b[^?!\n]{0,60}?(\bfile\b|[\w-]+\.(md|txt)\b)/i`,
-  ].map((source): [string, number, string] => [
-    source,
     10_000,
     "the demo model reads only the beginning of a prompt",
-  ]),
+  ],
 ];
 
 /** A regular expression literal on one line, where the language allows one. */
@@ -200,7 +195,6 @@ describe("Every function that reads foreign text, on its worst input", () => {
     ["a model list of great depth", () => parseModelList(`{"data":${fill("[")}`)],
     ["tokens without an end", () => tokensOf(fill("a."))],
     ["a word without an end", () => [isSymbol(fill("a_")), isPath(fill("a/"))]],
-    ["questions about problems", () => favourableVerdict(fill("is there a problem "))],
     ["a prompt for the demo model", () => demo("is there a problem ")],
     ["quotes for the demo model", () => demo("x'")],
     ["orders for the demo model", () => demo("please write a ")],

@@ -3,6 +3,7 @@ import type { Log } from "../../base/log.js";
 import { startScriptedModel } from "../scripted/server.js";
 import type { Pace } from "../scripted/steps.js";
 import { demoScript } from "./demoScript.js";
+import { tryItModel } from "./tryItStory.js";
 
 export const demoModelId = "demo";
 
@@ -24,5 +25,5 @@ export async function startDemoModel({
   pace?: Pace;
 }): Promise<DemoModel> {
   const apiKey = randomBytes(24).toString("base64url");
-  return startScriptedModel({ script: demoScript, apiKey, models: [demoModelId], pace, log });
+  return startScriptedModel({ script: demoScript, apiKey, models: [demoModelId, tryItModel], pace, log });
 }

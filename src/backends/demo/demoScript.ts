@@ -1,8 +1,7 @@
 import { fenceFor } from "../../base/fence.js";
 import type { ModelRequest, ToolResult } from "../scripted/modelRequest.js";
 import type { Step } from "../scripted/steps.js";
-import { asksForReport } from "./jobPrompt.js";
-import { isAssignment, workAndReport } from "./jobWork.js";
+import { declineAssignment, isAssignment } from "./assignments.js";
 import {
   create,
   delegate,
@@ -16,6 +15,8 @@ import {
   viewOf,
 } from "./replies.js";
 import { abilities, markdownSample, topicOf } from "./topics.js";
+import { tryItScript } from "./tryItScript.js";
+import { tryItModel } from "./tryItStory.js";
 import { harmlessCommands, type Wish, wishOf } from "./wishes.js";
 
 /** The demo model reads only the beginning of a request. */
@@ -23,13 +24,22 @@ const maxReadChars = 10_000;
 const maxQuotedLines = 20;
 const maxListedNames = 40;
 
+/** A script uses no tokens, and figures that its length suggests would look like a bill. */
+const nothingUsed: Step = { usage: { inputTokens: 0, outputTokens: 0 } };
+
 /** Chooses what the demo model does next, from the conversation alone. */
-export function demoScript(whole: ModelRequest): Step[] {
+export function demoScript(request: ModelRequest): Step[] {
+  return [nothingUsed, ...stepsFor(request)];
+}
+
+function stepsFor(whole: ModelRequest): Step[] {
   const read = (text: string) => text.slice(0, maxReadChars);
   const request = { ...whole, userText: read(whole.userText), userTexts: whole.userTexts.map(read) };
   if (request.reason === "compaction") return [{ text: summary(request) }];
   if (request.reason === "notification") return [{ text: signed(request, "The background work has ended.") }];
-  if (asksForReport(request.userText) || isAssignment(request.userText)) return workAndReport(request);
+  const tried = request.model === tryItModel ? tryItScript(request) : undefined;
+  if (tried) return tried;
+  if (isAssignment(request.userText)) return declineAssignment(request);
   const question = /^(how|why|what (is|are)|do i|tell me about|explain)\b/i.test(request.userText);
   const topic = topicOf(request.userText);
   const wish = wishOf(request.userText);

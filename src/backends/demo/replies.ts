@@ -29,8 +29,8 @@ export function shell(
 }
 
 /** The runtime's tool never overwrites an existing file. */
-export function create(path: string, more = ""): ScriptedToolCall {
-  return { name: "create", arguments: { path, file_text: fileText + more } };
+export function create(path: string, file_text = fileText): ScriptedToolCall {
+  return { name: "create", arguments: { path, file_text } };
 }
 
 export function delegate(): ScriptedToolCall {

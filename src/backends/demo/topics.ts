@@ -77,7 +77,7 @@ A **job** is a tree of tasks: one after another, side by side, in a loop, or one
 2. Choose a job in the grid, and write what you want if it asks for it.
 3. **Preview** shows the flow chart, **Start Job** runs it.
 
-With me as the model every step runs for real, but what I report is made up.`,
+With me as the model a job runs and then fails, because a script cannot do its work. **Try it** on the first page runs one that I know by heart, to its end.`,
   },
   {
     pattern: /\b(tasks?|attempts?|retry|retries|criteria|condition)\b/i,

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelCatalog } from "../../backends/catalog.js";
+import { tryItModelId } from "../../backends/demo/tryItStory.js";
 import type { Runtime } from "../../backends/runtime.js";
 import { isRuntimeGone, runtimeGone } from "../../backends/runtimeGone.js";
 import { isInside } from "../../base/inside.js";
@@ -95,6 +96,8 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
 
   return {
     open,
+    // Its one card is what *Try it* shows; reads and edits are allowed by rules of its folder.
+    policyFor: modelId => (modelId === tryItModelId ? "ask" : undefined),
     async delete({ id: sessionId, settings, workingDirectory }) {
       const { sandbox = false } = settings;
       // No sandboxed runtime is started for this, since its folder may be gone.
