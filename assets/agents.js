@@ -2,7 +2,7 @@
 import { showRuns } from "./agents/agentRuns.js";
 import { api, errorAt, onPress, part, send } from "./lib/api.js";
 import { handle } from "./lib/callbacks.js";
-import { button, byId, element, fill, find, muted, onSubmit, showStatus } from "./lib/dom.js";
+import { button, byId, element, fill, find, muted, onSubmit, showStatus, soon } from "./lib/dom.js";
 import { joined } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
@@ -175,12 +175,11 @@ async function start() {
   }
 }
 
-let timer = 0;
+const evaluateSoon = soon(evaluate, EVALUATE_DELAY_MS);
 prompt.addEventListener("input", () => {
-  clearTimeout(timer);
   showError();
   showRunButton();
-  timer = setTimeout(evaluate, EVALUATE_DELAY_MS);
+  evaluateSoon();
 });
 onSubmit("form", start, prompt);
 onPress("stop", () => api(`copilot/run/${part(runId ?? "")}/stop`, ""), showError);

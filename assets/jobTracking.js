@@ -7,7 +7,7 @@ import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { Timeline } from "./job/timeline.js";
 import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib/api.js";
-import { button, byId, element, fill, onClick, showStatus } from "./lib/dom.js";
+import { button, byId, copyOf, element, fill, onClick, showStatus } from "./lib/dom.js";
 import { counted, formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice } from "./lib/visibleText.js";
@@ -141,7 +141,9 @@ function showAbout() {
   showTop(state.isOver ? "Summary" : jobName);
   const { job, chart: graph } = definition;
   fill(panel, state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan));
-  if (state.isOver && jobId && !isReplay) showWorktrees().catch(() => undefined);
+  if (!state.isOver || !jobId || isReplay) return;
+  showWorktrees().catch(() => undefined);
+  if (jobName === "Try it") panel.firstElementChild?.prepend(copyOf("tryItEnd"));
 }
 
 async function showWorktrees() {

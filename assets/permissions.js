@@ -1,6 +1,6 @@
 // The permissions page: the rules of every folder, and what they would decide.
 import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
-import { button, byId, element, fill, muted, onSubmit } from "./lib/dom.js";
+import { button, byId, element, fill, muted, onSubmit, soon } from "./lib/dom.js";
 import { joined } from "./lib/format.js";
 import { codeOf, visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
 import { ruleWords } from "./permissions/ruleWords.js";
@@ -20,11 +20,6 @@ const rule = byId("rule", HTMLInputElement);
 const verdict = byId("verdict");
 const showError = errorAt("ruleError");
 let asked = 0;
-let timer = 0;
-let folderTimer = 0;
-
-/** @type {CallPermission} */
-const call = (path, body) => api(`copilot/permission/${path}`, body);
 
 /** @type {RuleItem} */
 function ruleItem(name, text, isStored) {
@@ -68,7 +63,9 @@ async function showRules() {
 async function change(control, action, name, text) {
   showError();
   try {
-    await withProgress(control, () => call(`rules/${action}`, { folder: name, rule: text }));
+    await withProgress(control, () =>
+      api(`copilot/permission/rules/${action}`, { folder: name, rule: text }),
+    );
     if (action === "add") rule.value = "";
     await showRules();
     await Promise.all([test(), showStartup()]);
@@ -91,7 +88,7 @@ async function test() {
   const isFile = kind.value === "edits" || kind.value === "reads";
   try {
     const question = { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text };
-    const { decision, rules, why } = await call("test", question);
+    const { decision, rules, why } = await api("copilot/permission/test", question);
     // The answer to an older question may arrive later.
     if (mine === asked) tell(decision, joined([ANSWERS[decision], ...rules, why]));
   } catch (error) {
@@ -106,16 +103,13 @@ async function showStartup() {
   if (path === folder.value.trim()) showStartupFiles(path, startup, refresh);
 }
 
-function testSoon() {
-  clearTimeout(timer);
-  timer = setTimeout(test, TEST_DELAY_MS);
-}
+const testSoon = soon(test, TEST_DELAY_MS);
+const showStartupSoon = soon(showStartup, TEST_DELAY_MS);
 
 /** A question about one folder does not apply to another. */
 function onFolder() {
   showStartupFiles("", [], () => {});
-  clearTimeout(folderTimer);
-  folderTimer = setTimeout(showStartup, TEST_DELAY_MS);
+  showStartupSoon();
 }
 
 folder.addEventListener("input", onFolder);

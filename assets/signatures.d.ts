@@ -53,6 +53,8 @@ declare global {
   /** The two ends of a text and the part between them; a short text is its own first end. */
   type EndsOf = (text: string, limit: TextLimit) => { first: string; hidden: string; last: string };
   /** Runs the action when the form is submitted, and on Ctrl+Enter in its text. */
+  type ShowSession = (sessionId: string) => Promise<void>;
+  type Soon = (action: () => unknown, delayMs: number) => () => void;
   type OnSubmit = (id: string, action: () => void, text?: HTMLElement) => void;
   /** The button with this id runs the action, with its progress at the button. */
   type OnPress = (id: string, action: () => Promise<unknown>, onError: (error: unknown) => void) => void;
@@ -135,7 +137,13 @@ declare global {
     /** The point of the window that stays in place. */
     at?: { x: number; y: number },
   ) => void;
+  /** The row of an answer. */
+  /** The name of each kind of answer, and what is said of it first. */
+  type WordsOf = Record<string, (answer: Answer) => string[]>;
+  type ItemOf = (kind: string, answer: Answer) => HistoryItem;
   type Listed = (kind: string) => AsyncGenerator<HistoryItem, undefined>;
+  type ActiveRow = (item: ActiveItem) => HistoryItem;
+  type StartJob = (path: string, title: string) => Promise<void>;
   type ActionsOf = (item: HistoryItem) => Record<string, HistoryAction>;
   type HistoryRow = (item: HistoryItem, refresh: () => void) => HTMLElement;
   /** An arrow as the data of an SVG path, and where its label starts. */
@@ -219,11 +227,17 @@ declare global {
   /** The part that best shows what the call did. */
   type MainPart = (call: ToolCall, values: ArgumentValues) => Content;
   /** The path is that of the session in the API. */
+  /** The button, the place of what became of it, and how to say more there. */
+  type UndoParts = (
+    /** The address of the undo in the API. */
+    path: string,
+    what: object,
+    properties?: Properties,
+  ) => { undo: HTMLElement; outcome: HTMLElement; say: (...words: HTMLElement[]) => void };
   type TurnLine = (path: string, totals: TurnTotals) => HTMLElement;
   type FileItem = (query: string, change: FileChange) => HTMLElement;
   /** A diff whose line numbers open the form; the arrow keys go from one to the next. */
   type ReviewedDiff = (file: string, diff: string) => HTMLElement;
-  type CallPermission = (path: string, body: object) => Promise<Answer>;
   type RuleItem = (name: string, text: string, isStored: boolean) => HTMLElement;
   /** The rules of each folder. */
   type RulesOf = (from: "file" | "store") => Promise<Record<string, string[]>>;

@@ -171,6 +171,11 @@ declare global {
   }
 
   /** A row of the history: a session, a job or a run. */
+  interface KnownFolder {
+    path: string;
+    branch?: string;
+  }
+
   interface HistoryItem {
     kind: string;
     id: string;

@@ -27,6 +27,15 @@ export function onClick(id, action) {
   byId(id).addEventListener("click", action);
 }
 
+/** Acts once nothing more has come for this time. @type {Soon} */
+export function soon(action, delayMs) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(action, delayMs);
+  };
+}
+
 /** @type {OnSubmit} */
 export function onSubmit(id, action, text) {
   const act = (/** @type {Event} */ event) => {

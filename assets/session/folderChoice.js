@@ -1,6 +1,6 @@
 // The choices for a folder: its policy, its sandbox, and its startup files.
 import { api, part } from "../lib/api.js";
-import { byId } from "../lib/dom.js";
+import { byId, soon } from "../lib/dom.js";
 import { meanings } from "../permissions/policyWords.js";
 import { showStartupFiles } from "../permissions/startupFiles.js";
 
@@ -21,7 +21,7 @@ export function followFolder(folder) {
   /** The folder whose choice is shown. @type {string | undefined} */
   let shown;
   let isTouched = false;
-  let timer = 0;
+  const loadSoon = soon(load, TYPING_DELAY_MS);
 
   function showHint() {
     const isRemembered = known.remembered && permissions.value === known.permissions;
@@ -50,12 +50,11 @@ export function followFolder(folder) {
 
   /** The choice for one folder applies to no other, not even while the answer is loading. */
   function onFolder() {
-    clearTimeout(timer);
     if (folder.value.trim() === shown) return;
     shown = undefined;
     isTouched = false;
     show(UNKNOWN);
-    timer = setTimeout(load, TYPING_DELAY_MS);
+    loadSoon();
   }
 
   folder.addEventListener("input", onFolder);

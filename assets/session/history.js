@@ -1,5 +1,5 @@
 // Jobs, sessions and runs in one list: those that need the user, those that run, and the others, newest first.
-import { api, errorAt, part, withProgress } from "../lib/api.js";
+import { api, errorAt, onPress, part, withProgress } from "../lib/api.js";
 import { byId, copyOf, element, fill, find, onClick, showStatus } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
@@ -12,48 +12,39 @@ const PAGE_SIZE = 20;
 /** What runs may change five times a second. */
 const REFRESH_MS = 2_000;
 
-/** The user's folder, not its worktree. @param {any} item */
-const folderOf = item => item.worktree?.workingDirectory ?? item.workingDirectory ?? "";
-
 /** @param {string} text */
-const firstLine = text => text.trim().split("\n", 1)[0] ?? "";
+const firstLine = text => visibleLine(text.trim().split("\n", 1)[0] ?? "");
 
-/** The row of each kind of answer. @type {Record<string, (answer: any) => HistoryItem>} */
-const itemsOf = {
-  session: session => ({
-    ...session,
-    kind: "Session",
-    id: session.sessionId,
-    name: visibleLine(session.title || "(nothing asked yet)"),
-    endTime: session.endTime ?? session.lastTime,
-    about: [session.modelName ?? session.modelId, folderOf(session), formatUsage(session.usage)],
-    address: addressOf({ kind: "session", id: session.sessionId, title: "" }),
-  }),
-  job: job => ({
-    ...job,
-    kind: "Job",
-    id: job.jobId,
-    name: job.jobName,
-    about: [firstLine(job.userInput), folderOf(job), job.reason ?? "", formatUsage(job.usage)],
-    address: addressOf({ kind: "job", id: job.jobId, title: job.jobName }),
-  }),
-  run: run => ({
-    ...run,
-    kind: "Run",
-    id: run.runId,
-    name: visibleLine(firstLine(run.prompt)),
-    about: [run.agents.join(", "), run.repoRoot],
-    address: addressOf({ kind: "run", id: run.runId, title: "" }),
-  }),
+/** @type {WordsOf} */
+const words = {
+  session: ({ title, modelId, modelName = modelId }) => [title || "(nothing asked yet)", modelName],
+  job: ({ jobName, userInput }) => [jobName, firstLine(userInput)],
+  run: ({ prompt, agents }) => [firstLine(prompt), agents.join(", ")],
 };
+
+/** @type {ItemOf} */
+function itemOf(kind, answer) {
+  const { workingDirectory, repoRoot = workingDirectory, worktree, lastTime, reason, usage } = answer;
+  const [name = "", about] = words[kind]?.(answer) ?? [];
+  const id = answer[`${kind}Id`];
+  return {
+    endTime: lastTime,
+    ...answer,
+    kind,
+    id,
+    name: visibleLine(name),
+    // The user's folder, not its worktree.
+    about: [about, worktree?.workingDirectory ?? repoRoot, reason ?? "", formatUsage(usage)],
+    address: addressOf({ kind, id, title: name }),
+  };
+}
 
 /** What is active, by its id. @type {Map<string, ActiveItem>} */
 const active = new Map();
 
-/** Of something that is active and began before what the list shows. @param {ActiveItem} item @returns {HistoryItem} */
+/** Of something that is active and began before what the list shows. @type {ActiveRow} */
 const activeItem = item => ({
-  kind: item.kind === "job" ? "Job" : "Session",
-  id: item.id,
+  ...item,
   name: visibleLine(item.title),
   status: item.state === "paused" ? "Paused" : "Running",
   startTime: item.since,
@@ -66,7 +57,7 @@ async function* listed(kind) {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
   for (;;) {
     const answer = await api(`copilot/${kind}/history?${query}`).catch(() => ({}));
-    yield* (answer[`${kind}s`] ?? []).map(itemsOf[kind]);
+    for (const one of answer[`${kind}s`] ?? []) yield itemOf(kind, one);
     if (answer.next === undefined) return;
     query.set("before", answer.next);
   }
@@ -74,7 +65,7 @@ async function* listed(kind) {
 
 /** All kinds together, newest first. */
 async function* newestFirst() {
-  const sources = Object.keys(itemsOf).map(kind => listed(kind));
+  const sources = Object.keys(words).map(listed);
   const heads = await Promise.all(
     sources.map(async source => ({ source, item: (await source.next()).value })),
   );
@@ -91,33 +82,32 @@ async function* newestFirst() {
 /** @param {string} status */
 const isRunning = status => status === "Running" || status === "Busy";
 
+/** Starts a job and opens its page. @type {StartJob} */
+async function startJob(path, title) {
+  const { jobId } = await api(`copilot/${path}`, "");
+  location.href = addressOf({ kind: "job", id: jobId, title });
+}
+
 /** What can be done about an item, by the value of its button; false where it cannot be done. @type {ActionsOf} */
 function actionsOf({ kind, id, name, status, address }) {
-  const isSession = kind === "Session";
+  const isSession = kind === "session";
   const isPaused = status === "Paused";
   const hasEnded = !isRunning(status) && !isPaused;
-  const call = (/** @type {string} */ does, body = "") =>
-    api(`copilot/${kind.toLowerCase()}/${part(id)}/${does}`, body);
-  const startJob = (/** @type {string} */ does) => async () => {
-    const { jobId } = await call(does);
-    location.href = addressOf({ kind: "job", id: jobId, title: name });
-  };
-  const reopen = async () => {
-    await call("reopen");
-    location.href = address;
-  };
+  const call = (/** @type {string} */ does, body = "") => api(`copilot/${kind}/${part(id)}/${does}`, body);
+  const reopen = () =>
+    call("reopen").then(() => {
+      location.href = address;
+    });
   const rename = async () => {
     const title = await askText("Name of the session", name);
-    if (title !== undefined) await call("rename", title);
+    return title !== undefined && call("rename", title);
   };
-  const remove = async () => {
-    if (await ask(`Delete “${name}” for good?`, "Delete")) await call("delete");
-  };
+  const remove = async () => (await ask(`Delete “${name}” for good?`, "Delete")) && call("delete");
   return {
     continue: isPaused && (() => call("continue")),
     stop: !hasEnded && (() => call(isSession ? "cancel" : "stop")),
-    retry: status === "Failed" && kind === "Job" && startJob("retry"),
-    again: hasEnded && kind === "Job" && startJob("again"),
+    retry: status === "Failed" && kind === "job" && (() => startJob(`job/${part(id)}/retry`, name)),
+    again: hasEnded && kind === "job" && (() => startJob(`job/${part(id)}/again`, name)),
     reopen: status === "Closed" && reopen,
     rename: isSession && rename,
     delete: (isSession || hasEnded) && remove,
@@ -157,9 +147,9 @@ function row(item, refresh) {
   }
   for (const link of made.querySelectorAll("a")) {
     const { format } = link.dataset;
-    link.href = format ? `/api/copilot/${kind.toLowerCase()}/${part(id)}/export?format=${format}` : address;
+    link.href = format ? `/api/copilot/${kind}/${part(id)}/export?format=${format}` : address;
     if (format === "") link.href += "&replay";
-    link.hidden = format !== undefined && kind === "Run";
+    link.hidden = format !== undefined && kind === "run";
   }
   const named = /** @type {NodeListOf<HTMLElement>} */ (made.querySelectorAll("[data-label]"));
   for (const control of named) control.ariaLabel = `${control.dataset.label} ${name}`;
@@ -169,7 +159,7 @@ function row(item, refresh) {
   return made;
 }
 
-const showProblem = errorAt("historyEmpty");
+const showProblem = errorAt("historyError");
 
 export function showHistory() {
   const place = byId("running-jobs-list");
@@ -192,7 +182,9 @@ export function showHistory() {
     if (mine !== items) return;
     shown = isMore ? [...shown, ...page] : page;
     byId("historyMore").hidden = !next.value?.hasMore;
-    showProblem(shown.length > 0 ? "" : "Nothing has run yet. Start a session above, or choose a job.");
+    showProblem();
+    for (const id of ["welcome", "historyEmpty"]) byId(id).hidden = shown.length > 0;
+    byId("tryItLater").hidden = shown.length === 0;
     if (place.querySelector("details[open]")) return;
     const known = new Set(shown.map(({ id }) => id));
     const older = [...active.values()].filter(({ id }) => !known.has(id)).map(activeItem);
@@ -205,6 +197,8 @@ export function showHistory() {
     if (focused) find(place, `[aria-label="${CSS.escape(focused)}"], h3`).focus();
   }
 
+  for (const id of ["tryIt", "tryItLater"])
+    onPress(id, () => startJob("try-it", "Try it"), errorAt("tryItError"));
   onClick("historyMore", () => load(true));
   onClick("refresh-button", () => load(false));
   document.addEventListener("click", event => {

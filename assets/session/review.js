@@ -1,7 +1,7 @@
 // The files that a turn, an attempt or a job changed, and comments on their lines, which are sent as one request.
 import { api, errorAt, messageOf, part, send } from "../lib/api.js";
 import { parseUnifiedDiff } from "../lib/diff.js";
-import { button, byId, element, fill, muted, onSubmit } from "../lib/dom.js";
+import { button, byId, copyOf, element, fill, find, muted, onSubmit } from "../lib/dom.js";
 import { counted } from "../lib/format.js";
 import { codeOf, notice, visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { isReplay } from "../replay/pageQuery.js";
@@ -76,15 +76,14 @@ function writeComment(place, row) {
   const draft = other?.querySelector("textarea");
   if (draft?.value) return draft.focus();
   other?.remove();
-  const text = element("textarea", { maxLength: 10_000, ariaLabel: `Comment on line ${place.line}` });
-  const problem = element("div", { className: "field-error", role: "alert" });
-  const save = element("button", "small primary", "Comment");
+  const form = copyOf("commentForm");
+  const text = find(form, "textarea", HTMLTextAreaElement);
+  text.ariaLabel = `Comment on line ${place.line}`;
   const close = () => {
     form.remove();
     row.querySelector("button")?.focus();
   };
-  const properties = { id: "comment", className: "row" };
-  const form = element("form", properties, text, problem, save, button("Cancel", close));
+  find(form, "[type=button]").onclick = close;
   row.after(form);
   text.focus();
   form.addEventListener("keydown", ({ key }) => key === "Escape" && close());
@@ -92,12 +91,12 @@ function writeComment(place, row) {
     if (text.value.trim() === "") return text.focus();
     const written = { ...place, comment: text.value };
     try {
-      const { id } = await send(save, `${path}/changes/comments`, written);
+      const { id } = await send(find(form, ".primary"), `${path}/changes/comments`, written);
       showWaiting([...waiting, { id, ...written }]);
       form.after(commentItem({ id, ...written }));
       close();
     } catch (error) {
-      errorAt(problem)(error);
+      errorAt(find(form, ".field-error"))(error);
     }
   }
   onSubmit("comment", add, text);
@@ -160,6 +159,44 @@ function fileItem(query, { path: file, oldPath, kind, added, deleted, binary }) 
   return item;
 }
 
+/** @type {UndoParts} */
+export function undoParts(path, what, properties) {
+  const outcome = element("div", { className: "turn-changes-outcome stack", role: "status", tabIndex: -1 });
+  const undo = button("Undo", () => undoChange(what), properties);
+
+  /** @param {HTMLElement[]} words */
+  function say(...words) {
+    const hadFocus = outcome.contains(document.activeElement);
+    fill(outcome, ...words);
+    if (hadFocus) outcome.focus();
+  }
+
+  /** @param {object} wanted */
+  async function undoChange(wanted) {
+    try {
+      say(...outcomeOf(await send(undo, path, wanted)));
+    } catch (error) {
+      say(notice(messageOf(error), "error"));
+    }
+  }
+
+  /** @param {UndoAnswer} answer */
+  function outcomeOf({ undo: number, restored, kept }) {
+    const redo = button("Redo", () => undoChange({ undo: number }));
+    return [
+      element("div", {}, `${counted(restored.length, "file")} put back. `, redo),
+      ...kept.map(({ path: name, why }) => {
+        const overwrite = button("Overwrite", () => undoChange({ ...what, overwrite: [name] }), {
+          ariaLabel: `Overwrite ${name}`,
+        });
+        return element("div", {}, visibleCode(name), " was kept: ", visibleProse(why), " ", overwrite);
+      }),
+    ];
+  }
+
+  return { undo, outcome, say };
+}
+
 /** @type {ChangedFiles} */
 export async function changedFiles(reviewed, query) {
   try {
@@ -167,6 +204,7 @@ export async function changedFiles(reviewed, query) {
     if (!isReplay) await loadComments(path);
     /** @type {ChangesAnswer} */
     const { files, repository, problem, left = [] } = await api(`${path}/changes?${query}`);
+    const { undo, outcome } = undoParts(`${path}/changes/undo?${query}`, {});
     return element(
       "div",
       "stack",
@@ -174,6 +212,8 @@ export async function changedFiles(reviewed, query) {
       repository === false && muted("Not in a git repository: this is what editing tools reported."),
       files.length === 0 && muted("No file changed."),
       ...files.map(file => fileItem(query, file)),
+      // The line of a turn has its own.
+      ...(files.length > 0 && !isReplay && path.includes("/job/") ? [element("div", {}, undo), outcome] : []),
       ...left.map(one =>
         element("div", "muted", visibleCode(one.path), " is left out: ", visibleProse(one.why)),
       ),

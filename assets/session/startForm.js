@@ -1,6 +1,6 @@
 // The form that starts a session, and the history.
 import { ApiError, api, messageOf, part, send } from "../lib/api.js";
-import { button, byId, element, fill, onClick, onSubmit, optionsOf } from "../lib/dom.js";
+import { button, byId, element, fill, onClick, onSubmit, optionsOf, soon } from "../lib/dom.js";
 import { notice, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { placeInbox } from "../shell/inbox.js";
 import { followFolder } from "./folderChoice.js";
@@ -18,18 +18,15 @@ const startButton = byId("start-button", HTMLButtonElement);
 const choice = followFolder(workingDirectory);
 /** @type {ModelChoice[]} */
 let models = [];
-/** @type {(sessionId: string) => Promise<void>} */
+/** @type {ShowSession} */
 let showSession;
 
 /** Each error of a start is shown at the field that caused it. @param {unknown} [error] */
 function showStartError(error) {
   const code = error instanceof ApiError ? error.code : "";
-  const place =
-    code === "ModelIdNotFound" || code.startsWith("Agent")
-      ? "modelError"
-      : code.startsWith("WorkingDirectory")
-        ? "workingDirectoryError"
-        : "startError";
+  const isModel = /^(ModelIdNotFound|Agent)/.test(code);
+  const isFolder = code.startsWith("WorkingDirectory");
+  const place = isModel ? "modelError" : isFolder ? "workingDirectoryError" : "startError";
   for (const name of ["modelError", "workingDirectoryError", "startError"])
     fill(byId(name), error !== undefined && name === place && visibleProse(messageOf(error)));
   for (const field of [model, workingDirectory]) {
@@ -110,7 +107,7 @@ async function offerFolders() {
   const typed = workingDirectory.value;
   const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
   if (typed !== workingDirectory.value) return;
-  const completed = /** @type {{path: string, branch?: string}[]} */ (folders).map(({ path, branch }) => ({
+  const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
     value: path,
     name: visibleLine(branch ? `${path} (${branch})` : path),
   }));
@@ -148,7 +145,7 @@ function showLoadError(error) {
   offerAgain(() => location.reload());
 }
 
-/** @param {(sessionId: string) => Promise<void>} open */
+/** @param {ShowSession} open */
 export async function openStartForm(open) {
   showSession = open;
   onSubmit("startForm", start);
@@ -156,12 +153,8 @@ export async function openStartForm(open) {
     location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
   });
   model.addEventListener("change", showModelHint);
-  let timer = 0;
-  for (const name of ["input", "focus"])
-    workingDirectory.addEventListener(name, () => {
-      clearTimeout(timer);
-      timer = setTimeout(offerFolders, TYPING_DELAY_MS);
-    });
+  const offerSoon = soon(offerFolders, TYPING_DELAY_MS);
+  for (const name of ["input", "focus"]) workingDirectory.addEventListener(name, offerSoon);
   showHistory();
   if (location.hash === "#new") workingDirectory.select();
   const problems = await Promise.allSettled([loadModels(), loadDirectory()]);

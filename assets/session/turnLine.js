@@ -1,9 +1,8 @@
 // What one turn changed: a line that opens the diffs, undoes the turn and commits it. Loaded when there is one to show.
-import { messageOf, send, withProgress } from "../lib/api.js";
+import { withProgress } from "../lib/api.js";
 import { button, element, fill, muted } from "../lib/dom.js";
-import { counted, formatChanges, joined } from "../lib/format.js";
-import { notice, visibleCode, visibleProse } from "../lib/visibleText.js";
-import { changedFiles } from "./review.js";
+import { formatChanges, joined } from "../lib/format.js";
+import { changedFiles, undoParts } from "./review.js";
 
 export { loadComments } from "./review.js";
 
@@ -32,46 +31,16 @@ export function turnLine(path, totals) {
     fill(body, await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
   }
 
-  const outcome = element("div", { className: "turn-changes-outcome stack", role: "status", tabIndex: -1 });
   /** @param {string} what */
   const control = what => ({
     className: "small live-only",
     ariaLabel: `${what} the changes of turn ${turn}`,
   });
-  const undo = button("Undo", () => undoChange({ turn }), control("Undo"));
+  const { undo, outcome, say } = undoParts(`${path}/changes/undo`, { turn }, control("Undo"));
 
   async function openDialog() {
     const { openCommit } = await import("./commit.js");
     openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
-  }
-
-  /** @param {HTMLElement[]} words */
-  function say(...words) {
-    const hadFocus = outcome.contains(document.activeElement);
-    fill(outcome, ...words);
-    if (hadFocus) outcome.focus();
-  }
-
-  /** @param {object} what */
-  async function undoChange(what) {
-    try {
-      say(...outcomeOf(await send(undo, `${path}/changes/undo`, what)));
-    } catch (error) {
-      say(notice(messageOf(error), "error"));
-    }
-  }
-
-  /** @param {UndoAnswer} answer */
-  function outcomeOf({ undo: number, restored, kept }) {
-    const redo = button("Redo", () => undoChange({ undo: number }));
-    return [
-      element("div", {}, `${counted(restored.length, "file")} put back. `, redo),
-      ...kept.map(({ path: name, why }) => {
-        const properties = { ariaLabel: `Overwrite ${name}` };
-        const overwrite = button("Overwrite", () => undoChange({ turn, overwrite: [name] }), properties);
-        return element("div", {}, visibleCode(name), " was kept: ", visibleProse(why), " ", overwrite);
-      }),
-    ];
   }
 
   const said = joined(remarks, ", ");

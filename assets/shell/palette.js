@@ -1,6 +1,6 @@
 // The search of every page: pages, sessions, jobs and runs by name, and what was said in them.
 import { api, part } from "../lib/api.js";
-import { element, fill } from "../lib/dom.js";
+import { element, fill, soon } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { openDialog } from "./dialog.js";
@@ -78,7 +78,6 @@ export function showPalette(places) {
   const found = element("ul", { className: "plain-list", id: "found" });
   const { dialog } = openDialog("Search", input, found);
   dialog.classList.add("palette");
-  let timer = 0;
 
   async function look() {
     const words = input.value.trim();
@@ -94,10 +93,7 @@ export function showPalette(places) {
     if (!found.firstChild) fill(found, element("li", "muted", `Nothing matches “${words}”.`));
   }
 
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(look, SEARCH_DELAY_MS);
-  });
+  input.addEventListener("input", soon(look, SEARCH_DELAY_MS));
   // Up and down go through what was found; Enter opens the first. Escape would only clear the words.
   dialog.addEventListener("keydown", event => {
     const links = [...found.querySelectorAll("a")];

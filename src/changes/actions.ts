@@ -21,25 +21,40 @@ async function repositoryOf(folder: string): Promise<Repository> {
   return repository;
 }
 
-async function rangeOf(changes: Changes, record: ChangeRecord): Promise<ChangeRange> {
-  const range = await changes.range([record]);
-  if (!range)
-    throw PortalError.explained("NoSnapshot", record.problem ?? "There is no snapshot of this change.");
-  return range;
+async function rangeOf(changes: Changes, records: readonly ChangeRecord[]): Promise<ChangeRange> {
+  const range = await changes.range(records);
+  if (range) return range;
+  const problem = records.find(record => record.problem !== null)?.problem;
+  throw PortalError.explained("NoSnapshot", problem ?? "There is no snapshot of this change.");
+}
+
+/** What to put back, and the session or the job that does it. */
+export interface Undoing {
+  owner: string;
+  folder: string;
+  records: readonly ChangeRecord[];
 }
 
 /** Puts the files of a turn, or of an undo, back to what they were before it. */
-export async function undoChange(
+export function undoChange(
   changes: Changes,
   record: ChangeRecord,
   overwrite: readonly string[],
 ): Promise<Undone> {
-  const { owner, folder } = record;
+  return undoChanges(changes, { owner: record.owner, folder: record.folder, records: [record] }, overwrite);
+}
+
+/** The same for all files that several pieces of work changed. */
+export async function undoChanges(
+  changes: Changes,
+  { owner, folder, records: undone }: Undoing,
+  overwrite: readonly string[],
+): Promise<Undone> {
   const { snapshots, records } = changes;
   const repository = await repositoryOf(folder);
   // Two undos at once would each find the files as the other leaves them.
   return snapshots.alone(`undo ${repository.key}`, async () => {
-    const range = await rangeOf(changes, record);
+    const range = await rangeOf(changes, undone);
     const plan = await planUndo(snapshots, repository, folder, range, overwrite);
     const below = gitPath(range.prefix).length;
     const shown = (paths: readonly string[]) => paths.map(path => shownPath(path.slice(below)));
@@ -86,7 +101,7 @@ export async function commitChange(
   const repository = await repositoryOf(folder);
   return changes.snapshots.alone(`undo ${repository.key}`, async () => {
     const ranges: ChangeRange[] = [];
-    for (const record of open) ranges.push(await rangeOf(changes, record));
+    for (const record of open) ranges.push(await rangeOf(changes, [record]));
     if (ranges.some(range => range.repository !== repository.key))
       throw PortalError.explained("NoRepository", "The folder is no longer the repository that was changed.");
     const commit = await commitChanges(changes.snapshots, repository, ranges, message, paths);

@@ -14,7 +14,7 @@ export interface SessionOwners {
 
 /** And of jobs. */
 export interface JobOwners {
-  find(id: string): Promise<{ workingDirectory: string; modelId: string }>;
+  find(id: string): Promise<{ workingDirectory: string; modelId: string; ended: boolean }>;
   /** The tasks of one of its works, or of all of them. */
   taskIds(id: string, workId?: number): Promise<string[]>;
   sessionIds(taskId: string): Promise<string[]>;

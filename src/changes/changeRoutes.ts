@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
-import { commitChange, undoChange } from "./actions.js";
+import { commitChange, undoChange, undoChanges } from "./actions.js";
 import {
   type ChangeRouteParts,
   changesOfJob,
@@ -85,7 +85,7 @@ const noSession = domainError(
   "FileNotChanged",
   "SessionBusy",
 );
-const noJob = domainError("JobNotFound", "FileNotChanged");
+const noJob = domainError("JobNotFound", "FileNotChanged", "UndoNotFound");
 
 /** What agents changed in folders. */
 export function changeRoutes(parts: ChangeRouteParts): Route[] {
@@ -181,7 +181,7 @@ function needRepository(
 
 function undoNumbered(records: readonly ChangeRecord[], undo: number | undefined): ChangeRecord {
   const record = records.find(found => found.kind === "undo" && found.number === undo);
-  if (!record) throw PortalError.domain("UndoNotFound", `The session has no undo ${undo}.`);
+  if (!record) throw PortalError.domain("UndoNotFound", `There is no undo ${undo}.`);
   return record;
 }
 
@@ -218,7 +218,42 @@ function jobRoutes(parts: ChangeRouteParts): Route[] {
       handler: async ({ params, query }) =>
         fileOf(parts.changes, await recordsOfJob(parts, params.jobId, query), query.path ?? ""),
     }),
+    defineRoute({
+      path: "copilot/job/{jobId}/changes/undo",
+      methods: ["POST"],
+      summary:
+        "Put the files of a job, a work or an attempt back to what they were before it, or undo an undo",
+      query: ofJob,
+      bodySchema: {
+        type: "object",
+        properties: {
+          undo: { type: "integer", minimum: 1 },
+          overwrite: { type: "array", maxItems: 10_000, items: pathText },
+        },
+        additionalProperties: false,
+      },
+      answers: { json: either(undoAnswer, noJob, problem) },
+      handler: ({ params, query, json: { undo, overwrite = [] } }) =>
+        undoJob(parts, params.jobId, query, undo, overwrite),
+    }),
   ];
+}
+
+/** An isolated job is undone in its worktree; what was applied to the user's folder stays there. */
+async function undoJob(
+  parts: ChangeRouteParts,
+  owner: string,
+  which: { workId?: number; attempt?: number },
+  undo: number | undefined,
+  overwrite: readonly string[],
+) {
+  const { changes, jobs } = parts;
+  const { workingDirectory: folder, ended } = await jobs.find(owner);
+  if (!ended) throw PortalError.explained("JobRunning", "The job has not ended yet: stop it first.");
+  const own = async () => [undoNumbered(await changes.records.of(owner), undo)];
+  const records = undo === undefined ? await recordsOfJob(parts, owner, which) : await own();
+  needRepository({ workingDirectory: folder, turns: records.length }, records);
+  return undoChanges(changes, { owner, folder: records.at(-1)?.folder ?? folder, records }, overwrite);
 }
 
 function commentRoutes({ comments, sessions, jobs }: ChangeRouteParts): Route[] {

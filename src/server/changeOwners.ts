@@ -34,7 +34,8 @@ export function changeOwners(parts: {
         const job = await engine.jobs.find(id);
         if (!job) throw PortalError.domain("JobNotFound", `There is no job ${JSON.stringify(id)}.`);
         const entry = await engine.jobs.entry(job.entryHash);
-        return { workingDirectory: job.workingDirectory, modelId: entry?.models.driving ?? "" };
+        const { workingDirectory, endedAt } = job;
+        return { workingDirectory, modelId: entry?.models.driving ?? "", ended: endedAt !== null };
       },
       async taskIds(id, workId) {
         const works = await engine.works(id);

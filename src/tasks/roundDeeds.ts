@@ -26,7 +26,7 @@ export class DeedsReader {
         this.#end(response);
         break;
       case "onUsage":
-        if (!("used" in response)) this.#usage = addUsage(this.#usage, response);
+        if (!("used" in response) && usedAnything(response)) this.#usage = addUsage(this.#usage, response);
     }
   }
 
@@ -72,6 +72,11 @@ function commandIn(toolArguments: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Figures of zero would say that something was counted. */
+function usedAnything({ inputTokens, outputTokens, cost, premiumRequests }: AttemptUsage): boolean {
+  return inputTokens + outputTokens + cost + premiumRequests > 0;
 }
 
 /** The sum of two usages. */

@@ -2,7 +2,8 @@ import { files, headings, tryItModelId } from "../backends/demo/tryItStory.js";
 import { completeEntry } from "../jobs/definition/validateEntry.js";
 import type { Command, Entry, EntryInput, Prompt, Task } from "../jobsDef.js";
 
-export const tryItJobName = "try-it";
+/** The page of a job with this name ends with an invitation. */
+export const tryItJobName = "Try it";
 
 const tests: Command = { run: ["node", "--test", "--test-reporter=spec"], timeoutSeconds: 60 };
 const everythingCommitted: Command = {

@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { files, lines } from "../backends/demo/tryItStory.js";
@@ -65,9 +64,10 @@ const settings: readonly GitSetting[] = [
 
 /** Makes a repository with a failing test in a new folder below `parent`. Nothing stays when it fails. */
 export async function makeTryItRepository(parent: string): Promise<string> {
-  const folder = join(parent, randomUUID());
+  let folder = "";
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(parent, { recursive: true });
+    folder = await mkdtemp(join(parent, "durations-"));
     const git = (...args: string[]) => runGit(folder, args, { settings });
     await git("init", "--quiet", "--initial-branch=main", "--template=");
     for (const [name, value] of settings) await git("config", name, value);
@@ -78,7 +78,7 @@ export async function makeTryItRepository(parent: string): Promise<string> {
     }
     return folder;
   } catch (error) {
-    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    if (folder) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     throw problemOf(error);
   }
 }
