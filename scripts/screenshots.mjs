@@ -120,8 +120,23 @@ async function call(url, path, body) {
   return response.json();
 }
 
-/** A session that has answered, a closed session, and an ended job. */
+/** The job of *Try it*, up to its end or to the card that waits. */
+async function tryIt(url, isAllowed) {
+  const { jobId } = await call(url, "copilot/try-it", "");
+  for (;;) {
+    const { requests } = await call(url, "copilot/permission/pending?wait=true");
+    const mine = requests.find(({ taskId = "" }) => taskId.startsWith(jobId));
+    if (mine && !isAllowed) return jobId;
+    const body = mine && JSON.stringify({ requestId: mine.requestId, optionId: "allow_once" });
+    if (mine) await call(url, "copilot/permission/answer", body);
+    if ((await call(url, `copilot/job/${jobId}/status`)).status === "Succeeded") return jobId;
+    await new Promise(done => setTimeout(done, 100));
+  }
+}
+
+/** A session that has answered, a closed session, and jobs that have ended. */
 async function prepare(url, work) {
+  const tried = await tryIt(url, true);
   const start = async () => (await call(url, "copilot/session/start/demo", work)).sessionId;
   const say = async (id, text) => {
     await call(url, `copilot/session/${id}/query`, text);
@@ -145,14 +160,16 @@ async function prepare(url, work) {
   const [name] = Object.keys(chart).sort((a, b) => chart[b].nodes.length - chart[a].nodes.length);
   const path = `copilot/job/start/${encodeURIComponent(name)}`;
   const startJob = async () => (await call(url, path, `${work}\nAdd a greeting`)).jobId;
-  return { session, closed, acp, asking, name, startJob, ended: await startJob() };
+  const failed = await startJob();
+  return { session, closed, acp, asking, name, startJob, failed, tried, tries: await tryIt(url, false) };
 }
 
 const ready = (page, selector) => page.locator(selector).first().waitFor();
 
 /** The pictures, and how to get there. */
-function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
+function scenes({ session, closed, acp, asking, name, startJob, failed, tried, tries }, work) {
   const tracking = `/jobTracking.html?jobName=${encodeURIComponent(name)}`;
+  const trying = "/jobTracking.html?jobName=Try%20it";
   const running = async () => `${tracking}&jobId=${await startJob()}`;
   return {
     start: ["/", page => ready(page, ".history-item")],
@@ -222,22 +239,33 @@ function scenes({ session, closed, acp, asking, name, startJob, ended }, work) {
         await page.locator(".node[data-status]").first().click();
       },
     ],
-    timeline: [
-      `${tracking}&jobId=${ended}`,
+    "try-it": [
+      `${trying}&jobId=${tried}`,
       async page => {
-        await page
-          .locator("#job-status-label", { hasText: /SUCCEEDED|FAILED/ })
-          .waitFor({ timeout: 300_000 });
+        await page.locator(".node", { hasText: "mend-the-bug" }).click();
+        await page.locator(".evidence-attempt summary").first().click();
+      },
+    ],
+    "try-it-card": [
+      `${trying}&jobId=${tries}`,
+      async page => {
+        await page.locator(".node[data-status='Needs you']").waitFor();
+        await page.locator(".inbox-count").click();
+      },
+    ],
+    timeline: [
+      `${trying}&jobId=${tried}`,
+      async page => {
+        await ready(page, ".node[data-status=Succeeded]");
         await page.locator("#showTimeline").click();
       },
     ],
     "job-gone": [`${tracking}&jobId=gone`, page => ready(page, "#problem:visible")],
-    ended: [
-      `${tracking}&jobId=${ended}`,
+    ended: [`${trying}&jobId=${tried}`, page => ready(page, ".node[data-status=Succeeded]")],
+    failed: [
+      `${tracking}&jobId=${failed}`,
       async page => {
-        await page
-          .locator("#job-status-label", { hasText: /SUCCEEDED|FAILED/ })
-          .waitFor({ timeout: 300_000 });
+        await page.locator("#job-status-label", { hasText: "FAILED" }).waitFor({ timeout: 300_000 });
         await ready(page, ".node");
       },
     ],
