@@ -24,6 +24,18 @@ const broken: Backend = {
 };
 
 describe("The model list", () => {
+  test("an unlisted backend's model is found by its id beside any other, and never listed", async () => {
+    const hidden: Backend = { ...backend("hidden", ["hidden:a"]), owns: id => id === "hidden:a" };
+    for (const backends of [[backend("x", ["a"])], []]) {
+      const catalog = createCatalog({ backends, unlisted: [hidden], log });
+      assert.equal((await catalog.find("hidden:a"))?.target?.model, "hidden:a");
+      assert.deepEqual(
+        (await catalog.list()).models.map(({ id }) => id),
+        backends.map(() => "a"),
+      );
+    }
+  });
+
   test("the model list keeps plain ids, and prefixes a taken id with the backend's name", () => {
     const lists = [
       backend("github", ["a", "b"], "github"),

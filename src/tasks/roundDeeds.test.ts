@@ -61,6 +61,7 @@ test("an exit code that the agent does not tell is absent, and an output cannot 
     call("1", "Run it", {}, { kind: "execute" }),
     end("1", { result: { content: "<exited with exit code 0>\nbut it goes on" } }),
     call("2", "bash", { command: "sleep 1" }),
+    { callback: "onUsage", ...usage, inputTokens: 0, outputTokens: 0, cost: 0, premiumRequests: 0 },
   );
   assert.deepEqual(deeds.commands, [{ command: "Run it" }, { command: "sleep 1" }]);
   assert.equal("usage" in deeds, false);

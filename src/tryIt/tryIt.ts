@@ -1,5 +1,5 @@
-import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { realpath, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { defineRoute, type Route } from "../api/route.js";
 import { either, object, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
@@ -20,19 +20,19 @@ export interface TryItParts {
   rules: Pick<RuleStore, "add" | "stored" | "remove">;
 }
 
+const folderName = "try-it";
+
 /** What the agents may do without asking, so that the commit is the only thing that they ask for. */
 const folderRules = ["allow reads", "allow edits"];
 
 /** Starts the job that shows a newcomer what the portal promises, each time in a repository of its own. */
 export class TryIt {
   readonly #parts: TryItParts;
-  readonly #folder: string;
   /** One start follows the other, so that none takes the new repository of another for a forgotten one. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: TryItParts) {
     this.#parts = parts;
-    this.#folder = join(parts.dataDir, "try-it");
   }
 
   start(origin?: JobOrigin): Promise<{ jobId: string }> {
@@ -43,7 +43,7 @@ export class TryIt {
 
   /** Whether a job came from here; the user's own entry may have a job of the same name. */
   made({ name, workingDirectory }: Pick<JobRecord, "name" | "workingDirectory">): boolean {
-    return name === tryItJobName && dirname(workingDirectory) === this.#folder;
+    return name === tryItJobName && basename(dirname(workingDirectory)) === folderName;
   }
 
   routes(): Route[] {
@@ -66,17 +66,18 @@ export class TryIt {
         "This portal denies its agents everything. Start it without --permissions deny to try it.",
       );
     await engine.ready;
-    await this.#removeForgotten();
-    const workingDirectory = await makeTryItRepository(this.#folder);
+    const parent = join(await realpath(this.#parts.dataDir), folderName);
+    await this.#removeForgotten(parent);
+    const workingDirectory = await makeTryItRepository(parent);
     await rules.add(workingDirectory, folderRules);
     const job = { entry: tryItEntry, jobName: tryItJobName, userInput: "", workingDirectory, origin };
     return { jobId: await engine.startJob(job) };
   }
 
   /** The repositories that no job and no session knows any more, with their rules. */
-  async #removeForgotten(): Promise<void> {
+  async #removeForgotten(parent: string): Promise<void> {
     const { engine, sessions, rules } = this.#parts;
-    for (const folder of await tryItRepositories(this.#folder)) {
+    for (const folder of await tryItRepositories(parent)) {
       const query = { limit: 1, search: folder };
       const users = await Promise.all([engine.jobs.history(query), sessions.history(query)]);
       if (users.flat().length > 0) continue;

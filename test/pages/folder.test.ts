@@ -161,8 +161,9 @@ describe("the policy of a folder on the start form", () => {
   });
 });
 
-/** The click may scroll a card into view, and a card that has just moved ignores it: then click again. */
+/** A card out of sight takes no click, and one that has just moved ignores it: then click again. */
 async function press(button: Locator): Promise<void> {
+  await button.scrollIntoViewIfNeeded();
   for (let tries = 0; tries < 20 && (await button.isVisible()); tries++)
     await button.click({ timeout: 5000 }).catch(() => undefined);
 }
