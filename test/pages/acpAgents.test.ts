@@ -255,6 +255,7 @@ describe("a session on an ACP agent", () => {
         `${evil} high`,
         "Tell ",
       ]);
+      await plan.click();
       assert.match(
         (await other.locator("#context").textContent()) ?? "",
         /3,000 of 12,000 tokens · 0.25 USD/,
@@ -263,6 +264,8 @@ describe("a session on an ACP agent", () => {
       await other.locator(".notice", { hasText: "The answer was cut off" }).waitFor();
       await other.getByRole("button", { name: /^Tool/ }).click();
       await other.locator(".tool-view code", { hasText: ":3" }).waitFor();
+      // The list of commands would cover a part of it.
+      await other.getByRole("button", { name: /^Tool/ }).click();
       await prompt(other).pressSequentially("/");
       await other.locator("#command-2").waitFor();
       assert.equal(await other.locator("img").count(), 0);
