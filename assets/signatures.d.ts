@@ -211,8 +211,8 @@ declare global {
   ) => { show: OnResponse; know: (state: unknown) => void };
   type CompleteRequest = (prompt: HTMLTextAreaElement, list: HTMLElement, known: KnownNames) => void;
   type FindCompletions = (sign: string | undefined, name: string) => Promise<Completion[]>;
-  /** Returns the function that shows what a response adds. */
-  type OpenDrawer = (path: string) => OnResponse;
+  /** The drawer of a session, by its path in the API. */
+  type OpenDrawer = (path: string) => { toggle: (tab: string) => Promise<void>; show: OnResponse };
   type SessionMenu = (
     /** That of the session in the API. */
     path: string,

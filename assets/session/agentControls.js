@@ -1,6 +1,5 @@
 // The controls of an ACP agent: modes, options, commands, its plan, and how full its context is.
 
-import { showTraffic } from "../agents/traffic.js";
 import { errorAt, onPress, part, send } from "../lib/api.js";
 import { handle } from "../lib/callbacks.js";
 import { byId, element, fill, muted, optionsOf } from "../lib/dom.js";
@@ -130,7 +129,8 @@ export function agentControls(sessionId, setCommands) {
       if ("used" in data) showContext(data);
     },
   };
-  onPress("traffic", () => showTraffic(sessionId), showError);
+  const showTraffic = async () => (await import("../agents/traffic.js")).showTraffic(sessionId);
+  onPress("traffic", showTraffic, showError);
   /** The log is newer than any other answer. @type {Set<string | undefined>} */
   const told = new Set();
   return {

@@ -1,18 +1,15 @@
 // The drawer beside a conversation: what the session changed, the agent's plan, and the log line by line.
+import { api } from "../lib/api.js";
 import { byId, fill, find } from "../lib/dom.js";
 import { joined } from "../lib/format.js";
+import { changedFiles } from "./review.js";
 import { folded } from "./toolView.js";
-
-const MAX_LINES = 1_000;
-
-/** @param {LiveResponse} response */
-const isPiece = response => "delta" in response;
 
 /** @param {LiveResponse} response */
 function logLine(response) {
-  const { callback, time, toolName, title } = /** @type {Answer} */ (response);
-  const clock = time ? new Date(time).toLocaleTimeString() : "";
-  return folded(joined([clock, callback ?? "error", toolName, title], " "), () =>
+  const { callback = "error", time, toolName, title } = /** @type {Answer} */ (response);
+  const clock = time && new Date(time).toLocaleTimeString();
+  return folded(joined([clock, callback, toolName, title], " "), () =>
     JSON.stringify(response, undefined, 2),
   );
 }
@@ -21,33 +18,32 @@ function logLine(response) {
 export function drawer(path) {
   const place = byId("drawer");
   const log = byId("logList");
-  const tabs = document.querySelectorAll("button[aria-controls=drawer]");
-  /** What the log shows when it is opened. @type {LiveResponse[]} */
-  const recent = [];
   let opened = "";
 
-  async function showChanges() {
-    const { changedFiles } = await import("./review.js");
-    fill(find(place, "[data-tab=changes]"), await changedFiles(path, ""));
-  }
+  /** @type {Record<string, () => Promise<unknown>>} */
+  const shown = {
+    changes: async () => fill(find(place, "[data-tab=changes]"), await changedFiles(path, "")),
+    plan: async () => {},
+    log: async () => {
+      /** @type {{responses: LiveResponse[]}} */
+      const { responses } = await api(`${path}/responses`);
+      fill(log, ...responses.map(logLine)).lastElementChild?.scrollIntoView();
+    },
+  };
 
-  /** @param {string} name */
-  function open(name) {
-    opened = name;
-    place.hidden = name === "";
-    for (const tab of tabs) tab.ariaExpanded = String(tab instanceof HTMLButtonElement && tab.value === name);
-    for (const part of place.querySelectorAll("section")) part.hidden = part.dataset.tab !== name;
-    if (name === "changes") showChanges();
-    else if (name === "log") fill(log, ...recent.map(logLine)).lastElementChild?.scrollIntoView();
-  }
-
-  for (const tab of tabs)
-    if (tab instanceof HTMLButtonElement) tab.onclick = () => open(opened === tab.value ? "" : tab.value);
-  return response => {
-    if (isPiece(response)) return;
-    if (recent.push(response) > MAX_LINES) recent.shift();
-    if (opened === "log") log.append(logLine(response));
-    // The snapshot after the turn is taken by then.
-    if (opened === "changes" && response.callback === "onIdle") showChanges();
+  return {
+    async toggle(name) {
+      opened = opened === name ? "" : name;
+      place.hidden = opened === "";
+      for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
+        tab.ariaExpanded = String(tab.getAttribute("value") === opened);
+      for (const part of place.querySelectorAll("section")) part.hidden = part.dataset.tab !== opened;
+      await shown[opened]?.();
+    },
+    show(response) {
+      if (opened === "log" && !("delta" in response)) log.append(logLine(response));
+      // The snapshot after the turn is taken by then.
+      if (opened === "changes" && response.callback === "onIdle") shown.changes?.();
+    },
   };
 }

@@ -14,7 +14,6 @@ import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
 import { completeRequest } from "./completion.js";
-import { drawer } from "./drawer.js";
 import { PendingRequests } from "./pendingRequests.js";
 import { sessionMenu } from "./sessionMenu.js";
 import { turnChanges } from "./turnChanges.js";
@@ -41,7 +40,8 @@ export function openSessionView(sessionId, showOver) {
     known.commands = commands;
   });
   const title = sessionMenu(path, { showOver, showError });
-  const showInDrawer = drawer(path);
+  /** Loaded when it is opened. @type {ReturnType<OpenDrawer> | undefined} */
+  let drawer;
   const renderer = new SessionResponseRenderer(byId("session-part"));
   const focusCard = focusCards(byId("session-part"), prompt);
   const showChanges = turnChanges(path, renderer.addItem);
@@ -88,7 +88,7 @@ export function openSessionView(sessionId, showOver) {
     else renderer.processCallback(response);
     agent.show(response);
     showChanges(response);
-    showInDrawer(response);
+    drawer?.show(response);
     if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
     if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
       asked.add(response.requestId);
@@ -243,6 +243,11 @@ export function openSessionView(sessionId, showOver) {
     showOver(what, "This tab may be closed.", back);
   }
 
+  for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
+    tab.addEventListener("click", async () => {
+      drawer ??= (await import("./drawer.js")).drawer(path);
+      drawer.toggle(tab.getAttribute("value") ?? "").catch(showError);
+    });
   onSubmit("request-part", () => sendRequest(), prompt);
   onClick("queue-button", () => sendRequest(true));
   prompt.addEventListener("input", () => keepDraft(prompt.value));
