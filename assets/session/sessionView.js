@@ -1,7 +1,7 @@
 // A session: the responses above, the request below.
 
 import { api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
-import { byId, copyOf, fill, find, onClick, onSubmit, showStatus } from "../lib/dom.js";
+import { button, byId, copyOf, fill, find, onClick, onSubmit, showStatus } from "../lib/dom.js";
 import { formatUsage, joined } from "../lib/format.js";
 import { readEvents } from "../lib/stream.js";
 import { visibleCode, visibleLine } from "../lib/visibleText.js";
@@ -57,6 +57,10 @@ export function openSessionView(sessionId, showOver) {
   let isClosed = false;
   /** @type {Set<string>} */
   const wordlessTasks = new Set();
+  /** The latest request, and what sends it again after it has failed. */
+  let lastPrompt = "";
+  /** @type {HTMLElement | undefined} */
+  let again;
   let stopReading = () => {};
   let branch = "";
 
@@ -89,6 +93,15 @@ export function openSessionView(sessionId, showOver) {
     agent.show(response);
     showChanges(response);
     drawer?.show(response);
+    if ("sessionError" in response && lastPrompt) {
+      again?.remove();
+      again = button(
+        "Send again",
+        () => api(`${path}/query`, lastPrompt).catch(showError),
+        "small live-only",
+      );
+      renderer.addItem(again);
+    }
     if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
     if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
       asked.add(response.requestId);
@@ -96,6 +109,8 @@ export function openSessionView(sessionId, showOver) {
       asked.delete(response.requestId);
     else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
       pending.begin(response.requestId);
+      lastPrompt = response.callback === "onUserRequest" ? response.prompt : "";
+      again?.remove();
       if (title.get() === "") title.show(response.prompt.trim().split("\n", 1)[0] ?? "");
     } else if (response.callback === "onSessionInfo") {
       if (response.title) title.show(response.title);
