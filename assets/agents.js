@@ -20,6 +20,8 @@ const run = byId("run", HTMLButtonElement);
 const evaluation = byId("evaluation");
 /** The pressed agents, in order. @type {string[]} */
 let chain = [];
+/** Those that the prompt chooses. @type {string[]} */
+let selected = [];
 /** @type {string | undefined} */
 let runId;
 let isRunning = false;
@@ -49,6 +51,14 @@ function showChain() {
     find(one, "[data-order]").textContent = at >= 0 ? `${at + 1}. ` : "";
   }
   showRunButton();
+  showWouldRun();
+}
+
+/** What is pressed runs, else what the prompt chooses. */
+function showWouldRun() {
+  const wouldRun = chain.length > 0 ? chain : selected;
+  byId("wouldRun").textContent =
+    wouldRun.length > 0 ? `Would run: ${visibleLine(wouldRun.join(" → "))}` : "No agent would be chosen.";
 }
 
 /** @param {AgentAnswer} agent */
@@ -83,13 +93,13 @@ async function loadAgents() {
 
 /** @param {Evaluation} result */
 function showEvaluation(result) {
-  const { issues, suggestions = "", selectedAgents: selected, refinedPrompt, originalPrompt } = result;
+  const { issues, suggestions = "", refinedPrompt, originalPrompt } = result;
+  selected = result.selectedAgents;
   const verdict = `${result.isClear ? "Clear" : "Unclear"}, confidence ${Math.round(result.confidence * 100)} %`;
   evaluation.hidden = false;
   byId("verdict").textContent = joined([verdict, issues.join(", ")], ": ");
   byId("suggestions").textContent = suggestions;
-  byId("wouldRun").textContent =
-    selected.length > 0 ? `Would run: ${visibleLine(selected.join(" → "))}` : "No agent would be chosen.";
+  showWouldRun();
   fill(byId("rationale"), ...result.selectionRationale.map(why => element("li", {}, visibleProse(why))));
   byId("refined").hidden = refinedPrompt === originalPrompt.trim();
   byId("refinedPrompt").textContent = refinedPrompt;

@@ -213,11 +213,19 @@ declare global {
   type FollowTask = (id: string, name: string, after?: number) => void;
   type Leave = (what: string, back?: string) => void;
   type Wish = (route: string, body: object, label: HTMLElement) => void;
-  /** Returns the function that sets the commands. */
-  type CompleteCommands = (
-    prompt: HTMLTextAreaElement,
-    list: HTMLElement,
-  ) => (commands: readonly AgentCommand[]) => void;
+  type AgentControls = (
+    sessionId: string,
+    setCommands: (commands: readonly AgentCommand[]) => void,
+  ) => { show: OnResponse; know: (state: unknown) => void };
+  type CompleteRequest = (prompt: HTMLTextAreaElement, list: HTMLElement, known: KnownNames) => void;
+  type FindCompletions = (sign: string | undefined, name: string) => Promise<Completion[]>;
+  /** The drawer of a session, by its path in the API. */
+  type OpenDrawer = (path: string) => { toggle: (tab: string) => Promise<void>; show: OnResponse };
+  type SessionMenu = (
+    /** That of the session in the API. */
+    path: string,
+    page: { showOver: (title: string, text: string) => void; showError: (error: unknown) => void },
+  ) => { show: (title: string) => void; get: () => string };
   /** The arguments by name; empty when they are not a JSON object. */
   type ParseArguments = (toolArguments: unknown) => ArgumentValues;
   type ToolTitle = (toolName: string, toolArguments: unknown) => string;

@@ -34,6 +34,19 @@ declare global {
   type RunningTool = { block: MessageBlock; call: Callback<"onStartToolExecution"> };
   type JobEvent = callbacks.JobEvent;
   type AgentCommand = callbacks.AgentCommand;
+  /** Something that a request may name. */
+  interface Completion {
+    name: string;
+    hint?: string;
+    description?: string;
+    /** Instead of writing its name. */
+    choose?: () => void;
+  }
+  interface KnownNames {
+    folder: string;
+    tasks: Completion[];
+    commands: readonly Completion[];
+  }
   type Evidence = Callback<"taskAttemptEnded">;
 
   type PermissionRequest = Callback<"onPermissionRequest">;

@@ -20,6 +20,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   orchestrator: async () => (await import("./orchestrator.js")).orchestratorRows(),
   sessions: async () => (await import("./sessions.js")).sessionRows(),
   pages: async () => (await import("./pagesFrames.js")).frameRows(),
+  site: async () => (await import("./site.js")).siteRows(),
   connections: async () => (await import("./connections.js")).connectionRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
   acp: async () => (await import("./acp.js")).acpRows(),

@@ -2,16 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Browser, Page } from "playwright-core";
-import { createLog } from "../src/base/log.js";
-import { openStore, type Store } from "../src/store/store.js";
+import type { Store } from "../src/store/store.js";
 import { launchBrowser } from "../test/support/browser.js";
-import { type Scope, tempFolder } from "../test/support/cleanup.js";
 import { startLive } from "../test/support/live.js";
 import { writeJob } from "../test/support/longJob.js";
 import { conversation, writeSession } from "../test/support/longLog.js";
 import { type Portal, startPortal } from "../test/support/portal.js";
 import { readingsOf } from "../test/support/storeReadings.js";
+import { folderWith, openMs } from "./support/openPages.js";
 import { absoluteRow, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { percentile, timed } from "./support/turns.js";
@@ -20,42 +18,10 @@ const blocks = 50_000;
 const works = 500;
 const sessions = 10_000;
 const exportedMb = 200;
-const opens = 5;
 const calls = 30;
-/** A chart that takes longer is a figure too. */
-const patienceMs = 300_000;
 const memoryIntervalMs = 50;
 /** A client that takes about 20 MB a second. */
 const slowPauseMs = 3;
-
-/** A data folder that an earlier portal left. */
-async function folderWith(scope: Scope, write: (store: Pick<Store, "query">) => Promise<unknown>) {
-  const dataDir = await tempFolder(scope, "bench-long");
-  const store = openStore({ dataDir, log: createLog("silent") });
-  await store.transaction(query => write({ query }));
-  // A portal does this when it is idle.
-  await store.query("vacuum (analyze)");
-  await store.close();
-  return dataDir;
-}
-
-/** How long a page takes from its address to what it has to show. */
-async function openMs(browser: Browser, url: string, isShown: (page: Page) => Promise<unknown>) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  context.setDefaultTimeout(patienceMs);
-  const page = await context.newPage();
-  const times: number[] = [];
-  for (let turn = 0; turn <= opens; turn++) {
-    const ms = await timed(async () => {
-      await page.goto(url, { waitUntil: "commit" });
-      await isShown(page);
-    });
-    // The first one fills the cache of the browser.
-    if (turn > 0) times.push(ms);
-  }
-  await context.close();
-  return times;
-}
 
 async function sessionRows(): Promise<Row[]> {
   return inScope(async scope => {

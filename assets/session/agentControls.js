@@ -1,13 +1,13 @@
 // The controls of an ACP agent: modes, options, commands, its plan, and how full its context is.
 
-import { showTraffic } from "../agents/traffic.js";
 import { errorAt, onPress, part, send } from "../lib/api.js";
 import { handle } from "../lib/callbacks.js";
 import { byId, element, fill, muted, optionsOf } from "../lib/dom.js";
 import { formatCount } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { nextFrame } from "../shell/frame.js";
-import { completeCommands } from "./commands.js";
+
+const ROOMY_PX = 1200;
 
 /** @param {SessionOption} option */
 const isOfModel = ({ category = "" }) => /^(model|thought)/.test(category);
@@ -49,8 +49,11 @@ function control({ id, name, description = "", type, value, choices = [], confir
 /** @param {readonly PlanEntry[]} entries */
 function showPlan(entries) {
   const done = entries.filter(({ status }) => status === "completed").length;
-  byId("plan").hidden = entries.length === 0;
-  byId("planTitle").textContent = `Plan: ${done} of ${entries.length} done`;
+  const tab = byId("planTab");
+  // The first plan opens the drawer where there is room for it.
+  if (tab.hidden && byId("drawer").hidden && innerWidth >= ROOMY_PX) tab.click();
+  tab.hidden = entries.length === 0;
+  tab.textContent = `Plan ${done}/${entries.length}`;
   fill(
     byId("planList"),
     ...entries.map(({ content, priority = "", status }) =>
@@ -77,11 +80,10 @@ const asResponses = ({ options, modes, currentModeId, commands, plan, usage = {}
   { callback: "onUsage", ...usage },
 ];
 
-/** @param {string} sessionId */
-export function agentControls(sessionId) {
+/** @type {AgentControls} */
+export function agentControls(sessionId, setCommands) {
   const place = byId("agentOptions");
   const showError = errorAt("agentError");
-  const setCommands = completeCommands(byId("request-textarea", HTMLTextAreaElement), byId("commands"));
   /** @type {readonly SessionOption[]} */
   let options = [];
   /** @type {KnownMode} */
@@ -127,16 +129,16 @@ export function agentControls(sessionId) {
       if ("used" in data) showContext(data);
     },
   };
-  onPress("traffic", () => showTraffic(sessionId), showError);
+  const showTraffic = async () => (await import("../agents/traffic.js")).showTraffic(sessionId);
+  onPress("traffic", showTraffic, showError);
   /** The log is newer than any other answer. @type {Set<string | undefined>} */
   const told = new Set();
   return {
-    /** @param {LiveResponse} response */
     show(response) {
       told.add(response.callback);
       handle(handlers, response);
     },
-    /** Shows what the agent has said before the part of the log that is known. @param {unknown} state */
+    /** Shows what the agent has said before the part of the log that is known. */
     know(state) {
       for (const response of asResponses(state)) if (!told.has(response.callback)) handle(handlers, response);
     },

@@ -153,7 +153,6 @@ function row(item, refresh) {
   }
   const named = /** @type {NodeListOf<HTMLElement>} */ (made.querySelectorAll("[data-label]"));
   for (const control of named) control.ariaLabel = `${control.dataset.label} ${name}`;
-  find(made, ".menu-items").onclick = () => find(made, "details").removeAttribute("open");
   if (!isRunning(status))
     made.append(...worktreesOf(item).flatMap(worktree => worktreeLine(worktree, refresh)));
   return made;
@@ -201,10 +200,6 @@ export function showHistory() {
     onPress(id, () => startJob("try-it", "Try it"), errorAt("tryItError"));
   onClick("historyMore", () => load(true));
   onClick("refresh-button", () => load(false));
-  document.addEventListener("click", event => {
-    for (const open of place.querySelectorAll("details[open]"))
-      if (!open.contains(/** @type {Node} */ (event.target))) open.removeAttribute("open");
-  });
   placeInbox(byId("inbox"));
   let isDue = false;
   onOverview(overview => {

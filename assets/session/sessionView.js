@@ -1,10 +1,10 @@
 // A session: the responses above, the request below.
 
 import { api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
-import { byId, copyOf, fill, find, onClick, onSubmit, showStatus } from "../lib/dom.js";
-import { joined } from "../lib/format.js";
+import { button, byId, copyOf, fill, find, onClick, onSubmit, showStatus } from "../lib/dom.js";
+import { formatUsage, joined } from "../lib/format.js";
 import { readEvents } from "../lib/stream.js";
-import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { visibleCode, visibleLine } from "../lib/visibleText.js";
 import { focusCards } from "../permissions/cardFocus.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
 import { connection } from "../shell/connection.js";
@@ -13,7 +13,9 @@ import { nextFrame } from "../shell/frame.js";
 import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
+import { completeRequest } from "./completion.js";
 import { PendingRequests } from "./pendingRequests.js";
+import { sessionMenu } from "./sessionMenu.js";
 import { turnChanges } from "./turnChanges.js";
 
 const REQUEST_PART_PX = 300;
@@ -31,11 +33,18 @@ export function openSessionView(sessionId, showOver) {
   const task = byId("task-select", HTMLSelectElement);
   const policy = byId("policy", HTMLSelectElement);
   const showError = errorAt("requestError");
-  const agent = agentControls(sessionId);
+  /** What a request may name. @type {KnownNames} */
+  const known = { folder: "", tasks: [], commands: [] };
+  completeRequest(prompt, byId("commands"), known);
+  const agent = agentControls(sessionId, commands => {
+    known.commands = commands;
+  });
+  const title = sessionMenu(path, { showOver, showError });
+  /** Loaded when it is opened. @type {ReturnType<OpenDrawer> | undefined} */
+  let drawer;
   const renderer = new SessionResponseRenderer(byId("session-part"));
   const focusCard = focusCards(byId("session-part"), prompt);
   const showChanges = turnChanges(path, renderer.addItem);
-  let title = "";
   const pending = new PendingRequests();
   /** Requests behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
   const queued = [];
@@ -48,7 +57,12 @@ export function openSessionView(sessionId, showOver) {
   let isClosed = false;
   /** @type {Set<string>} */
   const wordlessTasks = new Set();
+  /** The latest request, and what sends it again after it has failed. */
+  let lastPrompt = "";
+  /** @type {HTMLElement | undefined} */
+  let again;
   let stopReading = () => {};
+  let branch = "";
 
   makeSplitter("resize-bar", {
     isVertical: true,
@@ -69,13 +83,7 @@ export function openSessionView(sessionId, showOver) {
       control.disabled = isClosed;
     prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
     renderer.setAwaiting(isBusy);
-    setPageState(title || "Session", isBusy ? "running" : "");
-  }
-
-  /** @param {string} text */
-  function showTitle(text) {
-    title = text;
-    fill(byId("sessionTitle"), visibleProse(text || "Session"));
+    setPageState(title.get() || "Session", isBusy ? "running" : "");
   }
 
   /** @param {LiveResponse} response */
@@ -84,6 +92,16 @@ export function openSessionView(sessionId, showOver) {
     else renderer.processCallback(response);
     agent.show(response);
     showChanges(response);
+    drawer?.show(response);
+    if ("sessionError" in response && lastPrompt) {
+      again?.remove();
+      again = button(
+        "Send again",
+        () => api(`${path}/query`, lastPrompt).catch(showError),
+        "small live-only",
+      );
+      renderer.addItem(again);
+    }
     if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
     if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
       asked.add(response.requestId);
@@ -91,16 +109,19 @@ export function openSessionView(sessionId, showOver) {
       asked.delete(response.requestId);
     else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
       pending.begin(response.requestId);
-      if (title === "") showTitle(response.prompt.trim().split("\n", 1)[0] ?? "");
+      lastPrompt = response.callback === "onUserRequest" ? response.prompt : "";
+      again?.remove();
+      if (title.get() === "") title.show(response.prompt.trim().split("\n", 1)[0] ?? "");
     } else if (response.callback === "onSessionInfo") {
-      if (response.title) showTitle(response.title);
+      if (response.title) title.show(response.title);
     } else if (response.callback === "onIdle") {
       const { requestId } = response;
       pending.end(requestId);
       const dropped = queued.findIndex(request => request.requestId === requestId);
       const [next] = queued.splice(Math.max(0, dropped), 1);
       if (next && dropped < 0) renderer.processCallback(next);
-      if (isLive && pending.count === 0) notify(`${title || "Session"}: the agent is done`);
+      if (isLive) api(path).then(showAbout, showError);
+      if (isLive && pending.count === 0) notify(`${title.get() || "Session"}: the agent is done`);
     } else return;
     showQueue();
     showState();
@@ -237,6 +258,11 @@ export function openSessionView(sessionId, showOver) {
     showOver(what, "This tab may be closed.", back);
   }
 
+  for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
+    tab.addEventListener("click", async () => {
+      drawer ??= (await import("./drawer.js")).drawer(path);
+      drawer.toggle(tab.getAttribute("value") ?? "").catch(showError);
+    });
   onSubmit("request-part", () => sendRequest(), prompt);
   onClick("queue-button", () => sendRequest(true));
   prompt.addEventListener("input", () => keepDraft(prompt.value));
@@ -259,29 +285,47 @@ export function openSessionView(sessionId, showOver) {
     leave("The server has stopped");
   });
 
+  /** @param {Answer} summary */
+  function showAbout({ modelName, modelId, workingDirectory, usage }) {
+    const about = joined([visibleLine(modelName ?? modelId), formatUsage(usage)]);
+    const folder = workingDirectory.replace(/^.+(?=[\\/].{25})/, "…");
+    const on = branch && ` on ${visibleLine(branch)}`;
+    const place = byId("sessionModel");
+    place.title = visibleLine(workingDirectory);
+    fill(place, visibleCode(folder), `${on} · ${about}`);
+  }
+
   async function loadSummary() {
     const summary = await api(path);
-    showTitle(summary.title || title);
+    title.show(summary.title || title.get());
+    known.folder = summary.workingDirectory;
     pending.know(summary.pendingRequests);
     policy.value = summary.permissions;
     byId("sessionRules", HTMLAnchorElement).href =
       `/permissions.html?folder=${part(summary.workingDirectory)}`;
     const isAcp = summary.modelId.startsWith("acp:");
     byId("agentBar").hidden = !isAcp;
-    const model = visibleLine(summary.modelName ?? summary.modelId);
-    fill(byId("sessionModel"), `${model} · `, visibleCode(summary.workingDirectory));
+    showAbout(summary);
     showState();
     if (summary.worktree) {
       const { worktreeLine } = await import("../shell/worktree.js");
       fill(byId("worktree"), ...worktreeLine(summary.worktree, () => location.reload()));
     }
     if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
+    /** @type {{folders: Answer[]}} */
+    const { folders } = await api(`copilot/folders?path=${part(known.folder)}`);
+    branch = folders.find(one => one.path === known.folder)?.branch ?? "";
+    showAbout(summary);
   }
 
   async function loadTasks() {
     const { tasks } = await api("copilot/task");
     for (const { name, requireUserInput } of tasks) {
       task.append(new Option(name));
+      const choose = () => {
+        task.value = name;
+      };
+      known.tasks.push({ name, hint: "task", choose });
       if (!requireUserInput) wordlessTasks.add(name);
     }
   }

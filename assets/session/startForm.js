@@ -3,6 +3,7 @@ import { ApiError, api, messageOf, part, send } from "../lib/api.js";
 import { button, byId, element, fill, onClick, onSubmit, optionsOf, soon } from "../lib/dom.js";
 import { notice, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { placeInbox } from "../shell/inbox.js";
+import "../shell/storage.js";
 import { followFolder } from "./folderChoice.js";
 import { showHistory } from "./history.js";
 
@@ -49,6 +50,7 @@ async function restartAgent() {
   await start();
 }
 
+const firstRequest = byId("first-request", HTMLTextAreaElement);
 const isolate = byId("isolate", HTMLInputElement);
 /** @param {ModelChoice} [one] */
 const isAgent = one => one?.backend === "acp";
@@ -130,7 +132,11 @@ async function start() {
     await choice.remember().catch(() => undefined);
     placeInbox();
     history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
+    // As a draft it is kept if it cannot be sent.
+    const request = firstRequest.value.trim();
+    sessionStorage.setItem(`copilot/session/${part(sessionId)}`, request);
     await showSession(sessionId);
+    if (request) byId("request-part", HTMLFormElement).requestSubmit();
   } catch (error) {
     showStartError(error);
   } finally {
@@ -148,7 +154,7 @@ function showLoadError(error) {
 /** @param {ShowSession} open */
 export async function openStartForm(open) {
   showSession = open;
-  onSubmit("startForm", start);
+  onSubmit("startForm", start, firstRequest);
   onClick("jobs-button", () => {
     location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
   });

@@ -1,6 +1,6 @@
 // The places under the turns where the page says what each of them changed.
 import { api } from "../lib/api.js";
-import { element } from "../lib/dom.js";
+import { byId, element } from "../lib/dom.js";
 import { isReplay } from "../replay/pageQuery.js";
 
 /** @type {TurnChanges} */
@@ -16,8 +16,11 @@ export function turnChanges(path, place) {
     if (isAsking) return;
     isAsking = true;
     try {
-      /** @type {{turns?: TurnTotals[]}} */
-      const { turns = [] } = await api(`${path}/changes`);
+      /** @type {ChangesAnswer & {turns?: TurnTotals[]}} */
+      const { turns = [], files } = await api(`${path}/changes`);
+      const tab = byId("changesTab");
+      tab.hidden = files.length === 0;
+      tab.textContent = `Changes ${files.length}`;
       const changing = turns.filter(({ files }) => files > 0);
       if (changing.length > 0) await fill(changing);
     } catch {

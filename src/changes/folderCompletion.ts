@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { defineRoute, type Route } from "../api/route.js";
 import { list, object, text } from "../api/schemas.js";
+import { completeFile } from "./fileCompletion.js";
 import { inRepository } from "./repository.js";
 
 const maxFolders = 20;
@@ -61,6 +62,15 @@ export function folderCompletionRoutes(): Route[] {
       query: { path: { type: "string", maxLength: 4096 } },
       answers: { json: object({ folders: list(object({ path: text, "branch?": text })) }) },
       handler: async ({ query }) => ({ folders: await completeFolder(query.path ?? "") }),
+    }),
+    defineRoute({
+      path: "copilot/files",
+      reads: true,
+      methods: ["GET"],
+      summary: "Files of a folder whose path contains what was typed",
+      query: { folder: { type: "string", maxLength: 4096 }, name: { type: "string", maxLength: 4096 } },
+      answers: { json: object({ files: list(text) }) },
+      handler: async ({ query }) => ({ files: await completeFile(query.folder ?? "", query.name ?? "") }),
     }),
   ];
 }

@@ -63,6 +63,7 @@ const reading: Record<string, string> = {
   "/api/copilot/permission/rules": "lists the rules",
   "/api/copilot/folder": "shows what was chosen, and reads the folder's files",
   "/api/copilot/folders": "lists folders",
+  "/api/copilot/files": "lists files",
   "/api/copilot/permission/test": "decides, and remembers nothing",
   "/api/copilot/agent": "reads the repository's files",
   "/api/copilot/worktree": "lists what waits",

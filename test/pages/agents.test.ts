@@ -101,6 +101,11 @@ describe("the agents page", () => {
     assert.match((await page.textContent("#problems")) ?? "", /bad\.md: .*\(no-front-matter\)/);
     await page.fill("#prompt", "Write tests");
     await page.waitForSelector("#evaluation >> text=Would run: test-generator");
+    const other = page.locator("#list button", { hasText: "code-reviewer" });
+    await other.click();
+    await page.waitForSelector("#evaluation >> text=Would run: code-reviewer");
+    await other.click();
+    await page.waitForSelector("#evaluation >> text=Would run: test-generator");
     assert.match((await page.textContent("#evaluation")) ?? "", /Unclear, confidence 60 %: missing-context/);
     await page.click("#run");
     await page.waitForSelector("#status[data-status=Succeeded]");

@@ -46,6 +46,16 @@ describe("the start page", () => {
     assert.equal(await page.locator("#model-select").inputValue(), "beta");
   });
 
+  it("sends a first request that was typed in the form", async t => {
+    const { page, workingDirectory } = await openStart(t);
+    await page.locator("#start-button:enabled").waitFor();
+    await page.locator("#working-dir").fill(workingDirectory);
+    await page.getByLabel("First request").fill("say hello");
+    await page.getByLabel("First request").press("Control+Enter");
+    await page.getByText("You said: say hello").waitFor();
+    assert.equal(await page.locator("#request-textarea").inputValue(), "");
+  });
+
   it("proposes the server's repository, or the named project beside it", async t => {
     const { page, portal } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();

@@ -1,14 +1,15 @@
-// The agent's commands, offered while a request begins with a slash.
+// What is offered while a request is typed: tasks and the agent's commands after a slash, files after an @.
+import { api, part } from "../lib/api.js";
 import { element, fill, muted } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
-/** @type {CompleteCommands} */
-export function completeCommands(prompt, list) {
-  /** @type {readonly AgentCommand[]} */
-  let commands = [];
-  /** @type {readonly AgentCommand[]} */
+/** @type {CompleteRequest} */
+export function completeRequest(prompt, list, known) {
+  /** @type {readonly Completion[]} */
   let shown = [];
   let at = 0;
+  /** The word before the caret. */
+  let word = "";
 
   function close() {
     list.hidden = true;
@@ -24,13 +25,33 @@ export function completeCommands(prompt, list) {
   }
 
   function choose() {
-    prompt.value = `/${shown[at]?.name} `;
+    const { name = "", choose: chosen } = shown[at] ?? {};
+    const caret = prompt.selectionStart;
+    const text = chosen ? "" : `${word[0]}${name} `;
+    prompt.setRangeText(text, caret - word.length, caret, "end");
+    chosen?.();
+    prompt.dispatchEvent(new Event("input"));
     close();
   }
 
-  function show() {
-    const typed = /^\/(\S*)$/.exec(prompt.value)?.[1];
-    shown = typed === undefined ? [] : commands.filter(({ name }) => name.includes(typed.toLowerCase()));
+  /** @type {FindCompletions} */
+  async function completionsOf(sign, name) {
+    if (sign === "/") {
+      const all = [...known.tasks, ...known.commands];
+      return all.filter(one => one.name.toLowerCase().includes(name.toLowerCase()));
+    }
+    const { files } = await api(`copilot/files?folder=${part(known.folder)}&name=${part(name)}`);
+    return files.map((/** @type {string} */ file) => ({ name: file }));
+  }
+
+  async function show() {
+    const before = prompt.value.slice(0, prompt.selectionStart);
+    const typed = /(?:^\/|(?<!\S)@)(\S*)$/.exec(before);
+    word = typed?.[0] ?? "";
+    const mine = word;
+    shown = typed ? await completionsOf(word[0], typed[1] ?? "").catch(() => []) : [];
+    // Something else may have been typed meanwhile.
+    if (mine !== word) return;
     if (shown.length === 0) return close();
     fill(
       list,
@@ -38,7 +59,7 @@ export function completeCommands(prompt, list) {
         element(
           "div",
           { role: "option", id: `command-${index}` },
-          element("b", {}, `/${visibleLine(name)} `),
+          element("b", {}, `${word[0]}${visibleLine(name)} `),
           muted(visibleLine(hint)),
           element("div", {}, visibleLine(description)),
         ),
@@ -67,7 +88,4 @@ export function completeCommands(prompt, list) {
     else return;
     event.preventDefault();
   });
-  return all => {
-    commands = all;
-  };
 }

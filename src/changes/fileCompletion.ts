@@ -1,0 +1,37 @@
+import { readdir } from "node:fs/promises";
+import { isAbsolute, join } from "node:path";
+
+const maxFiles = 20;
+/** A folder may hold millions of files; somebody who types does not wait for all of them. */
+const maxEntries = 20_000;
+const isPassedOver = (name: string) => name === "node_modules" || name.startsWith(".");
+
+/** Paths below a folder, those near it first. Links are not followed. */
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  const prefixes = [""];
+  let entriesLeft = maxEntries;
+  for (const prefix of prefixes) {
+    const entries = await readdir(join(folder, prefix), { withFileTypes: true }).catch(() => []);
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const entry of entries) {
+      if (entriesLeft-- === 0) return;
+      if (entry.isDirectory() && !isPassedOver(entry.name)) prefixes.push(`${prefix}${entry.name}/`);
+      else if (entry.isFile()) yield prefix + entry.name;
+    }
+  }
+}
+
+/** Files whose path below the folder contains what was typed; those whose name begins with it come first. */
+export async function completeFile(folder: string, typed: string): Promise<string[]> {
+  if (!isAbsolute(folder) || folder.includes("\0")) return [];
+  const wanted = typed.toLowerCase();
+  const [first, others]: [string[], string[]] = [[], []];
+  for await (const path of filesBelow(folder)) {
+    const lower = path.toLowerCase();
+    if (!lower.includes(wanted)) continue;
+    const isFirst = lower.startsWith(wanted, lower.lastIndexOf("/") + 1) || lower.startsWith(wanted);
+    (isFirst ? first : others).push(path);
+    if (first.length === maxFiles) break;
+  }
+  return [...first, ...others].slice(0, maxFiles);
+}
