@@ -140,7 +140,13 @@ function showTop(title, run) {
 function showAbout() {
   showTop(state.isOver ? "Summary" : jobName);
   const { job, chart: graph } = definition;
-  fill(panel, state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan));
+  const about = state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan);
+  fill(panel, about);
+  if (state.setup.responses.length > 0) {
+    const div = element("div");
+    about.prepend(element("section", "stack", element("h3", {}, "Setup"), div));
+    fillTab(div, state.setup);
+  }
   if (state.isOver && jobId && !isReplay) showWorktrees().catch(() => undefined);
 }
 
@@ -165,7 +171,7 @@ function showTab(run, tab) {
   fill(panel, div);
   showTabs(run);
   if (tab === run.changes) fillChanges(div, run);
-  else fillTab(div, tab);
+  else fillTab(div, tab).then(() => Object.assign(div, { role: "tabpanel" }));
 }
 
 /** @param {HTMLElement} div @param {Run} run */
@@ -188,7 +194,6 @@ async function fillTab(div, tab) {
   const Renderer = await loadRenderer();
   if (!Renderer || !div.isConnected) return;
   const renderer = new Renderer(div);
-  div.setAttribute("role", "tabpanel");
   tab.onResponse = response => renderer.processCallback(response);
   tab.responses.forEach(tab.onResponse);
   tab.onReorder = () => nextFrame(showAgain);

@@ -159,6 +159,9 @@ export class JobState {
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
+  /** What the commands wrote that prepare a worktree. */
+  setup = new TabLog("");
+
   /** When the event that is applied was written. */
   #time = 0;
 
@@ -171,7 +174,7 @@ export class JobState {
   onTabs = () => {};
 
   reset() {
-    Object.assign(this, { status: "Running", error: "", notices: [], allRuns: [] });
+    Object.assign(this, { status: "Running", error: "", notices: [], allRuns: [], setup: new TabLog("") });
     this.startTime = this.endTime = undefined;
     for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
   }
@@ -201,6 +204,9 @@ export class JobState {
     if ("jobError" in event) {
       this.error = event.jobError;
       this.#end("Failed");
+    } else if (event.callback?.endsWith("ToolExecution")) {
+      this.setup.add(event, "", false);
+      if (!("delta" in event)) this.onJob();
     } else handle(this.#handlers, event);
   }
 

@@ -17,6 +17,7 @@ before(async () => {
 });
 
 const portalOf = sharedPortalWithEntry({
+  setup: [{ run: ["echo", "the nest is ready"] }],
   tasks: { held: { prompt: ["@wait $user-input"], model: { category: "driving" } } },
   jobs: { held: { work: task("held") } },
 });
@@ -85,6 +86,9 @@ test("A job that shares its folder with another is isolated with one click", asy
   const statusOf = async (id: string) => (await portal.api<Status>(`copilot/job/${id}/status`)).body;
   assert.equal((await statusOf(jobId)).worktree?.workingDirectory, workingDirectory);
   assert.equal((await statusOf(second)).status, "Canceled");
+  const setup = page.locator("#panel section", { hasText: "Setup" });
+  await setup.getByRole("button", { name: /echo/ }).click();
+  await setup.locator(".message-block-body", { hasText: "the nest is ready" }).waitFor();
   await portal.api(`copilot/job/${jobId}/stop`, { method: "POST" });
   await page.getByRole("button", { name: "Keep the branch" }).click();
   await page.locator(".worktree").waitFor({ state: "detached" });
