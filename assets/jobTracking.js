@@ -7,7 +7,7 @@ import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { Timeline } from "./job/timeline.js";
 import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib/api.js";
-import { button, byId, element, fill, onClick, showStatus } from "./lib/dom.js";
+import { button, byId, copyOf, element, fill, find, onClick, showStatus } from "./lib/dom.js";
 import { counted, formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice } from "./lib/visibleText.js";
@@ -37,7 +37,7 @@ const timeline = new Timeline(timelineDiv, {
   onSelect: run => select(run.workId, run),
   isSelected: run => run.workId === selected && (round === undefined || round === run),
 });
-/** @type {{job: unknown, chart: ChartGraph}} */
+/** @type {JobOrigins & {job: unknown, chart: ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
 /** What the job could do; only in a preview. @type {JobPlan | undefined} */
 let plan;
@@ -143,18 +143,17 @@ function showAbout() {
   const about = state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan);
   fill(panel, about);
   if (state.setup.responses.length > 0) {
-    const div = element("div");
-    about.prepend(element("section", "stack", element("h3", {}, "Setup"), div));
-    fillTab(div, state.setup);
+    const setup = copyOf("setup");
+    about.prepend(setup);
+    fillTab(find(setup, "div"), state.setup);
   }
   if (state.isOver && jobId && !isReplay) showWorktrees().catch(() => undefined);
 }
 
 async function showWorktrees() {
-  const place = element("div", "stack");
-  panel.firstElementChild?.prepend(place);
+  const about = panel.firstElementChild;
   const { worktree, branchWorktrees = [] } = await api(`${jobPath}/status`);
-  fill(place, ...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout)));
+  about?.prepend(...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout)));
 }
 
 function stopShowing() {
@@ -176,8 +175,8 @@ function showTab(run, tab) {
 
 /** @param {HTMLElement} div @param {Run} run */
 async function fillChanges(div, { workId, attempt }) {
-  const { changedFiles } = await import("./session/review.js");
   div.className = "tracking-about";
+  const { changedFiles } = await import("./session/review.js");
   for (let n = 1; n <= attempt; n++) {
     const files = await changedFiles(jobPath, `workId=${workId}&attempt=${n}`);
     div.append(element("h3", {}, `Attempt ${n}`), files);
@@ -264,10 +263,7 @@ function showSelected() {
     showRun(run);
     return;
   }
-  const text = jobId
-    ? "This task has not started yet. Its sessions appear here when it does."
-    : "A preview runs nothing. Start the job to see sessions here.";
-  fill(panel, element("div", "tracking-about muted", text));
+  fill(panel, copyOf(jobId ? "notStarted" : "onlyPreview"));
 }
 
 /** @param {boolean} isTimeline */
@@ -329,8 +325,7 @@ function retryFromHere() {
 
 async function compare() {
   const { openCompare } = await import("./job/compare.js");
-  const { retryOf, againOf } = await api(`${jobPath}/status`);
-  await openCompare(jobId ?? "", jobName, retryOf ?? againOf);
+  await openCompare(jobId ?? "", jobName, definition.retryOf ?? definition.againOf);
 }
 
 async function showChart() {

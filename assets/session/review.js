@@ -1,7 +1,7 @@
 // The files that a turn, an attempt or a job changed, and comments on their lines, which are sent as one request.
 import { api, errorAt, messageOf, part, send } from "../lib/api.js";
 import { parseUnifiedDiff } from "../lib/diff.js";
-import { button, byId, element, fill, muted, onSubmit } from "../lib/dom.js";
+import { button, byId, copyOf, element, fill, find, muted, onSubmit } from "../lib/dom.js";
 import { counted } from "../lib/format.js";
 import { codeOf, notice, visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { isReplay } from "../replay/pageQuery.js";
@@ -76,15 +76,14 @@ function writeComment(place, row) {
   const draft = other?.querySelector("textarea");
   if (draft?.value) return draft.focus();
   other?.remove();
-  const text = element("textarea", { maxLength: 10_000, ariaLabel: `Comment on line ${place.line}` });
-  const problem = element("div", { className: "field-error", role: "alert" });
-  const save = element("button", "small primary", "Comment");
+  const form = copyOf("commentForm");
+  const text = find(form, "textarea", HTMLTextAreaElement);
+  text.ariaLabel = `Comment on line ${place.line}`;
   const close = () => {
     form.remove();
     row.querySelector("button")?.focus();
   };
-  const properties = { id: "comment", className: "row" };
-  const form = element("form", properties, text, problem, save, button("Cancel", close));
+  find(form, "[type=button]").onclick = close;
   row.after(form);
   text.focus();
   form.addEventListener("keydown", ({ key }) => key === "Escape" && close());
@@ -92,12 +91,12 @@ function writeComment(place, row) {
     if (text.value.trim() === "") return text.focus();
     const written = { ...place, comment: text.value };
     try {
-      const { id } = await send(save, `${path}/changes/comments`, written);
+      const { id } = await send(find(form, ".primary"), `${path}/changes/comments`, written);
       showWaiting([...waiting, { id, ...written }]);
       form.after(commentItem({ id, ...written }));
       close();
     } catch (error) {
-      errorAt(problem)(error);
+      errorAt(find(form, ".field-error"))(error);
     }
   }
   onSubmit("comment", add, text);

@@ -1,6 +1,6 @@
 // What one turn changed: a line that opens the diffs, undoes the turn and commits it. Loaded when there is one to show.
 import { messageOf, send, withProgress } from "../lib/api.js";
-import { button, element, fill, muted } from "../lib/dom.js";
+import { button, copyOf, element, fill, find } from "../lib/dom.js";
 import { counted, formatChanges, joined } from "../lib/format.js";
 import { notice, visibleCode, visibleProse } from "../lib/visibleText.js";
 import { changedFiles } from "./review.js";
@@ -13,37 +13,33 @@ const committed = commit => `committed as ${commit.slice(0, 10)}`;
 /** @type {TurnLine} */
 export function turnLine(path, totals) {
   const { turn, late, shared, commit } = totals;
-  const body = element("div", { className: "turn-changes-body", hidden: true });
-  const line = button(formatChanges(totals), toggle, {
-    className: "small turn-changes-line",
-    ariaExpanded: "false",
-  });
+  const made = copyOf("turnChanges");
+  const line = find(made, ".turn-changes-line");
+  const body = find(made, ".turn-changes-body");
+  const outcome = find(made, ".turn-changes-outcome");
+  const undo = find(made, "[value=Undo]", HTMLButtonElement);
+  const committing = find(made, "[value=Commit]", HTMLButtonElement);
   const remarks = [
     late && "may have more or less than this turn's work",
     shared && "with another session's work",
     commit && committed(commit),
   ];
-
-  async function toggle() {
+  line.textContent = formatChanges(totals);
+  find(made, ".muted").textContent = joined(remarks, ", ");
+  for (const control of [undo, committing])
+    control.ariaLabel = `${control.value} the changes of turn ${turn}`;
+  undo.onclick = () => undoChange({ turn });
+  line.onclick = async () => {
     body.hidden = !body.hidden;
     line.ariaExpanded = String(!body.hidden);
     // A list that could not be read is asked for again.
     if (body.hidden || body.querySelector("details")) return;
     fill(body, await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
-  }
-
-  const outcome = element("div", { className: "turn-changes-outcome stack", role: "status", tabIndex: -1 });
-  /** @param {string} what */
-  const control = what => ({
-    className: "small live-only",
-    ariaLabel: `${what} the changes of turn ${turn}`,
-  });
-  const undo = button("Undo", () => undoChange({ turn }), control("Undo"));
-
-  async function openDialog() {
+  };
+  committing.onclick = async () => {
     const { openCommit } = await import("./commit.js");
-    openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
-  }
+    openCommit(path, turn, id => say(element("div", {}, `The change is ${committed(id)}.`)));
+  };
 
   /** @param {HTMLElement[]} words */
   function say(...words) {
@@ -74,8 +70,5 @@ export function turnLine(path, totals) {
     ];
   }
 
-  const said = joined(remarks, ", ");
-  const committing = button("Commit …", openDialog, control("Commit"));
-  const row = element("div", "row", line, said && muted(said), undo, committing);
-  return element("div", {}, row, outcome, body);
+  return made;
 }
