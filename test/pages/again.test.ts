@@ -139,6 +139,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await exported.locator('.node[data-work-id="0"]').click();
   await exported.getByText("Attempt 1 succeeded").waitFor();
   await exported.getByRole("tab", { name: "Changes" }).click();
-  await exported.getByText("added made.txt +1 −0").waitFor();
+  await exported.getByText("added made.txt +1 −0").click();
+  await exported.locator(".diff-line.added").waitFor();
   assert.equal(await exported.getByRole("button", { name: "Retry from here" }).isVisible(), false);
 });
