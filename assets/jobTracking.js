@@ -10,7 +10,7 @@ import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib
 import { button, byId, copyOf, element, fill, find, onClick, showStatus } from "./lib/dom.js";
 import { counted, formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
-import { notice } from "./lib/visibleText.js";
+import { notice, visibleLine } from "./lib/visibleText.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { ask } from "./shell/dialog.js";
 import { nextFrame } from "./shell/frame.js";
@@ -93,6 +93,8 @@ function detailOf(run) {
   if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
   const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
+  const why = visibleLine(run.reason.slice(0, 30));
+  if (why && verdict === "failed") return `${round}failed: ${why}`;
   return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
 }
 
@@ -101,7 +103,8 @@ function showRun(run) {
   const newest = state.runs.get(run.workId);
   const status = run.isOver || run.asked.size === 0 ? run.status : "Needs you";
   // The chart shows the newest round, whichever the user looks at.
-  if (run === newest) chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
+  if (run === newest)
+    chart.setState(run.workId, { status, detail: detailOf(run), tip: run.reason || run.verdict });
   if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), status);
 }
 
@@ -399,14 +402,13 @@ async function replay() {
 
 function listen() {
   chart.addEventListener("select", () => select(chart.selected));
-  stopJob.addEventListener("click", async () => {
+  stopJob.onclick = async () => {
     if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
       await send(stopJob, `${jobPath}/stop`).catch(showProblem);
-  });
-  const stop = () => api(`${jobPath}/stop`, "");
+  };
   const actions = {
     continueJob: () => api(`${jobPath}/continue`, ""),
-    isolateJob: () => startAgain("again?isolate=worktree&from=changes", stop),
+    isolateJob: () => startAgain("again?isolate=worktree&from=changes", () => api(`${jobPath}/stop`, "")),
     retryJob: () => startAgain("retry"),
     againJob: () => startAgain("again"),
     retryHere: retryFromHere,
@@ -417,13 +419,13 @@ function listen() {
   onClick("showTimeline", () => showView(true));
   onClick("showDetails", () => showPart("right"));
   onClick("back", () => showPart("left"));
-  tabList.addEventListener("keydown", event => {
+  tabList.onkeydown = event => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const run = shown?.run;
     if (!step || !run || !shown) return;
     const tab = run.tabs[run.tabs.indexOf(shown.tab) + step];
     if (tab) showTab(run, tab);
-  });
+  };
   bindNotifications(byId("notify", HTMLInputElement));
 }
 

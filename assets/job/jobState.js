@@ -110,6 +110,7 @@ export class Run {
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
+  reason = "";
   /** What waits for an answer of the user. @type {Set<string>} */
   asked = new Set();
   /** @type {Evidence[]} */
@@ -159,7 +160,7 @@ export class JobState {
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
-  /** What the commands wrote that prepare a worktree. */
+  /** What preparing the worktrees wrote. */
   setup = new TabLog("");
 
   /** When the event that is applied was written. */
@@ -222,11 +223,11 @@ export class JobState {
       } else this.#addRun(work, "Running");
       this.#replay(`task ${work.taskId}`);
     },
-    workStopped: ({ workId, succeeded, reason }) => {
+    workStopped: ({ workId, succeeded, reason = "" }) => {
       const run = this.runs.get(workId);
       if (!run) return;
       run.status = succeeded ? "Succeeded" : "Failed";
-      if (reason !== undefined) run.verdict = `Failed: ${reason}`;
+      run.reason = reason;
       run.endTime = this.#time;
       this.onWork(workId);
     },

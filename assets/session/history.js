@@ -61,7 +61,7 @@ const activeItem = item => ({
   address: addressOf(item),
 });
 
-/** A worktree that waits, of something that is deleted or not in the list. @type {WorktreeItem} */
+/** A worktree that waits, of what is deleted or not listed. @type {WorktreeItem} */
 const worktreeItem = ({ id, name, kind, title = "", startTime, worktree }) => ({
   kind: "Worktree",
   id,
