@@ -7,10 +7,10 @@ import { jobDefinition, jobSummary } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { Timeline } from "./job/timeline.js";
 import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib/api.js";
-import { button, byId, copyOf, element, fill, onClick, showStatus } from "./lib/dom.js";
+import { button, byId, copyOf, element, fill, find, onClick, showStatus } from "./lib/dom.js";
 import { counted, formatDuration } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
-import { notice } from "./lib/visibleText.js";
+import { notice, visibleLine } from "./lib/visibleText.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { ask } from "./shell/dialog.js";
 import { nextFrame } from "./shell/frame.js";
@@ -37,7 +37,7 @@ const timeline = new Timeline(timelineDiv, {
   onSelect: run => select(run.workId, run),
   isSelected: run => run.workId === selected && (round === undefined || round === run),
 });
-/** @type {{job: unknown, chart: ChartGraph}} */
+/** @type {JobOrigins & {job: unknown, chart: ChartGraph}} */
 let definition = { job: {}, chart: { nodes: [] } };
 /** What the job could do; only in a preview. @type {JobPlan | undefined} */
 let plan;
@@ -93,6 +93,8 @@ function detailOf(run) {
   if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
   const isAnswer = conditions.has(run.workId) && run.status !== "Canceled";
   const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
+  const why = visibleLine(run.reason.slice(0, 30));
+  if (why && verdict === "failed") return `${round}failed: ${why}`;
   return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
 }
 
@@ -101,7 +103,8 @@ function showRun(run) {
   const newest = state.runs.get(run.workId);
   const status = run.isOver || run.asked.size === 0 ? run.status : "Needs you";
   // The chart shows the newest round, whichever the user looks at.
-  if (run === newest) chart.setState(run.workId, { status, detail: detailOf(run), tip: run.verdict });
+  if (run === newest)
+    chart.setState(run.workId, { status, detail: detailOf(run), tip: run.reason || run.verdict });
   if (run.workId === selected && run === (round ?? newest)) showStatus(byId("rightStatus"), status);
 }
 
@@ -140,17 +143,22 @@ function showTop(title, run) {
 function showAbout() {
   showTop(state.isOver ? "Summary" : jobName);
   const { job, chart: graph } = definition;
-  fill(panel, state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan));
+  const about = state.isOver ? jobSummary(state, labelOf, jobPath) : jobDefinition(job, graph, plan);
+  fill(panel, about);
+  if (state.setup.responses.length > 0) {
+    const setup = copyOf("setup");
+    about.prepend(setup);
+    fillTab(find(setup, "div"), state.setup);
+  }
   if (!state.isOver || !jobId || isReplay) return;
   showWorktrees().catch(() => undefined);
-  if (jobName === "Try it") panel.firstElementChild?.prepend(copyOf("tryItEnd"));
+  if (jobName === "Try it") about.prepend(copyOf("tryItEnd"));
 }
 
 async function showWorktrees() {
-  const place = element("div", "stack");
-  panel.firstElementChild?.prepend(place);
+  const about = panel.firstElementChild;
   const { worktree, branchWorktrees = [] } = await api(`${jobPath}/status`);
-  fill(place, ...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout)));
+  about?.prepend(...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, showAbout)));
 }
 
 function stopShowing() {
@@ -167,13 +175,13 @@ function showTab(run, tab) {
   fill(panel, div);
   showTabs(run);
   if (tab === run.changes) fillChanges(div, run);
-  else fillTab(div, tab);
+  else fillTab(div, tab).then(() => Object.assign(div, { role: "tabpanel" }));
 }
 
 /** @param {HTMLElement} div @param {Run} run */
 async function fillChanges(div, { workId, attempt }) {
-  const { changedFiles } = await import("./session/review.js");
   div.className = "tracking-about";
+  const { changedFiles } = await import("./session/review.js");
   for (let n = 1; n <= attempt; n++) {
     const files = await changedFiles(jobPath, `workId=${workId}&attempt=${n}`);
     div.append(element("h3", {}, `Attempt ${n}`), files);
@@ -190,7 +198,6 @@ async function fillTab(div, tab) {
   const Renderer = await loadRenderer();
   if (!Renderer || !div.isConnected) return;
   const renderer = new Renderer(div);
-  div.setAttribute("role", "tabpanel");
   tab.onResponse = response => renderer.processCallback(response);
   tab.responses.forEach(tab.onResponse);
   tab.onReorder = () => nextFrame(showAgain);
@@ -261,10 +268,7 @@ function showSelected() {
     showRun(run);
     return;
   }
-  const text = jobId
-    ? "This task has not started yet. Its sessions appear here when it does."
-    : "A preview runs nothing. Start the job to see sessions here.";
-  fill(panel, element("div", "tracking-about muted", text));
+  fill(panel, copyOf(jobId ? "notStarted" : "onlyPreview"));
 }
 
 /** @param {boolean} isTimeline */
@@ -326,8 +330,7 @@ function retryFromHere() {
 
 async function compare() {
   const { openCompare } = await import("./job/compare.js");
-  const { retryOf, againOf } = await api(`${jobPath}/status`);
-  await openCompare(jobId ?? "", jobName, retryOf ?? againOf);
+  await openCompare(jobId ?? "", jobName, definition.retryOf ?? definition.againOf);
 }
 
 async function showChart() {
@@ -401,14 +404,13 @@ async function replay() {
 
 function listen() {
   chart.addEventListener("select", () => select(chart.selected));
-  stopJob.addEventListener("click", async () => {
+  stopJob.onclick = async () => {
     if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
       await send(stopJob, `${jobPath}/stop`).catch(showProblem);
-  });
-  const stop = () => api(`${jobPath}/stop`, "");
+  };
   const actions = {
     continueJob: () => api(`${jobPath}/continue`, ""),
-    isolateJob: () => startAgain("again?isolate=worktree&from=changes", stop),
+    isolateJob: () => startAgain("again?isolate=worktree&from=changes", () => api(`${jobPath}/stop`, "")),
     retryJob: () => startAgain("retry"),
     againJob: () => startAgain("again"),
     retryHere: retryFromHere,
@@ -419,13 +421,13 @@ function listen() {
   onClick("showTimeline", () => showView(true));
   onClick("showDetails", () => showPart("right"));
   onClick("back", () => showPart("left"));
-  tabList.addEventListener("keydown", event => {
+  tabList.onkeydown = event => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const run = shown?.run;
     if (!step || !run || !shown) return;
     const tab = run.tabs[run.tabs.indexOf(shown.tab) + step];
     if (tab) showTab(run, tab);
-  });
+  };
   bindNotifications(byId("notify", HTMLInputElement));
 }
 

@@ -129,6 +129,7 @@ declare global {
     option: ShownOption,
     wish: (value: string | boolean, label: HTMLElement) => void,
   ) => HTMLElement;
+  type WorktreeItem = (waiting: WaitingWorktree) => HistoryItem;
   /** Nothing when the worktree does not wait. */
   type WorktreeLine = (worktree: Worktree | undefined, refresh: () => unknown) => HTMLElement[];
   type Zoom = (

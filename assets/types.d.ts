@@ -202,6 +202,18 @@ declare global {
     branchWorktrees?: Worktree[];
   }
 
+  /** A worktree that waits, whoever it belongs to. */
+  interface WaitingWorktree {
+    /** Of the session or job. */
+    id: string;
+    name: string;
+    /** Absent, as the title, when the session or job is deleted. */
+    kind?: ActiveItem["kind"];
+    title?: string;
+    startTime: string;
+    worktree: Worktree;
+  }
+
   type HistoryAction = false | (() => Promise<unknown>);
 
   /** The jobs that a job comes from, and those that came from it. */

@@ -8,7 +8,7 @@ import type { PortalModel } from "./backends/catalog.js";
 import { repoRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
-import type { ExportedChanges } from "./changes/changeAnswers.js";
+import type { ExportedChanges } from "./changes/exportedChanges.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import { currentPortal } from "./currentPortal.js";
 import type { LiveResponse } from "./live/liveResponse.js";

@@ -8,7 +8,7 @@ import { exportFormat, sendExport } from "./api/sendExport.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
-import type { ExportedChanges } from "./changes/changeAnswers.js";
+import type { ExportedChanges } from "./changes/exportedChanges.js";
 import { currentPortal } from "./currentPortal.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { walkWork } from "./jobs/definition/workTree.js";

@@ -110,6 +110,7 @@ export class Run {
   /** The maximum number of attempts, if it is known. @type {number | undefined} */
   attempts;
   verdict = "";
+  reason = "";
   /** What waits for an answer of the user. @type {Set<string>} */
   asked = new Set();
   /** @type {Evidence[]} */
@@ -159,6 +160,9 @@ export class JobState {
   /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
+  /** What preparing the worktrees wrote. */
+  setup = new TabLog("");
+
   /** When the event that is applied was written. */
   #time = 0;
 
@@ -171,7 +175,7 @@ export class JobState {
   onTabs = () => {};
 
   reset() {
-    Object.assign(this, { status: "Running", error: "", notices: [], allRuns: [] });
+    Object.assign(this, { status: "Running", error: "", notices: [], allRuns: [], setup: new TabLog("") });
     this.startTime = this.endTime = undefined;
     for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
   }
@@ -201,6 +205,9 @@ export class JobState {
     if ("jobError" in event) {
       this.error = event.jobError;
       this.#end("Failed");
+    } else if (event.callback?.endsWith("ToolExecution")) {
+      this.setup.add(event, "", false);
+      if (!("delta" in event)) this.onJob();
     } else handle(this.#handlers, event);
   }
 
@@ -216,11 +223,11 @@ export class JobState {
       } else this.#addRun(work, "Running");
       this.#replay(`task ${work.taskId}`);
     },
-    workStopped: ({ workId, succeeded, reason }) => {
+    workStopped: ({ workId, succeeded, reason = "" }) => {
       const run = this.runs.get(workId);
       if (!run) return;
       run.status = succeeded ? "Succeeded" : "Failed";
-      if (reason !== undefined) run.verdict = `Failed: ${reason}`;
+      run.reason = reason;
       run.endTime = this.#time;
       this.onWork(workId);
     },

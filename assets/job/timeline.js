@@ -52,8 +52,7 @@ export class Timeline {
     const marks = [0, 0.5, 1].map(part =>
       element("span", { style: `left: ${part * 100}%` }, part === 0 ? "0" : formatDuration(wholeMs * part)),
     );
-    const properties = { className: "timeline-scale", ariaHidden: "true" };
-    return element("div", properties, element("div", {}, ...marks));
+    return element("div", { className: "timeline-scale", ariaHidden: "true" }, element("div", {}, ...marks));
   }
 
   /** @param {TimelineBar} bar */

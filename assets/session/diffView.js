@@ -7,12 +7,8 @@ const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 /** @type {Difference} */
 export function difference(lines, max = 3_000, dress) {
   const { added, removed } = countChanges(lines);
-  const rows = element("div", {
-    className: "diff-lines",
-    role: "group",
-    tabIndex: 0,
-    ariaLabel: "Changes",
-  });
+  const properties = { className: "diff-lines", role: "group", tabIndex: 0, ariaLabel: "Changes" };
+  const rows = element("div", properties);
   let shown = 0;
   function showMore() {
     for (const line of lines.slice(shown, shown + max)) {

@@ -52,6 +52,18 @@ const activeItem = item => ({
   address: addressOf(item),
 });
 
+/** A worktree that waits, of what is deleted or not listed. @type {WorktreeItem} */
+const worktreeItem = ({ id, name, kind, title = "", startTime, worktree }) => ({
+  kind: "worktree",
+  id,
+  name: visibleLine(title || name),
+  status: "Waiting",
+  startTime,
+  about: [worktree.workingDirectory, kind ? "" : "deleted, but what it did waits"],
+  address: kind ? addressOf({ kind, id, title }) : "",
+  worktree,
+});
+
 /** One kind, newest first. A kind that cannot be listed does not affect the others. @type {Listed} */
 async function* listed(kind) {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
@@ -149,10 +161,11 @@ function row(item, refresh) {
     const { format } = link.dataset;
     link.href = format ? `/api/copilot/${kind}/${part(id)}/export?format=${format}` : address;
     if (format === "") link.href += "&replay";
-    link.hidden = format !== undefined && kind === "run";
+    link.hidden = !address || (format !== undefined && kind === "run");
   }
   const named = /** @type {NodeListOf<HTMLElement>} */ (made.querySelectorAll("[data-label]"));
   for (const control of named) control.ariaLabel = `${control.dataset.label} ${name}`;
+  if (kind === "worktree") find(made, ".menu").remove();
   if (!isRunning(status))
     made.append(...worktreesOf(item).flatMap(worktree => worktreeLine(worktree, refresh)));
   return made;
@@ -177,6 +190,8 @@ export function showHistory() {
       if (page.length === PAGE_SIZE || !next.value.hasMore) break;
       next = await mine.next();
     }
+    /** @type {{worktrees?: WaitingWorktree[]}} */
+    const { worktrees = [] } = await api("copilot/worktree").catch(() => ({}));
     // An older answer may arrive later.
     if (mine !== items) return;
     shown = isMore ? [...shown, ...page] : page;
@@ -187,7 +202,8 @@ export function showHistory() {
     if (place.querySelector("details[open]")) return;
     const known = new Set(shown.map(({ id }) => id));
     const older = [...active.values()].filter(({ id }) => !known.has(id)).map(activeItem);
-    const all = [...older, ...shown];
+    const others = worktrees.map(worktreeItem).filter(({ id }) => !known.has(id) && !active.has(id));
+    const all = [...older, ...others, ...shown];
     const focused = place.querySelector(":focus")?.ariaLabel;
     for (const [i, group] of [...place.children].entries()) {
       const rows = all.filter(item => groupOf(item) === i).map(item => row(item, () => load(false)));

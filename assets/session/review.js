@@ -120,7 +120,7 @@ function reviewedDiff(file, diff) {
     );
     row.after(...here.map(commentItem));
   });
-  view.addEventListener("keydown", event => {
+  view.onkeydown = event => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || event.target instanceof HTMLTextAreaElement) return;
     const numbers = [...view.querySelectorAll("button")];
@@ -128,7 +128,7 @@ function reviewedDiff(file, diff) {
     if (!next) return;
     event.preventDefault();
     next.focus();
-  });
+  };
   return view;
 }
 
@@ -143,7 +143,7 @@ function fileItem(query, { path: file, oldPath, kind, added, deleted, binary }) 
     element("summary", {}, `${kind} `, ...from, visibleCode(file), " ", muted(counts)),
     content,
   );
-  item.addEventListener("toggle", async () => {
+  item.ontoggle = async () => {
     if (!item.open || content.childElementCount > 0) return;
     try {
       const { diff, cut, binary: isBinary } = await api(`${path}/changes/file?${query}&path=${part(file)}`);
@@ -155,7 +155,7 @@ function fileItem(query, { path: file, oldPath, kind, added, deleted, binary }) 
     } catch (error) {
       fill(content, notice(messageOf(error), "error"));
     }
-  });
+  };
   return item;
 }
 

@@ -7,6 +7,10 @@ const answers = JSON.parse(byId("answers").textContent ?? "{}");
 
 /** @param {string} path @returns {Promise<any>} */
 export async function call(path) {
-  if (Object.hasOwn(answers, path)) return answers[path];
-  throw new ApiError("NotInFile", "This is an exported file: it shows what happened and can do nothing.");
+  const answer = Object.hasOwn(answers, path) && answers[path];
+  if (answer) return answer;
+  const why = path.includes("/changes/file?")
+    ? "This difference is left out of the exported file: it is too long for it, or nobody recorded it."
+    : "This is an exported file: it shows what happened and can do nothing.";
+  throw new ApiError("NotInFile", why);
 }

@@ -8,7 +8,7 @@ export interface ExportedPage {
   page: "session" | "job";
   /** The query of the page's address. */
   query: Readonly<Record<string, string>>;
-  /** By path below `/api/`: a value, or its JSON piece by piece. */
+  /** By path below `/api/`: a value, what makes it when its turn comes, or its JSON piece by piece. */
   answers: Readonly<Record<string, unknown>>;
 }
 
@@ -27,7 +27,7 @@ async function* jsonOf(answers: ExportedPage["answers"]): AsyncGenerator<string>
   for (const [path, value] of Object.entries(answers)) {
     yield `${separator}${JSON.stringify(path)}:`;
     if (isPieces(value)) yield* value;
-    else yield JSON.stringify(await value);
+    else yield JSON.stringify(await (typeof value === "function" ? value() : value));
     separator = ",";
   }
   yield "}";

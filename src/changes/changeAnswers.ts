@@ -107,35 +107,3 @@ export async function changesOfJob(parts: ChangeRouteParts, id: string, which: O
       files.push(...(await reportedEdits(sessions.responses(sessionId), workingDirectory)));
   return { repository: false, files };
 }
-
-/** The lists that the pages of an exported session or job ask for, by their path below `/api/`. */
-export interface ExportedChanges {
-  session(id: string): Promise<Record<string, unknown>>;
-  job(id: string, workIds: readonly number[]): Promise<Record<string, unknown>>;
-}
-
-export function exportedChanges(parts: ChangeRouteParts): ExportedChanges {
-  return {
-    async session(id) {
-      const path = `copilot/session/${encodeURIComponent(id)}/changes`;
-      const whole = await changesOfSession(parts, id);
-      const answers: Record<string, unknown> = { [path]: whole };
-      for (const { turn, files } of "turns" in whole ? whole.turns : [])
-        if (files > 0) answers[`${path}?turn=${turn}`] = await changesOfSession(parts, id, turn);
-      return answers;
-    },
-    async job(id, workIds) {
-      const path = `copilot/job/${encodeURIComponent(id)}/changes`;
-      const answers: Record<string, unknown> = { [`${path}?`]: await changesOfJob(parts, id, {}) };
-      for (const workId of new Set(workIds)) {
-        const attempts = (await recordsOfJob(parts, id, { workId })).map(record => record.number);
-        for (const attempt of new Set(attempts))
-          answers[`${path}?workId=${workId}&attempt=${attempt}`] = await changesOfJob(parts, id, {
-            workId,
-            attempt,
-          });
-      }
-      return answers;
-    },
-  };
-}

@@ -127,11 +127,12 @@ export class Changes {
   }
 
   /** Undefined when the file did not change. */
-  async file({ repository, prefix, base, head }: ChangeRange, path: string): Promise<FileDiff | undefined> {
+  async file(range: ChangeRange, path: string, withTexts = true): Promise<FileDiff | undefined> {
+    const { repository, prefix, base, head } = range;
     const shadow = this.snapshots.shadowOf(repository);
     const fromRoot = gitPath(prefix) + gitPath(path);
     try {
-      const diff = await diffFile(shadow, base, head, fromRoot);
+      const diff = await diffFile(shadow, base, head, fromRoot, withTexts);
       return diff && { path, ...diff };
     } catch (error) {
       throw PortalError.explained("ChangesUnreadable", unreadable(error));

@@ -152,12 +152,13 @@ function fileChange(
   };
 }
 
-/** The unified diff of one file and both of its texts; undefined when it did not change. */
+/** The unified diff of one file, with both of its texts where they are wanted; undefined when it did not change. */
 export async function diffFile(
   shadow: Shadow,
   base: string,
   head: string,
   path: GitPath,
+  withTexts = true,
 ): Promise<Omit<FileDiff, "path"> | undefined> {
   const entry = (await entriesBetween(shadow, base, head)).find(
     found => found.path === path || (found.kind !== "renamed" && found.oldPath === path),
@@ -170,16 +171,7 @@ export async function diffFile(
   const diff = stdout.toString("utf8");
   const binary = /^Binary files /m.test(diff) && !/^@@ /m.test(diff);
   if (binary) return { diff, binary };
-  const [before, after] = await Promise.all([
-    textOf(shadow, entry.oldMode, entry.oldObject),
-    textOf(shadow, entry.newMode, entry.newObject),
-  ]);
-  return {
-    diff,
-    ...(cut && { cut }),
-    ...(before !== undefined && { before }),
-    ...(after !== undefined && { after }),
-  };
+  return { diff, ...(cut && { cut }), ...(withTexts && (await textsOf(shadow, entry))) };
 }
 
 async function diffArguments(shadow: Shadow, entry: Entry, base: string, head: string): Promise<string[]> {
@@ -192,6 +184,14 @@ async function diffArguments(shadow: Shadow, entry: Entry, base: string, head: s
   const { stdout } = await shadow.git(["hash-object", "-w", "--stdin"], { input: "" });
   const named = (object: string) => (noObject.test(object) ? stdout.toString().trim() : object);
   return ["diff", "--no-color", named(oldObject), named(newObject), "--"];
+}
+
+async function textsOf(shadow: Shadow, entry: Entry): Promise<Pick<FileDiff, "before" | "after">> {
+  const [before, after] = await Promise.all([
+    textOf(shadow, entry.oldMode, entry.oldObject),
+    textOf(shadow, entry.newMode, entry.newObject),
+  ]);
+  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }
 
 async function textOf(shadow: Shadow, mode: string, object: string): Promise<string | undefined> {

@@ -22,18 +22,25 @@ async function* tasksOf({ job, responses }: ExportSource): AsyncGenerator<string
     if (response.callback === "workStarted") yield response.taskId;
 }
 
-/** Task by task, the decisions, and each session where it was opened. */
+/** What its setup did, and task by task, the decisions, and each session where it was opened. */
 export async function* jobAsMarkdown(source: ExportSource): AsyncGenerator<string> {
   const { job, responses } = source;
   yield `# ${job.jobName}\n\n- Status: ${job.status}\n- Working directory: ${job.workingDirectory}\n- Started: ${job.startTime}\n`;
   if (job.userInput !== "") yield `\n${fenced(job.userInput)}\n`;
-  for await (const taskId of tasksOf(source)) {
-    yield `\n# Task ${taskId}\n`;
-    for await (const response of responses("task", taskId)) {
-      if (response.callback === "taskDecision") yield `\n${fenced(response.reason)}\n`;
-      if (response.callback === "taskSessionStarted")
-        yield* sessionPart(source, response.sessionId, response.isDriving);
-    }
+  const toolNames = new Map<string, string>();
+  for await (const response of responses("job", job.jobId)) {
+    if (response.callback === "workStarted") yield* taskPart(source, response.taskId);
+    const part = responseAsMarkdown(response, toolNames);
+    if (part) yield `\n${part}`;
+  }
+}
+
+async function* taskPart(source: ExportSource, taskId: string): AsyncGenerator<string> {
+  yield `\n# Task ${taskId}\n`;
+  for await (const response of source.responses("task", taskId)) {
+    if (response.callback === "taskDecision") yield `\n${fenced(response.reason)}\n`;
+    if (response.callback === "taskSessionStarted")
+      yield* sessionPart(source, response.sessionId, response.isDriving);
   }
 }
 

@@ -22,11 +22,18 @@ export interface SearchHit {
   snippet: Snippet;
 }
 
-interface TextFound {
+/** Of one record of a log. */
+interface Place {
+  logId: number;
+  n: number;
+}
+
+/** A chunk of a log, and which of its records have the words. */
+interface ChunkFound {
+  logId: number;
   kind: LogKind;
   key: string;
-  n: number;
-  time: number;
+  ns: number[];
   lines: string;
   title: string;
   jobId: string | null;
@@ -40,19 +47,39 @@ interface RowFound {
   time: number;
 }
 
-/** The limit stands inside, so that the log is read for shown hits only. */
-const texts = `
-  select l.kind, l.key, t.n, t.time::float8 as time, c.lines,
+const newestFirst = "order by time desc, log_id desc, n desc";
+
+/** How many of the newest texts are read one by one, which takes some milliseconds for each thousand. */
+const firstTexts = 5_000;
+const moreTexts = 20_000;
+
+const placesAmongNewest = `
+  select log_id as "logId", n
+  from (select log_id, n, time, words from search_texts ${newestFirst} limit $3) as newest
+  where words @@ $1::tsquery ${newestFirst} limit $2`;
+
+/**
+ * Every place first, then their order: the store guesses how frequent a word is, and for a rare one, guessed too
+ * frequent, it would read all texts by their time instead of asking the index.
+ */
+const placesAnywhere = `
+  with found as materialized (select log_id, n, time from search_texts where words @@ $1::tsquery)
+  select log_id as "logId", n from found ${newestFirst} limit $2`;
+
+/** A chunk is read once, however many of its records are wanted. */
+const chunks = `
+  select c.log_id as "logId", l.kind, l.key, found.ns, c.lines,
     coalesce(s.title, j.name, '') as title, j.id as "jobId", j.name as "jobName"
-  from (select log_id, n, time from search_texts where words @@ $1::tsquery
-        order by time desc, log_id desc, n desc limit $2) as t
-  join logs l on l.id = t.log_id
-  cross join lateral (select lines from log_chunks c where c.log_id = t.log_id and c.last_n >= t.n
-                      order by c.last_n limit 1) as c
+  from (select p.log_id, holder.last_n, array_agg(p.n) as ns
+        from unnest($1::int[], $2::int[]) as p(log_id, n)
+        cross join lateral (select last_n from log_chunks c where c.log_id = p.log_id and c.last_n >= p.n
+                            order by c.last_n limit 1) as holder
+        group by p.log_id, holder.last_n) as found
+  join log_chunks c on c.log_id = found.log_id and c.last_n = found.last_n
+  join logs l on l.id = c.log_id
   left join sessions s on l.kind = 'session' and s.id = l.key
   left join jobs j on not j.deleting and j.id = case l.kind
-    when 'session' then split_part(s.owner, '.', 1) when 'task' then split_part(l.key, '.', 1) when 'job' then l.key end
-  order by t.time desc, t.log_id desc, t.n desc`;
+    when 'session' then split_part(s.owner, '.', 1) when 'task' then split_part(l.key, '.', 1) when 'job' then l.key end`;
 
 const titles = `
   select id, title, title as text, extract(epoch from created_at)::float8 * 1000 as time from sessions
@@ -68,7 +95,7 @@ export async function search(query: Query, typed: string, limit: number): Promis
   const wanted = parseSearch(typed);
   const condition = await conditionOf(query, wanted);
   if (condition === undefined) return [];
-  const found = (await query<TextFound>(texts, [condition, limit])).flatMap(row => textHit(row, wanted));
+  const found = await textHits(query, await placesOf(query, condition, limit), wanted);
   const rowHit = (source: LogKind, what: "title" | "input") => (row: RowFound) =>
     ({
       source,
@@ -100,25 +127,52 @@ async function conditionOf(query: Query, { text, lastIsPrefix }: SearchQuery): P
   return row && row.tree !== "" && row.tree !== "T" ? row.condition : undefined;
 }
 
-function textHit(
-  { kind, key, n, time, lines, title, jobId, jobName }: TextFound,
+/**
+ * Frequent words are among the newest texts. The index knows every place of rare ones at once, but of frequent words
+ * that seldom stand together it brings far too many: so where the newest texts have some, a few more are read first.
+ */
+async function placesOf(query: Query, condition: string, limit: number): Promise<Place[]> {
+  const amongNewest = (texts: number) => query<Place>(placesAmongNewest, [condition, limit, texts]);
+  let places = await amongNewest(firstTexts);
+  const isPromising = (places.length * moreTexts) / firstTexts >= limit;
+  if (places.length < limit && isPromising) places = await amongNewest(moreTexts);
+  return places.length === limit ? places : query<Place>(placesAnywhere, [condition, limit]);
+}
+
+/** In the order of the places. */
+async function textHits(query: Query, places: readonly Place[], wanted: SearchQuery): Promise<SearchHit[]> {
+  if (places.length === 0) return [];
+  const found = await query<ChunkFound>(chunks, [places.map(({ logId }) => logId), places.map(({ n }) => n)]);
+  const hits = new Map(
+    found.flatMap(chunk => hitsIn(chunk, wanted).map(hit => [`${chunk.logId} ${hit.n}`, hit])),
+  );
+  return places.flatMap(({ logId, n }) => hits.get(`${logId} ${n}`) ?? []);
+}
+
+function hitsIn(
+  { kind, key, ns, lines, title, jobId, jobName }: ChunkFound,
   wanted: SearchQuery,
 ): SearchHit[] {
   const records: LogRecord[] = [];
-  readChunk(lines, n - 1, records, () => {});
-  const record = records[0]?.n === n ? records[0] : undefined;
-  const found = record && searchTextOf(record);
-  if (!found) return [];
-  return [
-    {
-      source: kind,
-      id: key,
-      n,
-      ...(time > 0 && { time }),
-      what: found.what,
-      title,
-      ...(jobId !== null && { job: { id: jobId, name: jobName ?? "" } }),
-      snippet: snippetOf(found.text, wanted),
-    },
-  ];
+  readChunk(lines, Math.min(...ns) - 1, records, () => {});
+  const wantedNs = new Set(ns);
+  return records
+    .filter(({ n }) => wantedNs.has(n))
+    .flatMap(record => {
+      const found = searchTextOf(record);
+      if (!found) return [];
+      const { n, time } = record;
+      return [
+        {
+          source: kind,
+          id: key,
+          n,
+          ...(time > 0 && { time }),
+          what: found.what,
+          title,
+          ...(jobId !== null && { job: { id: jobId, name: jobName ?? "" } }),
+          snippet: snippetOf(found.text, wanted),
+        },
+      ];
+    });
 }

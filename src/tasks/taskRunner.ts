@@ -1,11 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { failpoint } from "../base/failpoint.js";
 import { PortalError } from "../base/portalError.js";
 import type { OpenWork } from "../changes/changeRecorder.js";
-import { commandLine } from "../commands/commandLine.js";
-import { maxShownChars } from "../commands/commandOutput.js";
-import type { CommandEnd } from "../commands/runCommand.js";
+import { loggedCommand } from "../commands/loggedCommand.js";
 import type { AttemptVerdict, Criterion } from "../live/callbacks.js";
+import type { LiveResponse } from "../live/liveResponse.js";
 import type { Flow } from "../store/durableJobs.js";
 import { AttemptNotes } from "./attemptNotes.js";
 import type { EngineParts } from "./engineParts.js";
@@ -162,53 +161,26 @@ export class TaskRunner {
     this.#parts.diary.write({ callback: "taskAttemptEnded", ...evidence });
   }
 
-  /** The output goes to the task's log as that of a tool, because it is read and shown in the same way. */
   async #command({ command, title }: TaskAction & { kind: "command" }): Promise<TaskEvent> {
     const { diary, commands, sessions, signal } = this.#parts;
     const { taskId, setup, workingDirectory } = this.#run;
-    const toolCallId = randomUUID();
     const session = this.#lastSession ?? (setup.borrowedModelId === undefined ? undefined : borrowedSession);
     const settings = session === undefined ? undefined : await sessions.settings(this.#sessionId(session));
-    const toolArguments = JSON.stringify({ command: commandLine(command.run), description: title });
-    let shown = "";
-    void diary.aside({
-      callback: "onStartToolExecution",
-      toolCallId,
-      toolName: "command",
-      toolArguments,
-      kind: "execute",
-    });
-    try {
-      const end = await commands.run(command, {
+    const write = (response: LiveResponse) => diary.aside(response);
+    const end = await loggedCommand({ run: command.run, title, write }, onOutput =>
+      commands.run(command, {
         taskId,
         taskName: setup.taskName,
         workingDirectory,
         sandbox: settings?.sandbox,
         permissions: settings?.permissions,
         signal,
-        write: response => diary.aside(response),
-        onOutput: delta => {
-          shown += delta;
-          void diary.aside({ callback: "onToolExecution", toolCallId, delta });
-        },
-      });
-      const { exitCode, durationMs, problem } = end;
-      await diary.aside({
-        callback: "onEndToolExecution",
-        toolCallId,
-        ...(problem === undefined
-          ? { result: { content: shownOutput(shown, end) } }
-          : { error: { message: problem } }),
-        ...(exitCode !== undefined && { exitCode }),
-        durationMs,
-      });
-      failpoint("command-ended");
-      return { kind: "ran", end };
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      await diary.aside({ callback: "onEndToolExecution", toolCallId, error: { message } });
-      throw error;
-    }
+        write,
+        onOutput,
+      }),
+    );
+    failpoint("command-ended");
+    return { kind: "ran", end };
   }
 
   async #open({
@@ -300,11 +272,6 @@ export class TaskRunner {
 function derivedId(name: string): string {
   const hex = createHash("sha256").update(name).digest("hex");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
-}
-
-/** The beginning of the output, and its end where something between them is left out. */
-function shownOutput(shown: string, { tail }: CommandEnd): string {
-  return shown.length > maxShownChars ? `${shown}${tail}` : shown;
 }
 
 function withCrashPrefix(prompt: string): string {

@@ -35,10 +35,16 @@ export interface WorktreeRecord {
   applying: Applying | null;
   /** Why the last decision could not be carried out. */
   problem: string | null;
+  createdAt: Date;
+}
+
+export interface WorktreeOwner {
+  kind: "session" | "job";
+  title: string;
 }
 
 const columns = `id, owner, name, folder, working_directory as "workingDirectory", target, origin, root, branch, base,
-  from_changes as "fromChanges", state, applying, problem`;
+  from_changes as "fromChanges", state, applying, problem, created_at as "createdAt"`;
 
 /** A session has an owner too, so each column names its table. */
 const ownerIsThere = `(exists (select 1 from sessions where sessions.id = split_part(worktrees.owner, '.', 1))
@@ -52,7 +58,7 @@ export class WorktreeRecords {
     this.#store = store;
   }
 
-  async insert(record: Omit<WorktreeRecord, "state" | "applying" | "problem">): Promise<void> {
+  async insert(record: Omit<WorktreeRecord, "state" | "applying" | "problem" | "createdAt">): Promise<void> {
     const { id, owner, name, folder, workingDirectory, target, origin, root, branch, base, fromChanges } =
       record;
     await this.#store.query(
@@ -137,12 +143,15 @@ export class WorktreeRecords {
     await this.#store.query(`delete from worktrees where removed and not ${ownerIsThere}`);
   }
 
-  /** The ids of those that wait although their session or job is deleted. */
-  async orphans(): Promise<Set<string>> {
-    const rows = await this.#store.query<{ id: string }>(
-      `select id from worktrees where state = 'waiting' and not ${ownerIsThere}`,
+  /** Whose work waits: by the id of the worktree, unless the session or job is deleted. */
+  async owners(): Promise<Map<string, WorktreeOwner>> {
+    const rows = await this.#store.query<WorktreeOwner & { id: string }>(
+      `select w.id, case when s.id is null then 'job' else 'session' end as kind, coalesce(s.title, j.name) as title
+       from worktrees w left join sessions s on s.id = split_part(w.owner, '.', 1)
+       left join jobs j on j.id = split_part(w.owner, '.', 1)
+       where w.state = 'waiting' and coalesce(s.id, j.id) is not null`,
     );
-    return new Set(rows.map(({ id }) => id));
+    return new Map(rows.map(({ id, kind, title }) => [id, { kind, title }]));
   }
 
   patiently<T>(work: () => Promise<T>): Promise<T> {

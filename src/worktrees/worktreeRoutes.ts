@@ -79,18 +79,31 @@ export function worktreeRoutes({ worktrees, settle, folderOf }: WorktreeRoutePar
       summary: "The worktrees that wait for a decision, also those whose session, job or repository is gone",
       answers: {
         json: object({
-          worktrees: list(object({ owner: text, name: text, "orphaned?": flag, worktree: worktreeAnswer })),
+          worktrees: list(
+            object({
+              owner: text,
+              id: text,
+              name: text,
+              "kind?": oneOfTexts("session", "job"),
+              "title?": text,
+              startTime: text,
+              "orphaned?": flag,
+              worktree: worktreeAnswer,
+            }),
+          ),
         }),
       },
       handler: async () => {
         await worktrees.recovered;
         const records = await worktrees.records.present();
-        const orphans = await worktrees.records.orphans();
+        const owners = await worktrees.records.owners();
         const waiting = records.filter(({ state }) => state === "waiting");
         const answers = waiting.map(async record => ({
           owner: record.owner,
+          id: record.owner.split(".", 1)[0],
           name: record.name,
-          ...(orphans.has(record.id) && { orphaned: true }),
+          startTime: record.createdAt.toISOString(),
+          ...(owners.get(record.id) ?? { orphaned: true }),
           worktree: await answerOf(worktrees, record),
         }));
         return { worktrees: await Promise.all(answers) };

@@ -106,7 +106,13 @@ export class Worktrees {
     };
     await this.records.insert(made);
     failpoint("worktree-recorded");
-    const record: WorktreeRecord = { ...made, state: "creating", applying: null, problem: null };
+    const record: WorktreeRecord = {
+      ...made,
+      state: "creating",
+      applying: null,
+      problem: null,
+      createdAt: new Date(),
+    };
     try {
       await explained(what, async () => {
         await addWorktree(record, base);

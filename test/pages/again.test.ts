@@ -51,6 +51,8 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByText("JOB: FAILED").waitFor();
   assert.equal(await page.locator("#reason").textContent(), "fragile: tests: exit code 1");
 
+  const detail = page.locator('.node[data-work-id="1"] .detail');
+  assert.equal(await detail.textContent(), "failed: tests: exit code 1");
   await page.locator('.node[data-work-id="1"]').click();
   const attempts = page.locator(".evidence-attempt");
   await attempts.nth(1).waitFor();
@@ -139,6 +141,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await exported.locator('.node[data-work-id="0"]').click();
   await exported.getByText("Attempt 1 succeeded").waitFor();
   await exported.getByRole("tab", { name: "Changes" }).click();
-  await exported.getByText("added made.txt +1 −0").waitFor();
+  await exported.getByText("added made.txt +1 −0").click();
+  await exported.locator(".diff-line.added").waitFor();
   assert.equal(await exported.getByRole("button", { name: "Retry from here" }).isVisible(), false);
 });

@@ -53,6 +53,16 @@ async function changed(t: TestContext) {
   return { portal, workingDirectory, session, address, page, line, files, git };
 }
 
+/** The exported page, from disk, at the end of its replay. */
+async function openExported(t: TestContext, address: string) {
+  const file = join(await tempFolder(t, "portal-export"), "exported.html");
+  await writeFile(file, await (await fetch(`${address}/export?format=html`)).text());
+  const { page, problems } = await openPage(t, browser, pathToFileURL(file).href);
+  t.after(() => assert.deepEqual(problems, []));
+  await page.getByRole("slider", { name: "Position in the run" }).press("End");
+  return page;
+}
+
 describe("the changes of a turn in the browser", () => {
   it("are a line under the turn that opens the diff and undoes it, and keeps what the user changed since", async t => {
     const { workingDirectory, page, line, files } = await changed(t);
@@ -131,17 +141,15 @@ describe("the changes of a turn in the browser", () => {
     await page.keyboard.press("Escape");
     assert.equal(await page.getByRole("dialog").count(), 0);
 
-    const file = join(await tempFolder(t, "portal-export"), "session.html");
-    await writeFile(
-      file,
-      await (await fetch(`${portal.url}/api/copilot/session/${session.id}/export?format=html`)).text(),
-    );
-    const exported = await openPage(t, browser, pathToFileURL(file).href);
-    await exported.page.getByRole("slider", { name: "Position in the run" }).press("End");
-    await exported.page.getByRole("button", { name: lineName }).click();
-    await exported.page.getByText("changed a.txt +1 −0").waitFor();
-    assert.equal(await exported.page.getByRole("button", { name: "Undo" }).isVisible(), false);
-    assert.deepEqual(exported.problems, []);
+    const exported = await openExported(t, `${portal.url}/api/copilot/session/${session.id}`);
+    await exported.getByRole("button", { name: lineName }).click();
+    const exportedFiles = exported.locator(".turn-changes-file summary");
+    await exportedFiles.last().click();
+    await exported.locator(".diff-line.added", { hasText: "two" }).waitFor();
+    await exportedFiles.first().click();
+    await exported.locator(".diff-line.added", { hasText: "new" }).waitFor();
+    assert.equal(await exported.getByRole("button", { name: "Undo" }).isVisible(), false);
+    assert.equal(await exported.getByRole("button", { name: "Comment on line 1" }).count(), 0);
 
     await inEveryTheme(
       browser,
@@ -158,5 +166,26 @@ describe("the changes of a turn in the browser", () => {
       },
       shown => shown.getByRole("button", { name: "Commit the changes of turn 1" }).click(),
     );
+  });
+
+  it("say in an exported file which difference is too long for it", async t => {
+    const gate = barrier();
+    const shell = runShell("seq 60000 > long.txt; echo new > short.txt");
+    const script = byPrompt({ work: [[gate.step, shell], [{ text: "Done." }]] });
+    const { portal, workingDirectory, startSession } = await portalOf(t, script);
+    execFileSync("git", ["init", "-q", workingDirectory]);
+    const session = await startSession();
+    await session.query("work");
+    await gate.reached;
+    await session.call("changes");
+    gate.release();
+    await session.untilIdle();
+    const page = await openExported(t, `${portal.url}/api/copilot/session/${session.id}`);
+    await page.getByRole("button", { name: "2 files changed" }).click();
+    const files = page.locator(".turn-changes-file summary");
+    await files.first().click();
+    await page.getByText("This difference is left out of the exported file").waitFor();
+    await files.last().click();
+    await page.locator(".diff-line.added", { hasText: "new" }).waitFor();
   });
 });

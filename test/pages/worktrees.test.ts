@@ -9,6 +9,7 @@ import { inEveryTheme } from "../support/axe.js";
 import { openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortalWithEntry, task } from "../support/jobs.js";
 import { repositoryIn } from "../support/repository.js";
+import { scriptedModelId } from "../support/scriptedModel.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -17,6 +18,7 @@ before(async () => {
 });
 
 const portalOf = sharedPortalWithEntry({
+  setup: [{ run: ["echo", "the nest is ready"] }],
   tasks: { held: { prompt: ["@wait $user-input"], model: { category: "driving" } } },
   jobs: { held: { work: task("held") } },
 });
@@ -85,8 +87,37 @@ test("A job that shares its folder with another is isolated with one click", asy
   const statusOf = async (id: string) => (await portal.api<Status>(`copilot/job/${id}/status`)).body;
   assert.equal((await statusOf(jobId)).worktree?.workingDirectory, workingDirectory);
   assert.equal((await statusOf(second)).status, "Canceled");
+  const setup = page.locator("#panel section", { hasText: "Setup" });
+  await setup.getByRole("button", { name: /echo/ }).click();
+  await setup.locator(".message-block-body", { hasText: "the nest is ready" }).waitFor();
   await portal.api(`copilot/job/${jobId}/stop`, { method: "POST" });
   await page.getByRole("button", { name: "Keep the branch" }).click();
   await page.locator(".worktree").waitFor({ state: "detached" });
   assert.match(git("branch"), /portal\/held-/);
+});
+
+test("What a deleted session left in its worktree needs the user on the start page, and is applied there", async t => {
+  const { portal, workingDirectory } = await portalOf(t);
+  await makeRepository(workingDirectory);
+  const isolated = `copilot/session/start/${scriptedModelId}?isolate=worktree`;
+  const { sessionId } = (await portal.api<{ sessionId: string }>(isolated, { body: workingDirectory })).body;
+  type Waiting = { id: string; kind?: string; orphaned?: boolean; worktree: WorktreeAnswer };
+  const waiting = async () =>
+    (await portal.api<{ worktrees: Waiting[] }>("copilot/worktree")).body.worktrees.find(
+      ({ id }) => id === sessionId,
+    );
+  const { kind, worktree } = (await waiting()) ?? {};
+  assert.equal(kind, "session");
+  await writeFile(join(worktree?.folder ?? "", "b.txt"), "agent\n");
+  await portal.api(`copilot/session/${sessionId}/delete`, { method: "POST" });
+  assert.equal((await waiting())?.orphaned, true);
+  const { page, problems } = await openPage(t, browser, portal.url);
+  t.after(() => assert.deepEqual(problems, []));
+  const group = page.locator(".history-group", { has: page.getByRole("heading", { name: "Needs you" }) });
+  const item = group.locator(".history-item", { hasText: worktree?.branch ?? "" });
+  assert.match((await item.textContent()) ?? "", /Worktree.*deleted, but what it did waits/s);
+  assert.equal(await item.getByRole("link").count(), 0);
+  await item.getByRole("button", { name: "Apply to my folder" }).click();
+  await item.waitFor({ state: "detached" });
+  assert.equal(await readFile(join(workingDirectory, "b.txt"), "utf8"), "agent\n");
 });

@@ -125,14 +125,22 @@ describe("A search", () => {
       assert.equal((await find(odd)).length, 2, JSON.stringify(odd));
   });
 
-  test("takes a burst of more texts than a statement may have values", async () => {
+  test("finds frequent, seldom and single words in order behind a burst of more texts than a statement may have values", async () => {
     const task = await live.logs.create("task", newId());
+    const count = 30_000;
+    const reasonOf = (n: number) =>
+      ["fig", ...(n % 600 === 0 ? ["elderberry"] : []), ...(n === 1 ? ["physalis"] : [])].join(" ");
     const burst = Array.from(
-      { length: 20_000 },
-      (): LiveResponse => ({ callback: "taskDecision", reason: "fig" }),
+      { length: count },
+      (_, i): LiveResponse => ({ callback: "taskDecision", reason: reasonOf(i + 1) }),
     );
     await append(task, ...burst);
-    assert.equal((await find("fig", 100)).length, 100);
+    const found = async (typed: string, limit: number) => (await find(typed, limit)).map(({ n }) => n);
+    const newest = (step: number, limit: number) => Array.from({ length: limit }, (_, i) => count - i * step);
+    assert.deepEqual(await found("fig ", 100), newest(1, 100));
+    assert.deepEqual(await found("elderberry ", 20), newest(600, 20));
+    assert.deepEqual(await found("elderberry ", 100), newest(600, 50));
+    assert.deepEqual(await found("physalis ", 20), [1]);
   });
 
   test("does not stop a log that has a text which cannot be indexed as a whole", async () => {

@@ -14,7 +14,11 @@ const shell = (command: string) => ({ prompt: [`@shell ${command}`], model: { ca
 const isolated = (name: string) => ({ ...task(name), isolate: true });
 const portalOf = sharedPortalWithEntry({
   setup: [
-    { run: ["test ! -e refuse && echo set up && echo done > prepared.txt"], shell: true, name: "prepare" },
+    {
+      run: ["test ! -e refuse && seq 200 && echo done > prepared.txt"],
+      shell: true,
+      name: "prepare",
+    },
   ],
   tasks: {
     left: shell("echo left >> left.txt"),
@@ -103,14 +107,20 @@ describe("A job in a worktree", () => {
     const git = repository(bench);
     const { jobId, outcome, responses } = await bench.runJob("alone");
     assert.equal(outcome, "jobSucceeded");
-    const notices = responses.filter(({ callback }) => callback === "onNotice");
-    assert.deepEqual(
-      notices.map(({ title, text }) => [title, text]),
-      [
-        ["Setup: prepare", undefined],
-        ["Setup: prepare: exit code 0", "set up"],
-      ],
+    const output = Array.from({ length: 200 }, (_, i) => `${i + 1}\n`).join("");
+    const written = responses.filter(({ callback }) => callback === "onToolExecution");
+    assert.equal(written.map(({ delta }) => delta).join(""), output);
+    const [start, end, notice] = ["onStartToolExecution", "onEndToolExecution", "onNotice"].map(wanted =>
+      responses.find(({ callback }) => callback === wanted),
     );
+    assert.match(String(start?.toolArguments), /seq 200.*"description":"Setup: prepare"/);
+    assert.deepEqual(
+      [end?.toolCallId, end?.result, end?.exitCode],
+      [start?.toolCallId, { content: output }, 0],
+    );
+    assert.equal(notice?.title, "Setup: prepare: exit code 0");
+    const exported = await fetch(`${bench.portal.url}/api/copilot/job/${jobId}/export`);
+    assert.match(await exported.text(), /### Tool result: command\n\n```\n1\n2\n/);
     assert.equal(git("status", "--porcelain"), "");
     const { worktree } = await statusOf(bench, jobId);
     assert.equal(worktree.state, "waiting");

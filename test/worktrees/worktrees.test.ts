@@ -370,9 +370,9 @@ describe("The next portal", () => {
     const next = life();
     await next.recovered;
     assert.equal((await next.in(record.workingDirectory))?.state, "waiting");
-    assert.equal((await next.records.orphans()).has(record.id), false);
+    assert.deepEqual((await next.records.owners()).get(record.id), { kind: "session", title: "" });
     await store.query("delete from sessions where id = $1", [owner]);
-    assert.equal((await next.records.orphans()).has(record.id), true);
+    assert.equal((await next.records.owners()).has(record.id), false);
     assert.equal(existsSync(record.folder), true);
   });
 

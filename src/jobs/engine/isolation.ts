@@ -1,6 +1,8 @@
 import { messageOf } from "../../base/messageOf.js";
 import { commandLine, endingOf } from "../../commands/commandLine.js";
+import { loggedCommand } from "../../commands/loggedCommand.js";
 import type { CommandEnd } from "../../commands/runCommand.js";
+import type { LiveResponse } from "../../live/liveResponse.js";
 import type { Flow } from "../../store/durableJobs.js";
 import { isStoreUnavailable } from "../../store/failure.js";
 import type { EngineParts } from "../../tasks/engineParts.js";
@@ -72,7 +74,10 @@ export async function mergeBranches(
   }
 }
 
-/** Runs the entry's setup in a new worktree. Answers with why it failed. Each command is a step of its own. */
+/**
+ * Runs the entry's setup in a new worktree; its output is in the job's log. Answers with why it failed. Each command is
+ * a step of its own.
+ */
 export async function setUp(
   flow: Flow,
   { setupCommands }: Pick<EngineParts, "setupCommands">,
@@ -86,16 +91,21 @@ export async function setUp(
     for (const { run, shell, name, timeoutSeconds = defaultTimeoutSeconds } of entry.setup ?? []) {
       const title = `Setup: ${name ?? commandLine(run)}`;
       const failure = await flow.step("setup", async () => {
-        await diary.add({ callback: "onNotice", severity: "info", title });
+        const command = { run, shell, timeoutMs: timeoutSeconds * 1000, by: "user" as const };
+        const write = (response: LiveResponse) => diary.aside(response);
         const ended = await unlessInterrupted(signal, () =>
-          setupCommands
-            .run({ run, shell, timeoutMs: timeoutSeconds * 1000, by: "user" }, { workingDirectory, signal })
-            .catch((error: unknown): CommandEnd => ({ problem: messageOf(error), durationMs: 0, tail: "" })),
+          loggedCommand({ run, title, write }, onOutput =>
+            setupCommands
+              .run(command, { workingDirectory, signal, onOutput })
+              .catch(
+                (error: unknown): CommandEnd => ({ problem: messageOf(error), durationMs: 0, tail: "" }),
+              ),
+          ),
         );
         if ("kind" in ended) return `${title}: stopped`;
         const how = `${title}: ${endingOf(ended)}`;
         const severity = ended.exitCode === 0 ? "info" : "error";
-        await diary.add({ callback: "onNotice", severity, title: how, text: ended.tail });
+        await diary.add({ callback: "onNotice", severity, title: how });
         return ended.exitCode === 0 ? null : `${how}\n${ended.tail}`.trimEnd();
       });
       if (failure !== null) return failure;

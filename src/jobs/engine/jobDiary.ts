@@ -41,6 +41,13 @@ export class JobDiary {
     this.#listener?.(response);
   }
 
+  /** Writes what a step does while it runs: a replay does not repeat it. */
+  async aside(response: LiveResponse): Promise<void> {
+    this.#listener?.(response);
+    // A job that was stopped closes its log; what its command still says is of no interest then.
+    await this.#log.append(response).catch(() => undefined);
+  }
+
   #learn(response: StoredResponse): void {
     if ("foreign" in response) return;
     this.#known.add(keyOf(response));
