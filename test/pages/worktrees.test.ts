@@ -115,7 +115,7 @@ test("What a deleted session left in its worktree needs the user on the start pa
   t.after(() => assert.deepEqual(problems, []));
   const group = page.locator(".history-group", { has: page.getByRole("heading", { name: "Needs you" }) });
   const item = group.locator(".history-item", { hasText: worktree?.branch ?? "" });
-  assert.match((await item.textContent()) ?? "", /Worktree.*deleted, but what it did waits/s);
+  assert.match((await item.textContent()) ?? "", /worktree.*deleted, but what it did waits/s);
   assert.equal(await item.getByRole("link").count(), 0);
   await item.getByRole("button", { name: "Apply to my folder" }).click();
   await item.waitFor({ state: "detached" });
