@@ -1,24 +1,22 @@
-// The flow chart of a job, drawn as SVG: chartLayout.js lays it out, and the user zooms and drags it.
-import { kindOf, layOut, workIdOf } from "./job/chartLayout.js";
-import { button, element, fill } from "./lib/dom.js";
+// The flow chart of a job, drawn as SVG as the server lays it out; the user zooms and drags it.
+import { copyOf, element, fill, find } from "./lib/dom.js";
 import { nextFrame } from "./shell/frame.js";
 
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
-/** The height of the tools below the chart; the same as in flowChartMermaid.css. */
+/** The same as in flowChartMermaid.css. */
 const TOOLS_PX = 56;
-/** From this width on, the chart may grow beyond its natural size. */
 const WIDE_PX = 2000;
 /** A chart that is too large for this zoom is scrolled, not shrunk. */
 const READABLE = 0.8;
 const PER_FRAME = 60;
+const LINE_CHARS = 33;
 /** A shorter move is a click, not a drag. */
 const DRAG_PX = 4;
-/** Two fingers that move apart by this factor zoom by one step. */
+/** Of the distance of two fingers, for one step. */
 const PINCH_STEP = 1.1;
 
-/** The mark beside a node's left border, drawn around 0,0. */
 const marks = {
   Waiting: "M0-7a7 7 0 1 0 .01 0M0-4V0L3 2",
   Running: "M0-7A7 7 0 1 1-7 0",
@@ -27,6 +25,12 @@ const marks = {
   Failed: "M-5-5 5 5M5-5-5 5",
   Canceled: "M-5 0H5",
 };
+
+/** @param {ChartHint} hint */
+export const kindOf = hint => (typeof hint === "string" ? hint : hint[0]);
+
+/** The number of the task in the job, for nodes that represent a task. @param {ChartHint} hint */
+export const workIdOf = hint => (typeof hint === "string" ? undefined : hint[1]);
 
 /** @type {DrawSvg} */
 function draw(name, attributes, ...content) {
@@ -53,7 +57,12 @@ const drawArrow = ({ path, label, x, y }) => [
   ...(label ? [draw("text", { class: "edgeLabel", x, y }, label)] : []),
 ];
 
-/** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. */
+const frame = () => new Promise(start => nextFrame(() => start(undefined)));
+
+/** @param {string} text */
+const cut = text => (text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS - 1)}…` : text);
+
+/** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. Then `leave`, for a place beside the nodes. */
 export class FlowChart extends EventTarget {
   #view = element("div", {
     className: "flow-chart-view",
@@ -61,7 +70,7 @@ export class FlowChart extends EventTarget {
     role: "group",
     "aria-label": "Flow chart",
   });
-  #zoomLabel = element("output", { className: "flow-chart-zoom", title: "Zoom" });
+  #zoomLabel = element("output");
   #svg = draw("svg", {});
   #size = { width: 0, height: 0 };
   zoom = 1;
@@ -71,22 +80,26 @@ export class FlowChart extends EventTarget {
   #nodes = new Map();
   /** Also of those that are not drawn yet. @type {Map<number, NodeState>} */
   #states = new Map();
+  /** Those that do not show their state yet. @type {Set<number>} */
+  #stale = new Set();
 
   /** @param {HTMLElement} div */
   constructor(div) {
     super();
     div.classList.add("flow-chart");
-    const tools = element(
-      "div",
-      "flow-chart-tools card line",
-      button("−", () => this.#zoomBy(-1), { title: "Zoom out", ariaLabel: "Zoom out" }),
-      this.#zoomLabel,
-      button("+", () => this.#zoomBy(1), { title: "Zoom in", ariaLabel: "Zoom in" }),
-      button("Fit", () => this.fit(), { title: "Fit the chart into the window" }),
-    );
-    div.append(this.#view, tools);
+    div.append(this.#view);
+    if (document.getElementById("chartTools")) this.#addTools(div);
     this.#listenToWheelAndKeys();
     this.#listenToPointers();
+  }
+
+  /** @param {HTMLElement} div */
+  #addTools(div) {
+    const tools = copyOf("chartTools");
+    this.#zoomLabel = find(tools, "output", HTMLOutputElement);
+    for (const one of tools.querySelectorAll("button"))
+      one.onclick = () => (one.value ? this.#zoomBy(Number(one.value)) : this.fit());
+    div.append(tools);
   }
 
   get selected() {
@@ -101,11 +114,9 @@ export class FlowChart extends EventTarget {
     }
   }
 
-  /** Draws some nodes in each frame, because a browser takes long to lay out their texts. @param {ChartGraph} graph */
-  async show(graph) {
-    const pen = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
-    pen.font = `500 14px ${getComputedStyle(this.#view).fontFamily}`;
-    const { boxes, arrows, ...size } = layOut(graph, text => pen.measureText(text).width);
+  /** Draws some nodes in each frame, as it takes long to lay out their texts. @param {ChartGraph} graph */
+  async show({ nodes, layout }) {
+    const { nodes: places, arrows, ...size } = layout ?? { nodes: [], arrows: [], ...this.#size };
     this.#size = size;
     const svg = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}` });
     this.#svg = svg;
@@ -114,16 +125,17 @@ export class FlowChart extends EventTarget {
     this.zoomTo(Math.min(comfortable, Math.max(READABLE, this.zoom)));
     fill(this.#view, svg);
     this.#view.scrollTo((this.#view.scrollWidth - this.#view.clientWidth) / 2, 0);
+    const boxes = nodes.flatMap((node, n) => (places[n] ? { node, ...places[n] } : []));
     const parts = [...boxes, ...arrows];
     for (let n = 0; n < parts.length; n += PER_FRAME) {
-      await new Promise(start => nextFrame(() => start(undefined)));
+      await frame();
       const some = parts.slice(n, n + PER_FRAME);
-      svg.append(...some.flatMap(one => ("node" in one ? this.#drawNode(one) : drawArrow(one))));
+      svg.append(...some.flatMap(one => ("path" in one ? drawArrow(one) : this.#drawNode(one))));
     }
     this.selected = this.#selected;
   }
 
-  /** Scrolls to a node that is out of sight. @param {number} workId */
+  /** @param {number} workId */
   reveal(workId) {
     this.#nodes.get(workId)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
@@ -131,13 +143,30 @@ export class FlowChart extends EventTarget {
   /** @param {number} workId @param {NodeState} state */
   setState(workId, state) {
     this.#states.set(workId, state);
+    this.#stale.add(workId);
+    if (this.#stale.size === 1) this.#showStates();
+  }
+
+  /** As slowly as they are drawn. */
+  async #showStates() {
+    while (this.#stale.size > 0) {
+      await frame();
+      for (const workId of [...this.#stale].slice(0, PER_FRAME / 2)) this.#showState(workId);
+    }
+  }
+
+  /** @param {number} workId */
+  #showState(workId) {
+    this.#stale.delete(workId);
     const node = this.#nodes.get(workId);
     if (!node) return;
-    const { status, detail, tip = "" } = state;
+    /** @type {NodeState} */
+    const { status, detail, said = "", tip = "" } = this.#states.get(workId) ?? { detail: "" };
     if (status) node.dataset.status = status;
     else delete node.dataset.status;
+    node.toggleAttribute("data-said", said !== "");
     node.querySelector(".mark")?.setAttribute("d", status ? marks[status] : "");
-    for (const [selector, text] of Object.entries({ ".detail": detail, title: tip })) {
+    for (const [selector, text] of Object.entries({ ".detail": detail, ".said": cut(said), title: tip })) {
       const found = node.querySelector(selector);
       if (found && found.textContent !== text) found.textContent = text;
     }
@@ -164,7 +193,6 @@ export class FlowChart extends EventTarget {
     this.#view.scrollTo(scrollLeft, scrollTop);
   }
 
-  /** The largest step at which the whole chart is visible. */
   fit() {
     const { clientWidth, clientHeight } = this.#view;
     if (clientWidth === 0 || this.#size.width === 0) return;
@@ -186,13 +214,14 @@ export class FlowChart extends EventTarget {
     shape.classList.add("label-container");
     shape.append(draw("title", {}));
     group.append(
-      draw("text", { class: "name", y: -4 }, label),
-      draw("text", { class: "detail", y: 16 }),
+      draw("text", { class: "name", y: -13 }, label),
+      draw("text", { class: "detail", y: 6 }),
+      draw("text", { class: "said", y: 23 }),
       draw("g", { transform: `translate(${-box.width / 2 - 15})` }, draw("path", { class: "mark" })),
     );
     Object.assign(group, { role: "button", tabIndex: 0 }).dataset.workId = String(workId);
     this.#nodes.set(workId, group);
-    this.setState(workId, this.#states.get(workId) ?? { detail: "" });
+    this.#showState(workId);
     return group;
   }
 
@@ -202,6 +231,7 @@ export class FlowChart extends EventTarget {
     const workId = node instanceof SVGElement ? Number(node.dataset.workId) : undefined;
     this.selected = workId === this.#selected ? undefined : workId;
     this.dispatchEvent(new CustomEvent("select", { detail: this.#selected }));
+    if (!node) this.dispatchEvent(new Event("leave"));
   }
 
   #listenToWheelAndKeys() {
@@ -216,7 +246,6 @@ export class FlowChart extends EventTarget {
       else if (key === "-") this.#zoomBy(-1);
       else if (key === "0") this.fit();
       else if (key === "Enter" || key === " ") this.#selectAt(target);
-      else if (key === "Escape") this.#selectAt(null);
       else return;
       event.preventDefault();
     };

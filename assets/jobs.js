@@ -5,6 +5,7 @@ import { visibleCode } from "./lib/visibleText.js";
 import { meanings, policyNames } from "./permissions/policyWords.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
 import { askToStopServer } from "./shell/dialog.js";
+import { addressOf } from "./shell/overview.js";
 import { makeSplitter } from "./shell/splitter.js";
 
 const INPUT_PART_PX = 800;
@@ -24,29 +25,34 @@ const showProblem = errorAt("problem");
 
 const chosenJob = () => chosen?.dataset.jobName;
 
-/** @param {boolean} isChosen */
-function press(isChosen) {
-  if (chosen) chosen.ariaPressed = String(isChosen);
-  chosen?.classList.toggle("selected", isChosen);
-}
+const buttons = () => [...byId("matrix-table").querySelectorAll("button")];
 
 /** @param {HTMLButtonElement | undefined} wanted */
 function choose(wanted) {
-  press(false);
   chosen = wanted;
-  press(true);
+  for (const one of buttons()) {
+    one.ariaPressed = String(one === chosen);
+    one.classList.toggle("selected", one === chosen);
+  }
   const jobName = chosenJob();
-  const needsInput = jobName !== undefined && jobs[jobName]?.requireUserInput === true;
+  const { requireUserInput: needsInput = false, description = "" } = jobs[jobName ?? ""] ?? {};
   startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${jobName}`;
   startJob.disabled = jobName === undefined;
   preview.disabled = jobName === undefined;
   input.disabled = !needsInput;
-  input.placeholder = needsInput
-    ? "What should the job work on?"
-    : jobName === undefined
-      ? "Choose a job first."
-      : "This job needs no input.";
+  const { none = "", needed = "", unneeded = "" } = input.dataset;
+  input.placeholder = jobName === undefined ? none : needsInput ? needed : unneeded;
+  errorAt("description")(description);
   showError();
+  Object.assign(byId("about"), { hidden: jobName === undefined, tabIndex: 0 });
+  if (jobName !== undefined) showAbout(jobName).catch(showError);
+}
+
+/** @param {string} jobName */
+async function showAbout(jobName) {
+  const { planPart } = await import("./job/jobAbout.js");
+  const plan = await api(`copilot/job/${part(jobName)}/plan`, `${workingDirectory}\n-`);
+  if (chosenJob() === jobName) fill(byId("about"), planPart(plan));
 }
 
 /** @param {GridCell} cell */
@@ -101,7 +107,7 @@ async function start() {
   const jobName = chosenJob();
   if (jobName === undefined || startJob.disabled) return;
   showError();
-  // Opened at once, because a browser blocks a window that opens long after the click.
+  // A browser blocks a window that opens long after the click.
   const tracking = window.open("", "_blank");
   startJob.disabled = true;
   try {
@@ -109,9 +115,7 @@ async function start() {
     const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
     const path = `copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
     const { jobId } = await send(startJob, path, body);
-    const address = `/jobTracking.html?jobName=${part(jobName)}&jobId=${part(jobId)}`;
-    if (tracking) tracking.location.href = address;
-    else location.href = address;
+    (tracking ?? window).location.href = addressOf({ kind: "job", id: jobId, title: jobName });
   } catch (error) {
     tracking?.close();
     showError(error);
@@ -133,6 +137,11 @@ else {
   byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
   makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
   onSubmit("right-part", start);
+  const filter = byId("filter", HTMLInputElement);
+  filter.oninput = () => {
+    for (const row of byId("matrix-table").querySelectorAll("tr"))
+      row.hidden = !row.textContent?.toLowerCase().includes(filter.value.toLowerCase());
+  };
   onClick("preview-button", () => {
     const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`;
     window.open(address, "_blank");

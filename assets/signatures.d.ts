@@ -18,6 +18,7 @@ declare global {
     selector: string,
     type?: new () => Type,
   ) => Type;
+  type Filled = (id: string, parts: Record<string, Content | Content[]>) => HTMLElement;
   type ById = <Type extends HTMLElement = HTMLElement>(id: string, type?: new () => Type) => Type;
   type Call = (path: string, body?: string | object) => Promise<Answer>;
   type WithProgress = <Result>(control: HTMLElement, work: () => Promise<Result>) => Promise<Result>;
@@ -97,11 +98,9 @@ declare global {
   type CharsOfEnd = (lines: string[], limit: TextLimit) => number;
   /** Keeps the list up to date while it is visible; returns the function that refreshes it at once. The section is hidden while there are no runs; `current` is the run that the page shows. */
   type ShowRuns = (section: HTMLElement, current: () => string | undefined) => () => void;
-  /** The path is that of the job in the API. */
-  type JobSummaryPart = (
+  type JobAbout = (
     state: jobState.JobState,
-    labelOf: (workId: number) => string,
-    path: string,
+    options: TaskNames & { definition: object; plan: JobPlan | undefined },
   ) => HTMLElement;
   type OpenCompare = (
     jobId: string,
@@ -153,18 +152,11 @@ declare global {
     attributes: Record<string, unknown>,
     ...content: (Node | string)[]
   ) => SVGElement;
-  /** `inside` are the nodes of the loop that the arrow closes. */
-  type DrawArrow = (arrow: ChartLink, inside: ChartBox[]) => DrawnArrow;
   type RenderChart = (
     graph: ChartGraph,
     container: HTMLElement,
     onSelect?: (workId: number | undefined) => void,
   ) => Promise<import("./flowChartMermaid.js").FlowChart>;
-  type LayOutChart = (
-    graph: ChartGraph,
-    /** The width of a name. */
-    widthOf: (text: string) => number,
-  ) => { boxes: ChartBox[]; arrows: DrawnArrow[]; width: number; height: number };
   type ChangeQueued = (request: UserRequest, control: HTMLButtonElement) => Promise<void>;
   /** What was found: where it is, its kind, title and time, and the text with the words. */
   type FoundRow = (
@@ -274,11 +266,6 @@ declare global {
   type ShowProgram = (agent: Answer) => void;
   type AddProgram = (id: string) => ShowProgram;
   type RunItem = (run: Answer, current: string | undefined) => HTMLElement;
-  type JsonSection = (title: string, value: unknown) => HTMLElement;
-  type MakeSection = (title: string, ...parts: Content[]) => HTMLElement;
-  type MakeTable = (head: string[], rows: Content[][]) => HTMLElement;
-  type TableRow = (tag: "th" | "td", parts: Content[]) => HTMLElement;
-  type JobDefinition = (job: unknown, chart: unknown, plan?: JobPlan) => HTMLElement;
   type OnResponse = (response: LiveResponse) => void;
   /** Called with a task that changes, or that gets a tab. */
   type OnWork = (workId: number) => void;
@@ -310,7 +297,36 @@ declare global {
   /** The time from the first start to the last end. */
   type SpanOf = (runs: Run[], now: number) => { start: number; wholeMs: number };
   type LayOutBars = (runs: Run[], now: number) => TimelineBar[];
-  type ShowTimeline = (runs: Run[], now: number) => void;
+  type ShowTimeline = (
+    place: HTMLElement,
+    runs: Run[],
+    options: TaskNames & { now: number; isSelected: (run: Run) => boolean },
+  ) => void;
+  type LogOf = (
+    state: Pick<jobState.JobState, "allRuns" | "startTime" | "endTime" | "status" | "reason" | "error">,
+  ) => LogLine[];
+  type ShowLog = (place: HTMLElement, state: jobState.JobState, names: TaskNames) => void;
+  type AddUsage = (sum: Required<UsedTokens>, more: UsedTokens) => Required<UsedTokens>;
+  type Choose = (wish?: ChosenWork, isSummary?: boolean) => void;
+  type RowsOf = (rows: Content[][]) => HTMLElement[];
+  type CommandLine = (when: string, command: CheckCommand) => HTMLElement;
+  /** Something else than a run. */
+  type ShowInstead = (title: string, content: Content) => void;
+  type ShowRun = (
+    run: Run,
+    options: {
+      title: string;
+      status: string;
+      rounds: Run[];
+      tabName: string | undefined;
+      /** That of the job in the API. */
+      path: string;
+      choose: ChooseRun;
+    },
+  ) => void;
+  type ShowTab = (run: Run, tab: TabLog, path: string) => void;
+  type ShowChanges = (div: HTMLElement, run: Run, path: string) => Promise<void>;
+  type ShowTabs = (run: Run, shown: TabLog, choose: ChooseRun) => void;
   /** Loads an earlier page; it has `more` when there are still earlier ones. */
   type LoadEarlier = () => Promise<{ responses: LiveResponse[]; more: boolean }>;
   /** Adds something to a shown line of a diff. */

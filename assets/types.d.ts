@@ -256,6 +256,8 @@ declare global {
     path: string;
     taskName: string;
     runs: (ComparedRun | null)[];
+    /** What the two do not have in common. */
+    differs: string[];
   }
 
   interface AgentAnswer {
@@ -304,37 +306,20 @@ declare global {
   }
   interface ChartGraph {
     nodes: ChartNode[];
+    /** The places of the nodes and arrows, in pixels (src/jobs/chartLayout.ts). */
+    layout?: { nodes: PlacedNode[]; arrows: DrawnArrow[]; width: number; height: number };
   }
-  /** A node with its place; x and y are those of its middle. */
-  interface ChartBox {
-    node: ChartNode;
+  /** x and y are those of the middle. */
+  interface PlacedNode {
     x: number;
     y: number;
     width: number;
     height: number;
-    /** What it and all that follows on its axis need at the sides of the axis. */
-    left: number;
-    right: number;
-    /** The outermost arrow that leads back to it. */
-    reach?: number;
-    /** How many loops on its axis it is in, how many arrows lead down to it, and those that lead down from it. */
-    loops: number;
-    entries: number;
-    down: ChartLink[];
-    /** The node in whose branch it is, and the one where its own branches meet. */
-    fork?: ChartBox | undefined;
-    join?: ChartBox;
   }
-  interface ChartLink extends Omit<ChartArrow, "to"> {
-    from: ChartBox;
-    to: ChartBox;
-    /** Where it goes down, from the axis of its start. */
-    lane: number;
-  }
-
+  type ChartBox = PlacedNode & { node: ChartNode };
   interface DrawnArrow {
     path: string;
-    label?: string | undefined;
+    label?: string;
     x: number;
     y: number;
   }
@@ -358,7 +343,7 @@ declare global {
   }
 
   /** The jobs of an entry by their names. */
-  type JobEntries = Record<string, { requireUserInput?: boolean }>;
+  type JobEntries = Record<string, { requireUserInput?: boolean; description?: string }>;
   interface GridCell {
     name: string;
     jobName: string;
@@ -487,11 +472,44 @@ declare global {
 
   type RunSession = { run: Run; tab: TabLog; isDriving: boolean };
 
-  interface TimelineOptions {
+  /** How parts of the job's page name and choose tasks. */
+  interface TaskNames {
     /** The name of a task of the job. */
     labelOf: (workId: number) => string;
-    onSelect: (run: Run) => void;
-    isSelected: (run: Run) => boolean;
+    onSelect: ChooseRun;
+  }
+  /** With the name of the tab to open, if it is not the first. */
+  type ChooseRun = (run: Run, tabName?: string) => void;
+
+  /** A task of a job on its chart. */
+  interface ChartTask {
+    label: string;
+    isCondition: boolean;
+    /** The most that it may take, if it is known. */
+    attempts: number | undefined;
+  }
+
+  /** What the user chose on a job's page; the newest round and the first tab if they are not named. */
+  interface ChosenWork {
+    workId: number;
+    round?: number | undefined;
+    tab?: string | undefined;
+  }
+
+  /** A request of a task, which may have been answered. */
+  interface AskedRequest {
+    id: string;
+    what: string;
+    time: number;
+    isOpen: boolean;
+  }
+
+  /** What happened at a moment of a job. */
+  interface LogLine {
+    time: number | undefined;
+    text: string;
+    status?: string;
+    run?: Run;
   }
 
   /** A run of a task on the time line; its place is in percent of the whole time. */
@@ -519,6 +537,8 @@ declare global {
   interface NodeState {
     status?: ShownStatus;
     detail: string;
+    /** The verdict and the changes, in one line. */
+    said?: string;
     tip?: string;
   }
   type WorkStatus = ShownStatus | "Paused";

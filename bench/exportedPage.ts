@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { exportedPage } from "../src/api/exportedPage.js";
-import { generateChartNodes } from "../src/jobsChart.js";
+import { laidOutChart } from "../src/jobs/chartLayout.js";
 import type { Work } from "../src/jobsDef.js";
 import { launchBrowser } from "../test/support/browser.js";
 import { tempFolder } from "../test/support/cleanup.js";
@@ -98,7 +98,7 @@ export async function exportedPageRows(): Promise<Row[]> {
       page: "job",
       query: { jobName: "many", jobId: "j" },
       answers: {
-        "copilot/job/j/status": { job: { work }, chart: generateChartNodes(work), tasks: [] },
+        "copilot/job/j/status": { job: { work }, chart: laidOutChart(work), tasks: [] },
         "copilot/job/j/export?format=json": { job: { jobId: "j" }, responses: responses() },
       },
     });

@@ -257,7 +257,7 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
       `${trying}&jobId=${tried}`,
       async page => {
         await ready(page, ".node[data-status=Succeeded]");
-        await page.locator("#showTimeline").click();
+        await page.getByRole("button", { name: "Time line" }).click();
       },
     ],
     "job-gone": [`${tracking}&jobId=gone`, page => ready(page, "#problem:visible")],

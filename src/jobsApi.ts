@@ -10,6 +10,7 @@ import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
 import type { ExportedChanges } from "./changes/exportedChanges.js";
 import { currentPortal } from "./currentPortal.js";
+import { laidOutChart } from "./jobs/chartLayout.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { walkWork } from "./jobs/definition/workTree.js";
 import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
@@ -20,7 +21,6 @@ import { parseJobCursor } from "./jobs/jobStreamCursor.js";
 import { jobNotFound, knownJob } from "./jobs/knownJob.js";
 import { type DirectoryProblem, modelIdsOf, planJob } from "./jobs/plan/plan.js";
 import { StartedJob } from "./jobs/startedJob.js";
-import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { type Entry, entrySchema, type Job } from "./jobsDef.js";
 import { closedEvent, EventStream } from "./live/eventStream.js";
 import type { LogKind } from "./live/liveResponse.js";
@@ -229,10 +229,7 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
       handler: async () => {
         const current = await currentPortal().installed.current();
         const { grid = [], jobs = {} } = current?.entry ?? {};
-        const charts = Object.entries(jobs).map(([name, job]): [string, ChartGraph] => [
-          name,
-          generateChartNodes(job.work),
-        ]);
+        const charts = Object.entries(jobs).map(([name, { work }]) => [name, laidOutChart(work)]);
         const notices = current?.notices ?? [];
         return { grid, jobs, chart: Object.fromEntries(charts), ...(notices.length > 0 && { notices }) };
       },

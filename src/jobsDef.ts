@@ -119,6 +119,8 @@ export type Work<T> = WorkOf<TaskWork<T>>;
 export type WorkInput = WorkOf<TaskWorkInput>;
 
 export interface Job {
+  /** What it is for, in a sentence or two: the jobs page shows it. */
+  description?: string;
   requireUserInput?: boolean;
   /** The job runs in a worktree of its own. */
   isolate?: boolean;
@@ -151,5 +153,7 @@ export interface Entry {
 
 /** An entry as a person writes it: works have no numbers yet. `validateEntry` turns it into an `Entry`. */
 export interface EntryInput extends Omit<Entry, "jobs"> {
-  jobs: { [name: string]: { requireUserInput?: boolean; isolate?: boolean; work: WorkInput } };
+  jobs: {
+    [name: string]: { description?: string; requireUserInput?: boolean; isolate?: boolean; work: WorkInput };
+  };
 }

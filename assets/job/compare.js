@@ -1,11 +1,10 @@
 // Two runs of a job side by side.
 import { api, errorAt, part, withProgress } from "../lib/api.js";
-import { byId, element, fill, optionsOf } from "../lib/dom.js";
+import { byId, element, fill, find, optionsOf } from "../lib/dom.js";
 import { counted, formatChanges, formatClock, formatDuration, formatUsage, joined } from "../lib/format.js";
 import { visibleLine, visibleProse } from "../lib/visibleText.js";
-import { differencesOf } from "./differences.js";
 import { statusOf } from "./evidence.js";
-import { table } from "./jobAbout.js";
+import { rowsOf } from "./jobAbout.js";
 
 /** @param {ComparedRun | null} run */
 function runPart(run) {
@@ -22,9 +21,8 @@ function runPart(run) {
 }
 
 /** @param {ComparedWork} work */
-function row({ taskName, runs }) {
-  const differs = differencesOf(runs).join(", ");
-  const about = element("div", "muted", differs ? `differs: ${differs}` : "");
+function row({ taskName, runs, differs }) {
+  const about = element("div", "muted", joined([differs.length > 0 && "differs", differs.join(", ")], ": "));
   return [element("div", {}, visibleLine(taskName), about), ...runs.map(runPart)];
 }
 
@@ -43,22 +41,19 @@ export async function openCompare(jobId, jobName, other) {
   if (choices.some(({ value }) => value === other)) choice.value = other ?? "";
   const state = byId("compareState");
   const works = byId("compareWorks");
-  works.tabIndex = 0;
+  byId("compareResult").tabIndex = 0;
   async function show() {
-    try {
-      const path = `copilot/job/${part(jobId)}/compare/${part(choice.value)}`;
-      /** @type {ComparedJobs} */
-      const compared = await withProgress(state, () => api(path));
-      const [mine, others] = compared.jobs.map(({ status }) => status.toLowerCase());
-      const count = compared.works.filter(({ runs }) => differencesOf(runs).length > 0).length;
-      state.textContent = `${count} of ${counted(compared.works.length, "task")} differ.`;
-      const head = ["Task", `This job: ${mine}`, `The other: ${others}`];
-      fill(works, table(head, compared.works.map(row)));
-    } catch (error) {
-      errorAt(state)(error);
-    }
+    const path = `copilot/job/${part(jobId)}/compare/${part(choice.value)}`;
+    /** @type {ComparedJobs} */
+    const compared = await withProgress(state, () => api(path));
+    const count = compared.works.filter(({ differs }) => differs.length > 0).length;
+    state.textContent = `${count} of ${counted(compared.works.length, "task")} differ.`;
+    for (const [at, place] of works.querySelectorAll("th span").entries())
+      place.textContent = compared.jobs[at]?.status.toLowerCase() ?? "";
+    fill(find(works, "tbody"), ...rowsOf(compared.works.map(row)));
+    works.hidden = false;
   }
-  choice.onchange = show;
+  choice.onchange = () => show().catch(errorAt(state));
   byId("compareDialog", HTMLDialogElement).showModal();
-  if (choices.length > 0) await show();
+  if (choices.length > 0) await show().catch(errorAt(state));
 }

@@ -1,17 +1,17 @@
 // What is known about the attempts of a task, side by side.
-import { element, statusMark } from "../lib/dom.js";
+import { filled, statusMark } from "../lib/dom.js";
 import { counted, formatChanges, formatCount, formatDuration, joined } from "../lib/format.js";
 import { visibleProse } from "../lib/visibleText.js";
 
+const kinds = { toolExecuted: "tool", condition: "question", command: "command" };
+
 /** @param {Criterion} criterion */
-function criterionItem({ kind, asked, met, said }) {
-  const names = { toolExecuted: "tool", condition: "question", command: "command" };
-  const [what = ""] = asked.trim().split("\n", 1);
-  const title = `${met ? "met" : "not met"}: ${names[kind]} `;
-  const summary = element("summary", "one-line", title, element("code", {}, visibleProse(what)));
-  const answer = element("pre", "evidence-said", visibleProse(said));
-  return element("li", {}, element("details", {}, summary, answer));
-}
+const criterionItem = ({ kind, asked, met, said }) =>
+  filled("criterionItem", {
+    span: `${met ? "met" : "not met"}: ${kinds[kind]}`,
+    code: visibleProse(asked.trim().split("\n", 1)[0] ?? ""),
+    pre: visibleProse(said),
+  });
 
 /** @param {Evidence} evidence */
 function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [], changes, usage }) {
@@ -33,18 +33,9 @@ const states = { succeeded: "Succeeded", canceled: "Canceled", interrupted: "Can
 export const statusOf = verdict => statusMark(states[verdict] ?? "Failed", verdict);
 
 /** @param {Evidence} evidence */
-function attemptPart(evidence) {
-  const { attempt, verdict, modelId, criteria } = evidence;
-  return element(
-    "section",
-    "evidence-attempt",
-    element("h3", {}, `Attempt ${attempt} `, statusOf(verdict)),
-    element("p", "muted", joined([modelId, ...figuresOf(evidence)])),
-    criteria.length > 0 && element("ul", "plain-list", ...criteria.map(criterionItem)),
-  );
-}
-
-/** @param {Evidence[]} evidence */
-export function evidencePart(evidence) {
-  return element("div", { className: "evidence", ariaLabel: "Attempts" }, ...evidence.map(attemptPart));
-}
+export const attemptPart = evidence =>
+  filled("attemptPart", {
+    h3: [`Attempt ${evidence.attempt} `, statusOf(evidence.verdict)],
+    p: joined([evidence.modelId, ...figuresOf(evidence)]),
+    ul: evidence.criteria.map(criterionItem),
+  });

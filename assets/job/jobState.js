@@ -11,7 +11,7 @@ const askPattern = /^on(Permission|Question)(Request|Resolved)?$/;
 const retryPattern = /^\[OPERATION\] Retry (\d+) of (\d+)/;
 const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\] (.*)/s;
 
-/** The block whose text a response extends or ends, if any. @param {LiveResponse} response */
+/** @param {LiveResponse} response */
 function blockOf(response) {
   const [, kind] = blockPattern.exec(response.callback ?? "") ?? [];
   return kind && `${kind} ${idOf(response)}`;
@@ -28,9 +28,9 @@ export class TabLog {
   #current = new Map();
   /** The one delta that represents all deltas of an open block. @type {Map<string, DeltaResponse>} */
   #deltas = new Map();
-  /** Called with each new response while the tab is shown. @type {OnResponse | undefined} */
+  /** While the tab is shown. @type {OnResponse | undefined} */
   onResponse;
-  /** Called when a response arrives that belongs before those already shown. @type {(() => void) | undefined} */
+  /** When a response belongs before those already shown. @type {(() => void) | undefined} */
   onReorder;
 
   /** @param {string} name */
@@ -85,20 +85,15 @@ export class TabLog {
   }
 }
 
-export class Usage {
-  inputTokens = 0;
-  outputTokens = 0;
-  premiumRequests = 0;
-  cost = 0;
+/** @type {AddUsage} */
+const addUsage = (sum, { inputTokens = 0, outputTokens = 0, premiumRequests = 0, cost = 0 }) => ({
+  inputTokens: sum.inputTokens + inputTokens,
+  outputTokens: sum.outputTokens + outputTokens,
+  premiumRequests: sum.premiumRequests + premiumRequests,
+  cost: sum.cost + cost,
+});
 
-  /** @param {UsedTokens} more */
-  add({ inputTokens = 0, outputTokens = 0, premiumRequests = 0, cost = 0 }) {
-    this.inputTokens += inputTokens;
-    this.outputTokens += outputTokens;
-    this.premiumRequests += premiumRequests;
-    this.cost += cost;
-  }
-}
+const noUsage = { inputTokens: 0, outputTokens: 0, premiumRequests: 0, cost: 0 };
 
 export class Run {
   /** @type {ShownStatus} */
@@ -107,15 +102,15 @@ export class Run {
   endTime;
   attempt = 1;
   round = 1;
-  /** The maximum number of attempts, if it is known. @type {number | undefined} */
+  /** At most. @type {number | undefined} */
   attempts;
   verdict = "";
   reason = "";
-  /** What waits for an answer of the user. @type {Set<string>} */
-  asked = new Set();
+  /** What it asked the user for. @type {AskedRequest[]} */
+  asked = [];
   /** @type {Evidence[]} */
   evidence = [];
-  usage = new Usage();
+  usage = noUsage;
   driving = new TabLog("Driving");
   /** @type {TabLog[]} */
   sessions = [];
@@ -136,6 +131,10 @@ export class Run {
   get isOver() {
     return this.status !== "Running" && this.status !== "Waiting";
   }
+
+  get needsUser() {
+    return !this.isOver && this.asked.some(({ isOpen }) => isOpen);
+  }
 }
 
 export class JobState {
@@ -151,19 +150,18 @@ export class JobState {
   endTime;
   /** The newest run of each task. @type {Map<number, Run>} */
   runs = new Map();
-  /** Every run, for the time line. @type {Run[]} */
+  /** @type {Run[]} */
   allRuns = [];
   /** @type {Map<string, Run>} */
   #tasks = new Map();
   /** @type {Map<string, RunSession>} */
   #sessions = new Map();
-  /** Events that arrived before their task or session was known. @type {Map<string, JobEvent[]>} */
+  /** What arrived before its task or session was known. @type {Map<string, JobEvent[]>} */
   #early = new Map();
 
   /** What preparing the worktrees wrote. */
   setup = new TabLog("");
 
-  /** When the event that is applied was written. */
   #time = 0;
 
   /** The present of the run: a replay is in the past. */
@@ -175,13 +173,24 @@ export class JobState {
   onTabs = () => {};
 
   reset() {
-    Object.assign(this, { status: "Running", error: "", notices: [], allRuns: [], setup: new TabLog("") });
+    Object.assign(this, {
+      status: "Running",
+      error: "",
+      reason: "",
+      notices: [],
+      allRuns: [],
+      setup: new TabLog(""),
+    });
     this.startTime = this.endTime = undefined;
     for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
   }
 
   get isOver() {
     return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
+  }
+
+  get usage() {
+    return this.allRuns.map(({ usage }) => usage).reduce(addUsage, noUsage);
   }
 
   /** @param {JobEvent} event */
@@ -273,8 +282,13 @@ export class JobState {
   /** @param {Run} run @param {JobEvent} event */
   #ask({ asked, workId }, event) {
     if (!("requestId" in event) || !askPattern.test(event.callback ?? "")) return;
-    if (event.callback?.endsWith("Resolved")) asked.delete(event.requestId ?? "");
-    else asked.add(event.requestId ?? "");
+    const { requestId: id = "" } = event;
+    const known = asked.find(one => one.id === id);
+    if (known) known.isOpen = false;
+    else {
+      const what = String("question" in event ? event.question : "title" in event ? event.title : "");
+      asked.push({ id, what, time: this.#time, isOpen: !event.callback?.endsWith("Resolved") });
+    }
     this.onWork(workId);
   }
 
@@ -325,7 +339,7 @@ export class JobState {
     const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(event, name)}`]));
     tab.add({ ...event, ...ids }, id, event.callback === "onGeneratedUserPrompt");
     this.#ask(run, event);
-    if (event.callback === "onUsage" && !("used" in event)) run.usage.add(event);
+    if (event.callback === "onUsage" && !("used" in event)) run.usage = addUsage(run.usage, event);
   }
 
   /** @type {KeepEvent} */

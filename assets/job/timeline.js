@@ -1,6 +1,7 @@
-// A job as a time line: one bar per run of a task, to find the slow branch.
-import { button, element, fill, muted } from "../lib/dom.js";
+// A job in time: one bar per run of a task, to find the slow branch, and one line for each thing that happened.
+import { fill, filled, find, muted } from "../lib/dom.js";
 import { formatDuration, joined } from "../lib/format.js";
+import { visibleLine } from "../lib/visibleText.js";
 
 /** @type {SpanOf} */
 function spanOf(runs, now) {
@@ -26,53 +27,88 @@ export function layOutBars(runs, now) {
   });
 }
 
-export class Timeline {
-  #div;
-  #options;
-
-  /** @param {HTMLElement} div @param {TimelineOptions} options */
-  constructor(div, options) {
-    this.#div = div;
-    this.#options = options;
-    div.classList.add("timeline");
-  }
-
-  /** @type {ShowTimeline} */
-  show(runs, now) {
-    if (runs.length === 0) return void fill(this.#div, muted("No task has started yet."));
-    const rows = layOutBars(runs, now).map(bar => this.#row(bar));
-    const at = [...this.#div.children].indexOf(/** @type {Element} */ (document.activeElement));
-    fill(this.#div, this.#scale(spanOf(runs, now).wholeMs), ...rows);
-    // The scale comes first.
-    rows[at - 1]?.focus();
-  }
-
-  /** @param {number} wholeMs */
-  #scale(wholeMs) {
-    const marks = [0, 0.5, 1].map(part =>
-      element("span", { style: `left: ${part * 100}%` }, part === 0 ? "0" : formatDuration(wholeMs * part)),
-    );
-    return element("div", { className: "timeline-scale", ariaHidden: "true" }, element("div", {}, ...marks));
-  }
-
-  /** @param {TimelineBar} bar */
-  #row({ run, left, width, durationMs, isSlowest }) {
-    const { labelOf, onSelect, isSelected } = this.#options;
-    const style = `left: ${left}%; width: ${width}%`;
-    const bar = element("span", { className: "timeline-bar", "data-status": run.status, style });
-    const attempts = run.attempt > 1 && `${run.attempt} attempts`;
-    const time = joined([formatDuration(durationMs), attempts, isSlowest && "slowest"]);
+/** @type {ShowTimeline} */
+export function showTimeline(place, runs, { now, labelOf, onSelect, isSelected }) {
+  if (runs.length === 0) return void fill(place, muted("No task has started yet."));
+  const rows = layOutBars(runs, now).map(({ run, left, width, durationMs, isSlowest }) => {
     const name = labelOf(run.workId);
-    const row = button("", () => onSelect(run), {
-      className: "timeline-row",
-      "data-slowest": isSlowest ? "" : undefined,
-      ariaPressed: isSelected(run),
+    const attempts = run.attempt > 1 && `${run.attempt} attempts`;
+    const row = filled("timelineRow", {
+      ".one-line": name,
+      ".timeline-time": joined([
+        run.round > 1 && `round ${run.round}`,
+        formatDuration(durationMs),
+        attempts,
+        isSlowest && "slowest",
+      ]),
     });
-    return fill(
-      row,
-      element("span", { className: "one-line", title: name }, name),
-      element("span", "timeline-track", bar),
-      element("span", "timeline-time", time),
-    );
-  }
+    Object.assign(row, { title: name, onclick: () => onSelect(run), ariaPressed: isSelected(run) });
+    row.toggleAttribute("data-slowest", isSlowest);
+    const bar = find(row, ".timeline-bar");
+    bar.dataset.status = run.status;
+    Object.assign(bar.style, { left: `${left}%`, width: `${width}%` });
+    return row;
+  });
+  const at = [...place.children].indexOf(/** @type {Element} */ (document.activeElement));
+  const { wholeMs } = spanOf(runs, now);
+  const scale = filled("timelineScale", {
+    "span:nth-child(2)": formatDuration(wholeMs / 2),
+    "span:last-child": formatDuration(wholeMs),
+  });
+  fill(place, scale, ...rows);
+  // The scale comes first.
+  rows[at - 1]?.focus();
+}
+
+/** @param {Evidence} evidence */
+function attemptText({ attempt, verdict, criteria }) {
+  const missed = criteria.find(({ met }) => !met);
+  return joined([`attempt ${attempt} ${verdict}`, missed && (missed.said || missed.asked)], " because ");
+}
+
+/** @param {Run} run @returns {LogLine[]} */
+const linesOf = run => [
+  { time: run.startTime, text: joined(["started", run.round > 1 && `round ${run.round}`], ", ") },
+  ...run.asked.map(({ time, what }) => ({ time, text: `asked for ${what}`, status: "Needs you" })),
+  ...run.evidence.map(one => ({ time: Date.parse(one.endedAt ?? ""), text: attemptText(one) })),
+  {
+    time: run.endTime,
+    text: run.status === "Failed" ? `failed: ${run.reason || run.verdict}` : run.status.toLowerCase(),
+    status: run.status,
+  },
+];
+
+/** @type {LogOf} */
+export const logOf = ({ allRuns, startTime, endTime, status, reason, error }) =>
+  [
+    { time: startTime, text: "The job started" },
+    ...allRuns.flatMap(run => linesOf(run).map(line => ({ run, ...line }))),
+    { time: endTime, text: joined([`The job ${status.toLowerCase()}`, reason || error], ": "), status },
+  ]
+    .filter(({ time }) => time)
+    .sort((a, b) => Number(a.time) - Number(b.time));
+
+/** The rows that were made. @type {Map<string, HTMLElement>} */
+const rows = new Map();
+
+/** @type {ShowLog} */
+export function showLog(place, state, { labelOf, onSelect }) {
+  const shown = logOf(state).map(({ time = 0, run, text, status = "" }) => {
+    const key = `${time} ${run?.taskId} ${text}`;
+    const row = rows.get(key) ?? filled("logRow", { span: visibleLine(text.trim().split("\n", 1)[0] ?? "") });
+    rows.set(key, row);
+    row.dataset.status = status;
+    const moment = new Date(time);
+    Object.assign(find(row, "time"), {
+      textContent: moment.toLocaleTimeString(),
+      title: moment.toLocaleString(),
+    });
+    const task = Object.assign(find(row, "button"), {
+      hidden: !run,
+      textContent: run && labelOf(run.workId),
+    });
+    task.onclick = () => run && onSelect(run);
+    return row;
+  });
+  if (shown.some((row, at) => row !== place.children[at])) fill(place, ...shown);
 }

@@ -77,6 +77,13 @@ export function copyOf(id) {
   return find(document.importNode(content, true), "*");
 }
 
+/** A copy of a template with its parts filled, by their selectors. @type {Filled} */
+export function filled(id, parts) {
+  const made = copyOf(id);
+  for (const [selector, content] of Object.entries(parts)) fill(find(made, selector), ...[content].flat());
+  return made;
+}
+
 /** The options of a select; those of a group come under its name. @param {Choice[]} choices */
 export function optionsOf(choices) {
   const nodes = [];

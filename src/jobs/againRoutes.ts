@@ -167,7 +167,14 @@ export function againRoutes(
         json: either(
           object({
             jobs: list(jobSummary),
-            works: list(object({ path: text, taskName: text, runs: list({ type: ["object", "null"] }) })),
+            works: list(
+              object({
+                path: text,
+                taskName: text,
+                runs: list({ type: ["object", "null"] }),
+                differs: list(text),
+              }),
+            ),
           }),
           domainError("JobNotFound"),
         ),

@@ -1,5 +1,6 @@
 import type { AttemptEvidence, AttemptUsage } from "../live/callbacks.js";
 import { addUsage } from "../tasks/roundDeeds.js";
+import { differencesOf } from "./differences.js";
 import type { WorkEvidence } from "./jobEvidence.js";
 
 /** One work of a job as a comparison shows it. What is not known is absent. */
@@ -18,6 +19,8 @@ export interface ComparedWork {
   taskName: string;
   /** In each of the two jobs; null where the job did not come to it. */
   runs: (ComparedRun | null)[];
+  /** What the two do not have in common. */
+  differs: string[];
 }
 
 /** A work with the name of its task in the definition of its job. */
@@ -27,7 +30,7 @@ export interface NamedWork extends WorkEvidence {
 
 /** Two runs side by side: the same place with the same task is the same work. */
 export function compareWorks(...jobs: readonly (readonly NamedWork[])[]): ComparedWork[] {
-  const rows = new Map<string, ComparedWork>();
+  const rows = new Map<string, Omit<ComparedWork, "differs">>();
   for (const [index, works] of jobs.entries()) {
     for (const work of works) {
       const { path, taskName } = work;
@@ -37,7 +40,7 @@ export function compareWorks(...jobs: readonly (readonly NamedWork[])[]): Compar
       rows.set(key, row);
     }
   }
-  return [...rows.values()];
+  return [...rows.values()].map(row => ({ ...row, differs: differencesOf(row.runs) }));
 }
 
 function comparedRun({ succeeded, reason, takenOver, attempts }: WorkEvidence): ComparedRun {

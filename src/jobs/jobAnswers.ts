@@ -1,7 +1,7 @@
 import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
-import { generateChartNodes } from "../jobsChart.js";
 import type { Entry, Work } from "../jobsDef.js";
 import { type OwnedWorktrees, worktreeAnswer } from "../worktrees/worktreeAnswers.js";
+import { laidOutChart } from "./chartLayout.js";
 import { walkWork } from "./definition/workTree.js";
 import type { JobFollowers, JobRecord, JobUsage } from "./jobRecords.js";
 import type { WorkRun, WorkStatus } from "./jobWorks.js";
@@ -93,7 +93,7 @@ export function detailsOf(
     ...(job.error !== null && { error: job.error }),
     ...followers,
     job: definition ?? {},
-    chart: definition ? generateChartNodes(definition.work) : { nodes: [] },
+    chart: definition ? laidOutChart(definition.work) : { nodes: [] },
     tasks,
   };
 }

@@ -57,7 +57,10 @@ const entry: EntryOfTest = {
   },
   jobs: {
     plain: { work: task("plain") },
-    held: { work: { kind: "Seq", works: [task("checked"), task("held"), task("plain")] } },
+    held: {
+      description: "Waits for a <b>gate</b>.",
+      work: { kind: "Seq", works: [task("checked"), task("held"), task("plain")] },
+    },
     failing: { work: { kind: "Seq", works: [task("plain"), task("failing"), task("plain")] } },
     looping: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("checked")] } },
     named: { work: task("named") },
@@ -162,7 +165,31 @@ describe("the jobs page", () => {
     assert.equal(await page.getByLabel("User Input").isEnabled(), true);
     await page.getByRole("button", { name: "Held", exact: true }).click();
     assert.deepEqual([await start.textContent(), await pressed()], ["Job Not Selected", []]);
-    assert.equal(Math.round((await page.locator("#right-part").boundingBox())?.width ?? 0), 800);
+    const widthOf = async (part: string) => Math.round((await page.locator(part).boundingBox())?.width ?? 0);
+    await page.setViewportSize({ width: 1440, height: 800 });
+    assert.equal(await widthOf("#right-part"), 800, "where there is room");
+    for (const width of [1280, 1024]) {
+      await page.setViewportSize({ width, height: 800 });
+      assert.ok((await widthOf("#right-part")) > 320, `${width} px`);
+      const [wanted, there] = await page
+        .locator("#left-part .rest")
+        .evaluate(one => [one.scrollWidth, one.clientWidth]);
+      assert.ok(Number(wanted) <= Number(there), `the grid takes ${wanted} of ${there} px at ${width} px`);
+    }
+  });
+
+  it("shows what a chosen job is for and its plan, and filters the grid", async t => {
+    const { page } = await openJobs(t);
+    await page.getByRole("button", { name: "Held" }).waitFor();
+    await page.getByLabel("Filter the jobs").fill("hel");
+    assert.deepEqual(await page.locator("#matrix-table button:visible").allTextContents(), ["Held"]);
+    await page.getByRole("button", { name: "Held" }).click();
+    await page.getByText("Waits for a <b>gate</b>.").waitFor();
+    await page.locator("#about td", { hasText: "checked" }).waitFor();
+    assert.equal(await page.locator("#about .notice").count(), 0, "the input is not missing yet");
+    await page.getByLabel("Filter the jobs").fill("");
+    await page.getByRole("button", { name: "Plain" }).click();
+    await page.locator("#description").waitFor({ state: "hidden" });
   });
 
   it("starts a job in a new window, and says what is missing", async t => {
@@ -202,7 +229,7 @@ describe("the jobs page", () => {
       rows.map(row => /checked|held|plain/.exec(row)?.[0]),
       ["checked", "held", "plain"],
     );
-    await preview.getByRole("heading", { name: "Definition" }).waitFor();
+    await preview.getByText("Definition").waitFor();
     assert.equal(puppet.prompts.length, 0);
   });
 });
@@ -262,7 +289,8 @@ describe("a job on its chart", () => {
     const { page, portal, puppet, address } = await openTracking(t, "held", "gate");
     const picture = async (window: Page) => {
       await nodeIs(window, 0, "Succeeded");
-      await node(window, 0).click();
+      // The address keeps what was chosen, and a second click would choose none.
+      if ((await window.locator(".node.selected").count()) === 0) await node(window, 0).click();
       await window.getByText("[TASK SUCCEEDED]").waitFor();
       return titles(window);
     };
@@ -287,6 +315,9 @@ describe("a job on its chart", () => {
     assert.equal(await page.locator("#stop-job-button").isDisabled(), true);
     assert.match(await page.title(), /^✗ failing failed/);
     assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), "/favicon-failed.svg");
+    await page.locator("#rightTitle", { hasText: /^failing$/ }).waitFor();
+    await page.getByText("Attempt 1 failed").waitFor();
+    await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "Summary" }).waitFor();
     const rows = await page
       .locator("#panel tbody tr")
@@ -295,7 +326,85 @@ describe("a job on its chart", () => {
       ["plain", "Succeeded", "1"],
       ["failing", "Failed", "1"],
     ]);
-    await page.getByRole("heading", { name: "Changed files" }).waitFor();
+    await page.getByRole("button", { name: "plain", exact: true }).last().click();
+    await page.locator("#rightTitle", { hasText: /^plain$/ }).waitFor();
+  });
+
+  it("follows what runs until the user chooses, and goes back to the summary, with JSON only on demand", async t => {
+    const { page, puppet } = await openTracking(t, "held", "gate\nand <b>more</b>");
+    const title = (text: RegExp) => page.locator("#rightTitle", { hasText: text }).waitFor();
+    await title(/^held$/);
+    await page.locator("#panel [data-type=User]", { hasText: "held work" }).waitFor();
+    assert.equal(await page.locator(".node.selected").count(), 0);
+    await page.getByText("gate", { exact: true }).first().click();
+    assert.equal(await page.locator("#input p").textContent(), "gate\nand <b>more</b>");
+    await page.locator(".flow-chart-view").click({ position: { x: 5, y: 200 } });
+    await title(/^Summary$/);
+    assert.equal(await page.locator("#panel pre").count(), 0);
+    await page.getByText("Definition").click();
+    await page.locator("#panel pre", { hasText: '"kind": "Seq"' }).first().waitFor();
+    await node(page, 0).click();
+    await title(/^checked$/);
+    await node(page, 0).click();
+    await title(/^held$/);
+    await page.keyboard.press("Escape");
+    await title(/^Summary$/);
+    // What turns is never at rest.
+    for (let n = 0; n < 2; n++) await node(page, 1).click({ force: true });
+    puppet.release("gate");
+    await labelled(page, "SUCCEEDED");
+    await title(/^Summary$/);
+  });
+
+  it("keeps the view, the task, the round and the attempt in its address", async t => {
+    const { page } = await openTracking(t, "rounds");
+    await labelled(page, "SUCCEEDED");
+    await page.getByRole("button", { name: "Time line" }).click();
+    await page.locator(".timeline-row", { hasText: "condition" }).first().click();
+    await page.getByRole("tab", { name: "Attempt #1" }).click();
+    await page.waitForURL(({ searchParams }) => searchParams.get("tab") === "Attempt #1");
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual(
+      ["view", "node", "round"].map(name => searchParams.get(name)),
+      ["timeline", "1", "1"],
+    );
+    await page.reload();
+    await page.locator("#rightStatus", { hasText: "Failed" }).waitFor();
+    assert.equal(await page.getByRole("tab", { selected: true }).textContent(), "Attempt #1");
+    assert.equal(await page.locator("#timeline").isVisible(), true);
+    assert.equal(await page.locator("#chart").isVisible(), false);
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.keyboard.press("Escape");
+    await page.waitForURL(/jobId=[^&]+$/);
+  });
+
+  it("lists what happened in the order of time, and what the job changed", async t => {
+    const { page } = await openTracking(t, "held", "later");
+    await nodeIs(page, 1, "Running");
+    await page.getByRole("button", { name: "Log", exact: true }).click();
+    const lines = async () =>
+      (await page.locator(".log-row").allTextContents()).map(text =>
+        text
+          .trim()
+          .replace(/\s+/g, " ")
+          .replace(/^[\d:]+( [AP]M)? /, ""),
+      );
+    assert.deepEqual(await lines(), [
+      "The job started",
+      "checked started",
+      "checked attempt 1 failed because time 1",
+      "checked attempt 2 succeeded",
+      "checked succeeded",
+      "held started",
+    ]);
+    await page.locator(".log-row", { hasText: "attempt 2" }).getByRole("button", { name: "checked" }).click();
+    await page.locator("#rightTitle", { hasText: /^checked$/ }).waitFor();
+    await page.getByRole("button", { name: "Stop Job" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop Job" }).click();
+    await page.locator(".log-row", { hasText: "The job canceled" }).waitFor();
+    assert.equal((await lines()).at(-2), "held canceled");
+    await page.getByRole("button", { name: "Changes", exact: true }).click();
+    await page.locator("#changes").getByText("No file changed.").waitFor();
   });
 
   it("shows every run on the time line, including the earlier rounds of a loop", async t => {
@@ -405,9 +514,14 @@ describe("a job on its chart", () => {
     const { page } = await openTracking(t, "failing", "", phone);
     await labelled(page, "FAILED");
     assert.equal(await page.locator("#session-response-part").isVisible(), false);
-    await node(page, 1).tap();
+    assert.equal(await page.locator("#timeline").isVisible(), true, "the time line comes first");
+    await page.locator(".timeline-row", { hasText: "failing" }).tap();
     await page.getByRole("tab", { name: "Driving" }).waitFor();
-    assert.equal(await page.locator("#chart").isVisible(), false);
+    assert.equal(await page.locator("#timeline").isVisible(), false);
+    await page.getByRole("button", { name: "Back" }).tap();
+    await page.getByRole("button", { name: "Chart" }).tap();
+    await node(page, 0).tap();
+    await page.getByRole("tab", { name: "Driving" }).waitFor();
     await page.getByRole("button", { name: "Back" }).tap();
     assert.equal(await page.locator("#chart").isVisible(), true);
     await assertFits(page, "the tracking page on a phone");
@@ -428,8 +542,9 @@ describe("the pages of jobs in light, in dark and at 360 px", () => {
     await inEveryTheme(
       browser,
       `${portal.url}/jobTracking.html?jobName=failing&jobId=${jobId}`,
-      page => nodeIs(page, 1, "Failed"),
+      page => labelled(page, "FAILED"),
       page => page.getByRole("button", { name: "Time line" }).click(),
+      page => page.getByRole("button", { name: "Log", exact: true }).click(),
       async page => {
         await page.getByRole("button", { name: "Chart" }).click();
         await node(page, 1).click();

@@ -31,9 +31,6 @@ const { PendingRequests } = (await load("session/pendingRequests.js")) as {
     know(ids: string[]): void;
   };
 };
-const { differencesOf } = (await load("job/differences.js")) as {
-  differencesOf(runs: (object | null)[]): string[];
-};
 const { visibleLine } = (await load("lib/visibleText.js")) as { visibleLine(text: string): string };
 const { endsOf } = (await load("lib/textEnds.js")) as {
   endsOf(
@@ -441,21 +438,4 @@ describe("the requests of a session that are not answered yet", () => {
     };
     assert.equal(counts(tell), 1);
   });
-});
-
-describe("two runs of a task", () => {
-  const run = (more: object) => ({ verdict: "succeeded", attempts: 1, durationMs: 2000, ...more });
-  const changes = { files: 1, added: 2, deleted: 0 };
-  for (const [what, other, found] of [
-    ["are the same when only the time differs a little", { durationMs: 4900 }, []],
-    ["differ in a time that is more than twice as long", { durationMs: 5100 }, ["time"]],
-    [
-      "differ in what was decided, tried and changed",
-      { verdict: "failed", attempts: 2, changes },
-      ["verdict", "attempts", "changes"],
-    ],
-  ] as const)
-    it(what, () => assert.deepEqual(differencesOf([run({}), run(other)]), found));
-
-  it("may be one only", () => assert.deepEqual(differencesOf([run({}), null]), ["ran once"]));
 });

@@ -86,6 +86,7 @@ test("A stranger without an account tries it: a failing test, a retry that mends
   // The end: what to do next, the diff, and undo with its own undo.
   await node(page, "mend-the-bug").click();
   await page.getByRole("heading", { name: "Kill the server now and start it again" }).waitFor();
+  await page.getByRole("button", { name: "Changes", exact: true }).click();
   await page.getByText("changed duration.js +1 −1").click();
   await page.locator(".diff-line.added", { hasText: 'padStart(2, "0")' }).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();

@@ -271,6 +271,15 @@ test("a setup has commands, each with a program or one line for a shell", () => 
   wrong({ run: ["a"], name: "" }, ".name: Is empty.");
 });
 
+test("a job keeps its description", () => {
+  const work = { kind: "Ref", taskId: "t" };
+  const entry = accepts(e => {
+    e.tasks = { t: { prompt: ["t"], requireUserInput: false, model: { category: "driving" } } };
+    e.jobs = { j: { work, description: "Mends it." } };
+  });
+  assert.equal(entry.jobs.j?.description, "Mends it.");
+});
+
 test("a job, and only a branch of a Par, can be isolated", () => {
   const ref = { kind: "Ref", taskId: "a" };
   const withWork = (work: Loose, isolate?: boolean) => (e: Loose) => {

@@ -176,6 +176,7 @@ function schemaWith(work: JsonSchema): JsonSchema {
       jobs: mapOf(
         object(
           {
+            description: described(text, "What the job is for: the jobs page shows it."),
             requireUserInput: flag,
             isolate: described(flag, "True: the job runs in a worktree of its own."),
             work,

@@ -143,6 +143,7 @@ function checkJob(job: EntryInput["jobs"][string], path: string, { tasks, models
     throw entryError(`${path}.work`, `Is nested more than ${maxWorkDepth} levels deep.`);
   return {
     requireUserInput: needsInput,
+    ...(job.description && { description: job.description }),
     ...(job.isolate && { isolate: true }),
     work: assignWorkId(simplifyWork(job.work)),
   };

@@ -1,11 +1,7 @@
-// How two runs of a work differ. Pure functions.
-import { formatChanges } from "../lib/format.js";
+import type { ComparedRun } from "./compareJobs.js";
 
-/** @param {ComparedRun} run */
-const textOf = ({ changes }) => changes && formatChanges(changes);
-
-/** Times always differ: only one that is twice as long counts. @param {(ComparedRun | null)[]} runs */
-export function differencesOf([a, b]) {
+/** How two runs of a work differ, in words. Times always differ: only one that is twice as long counts. */
+export function differencesOf([a, b]: readonly (ComparedRun | null | undefined)[]): string[] {
   if (!a || !b) return ["ran once"];
   const [short = 0, long = 0] = [a.durationMs ?? 0, b.durationMs ?? 0].sort((x, y) => x - y);
   const facts = {
@@ -16,3 +12,6 @@ export function differencesOf([a, b]) {
   };
   return Object.entries(facts).flatMap(([name, differs]) => (differs ? [name] : []));
 }
+
+const textOf = ({ changes }: ComparedRun) =>
+  changes && [changes.files, changes.added, changes.deleted].join(" ");

@@ -1,28 +1,10 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { describe, it } from "node:test";
-import { pathToFileURL } from "node:url";
-import { packageRoot } from "../../src/base/paths.js";
-import { type ChartGraph, type ChartNode, generateChartNodes } from "../../src/jobsChart.js";
-import type { Work } from "../../src/jobsDef.js";
+import { type ChartGraph, generateChartNodes } from "../jobsChart.js";
+import type { Work } from "../jobsDef.js";
+import { layOut, type PlacedNode, widthOf } from "./chartLayout.js";
 
-interface Box {
-  node: ChartNode;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-interface Layout {
-  boxes: Box[];
-  arrows: { path: string; label?: string; x: number; y: number }[];
-  width: number;
-  height: number;
-}
-const { layOut } = (await import(
-  pathToFileURL(join(packageRoot, "assets", "job", "chartLayout.js")).href
-)) as { layOut(graph: ChartGraph, widthOf: (text: string) => number): Layout };
-const layOutWork = (work: Work<number>) => layOut(generateChartNodes(work), text => 7 * text.length);
+const layOutWork = (work: Work<number>) => layOut(generateChartNodes(work));
 
 /** A job made by chance, with every kind of work inside every other. */
 function randomWork(random: () => number): Work<number> {
@@ -76,13 +58,13 @@ function cornersOf(path: string): { x: number; y: number }[] {
   });
 }
 
-const bottomOf = (box: Box) => box.y + box.height / 2;
-const rightOf = (box: Box) => box.x + box.width / 2;
-const isBeside = (a: Box, b: Box) => Math.abs(a.x - b.x) >= (a.width + b.width) / 2;
-const isBelow = (a: Box, b: Box) => Math.abs(a.y - b.y) >= (a.height + b.height) / 2;
+const bottomOf = (box: PlacedNode) => box.y + box.height / 2;
+const rightOf = (box: PlacedNode) => box.x + box.width / 2;
+const isBeside = (a: PlacedNode, b: PlacedNode) => Math.abs(a.x - b.x) >= (a.width + b.width) / 2;
+const isBelow = (a: PlacedNode, b: PlacedNode) => Math.abs(a.y - b.y) >= (a.height + b.height) / 2;
 
 /** Whether a straight line goes through the inside of a box. */
-const crosses = (box: Box, a: { x: number; y: number }, b: { x: number; y: number }) =>
+const crosses = (box: PlacedNode, a: { x: number; y: number }, b: { x: number; y: number }) =>
   Math.max(a.x, b.x) > box.x - box.width / 2 &&
   Math.min(a.x, b.x) < rightOf(box) &&
   Math.max(a.y, b.y) > box.y - box.height / 2 &&
@@ -92,19 +74,16 @@ describe("the layout of a flow chart", () => {
   it("leaves no node out, overlaps nothing, joins what belongs together and crosses no node, in thirty jobs", () => {
     for (let seed = 1; seed <= 30; seed++) {
       const graph = generateChartNodes(randomWork(numbersFrom(seed)));
-      const { boxes, arrows, width, height } = layOut(graph, text => 7 * text.length);
-      assert.deepEqual(
-        boxes.map(({ node }) => node),
-        graph.nodes,
-      );
+      const { nodes: boxes, arrows, width, height } = layOut(graph);
+      assert.equal(boxes.length, graph.nodes.length);
       for (const [n, box] of boxes.entries()) {
         assert.ok(box.x - box.width / 2 >= 28, `node ${n} of ${seed} has room for its mark`);
         assert.ok(
           box.y > 0 && rightOf(box) <= width && bottomOf(box) <= height,
           `node ${n} of ${seed} is inside`,
         );
-        for (const other of boxes.slice(0, n))
-          assert.ok(isBeside(box, other) || isBelow(box, other), `${n} overlaps ${other.node.id} in ${seed}`);
+        for (const [m, other] of boxes.slice(0, n).entries())
+          assert.ok(isBeside(box, other) || isBelow(box, other), `${n} overlaps ${m} in ${seed}`);
       }
       const wanted = graph.nodes.flatMap(({ id, arrows: to = [] }) => to.map(arrow => ({ id, ...arrow })));
       assert.equal(arrows.length, wanted.length);
@@ -119,10 +98,10 @@ describe("the layout of a flow chart", () => {
         assert.deepEqual([first, last], [start, finish], `the arrow from ${id} to ${to}`);
         for (const [i, corner] of corners.slice(1).entries()) {
           assert.ok(corner.x > 0 && corner.x < width, `the arrow from ${id} to ${to} is inside`);
-          for (const box of boxes)
+          for (const [m, box] of boxes.entries())
             assert.ok(
               !crosses(box, corners[i] ?? corner, corner),
-              `the arrow from ${id} to ${to} goes through ${box.node.id} in ${seed}`,
+              `the arrow from ${id} to ${to} goes through ${m} in ${seed}`,
             );
         }
       }
@@ -131,7 +110,7 @@ describe("the layout of a flow chart", () => {
 
   it("keeps a sequence on one axis and puts branches side by side in their order", () => {
     const ref = (workIdInJob: number): Work<number> => ({ kind: "Ref", workIdInJob, taskId: "t" });
-    const { boxes } = layOutWork({
+    const { nodes: boxes } = layOutWork({
       kind: "Seq",
       works: [ref(0), { kind: "Par", works: [ref(1), ref(2), ref(3)] }, ref(4)],
     });
@@ -150,22 +129,24 @@ describe("the layout of a flow chart", () => {
       body,
       postCondition: [false, ref()],
     });
-    const widthOf = (...parts: Work<number>[]) => layOutWork({ kind: "Seq", works: parts }).width;
-    const [none, one] = [widthOf(ref()), widthOf(loop(ref()))];
-    assert.equal(widthOf(loop(ref()), ref(), loop(ref()), loop(ref())), one);
-    assert.equal(widthOf(loop(loop(ref()))) - one, one - none);
+    const wholeOf = (...parts: Work<number>[]) => layOutWork({ kind: "Seq", works: parts }).width;
+    const [none, one] = [wholeOf(ref()), wholeOf(loop(ref()))];
+    assert.equal(wholeOf(loop(ref()), ref(), loop(ref()), loop(ref())), one);
+    assert.equal(wholeOf(loop(loop(ref()))) - one, one - none);
   });
 
   it("makes a node as wide as its name", () => {
-    const { boxes } = layOutWork({ kind: "Ref", workIdInJob: 0, taskId: "x".repeat(100) });
-    assert.equal(boxes[0]?.width, 740);
+    const { nodes } = layOutWork({ kind: "Ref", workIdInJob: 0, taskId: "x".repeat(100) });
+    assert.equal(nodes[0]?.width, widthOf("x".repeat(100)) + 40);
+    assert.ok(widthOf("日本語") > widthOf("abc"));
   });
 
   it("lays out nothing, and what no job has", () => {
-    assert.deepEqual(layOut({ nodes: [] }, () => 0).boxes, []);
+    assert.deepEqual(layOut({ nodes: [] }).nodes, []);
     const arrow = { to: 7, loopBack: false };
-    const strange = layOut({ nodes: [{ id: 3, hint: "ParBegin", arrows: [arrow, arrow] }] }, () => 0);
-    assert.equal(strange.boxes.length, 1);
+    const graph: ChartGraph = { nodes: [{ id: 3, hint: "ParBegin", arrows: [arrow, arrow] }] };
+    const strange = layOut(graph);
+    assert.equal(strange.nodes.length, 1);
     assert.deepEqual(strange.arrows, []);
   });
 
@@ -186,7 +167,7 @@ describe("the layout of a flow chart", () => {
       const graph = generateChartNodes(seq(count));
       const used = Array.from({ length: 3 }, () => {
         const before = process.cpuUsage();
-        for (let n = 0; n < times; n++) layOut(graph, () => 100);
+        for (let n = 0; n < times; n++) layOut(graph);
         return process.cpuUsage(before).user;
       });
       return Math.min(...used);

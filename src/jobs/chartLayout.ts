@@ -1,0 +1,173 @@
+import { type ChartArrow, type ChartGraph, type ChartNode, generateChartNodes } from "../jobsChart.js";
+import type { Work } from "../jobsDef.js";
+
+// Where the nodes and arrows of a flow chart go, in linear time. Pure functions.
+// A job is made of sequences and forks: the nodes of a sequence stand on one axis, the branches of a fork side by side.
+// An arrow that skips the branches passes them on their left, one that leads back passes its loop on the right.
+
+/** Below a node. */
+const gapPx = 40;
+/** From an end of an arrow to where it turns. */
+const turnPx = 14;
+/** The room of an arrow that passes nodes. */
+const lanePx = 44;
+/** At least. That of a task has room for its state. */
+const sizes: Record<string, readonly [number, number]> = {
+  TaskNode: [240, 68],
+  CondNode: [240, 68],
+  CondEnd: [22, 22],
+  LoopEnd: [14, 14],
+};
+/** Wide enough in every usual font of 14 px; only a name of more than twenty letters makes its node wider. */
+const letterPx = { narrow: 8.5, wide: 15 };
+
+/** x and y are those of the middle. */
+export interface PlacedNode {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** The data of an SVG path, and where the label begins. */
+export interface DrawnArrow {
+  path: string;
+  label?: string | undefined;
+  x: number;
+  y: number;
+}
+
+/** The place of every node, in the order of the graph, and of every arrow, in pixels. */
+export interface ChartLayout {
+  nodes: PlacedNode[];
+  arrows: DrawnArrow[];
+  width: number;
+  height: number;
+}
+
+interface Box extends PlacedNode {
+  node: ChartNode;
+  /** What it and all that follows on its axis need at the sides of the axis. */
+  left: number;
+  right: number;
+  /** The outermost arrow that leads back to it. */
+  reach?: number;
+  /** How many loops on its axis it is in, how many arrows lead down to it, and those that lead down from it. */
+  loops: number;
+  entries: number;
+  down: Link[];
+  /** The node in whose branch it is, and the one where its own branches meet. */
+  fork?: Box | undefined;
+  join?: Box;
+}
+
+interface Link extends Omit<ChartArrow, "to"> {
+  from: Box;
+  to: Box;
+  /** Where it goes down, from the axis of its start. */
+  lane: number;
+}
+
+/** The chart of a job as pages draw it. */
+export function laidOutChart(work: Work<number>): ChartGraph & { layout: ChartLayout } {
+  const graph = generateChartNodes(work);
+  return { ...graph, layout: layOut(graph) };
+}
+
+export function widthOf(text: string): number {
+  const letters = [...text];
+  const wide = letters.filter(letter => letter > "\u02ff").length;
+  return (letters.length - wide) * letterPx.narrow + wide * letterPx.wide;
+}
+
+/** The nodes come as `generateChartNodes` makes them: at the place of their id, behind those that lead down to them. */
+export function layOut({ nodes }: ChartGraph): ChartLayout {
+  const boxes = nodes.map(boxOf);
+  const arrows = linksOf(boxes);
+  const loop = ({ from, to }: Link) => boxes.slice(to.node.id, from.node.id + 1);
+  for (const arrow of arrows) {
+    const { from, to } = arrow;
+    const fork = from.down.length > 1 ? from : from.fork;
+    if (arrow.loopBack) {
+      for (const box of loop(arrow)) if (box.fork === to.fork) box.loops += 1;
+      continue;
+    }
+    // Arrows that skip nothing need room for their labels.
+    const gap = fork === from && to.entries > 1 ? 2 * gapPx : gapPx;
+    to.y = Math.max(to.y, from.y + (from.height + to.height) / 2 + gap);
+    to.fork = fork;
+    if (to.entries < 2 || !fork) continue;
+    fork.join = to;
+    to.fork = fork.fork;
+  }
+  for (const box of boxes.toReversed()) measure(box);
+  const [first = { x: 0, left: 0, right: 0 }] = boxes;
+  first.x = first.left;
+  for (const { x, down, join } of boxes) {
+    for (const { to, lane } of down) if (to.entries < 2) to.x = x + lane;
+    if (join) join.x = x;
+  }
+  return {
+    nodes: boxes.map(({ x, y, width, height }) => ({ x, y, width, height })),
+    arrows: arrows.map(arrow => draw(arrow, loop(arrow))),
+    width: first.left + first.right,
+    height: boxes.reduce((most, box) => Math.max(most, box.y + box.height / 2 + turnPx), 0),
+  };
+}
+
+function boxOf(node: ChartNode): Box {
+  const kind = typeof node.hint === "string" ? node.hint : node.hint[0];
+  const [least, height] = sizes[kind] ?? [64, 6];
+  const width = Math.max(least, node.label ? widthOf(node.label) + 40 : 0);
+  // The mark is on the left.
+  const sides = { left: width / 2 + 32, right: width / 2 + 12 };
+  return { node, width, height, ...sides, x: 0, y: turnPx + height / 2, loops: 0, entries: 0, down: [] };
+}
+
+function linksOf(boxes: readonly Box[]): Link[] {
+  const links: Link[] = [];
+  for (const from of boxes)
+    for (const { to: id, ...more } of from.node.arrows ?? []) {
+      const to = boxes[id];
+      if (!to) continue;
+      const link = { ...more, from, to, lane: 0 };
+      links.push(link);
+      if (link.loopBack) continue;
+      to.entries += 1;
+      from.down.push(link);
+    }
+  return links;
+}
+
+/** Puts the branches below a node side by side, those without nodes first. */
+function measure(box: Box): void {
+  const { down, join } = box;
+  down.sort((a, b) => b.to.entries - a.to.entries);
+  let end = 0;
+  for (const arrow of down) {
+    const { left, right } = arrow.to.entries > 1 ? { left: lanePx / 2, right: lanePx / 2 } : arrow.to;
+    arrow.lane = end + left;
+    end += left + right;
+  }
+  const full = down.filter(({ to }, n) => to.entries < 2 || n === down.length - 1);
+  const middle = full.reduce((sum, { lane }) => sum + lane / full.length, 0);
+  for (const arrow of down) arrow.lane -= middle;
+  const loops = box.loops * lanePx;
+  // What follows on the axis has added its own loops.
+  const below = end - middle + (down.length > 1 ? loops : 0);
+  box.left = Math.max(box.left, middle, join?.left ?? 0);
+  box.right = Math.max(box.right + loops, below, join?.right ?? 0);
+}
+
+/** `inside` are the nodes of the loop that the arrow closes. */
+function draw({ from, to, loopBack, label, lane }: Link, inside: readonly Box[]): DrawnArrow {
+  const side = from.x + from.width / 2;
+  if (loopBack) {
+    to.reach = lanePx + Math.max(...inside.map(box => box.reach ?? box.x + box.width / 2));
+    const path = `M${side} ${from.y}H${to.reach}V${to.y}H${to.x + to.width / 2}m6-4-6 4 6 4`;
+    return { path, label, x: side + 6, y: from.y - 6 };
+  }
+  const [x, y, end] = [from.x + lane, from.y + from.height / 2, to.y - to.height / 2];
+  const path = `M${from.x} ${y}V${y + turnPx}H${x}V${end - turnPx}H${to.x}V${end}m-4-6 4 6 4-6`;
+  return { path, label, x: x + 6, y: y + 2 * turnPx };
+}
