@@ -31,165 +31,165 @@ const refreshRuns = showRuns(byId("runs"), () => runId);
 
 /** @param {"" | ShownStatus} state */
 function showState(state) {
-  isRunning = state === "Running";
-  showStatus(byId("status"), state);
-  byId("stop").hidden = !isRunning;
-  showRunButton();
-  setPageState("Agents", state);
-  refreshRuns();
+	isRunning = state === "Running";
+	showStatus(byId("status"), state);
+	byId("stop").hidden = !isRunning;
+	showRunButton();
+	setPageState("Agents", state);
+	refreshRuns();
 }
 
 function showRunButton() {
-  run.disabled = isRunning || prompt.value.trim() === "";
-  run.textContent = chain.length === 0 ? "Run" : `Run ${visibleLine(chain.join(" → "))}`;
+	run.disabled = isRunning || prompt.value.trim() === "";
+	run.textContent = chain.length === 0 ? "Run" : `Run ${visibleLine(chain.join(" → "))}`;
 }
 
 function showChain() {
-  for (const one of list.querySelectorAll("button")) {
-    const at = chain.indexOf(one.dataset.agent ?? "");
-    one.ariaPressed = String(at >= 0);
-    find(one, "[data-order]").textContent = at >= 0 ? `${at + 1}. ` : "";
-  }
-  showRunButton();
-  showWouldRun();
+	for (const one of list.querySelectorAll("button")) {
+		const at = chain.indexOf(one.dataset.agent ?? "");
+		one.ariaPressed = String(at >= 0);
+		find(one, "[data-order]").textContent = at >= 0 ? `${at + 1}. ` : "";
+	}
+	showRunButton();
+	showWouldRun();
 }
 
 /** What is pressed runs, else what the prompt chooses. */
 function showWouldRun() {
-  const wouldRun = chain.length > 0 ? chain : selected;
-  byId("wouldRun").textContent =
-    wouldRun.length > 0 ? `Would run: ${visibleLine(wouldRun.join(" → "))}` : "No agent would be chosen.";
+	const wouldRun = chain.length > 0 ? chain : selected;
+	byId("wouldRun").textContent =
+		wouldRun.length > 0 ? `Would run: ${visibleLine(wouldRun.join(" → "))}` : "No agent would be chosen.";
 }
 
 /** @param {AgentAnswer} agent */
 function agentItem({ name, description, keywords, path, autoSelect }) {
-  const toggle = () => {
-    chain = chain.includes(name) ? chain.filter(other => other !== name) : [...chain, name];
-    showChain();
-  };
-  const made = button("", toggle, { className: "", "data-agent": name, title: visibleLine(path) });
-  fill(
-    made,
-    element("b", {}, element("span", { "data-order": "" }), visibleProse(name)),
-    element("span", {}, visibleProse(description)),
-    muted(visibleLine(joined([...keywords, !autoSelect && "only by name"]))),
-  );
-  return element("li", {}, made);
+	const toggle = () => {
+		chain = chain.includes(name) ? chain.filter(other => other !== name) : [...chain, name];
+		showChain();
+	};
+	const made = button("", toggle, { className: "", "data-agent": name, title: visibleLine(path) });
+	fill(
+		made,
+		element("b", {}, element("span", { "data-order": "" }), visibleProse(name)),
+		element("span", {}, visibleProse(description)),
+		muted(visibleLine(joined([...keywords, !autoSelect && "only by name"]))),
+	);
+	return element("li", {}, made);
 }
 
 async function loadAgents() {
-  /** @type {AgentsAnswer} */
-  const { repoRoot, agents, problems } = await api("copilot/agent");
-  byId("repoRoot").textContent = repoRoot;
-  fill(list, ...agents.map(agentItem));
-  byId("noAgents").hidden = agents.length > 0;
-  fill(
-    byId("problems"),
-    ...problems.map(({ file, code, message }) => notice(`${file}: ${message} (${code})`, "warning")),
-  );
-  chain = chain.filter(name => agents.some(agent => agent.name === name));
-  showChain();
+	/** @type {AgentsAnswer} */
+	const { repoRoot, agents, problems } = await api("copilot/agent");
+	byId("repoRoot").textContent = repoRoot;
+	fill(list, ...agents.map(agentItem));
+	byId("noAgents").hidden = agents.length > 0;
+	fill(
+		byId("problems"),
+		...problems.map(({ file, code, message }) => notice(`${file}: ${message} (${code})`, "warning")),
+	);
+	chain = chain.filter(name => agents.some(agent => agent.name === name));
+	showChain();
 }
 
 /** @param {Evaluation} result */
 function showEvaluation(result) {
-  const { issues, suggestions = "", refinedPrompt, originalPrompt } = result;
-  selected = result.selectedAgents;
-  const verdict = `${result.isClear ? "Clear" : "Unclear"}, confidence ${Math.round(result.confidence * 100)} %`;
-  evaluation.hidden = false;
-  byId("verdict").textContent = joined([verdict, issues.join(", ")], ": ");
-  byId("suggestions").textContent = suggestions;
-  showWouldRun();
-  fill(byId("rationale"), ...result.selectionRationale.map(why => element("li", {}, visibleProse(why))));
-  byId("refined").hidden = refinedPrompt === originalPrompt.trim();
-  byId("refinedPrompt").textContent = refinedPrompt;
-  for (const one of list.querySelectorAll("button"))
-    one.toggleAttribute("data-selected", selected.includes(one.dataset.agent ?? ""));
+	const { issues, suggestions = "", refinedPrompt, originalPrompt } = result;
+	selected = result.selectedAgents;
+	const verdict = `${result.isClear ? "Clear" : "Unclear"}, confidence ${Math.round(result.confidence * 100)} %`;
+	evaluation.hidden = false;
+	byId("verdict").textContent = joined([verdict, issues.join(", ")], ": ");
+	byId("suggestions").textContent = suggestions;
+	showWouldRun();
+	fill(byId("rationale"), ...result.selectionRationale.map(why => element("li", {}, visibleProse(why))));
+	byId("refined").hidden = refinedPrompt === originalPrompt.trim();
+	byId("refinedPrompt").textContent = refinedPrompt;
+	for (const one of list.querySelectorAll("button"))
+		one.toggleAttribute("data-selected", selected.includes(one.dataset.agent ?? ""));
 }
 
 async function evaluate() {
-  const mine = ++asked;
-  const text = prompt.value;
-  if (text.trim() === "") {
-    evaluation.hidden = true;
-    return;
-  }
-  try {
-    const result = await api("copilot/agent/evaluate", text);
-    // The answer to an older question may arrive later.
-    if (mine === asked) showEvaluation(result);
-  } catch (error) {
-    if (mine === asked) showError(error);
-  }
+	const mine = ++asked;
+	const text = prompt.value;
+	if (text.trim() === "") {
+		evaluation.hidden = true;
+		return;
+	}
+	try {
+		const result = await api("copilot/agent/evaluate", text);
+		// The answer to an older question may arrive later.
+		if (mine === asked) showEvaluation(result);
+	} catch (error) {
+		if (mine === asked) showError(error);
+	}
 }
 
 /** @param {string} id */
 function follow(id) {
-  runId = id;
-  const place = element("div", { id: "responses", className: "rest" });
-  byId("responses").replaceWith(place);
-  const renderer = new SessionResponseRenderer(place);
-  const tell = renderer.addNotice;
-  showState("Running");
-  renderer.setAwaiting(true);
+	runId = id;
+	const place = element("div", { id: "responses", className: "rest" });
+	byId("responses").replaceWith(place);
+	const renderer = new SessionResponseRenderer(place);
+	const tell = renderer.addNotice;
+	showState("Running");
+	renderer.setAwaiting(true);
 
-  /** @type {Handlers} */
-  const told = {
-    runPlanned: ({ selectedAgents }) => tell("info", `Runs ${selectedAgents.join(" → ")}`),
-    runAgentStarted: ({ agent, step }) => tell("info", `Step ${step}: ${agent}`),
-    runAgentEnded: ({ agent, error, cached, executionTime }) =>
-      error
-        ? tell("error", `${agent}: ${error.message} (${error.code})`)
-        : tell("good", `${agent} is done${cached ? ", known from before" : ` in ${executionTime}`}`),
-    runSucceeded: ({ partial }) => {
-      if (partial) tell("warning", "Some agents did not complete.");
-      showState("Succeeded");
-    },
-    runFailed: ({ message, code, details }) => {
-      tell("error", joined([`${message} (${code})`, details], " "));
-      showState("Failed");
-    },
-    runCanceled: () => {
-      tell("warning", "The run was stopped.");
-      showState("Canceled");
-    },
-  };
-  readEvents({
-    wanted: { kind: "run", id },
-    onResponse: response => {
-      renderer.processCallback(response);
-      handle(told, response);
-    },
-    onEnd: error => {
-      renderer.setAwaiting(false);
-      if (error === "RunNotFound") {
-        showState("");
-        showError("This run is gone: it was deleted, or its address is wrong.");
-      } else notify("Agents: the run has ended");
-    },
-  });
+	/** @type {Handlers} */
+	const told = {
+		runPlanned: ({ selectedAgents }) => tell("info", `Runs ${selectedAgents.join(" → ")}`),
+		runAgentStarted: ({ agent, step }) => tell("info", `Step ${step}: ${agent}`),
+		runAgentEnded: ({ agent, error, cached, executionTime }) =>
+			error
+				? tell("error", `${agent}: ${error.message} (${error.code})`)
+				: tell("good", `${agent} is done${cached ? ", known from before" : ` in ${executionTime}`}`),
+		runSucceeded: ({ partial }) => {
+			if (partial) tell("warning", "Some agents did not complete.");
+			showState("Succeeded");
+		},
+		runFailed: ({ message, code, details }) => {
+			tell("error", joined([`${message} (${code})`, details], " "));
+			showState("Failed");
+		},
+		runCanceled: () => {
+			tell("warning", "The run was stopped.");
+			showState("Canceled");
+		},
+	};
+	readEvents({
+		wanted: { kind: "run", id },
+		onResponse: response => {
+			renderer.processCallback(response);
+			handle(told, response);
+		},
+		onEnd: error => {
+			renderer.setAwaiting(false);
+			if (error === "RunNotFound") {
+				showState("");
+				showError("This run is gone: it was deleted, or its address is wrong.");
+			} else notify("Agents: the run has ended");
+		},
+	});
 }
 
 async function start() {
-  if (run.disabled) return;
-  showError();
-  run.disabled = true;
-  try {
-    const agents = chain.length > 0 ? `?agents=${part(chain.join(","))}` : "";
-    const { runId: id } = await send(run, `copilot/run/start${agents}`, prompt.value);
-    history.replaceState(null, "", `/agents.html?run=${part(id)}`);
-    follow(id);
-  } catch (error) {
-    showError(error);
-    showRunButton();
-  }
+	if (run.disabled) return;
+	showError();
+	run.disabled = true;
+	try {
+		const agents = chain.length > 0 ? `?agents=${part(chain.join(","))}` : "";
+		const { runId: id } = await send(run, `copilot/run/start${agents}`, prompt.value);
+		history.replaceState(null, "", `/agents.html?run=${part(id)}`);
+		follow(id);
+	} catch (error) {
+		showError(error);
+		showRunButton();
+	}
 }
 
 const evaluateSoon = soon(evaluate, EVALUATE_DELAY_MS);
 prompt.addEventListener("input", () => {
-  showError();
-  showRunButton();
-  evaluateSoon();
+	showError();
+	showRunButton();
+	evaluateSoon();
 });
 onSubmit("form", start, prompt);
 onPress("stop", () => api(`copilot/run/${part(runId ?? "")}/stop`, ""), showError);
@@ -199,21 +199,21 @@ addEventListener("focus", () => loadAgents().catch(showError));
 makeSplitter("bar", { initialPx: RUN_PART_PX, minPx: 260, name: "Width of the run part" });
 loadAgents().catch(showError);
 api("config").then(
-  ({ permissions }) => {
-    byId("policy").textContent = agentMeanings[permissions] ?? "";
-  },
-  () => undefined,
+	({ permissions }) => {
+		byId("policy").textContent = agentMeanings[permissions] ?? "";
+	},
+	() => undefined,
 );
 const earlier = new URLSearchParams(location.search).get("run");
 if (earlier) {
-  follow(earlier);
-  api(`copilot/run/${part(earlier)}`).then(
-    ({ prompt: text }) => {
-      if (prompt.value === "") prompt.value = text;
-      showRunButton();
-      evaluate();
-    },
-    () => undefined,
-  );
+	follow(earlier);
+	api(`copilot/run/${part(earlier)}`).then(
+		({ prompt: text }) => {
+			if (prompt.value === "") prompt.value = text;
+			showRunButton();
+			evaluate();
+		},
+		() => undefined,
+	);
 }
 prompt.focus();

@@ -6,38 +6,38 @@ import { setPageState } from "./shell/pageState.js";
 
 /** @param {"setup-ui" | "session-ui" | "over"} name */
 function showPart(name) {
-  for (const other of ["setup-ui", "session-ui", "over"]) byId(other).hidden = other !== name;
+	for (const other of ["setup-ui", "session-ui", "over"]) byId(other).hidden = other !== name;
 }
 
 /** Says that nothing is left to do on this page. @param {string} title @param {string} text @param {string} [back] */
 function showOver(title, text, back) {
-  const link = byId("overBack", HTMLAnchorElement);
-  link.hidden = back === undefined;
-  if (back) link.href = back;
-  byId("overTitle").textContent = title;
-  byId("overText").textContent = text;
-  setPageState(title);
-  showPart("over");
+	const link = byId("overBack", HTMLAnchorElement);
+	link.hidden = back === undefined;
+	if (back) link.href = back;
+	byId("overTitle").textContent = title;
+	byId("overText").textContent = text;
+	setPageState(title);
+	showPart("over");
 }
 
 /** @param {string} sessionId */
 async function showSessionReplay(sessionId) {
-  const { openSessionReplay } = await import("./session/sessionReplay.js");
-  showPart("session-ui");
-  await openSessionReplay(sessionId).catch(error => showOver("This cannot be replayed", messageOf(error)));
+	const { openSessionReplay } = await import("./session/sessionReplay.js");
+	showPart("session-ui");
+	await openSessionReplay(sessionId).catch(error => showOver("This cannot be replayed", messageOf(error)));
 }
 
 /** @param {string} sessionId */
 async function showSession(sessionId) {
-  const { openSessionView } = await import("./session/sessionView.js");
-  showPart("session-ui");
-  openSessionView(sessionId, showOver);
+	const { openSessionView } = await import("./session/sessionView.js");
+	showPart("session-ui");
+	openSessionView(sessionId, showOver);
 }
 
 async function showStart() {
-  const { openStartForm } = await import("./session/startForm.js");
-  showPart("setup-ui");
-  openStartForm(showSession);
+	const { openStartForm } = await import("./session/startForm.js");
+	showPart("setup-ui");
+	openStartForm(showSession);
 }
 
 const sessionId = pageQuery.get("session");

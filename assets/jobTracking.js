@@ -58,31 +58,31 @@ const labelOf = workId => tasks.get(workId)?.label ?? `Task ${workId}`;
 const showProblem = errorAt("problem");
 
 function showJob() {
-  if (isGone) return;
-  const status = jobId ? state.status : "Preview";
-  showStatus(byId("job-status-label"), `JOB: ${status.toUpperCase()}`, status);
-  stopJob.disabled = state.isOver;
-  for (const one of document.querySelectorAll("[data-when]"))
-    one.toggleAttribute("hidden", !one.getAttribute("data-when")?.includes(status));
-  errorAt("reason")(state.reason);
-  fill(byId("notices"), ...state.notices.map(one => notice(one.title, one.severity)));
-  byId("isolate").hidden = state.isOver || !state.notices.some(({ offer }) => offer);
-  setPageState(`${jobName} ${status.toLowerCase()}`, status);
-  nextFrame(showParts);
+	if (isGone) return;
+	const status = jobId ? state.status : "Preview";
+	showStatus(byId("job-status-label"), `JOB: ${status.toUpperCase()}`, status);
+	stopJob.disabled = state.isOver;
+	for (const one of document.querySelectorAll("[data-when]"))
+		one.toggleAttribute("hidden", !one.getAttribute("data-when")?.includes(status));
+	errorAt("reason")(state.reason);
+	fill(byId("notices"), ...state.notices.map(one => notice(one.title, one.severity)));
+	byId("isolate").hidden = state.isOver || !state.notices.some(({ offer }) => offer);
+	setPageState(`${jobName} ${status.toLowerCase()}`, status);
+	nextFrame(showParts);
 }
 
 /** The outcome of a condition is an answer. @param {Run} run */
 function detailOf(run) {
-  if (run.status === "Waiting") return "waiting";
-  const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
-  const task = tasks.get(run.workId);
-  const most = run.attempts ?? task?.attempts;
-  const round = run.round > 1 ? `round ${run.round}, ` : "";
-  const asks = run.needsUser ? "needs you, " : "";
-  if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
-  const isAnswer = task?.isCondition && run.status !== "Canceled";
-  const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
-  return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
+	if (run.status === "Waiting") return "waiting";
+	const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
+	const task = tasks.get(run.workId);
+	const most = run.attempts ?? task?.attempts;
+	const round = run.round > 1 ? `round ${run.round}, ` : "";
+	const asks = run.needsUser ? "needs you, " : "";
+	if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
+	const isAnswer = task?.isCondition && run.status !== "Canceled";
+	const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
+	return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
 }
 
 /** @param {Run} run */
@@ -90,213 +90,213 @@ const statusOf = run => (run.needsUser ? "Needs you" : run.status);
 
 /** Its newest round, whichever the user looks at. @param {number} workId */
 function showNode(workId) {
-  const run = state.runs.get(workId);
-  if (!run) return;
-  const [said] = run.status === "Succeeded" ? [] : (run.reason || run.verdict).trim().split("\n", 1);
-  chart.setState(workId, {
-    status: statusOf(run),
-    detail: detailOf(run),
-    said,
-    tip: run.reason || run.verdict,
-  });
+	const run = state.runs.get(workId);
+	if (!run) return;
+	const [said] = run.status === "Succeeded" ? [] : (run.reason || run.verdict).trim().split("\n", 1);
+	chart.setState(workId, {
+		status: statusOf(run),
+		detail: detailOf(run),
+		said,
+		tip: run.reason || run.verdict,
+	});
 }
 
 function tick() {
-  if (!jobId) return;
-  const ms = (state.endTime ?? state.now()) - (state.startTime ?? Number.NaN);
-  byId("figures").textContent = joined([formatDuration(ms), formatUsage(state.usage)]);
-  for (const run of state.runs.values()) if (!run.isOver) showNode(run.workId);
-  showView();
+	if (!jobId) return;
+	const ms = (state.endTime ?? state.now()) - (state.startTime ?? Number.NaN);
+	byId("figures").textContent = joined([formatDuration(ms), formatUsage(state.usage)]);
+	for (const run of state.runs.values()) if (!run.isOver) showNode(run.workId);
+	showView();
 }
 
 /** @param {unknown} error */
 function showGone(error) {
-  isGone = true;
-  showStatus(byId("job-status-label"), "JOB: NOT FOUND", "");
-  stopJob.disabled = true;
-  showInstead("", "");
-  showProblem(error);
+	isGone = true;
+	showStatus(byId("job-status-label"), "JOB: NOT FOUND", "");
+	stopJob.disabled = true;
+	showInstead("", "");
+	showProblem(error);
 }
 
 /** What runs, or else what failed; nothing when the summary says more. */
 function runToFollow() {
-  if (wantsSummary || !jobId) return undefined;
-  if (state.isOver)
-    return state.status === "Failed"
-      ? state.allRuns.findLast(({ status }) => status === "Failed")
-      : undefined;
-  if (followed && !followed.isOver) return followed;
-  const running = state.allRuns.filter(({ isOver }) => !isOver);
-  followed = running.findLast(({ needsUser }) => needsUser) ?? running.at(-1) ?? followed;
-  return followed;
+	if (wantsSummary || !jobId) return undefined;
+	if (state.isOver)
+		return state.status === "Failed"
+			? state.allRuns.findLast(({ status }) => status === "Failed")
+			: undefined;
+	if (followed && !followed.isOver) return followed;
+	const running = state.allRuns.filter(({ isOver }) => !isOver);
+	followed = running.findLast(({ needsUser }) => needsUser) ?? running.at(-1) ?? followed;
+	return followed;
 }
 
 /** @param {ChosenWork} chosen */
 const chosenRun = ({ workId, round }) =>
-  round ? state.allRuns.find(run => run.workId === workId && run.round === round) : state.runs.get(workId);
+	round ? state.allRuns.find(run => run.workId === workId && run.round === round) : state.runs.get(workId);
 
 const runToShow = () => (choice ? chosenRun(choice) : runToFollow());
 
 function showParts() {
-  if (isGone) return;
-  showView();
-  const run = runToShow();
-  if (!run && !(choice && jobId)) return showAbout();
-  summarized = "";
-  if (!run) return showInstead(labelOf(choice?.workId ?? 0), copyOf("notStarted"));
-  if (!choice && run !== revealed) chart.reveal(run.workId);
-  revealed = run;
-  byId("retryHere").hidden = !state.isOver;
-  showRun(run, {
-    title: labelOf(run.workId),
-    status: statusOf(run),
-    rounds: state.allRuns.filter(({ workId }) => workId === run.workId),
-    // The live session of what runs.
-    tabName: choice ? choice.tab : run.isOver ? undefined : run.sessions.at(-1)?.name,
-    path: jobPath,
-    choose: chooseRun,
-  });
+	if (isGone) return;
+	showView();
+	const run = runToShow();
+	if (!run && !(choice && jobId)) return showAbout();
+	summarized = "";
+	if (!run) return showInstead(labelOf(choice?.workId ?? 0), copyOf("notStarted"));
+	if (!choice && run !== revealed) chart.reveal(run.workId);
+	revealed = run;
+	byId("retryHere").hidden = !state.isOver;
+	showRun(run, {
+		title: labelOf(run.workId),
+		status: statusOf(run),
+		rounds: state.allRuns.filter(({ workId }) => workId === run.workId),
+		// The live session of what runs.
+		tabName: choice ? choice.tab : run.isOver ? undefined : run.sessions.at(-1)?.name,
+		path: jobPath,
+		choose: chooseRun,
+	});
 }
 
 function showAbout() {
-  const runs = state.allRuns.map(({ status, attempt }) => [status, attempt]);
-  const text = JSON.stringify([state.status, definition, state.usage, state.setup.responses.length, runs]);
-  if (text === summarized) return;
-  summarized = text;
-  const about = jobAbout(state, { definition, plan, labelOf, onSelect: chooseRun });
-  showInstead(jobId ? "Summary" : jobName, about);
-  if (state.setup.responses.length > 0) {
-    const setup = copyOf("setup");
-    about.prepend(setup);
-    showSession(find(setup, "div"), state.setup);
-  }
-  if (!state.isOver || isReplay) return;
-  showWorktrees(find(about, ".worktrees")).catch(() => undefined);
-  if (jobName === "Try it") about.prepend(copyOf("tryItEnd"));
+	const runs = state.allRuns.map(({ status, attempt }) => [status, attempt]);
+	const text = JSON.stringify([state.status, definition, state.usage, state.setup.responses.length, runs]);
+	if (text === summarized) return;
+	summarized = text;
+	const about = jobAbout(state, { definition, plan, labelOf, onSelect: chooseRun });
+	showInstead(jobId ? "Summary" : jobName, about);
+	if (state.setup.responses.length > 0) {
+		const setup = copyOf("setup");
+		about.prepend(setup);
+		showSession(find(setup, "div"), state.setup);
+	}
+	if (!state.isOver || isReplay) return;
+	showWorktrees(find(about, ".worktrees")).catch(() => undefined);
+	if (jobName === "Try it") about.prepend(copyOf("tryItEnd"));
 }
 
 /** @param {HTMLElement} place */
 async function showWorktrees(place) {
-  const { worktree, branchWorktrees = [] } = await api(`${jobPath}/status`);
-  const refresh = () => showWorktrees(place);
-  fill(place, ...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, refresh)));
+	const { worktree, branchWorktrees = [] } = await api(`${jobPath}/status`);
+	const refresh = () => showWorktrees(place);
+	fill(place, ...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, refresh)));
 }
 
 /** @type {ChooseRun} */
 function chooseRun(run, tab) {
-  const isNewest = run === state.runs.get(run.workId);
-  choose({ workId: run.workId, round: isNewest ? undefined : run.round, tab });
+	const isNewest = run === state.runs.get(run.workId);
+	choose({ workId: run.workId, round: isNewest ? undefined : run.round, tab });
 }
 
 /** Nothing, to follow the job again. @type {Choose} */
 function choose(wish, isSummary = false) {
-  choice = wish;
-  wantsSummary = isSummary;
-  chart.selected = wish?.workId;
-  if (wish) showPart("right");
-  keepAddress();
-  showParts();
+	choice = wish;
+	wantsSummary = isSummary;
+	chart.selected = wish?.workId;
+	if (wish) showPart("right");
+	keepAddress();
+	showParts();
 }
 
 const chooseSummary = () => choose(undefined, true);
 
 /** A reload shows the same; an exported file has no address. */
 function keepAddress() {
-  if ("query" in document.documentElement.dataset) return;
-  const query = new URLSearchParams(location.search);
-  const { workId, round, tab } = choice ?? {};
-  const kept = { task: undefined, node: workId, round, tab, view: view === firstView ? undefined : view };
-  for (const [name, value] of Object.entries(kept))
-    if (value === undefined) query.delete(name);
-    else query.set(name, String(value));
-  history.replaceState(null, "", `?${query}`);
+	if ("query" in document.documentElement.dataset) return;
+	const query = new URLSearchParams(location.search);
+	const { workId, round, tab } = choice ?? {};
+	const kept = { task: undefined, node: workId, round, tab, view: view === firstView ? undefined : view };
+	for (const [name, value] of Object.entries(kept))
+		if (value === undefined) query.delete(name);
+		else query.set(name, String(value));
+	history.replaceState(null, "", `?${query}`);
 }
 
 /** On a small screen. @param {"left" | "right"} name */
 function showPart(name) {
-  byId("tracking").dataset.part = name;
+	byId("tracking").dataset.part = name;
 }
 
 /** @type {Record<string, () => void>} */
 const views = {
-  chart() {
-    if (isDrawn || tasks.size === 0) return;
-    isDrawn = true;
-    chart.show(definition.chart).then(() => {
-      revealed = undefined;
-      showParts();
-    });
-  },
-  timeline: () =>
-    showTimeline(byId("timeline"), state.allRuns, {
-      now: state.now(),
-      labelOf,
-      onSelect: chooseRun,
-      isSelected: run => Boolean(choice) && run === runToShow(),
-    }),
-  log: () => showLog(byId("log"), state, { labelOf, onSelect: chooseRun }),
+	chart() {
+		if (isDrawn || tasks.size === 0) return;
+		isDrawn = true;
+		chart.show(definition.chart).then(() => {
+			revealed = undefined;
+			showParts();
+		});
+	},
+	timeline: () =>
+		showTimeline(byId("timeline"), state.allRuns, {
+			now: state.now(),
+			labelOf,
+			onSelect: chooseRun,
+			isSelected: run => Boolean(choice) && run === runToShow(),
+		}),
+	log: () => showLog(byId("log"), state, { labelOf, onSelect: chooseRun }),
 };
 
 function showView() {
-  views[view]?.();
+	views[view]?.();
 }
 
 /** @param {string} name */
 function openView(name) {
-  view = name;
-  byId("tracking").dataset.view = name;
-  for (const one of byId("views").querySelectorAll("button")) {
-    one.ariaPressed = String(one.value === view);
-    byId(one.value).hidden = one.value !== view;
-  }
-  showView();
-  if (view === "changes") showChanges();
+	view = name;
+	byId("tracking").dataset.view = name;
+	for (const one of byId("views").querySelectorAll("button")) {
+		one.ariaPressed = String(one.value === view);
+		byId(one.value).hidden = one.value !== view;
+	}
+	showView();
+	if (view === "changes") showChanges();
 }
 
 async function showChanges() {
-  const { changedFiles } = await import("./session/review.js");
-  fill(byId("changes"), await changedFiles(jobPath, ""));
+	const { changedFiles } = await import("./session/review.js");
+	fill(byId("changes"), await changedFiles(jobPath, ""));
 }
 
 /** A started job has its own copy of the entry. */
 async function loadDefinition() {
-  if (jobId) {
-    const status = await api(`${jobPath}/status`);
-    const { job, chart: graph } = status;
-    definition = { job, chart: graph };
-    jobName ||= status.jobName;
-    showHeader(status);
-    return new Map(status.tasks.map((/** @type {Answer} */ task) => [task.workIdInJob, task.attempts]));
-  }
-  const { jobs, chart: charts } = await api("copilot/job");
-  if (!Object.hasOwn(jobs, jobName))
-    throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
-  definition = { job: jobs[jobName], chart: charts[jobName] };
-  plan = await api(`copilot/job/${part(jobName)}/plan`, `${pageQuery.get("wb") ?? ""}\n`);
-  return new Map();
+	if (jobId) {
+		const status = await api(`${jobPath}/status`);
+		const { job, chart: graph } = status;
+		definition = { job, chart: graph };
+		jobName ||= status.jobName;
+		showHeader(status);
+		return new Map(status.tasks.map((/** @type {Answer} */ task) => [task.workIdInJob, task.attempts]));
+	}
+	const { jobs, chart: charts } = await api("copilot/job");
+	if (!Object.hasOwn(jobs, jobName))
+		throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
+	definition = { job: jobs[jobName], chart: charts[jobName] };
+	plan = await api(`copilot/job/${part(jobName)}/plan`, `${pageQuery.get("wb") ?? ""}\n`);
+	return new Map();
 }
 
 /** @param {Answer} status */
 function showHeader(status) {
-  byId("jobName").textContent = jobName;
-  const { userInput = "", workingDirectory, worktree } = status;
-  const input = byId("input");
-  input.hidden = userInput === "";
-  fill(find(input, "summary"), visibleProse(userInput.trim().split("\n", 1)[0]));
-  fill(find(input, "p"), visibleProse(userInput));
-  const folder = joined([worktree?.workingDirectory ?? workingDirectory, worktree?.branch], " on ");
-  fill(byId("folder"), visibleCode(folder)).title = folder;
-  showOrigins(status);
+	byId("jobName").textContent = jobName;
+	const { userInput = "", workingDirectory, worktree } = status;
+	const input = byId("input");
+	input.hidden = userInput === "";
+	fill(find(input, "summary"), visibleProse(userInput.trim().split("\n", 1)[0]));
+	fill(find(input, "p"), visibleProse(userInput));
+	const folder = joined([worktree?.workingDirectory ?? workingDirectory, worktree?.branch], " on ");
+	fill(byId("folder"), visibleCode(folder)).title = folder;
+	showOrigins(status);
 }
 
 /** @param {JobOrigins} status */
 function showOrigins({ retryOf = "", againOf = "", retriedBy = [], againBy = [] }) {
-  const origins = { "Retry of an earlier job": retryOf, "Repeats an earlier job": againOf };
-  for (const [word, ids] of Object.entries({ Retry: retriedBy, Repetition: againBy }))
-    for (const [n, id] of ids.entries()) Object.assign(origins, { [`${word} ${n + 1}`]: id });
-  const links = Object.entries(origins).map(([words, id]) => id && element("a", { href: pageOf(id) }, words));
-  fill(byId("origins"), ...links);
-  origin = retryOf || againOf;
+	const origins = { "Retry of an earlier job": retryOf, "Repeats an earlier job": againOf };
+	for (const [word, ids] of Object.entries({ Retry: retriedBy, Repetition: againBy }))
+		for (const [n, id] of ids.entries()) Object.assign(origins, { [`${word} ${n + 1}`]: id });
+	const links = Object.entries(origins).map(([words, id]) => id && element("a", { href: pageOf(id) }, words));
+	fill(byId("origins"), ...links);
+	origin = retryOf || againOf;
 }
 
 /** @param {string} id */
@@ -304,135 +304,135 @@ const pageOf = id => addressOf({ kind: "job", id, title: jobName });
 
 /** Follows the new job. @param {string} way @param {() => unknown} [whenStarted] */
 async function startAgain(way, whenStarted) {
-  const { jobId: id } = await api(`${jobPath}/${way}`, "");
-  await whenStarted?.();
-  location.assign(pageOf(id));
+	const { jobId: id } = await api(`${jobPath}/${way}`, "");
+	await whenStarted?.();
+	location.assign(pageOf(id));
 }
 
 /** The path of a work stands in the id of its task, behind that of the job. */
 function retryFromHere() {
-  const { taskId = "" } = runToShow() ?? {};
-  return startAgain(`retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
+	const { taskId = "" } = runToShow() ?? {};
+	return startAgain(`retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
 }
 
 async function compare() {
-  const { openCompare } = await import("./job/compare.js");
-  await openCompare(jobId ?? "", jobName, origin);
+	const { openCompare } = await import("./job/compare.js");
+	await openCompare(jobId ?? "", jobName, origin);
 }
 
 async function load() {
-  const attempts = await loadDefinition();
-  loadRenderer();
-  for (const { hint, label = "" } of definition.chart.nodes) {
-    const workId = workIdOf(hint);
-    if (workId === undefined) continue;
-    tasks.set(workId, { label, isCondition: kindOf(hint) === "CondNode", attempts: attempts.get(workId) });
-  }
-  for (const workId of state.runs.keys()) showNode(workId);
-  openView(view);
-  if (isReplay) await replay();
+	const attempts = await loadDefinition();
+	loadRenderer();
+	for (const { hint, label = "" } of definition.chart.nodes) {
+		const workId = workIdOf(hint);
+		if (workId === undefined) continue;
+		tasks.set(workId, { label, isCondition: kindOf(hint) === "CondNode", attempts: attempts.get(workId) });
+	}
+	for (const workId of state.runs.keys()) showNode(workId);
+	openView(view);
+	if (isReplay) await replay();
 }
 
 function follow() {
-  state.onJob = () => {
-    showJob();
-    if (!state.isOver) return;
-    if (view === "changes") showChanges();
-    if (!isReplay) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
-  };
-  state.onWork = workId => {
-    showNode(workId);
-    nextFrame(showParts);
-    const run = state.runs.get(workId);
-    if (run?.taskId !== wanted) return;
-    wanted = null;
-    choice = { workId };
-    chart.selected = workId;
-    showPart("right");
-  };
-  state.onTabs = () => nextFrame(showParts);
-  setInterval(tick, TICK_MS);
-  if (isReplay) return;
-  readEvents({
-    wanted: { kind: "job", id: jobId ?? "", all: true },
-    onResponse: (/** @type {JobEvent} */ event) => state.apply(event),
-    onEnd: error => {
-      if (error === "JobNotFound") showGone(new ApiError(error));
-      else showJob();
-      tick();
-    },
-  });
+	state.onJob = () => {
+		showJob();
+		if (!state.isOver) return;
+		if (view === "changes") showChanges();
+		if (!isReplay) notify(`Job ${jobName}: ${state.status.toLowerCase()}`);
+	};
+	state.onWork = workId => {
+		showNode(workId);
+		nextFrame(showParts);
+		const run = state.runs.get(workId);
+		if (run?.taskId !== wanted) return;
+		wanted = null;
+		choice = { workId };
+		chart.selected = workId;
+		showPart("right");
+	};
+	state.onTabs = () => nextFrame(showParts);
+	setInterval(tick, TICK_MS);
+	if (isReplay) return;
+	readEvents({
+		wanted: { kind: "job", id: jobId ?? "", all: true },
+		onResponse: (/** @type {JobEvent} */ event) => state.apply(event),
+		onEnd: error => {
+			if (error === "JobNotFound") showGone(new ApiError(error));
+			else showJob();
+			tick();
+		},
+	});
 }
 
 async function replay() {
-  const { showReplay } = await import("./replay/replayBar.js");
-  const { responses } = await api(`${jobPath}/export?format=json`);
-  /** @type {import("./replay/player.js").Player | undefined} */
-  let player;
-  state.now = () => player?.time ?? Date.now();
-  player = showReplay({
-    place: byId("replay"),
-    responses,
-    reset() {
-      state.reset();
-      followed = undefined;
-      for (const workId of tasks.keys()) chart.setState(workId, { detail: "" });
-      leaveTab();
-      showJob();
-    },
-    apply: (/** @type {JobEvent} */ event) => state.apply(event),
-    markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
-  });
-  player.addEventListener("change", () => nextFrame(tick));
+	const { showReplay } = await import("./replay/replayBar.js");
+	const { responses } = await api(`${jobPath}/export?format=json`);
+	/** @type {import("./replay/player.js").Player | undefined} */
+	let player;
+	state.now = () => player?.time ?? Date.now();
+	player = showReplay({
+		place: byId("replay"),
+		responses,
+		reset() {
+			state.reset();
+			followed = undefined;
+			for (const workId of tasks.keys()) chart.setState(workId, { detail: "" });
+			leaveTab();
+			showJob();
+		},
+		apply: (/** @type {JobEvent} */ event) => state.apply(event),
+		markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
+	});
+	player.addEventListener("change", () => nextFrame(tick));
 }
 
 function listen() {
-  chart.addEventListener("select", () =>
-    choose(chart.selected === undefined ? undefined : { workId: chart.selected }),
-  );
-  chart.addEventListener("leave", chooseSummary);
-  document.addEventListener("keydown", ({ key, target, defaultPrevented }) => {
-    const isTaken = target instanceof Element && target.closest("dialog, form, textarea, [open], .inbox");
-    if (key === "Escape" && !defaultPrevented && !isTaken) chooseSummary();
-  });
-  stopJob.addEventListener("click", async () => {
-    if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
-      await send(stopJob, `${jobPath}/stop`).catch(showProblem);
-  });
-  const stop = () => api(`${jobPath}/stop`, "");
-  const actions = {
-    continueJob: () => api(`${jobPath}/continue`, ""),
-    isolateJob: () => startAgain("again?isolate=worktree&from=changes", stop),
-    retryJob: () => startAgain("retry"),
-    againJob: () => startAgain("again"),
-    retryHere: retryFromHere,
-    compareJob: compare,
-  };
-  for (const [id, action] of Object.entries(actions)) onPress(id, action, showProblem);
-  onClick("showDetails", () => showPart("right"));
-  onClick("back", () => showPart("left"));
-  byId("views").addEventListener("click", ({ target }) => {
-    if (!(target instanceof HTMLButtonElement)) return;
-    openView(target.value);
-    keepAddress();
-  });
-  bindNotifications(byId("notify", HTMLInputElement));
+	chart.addEventListener("select", () =>
+		choose(chart.selected === undefined ? undefined : { workId: chart.selected }),
+	);
+	chart.addEventListener("leave", chooseSummary);
+	document.addEventListener("keydown", ({ key, target, defaultPrevented }) => {
+		const isTaken = target instanceof Element && target.closest("dialog, form, textarea, [open], .inbox");
+		if (key === "Escape" && !defaultPrevented && !isTaken) chooseSummary();
+	});
+	stopJob.addEventListener("click", async () => {
+		if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
+			await send(stopJob, `${jobPath}/stop`).catch(showProblem);
+	});
+	const stop = () => api(`${jobPath}/stop`, "");
+	const actions = {
+		continueJob: () => api(`${jobPath}/continue`, ""),
+		isolateJob: () => startAgain("again?isolate=worktree&from=changes", stop),
+		retryJob: () => startAgain("retry"),
+		againJob: () => startAgain("again"),
+		retryHere: retryFromHere,
+		compareJob: compare,
+	};
+	for (const [id, action] of Object.entries(actions)) onPress(id, action, showProblem);
+	onClick("showDetails", () => showPart("right"));
+	onClick("back", () => showPart("left"));
+	byId("views").addEventListener("click", ({ target }) => {
+		if (!(target instanceof HTMLButtonElement)) return;
+		openView(target.value);
+		keepAddress();
+	});
+	bindNotifications(byId("notify", HTMLInputElement));
 }
 
 function restore() {
-  const [node, round, tab] = ["node", "round", "tab"].map(name => pageQuery.get(name) ?? undefined);
-  byId("chart").toggleAttribute("data-runs", jobId !== null);
-  byId("replayJob", HTMLAnchorElement).href = `${pageOf(jobId ?? "")}&replay`;
-  if (node) choice = { workId: Number(node), round: Number(round) || undefined, tab };
-  chart.selected = choice?.workId;
+	const [node, round, tab] = ["node", "round", "tab"].map(name => pageQuery.get(name) ?? undefined);
+	byId("chart").toggleAttribute("data-runs", jobId !== null);
+	byId("replayJob", HTMLAnchorElement).href = `${pageOf(jobId ?? "")}&replay`;
+	if (node) choice = { workId: Number(node), round: Number(round) || undefined, tab };
+	chart.selected = choice?.workId;
 }
 
 if (jobName === "" && !jobId) location.replace("/index.html");
 else {
-  byId("jobName").textContent = jobName;
-  makeSplitter("bar", { initialPx: RIGHT_PART_PX, minPx: 320, name: "Width of the session part" });
-  restore();
-  listen();
-  if (jobId) follow();
-  withProgress(byId("job-status-label"), load).then(showJob, showGone);
+	byId("jobName").textContent = jobName;
+	makeSplitter("bar", { initialPx: RIGHT_PART_PX, minPx: 320, name: "Width of the session part" });
+	restore();
+	listen();
+	if (jobId) follow();
+	withProgress(byId("job-status-label"), load).then(showJob, showGone);
 }

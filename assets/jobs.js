@@ -11,7 +11,7 @@ import { makeSplitter } from "./shell/splitter.js";
 const INPUT_PART_PX = 800;
 
 const workingDirectory =
-  new URLSearchParams(location.search).get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
+	new URLSearchParams(location.search).get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
 const startJob = byId("start-job-button", HTMLButtonElement);
 const preview = byId("preview-button", HTMLButtonElement);
 const input = byId("user-input-textarea", HTMLTextAreaElement);
@@ -29,125 +29,125 @@ const buttons = () => [...byId("matrix-table").querySelectorAll("button")];
 
 /** @param {HTMLButtonElement | undefined} wanted */
 function choose(wanted) {
-  chosen = wanted;
-  for (const one of buttons()) {
-    one.ariaPressed = String(one === chosen);
-    one.classList.toggle("selected", one === chosen);
-  }
-  const jobName = chosenJob();
-  const { requireUserInput: needsInput = false, description = "" } = jobs[jobName ?? ""] ?? {};
-  startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${jobName}`;
-  startJob.disabled = jobName === undefined;
-  preview.disabled = jobName === undefined;
-  input.disabled = !needsInput;
-  const { none = "", needed = "", unneeded = "" } = input.dataset;
-  input.placeholder = jobName === undefined ? none : needsInput ? needed : unneeded;
-  errorAt("description")(description);
-  showError();
-  Object.assign(byId("about"), { hidden: jobName === undefined, tabIndex: 0 });
-  if (jobName !== undefined) showAbout(jobName).catch(showError);
+	chosen = wanted;
+	for (const one of buttons()) {
+		one.ariaPressed = String(one === chosen);
+		one.classList.toggle("selected", one === chosen);
+	}
+	const jobName = chosenJob();
+	const { requireUserInput: needsInput = false, description = "" } = jobs[jobName ?? ""] ?? {};
+	startJob.textContent = jobName === undefined ? "Job Not Selected" : `Start Job: ${jobName}`;
+	startJob.disabled = jobName === undefined;
+	preview.disabled = jobName === undefined;
+	input.disabled = !needsInput;
+	const { none = "", needed = "", unneeded = "" } = input.dataset;
+	input.placeholder = jobName === undefined ? none : needsInput ? needed : unneeded;
+	errorAt("description")(description);
+	showError();
+	Object.assign(byId("about"), { hidden: jobName === undefined, tabIndex: 0 });
+	if (jobName !== undefined) showAbout(jobName).catch(showError);
 }
 
 /** @param {string} jobName */
 async function showAbout(jobName) {
-  const { planPart } = await import("./job/jobAbout.js");
-  const plan = await api(`copilot/job/${part(jobName)}/plan`, `${workingDirectory}\n-`);
-  if (chosenJob() === jobName) fill(byId("about"), planPart(plan));
+	const { planPart } = await import("./job/jobAbout.js");
+	const plan = await api(`copilot/job/${part(jobName)}/plan`, `${workingDirectory}\n-`);
+	if (chosenJob() === jobName) fill(byId("about"), planPart(plan));
 }
 
 /** @param {GridCell} cell */
 function jobButton({ name, jobName }) {
-  const made = button(name, () => choose(chosen === made ? undefined : made), {
-    className: "matrix-job-btn",
-    "data-job-name": jobName,
-    ariaPressed: "false",
-    title: jobName,
-  });
-  return made;
+	const made = button(name, () => choose(chosen === made ? undefined : made), {
+		className: "matrix-job-btn",
+		"data-job-name": jobName,
+		ariaPressed: "false",
+		title: jobName,
+	});
+	return made;
 }
 
 /** @param {GridRow[]} grid */
 function showGrid(grid) {
-  const columns = Math.max(0, ...grid.map(row => row.jobs.length));
-  const rows = grid.map(({ keyword, jobs: row }) => {
-    const cells = Array.from({ length: columns }, (_, column) => row[column]);
-    const parts = cells.map(cell => element("td", {}, cell && jobButton(cell)));
-    return element("tr", {}, element("th", { scope: "row" }, keyword), ...parts);
-  });
-  fill(byId("matrix-table"), element("tbody", {}, ...rows));
+	const columns = Math.max(0, ...grid.map(row => row.jobs.length));
+	const rows = grid.map(({ keyword, jobs: row }) => {
+		const cells = Array.from({ length: columns }, (_, column) => row[column]);
+		const parts = cells.map(cell => element("td", {}, cell && jobButton(cell)));
+		return element("tr", {}, element("th", { scope: "row" }, keyword), ...parts);
+	});
+	fill(byId("matrix-table"), element("tbody", {}, ...rows));
 }
 
 async function load() {
-  try {
-    const answer = await withProgress(byId("title"), () => api("copilot/job"));
-    jobs = answer.jobs;
-    showGrid(answer.grid);
-    if (answer.grid.length === 0)
-      showProblem("No jobs are installed. Start the portal with --entry FILE, or without --test.");
-  } catch (error) {
-    showProblem(`The jobs cannot be listed: ${messageOf(error)}`);
-  }
-  choose(undefined);
+	try {
+		const answer = await withProgress(byId("title"), () => api("copilot/job"));
+		jobs = answer.jobs;
+		showGrid(answer.grid);
+		if (answer.grid.length === 0)
+			showProblem("No jobs are installed. Start the portal with --entry FILE, or without --test.");
+	} catch (error) {
+		showProblem(`The jobs cannot be listed: ${messageOf(error)}`);
+	}
+	choose(undefined);
 }
 
 /** Jobs have no policy of their own: they run under the portal's policy. */
 async function showPolicy() {
-  const { permissions } = await api("config");
-  byId("policy").hidden = !(permissions in policyNames);
-  byId("policy").textContent = `Permissions of jobs: ${policyNames[permissions]}. ${meanings[permissions]}`;
+	const { permissions } = await api("config");
+	byId("policy").hidden = !(permissions in policyNames);
+	byId("policy").textContent = `Permissions of jobs: ${policyNames[permissions]}. ${meanings[permissions]}`;
 }
 
 /** @param {string} folder */
 async function showFolder(folder) {
-  const { startup = [] } = await api(`copilot/folder?path=${part(folder)}`);
-  showStartupFiles(folder, startup, () => showFolder(folder).catch(showProblem));
+	const { startup = [] } = await api(`copilot/folder?path=${part(folder)}`);
+	showStartupFiles(folder, startup, () => showFolder(folder).catch(showProblem));
 }
 
 async function start() {
-  const jobName = chosenJob();
-  if (jobName === undefined || startJob.disabled) return;
-  showError();
-  // A browser blocks a window that opens long after the click.
-  const tracking = window.open("", "_blank");
-  startJob.disabled = true;
-  try {
-    const isolate = byId("isolate", HTMLInputElement);
-    const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
-    const path = `copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
-    const { jobId } = await send(startJob, path, body);
-    (tracking ?? window).location.href = addressOf({ kind: "job", id: jobId, title: jobName });
-  } catch (error) {
-    tracking?.close();
-    showError(error);
-  } finally {
-    startJob.disabled = false;
-  }
+	const jobName = chosenJob();
+	if (jobName === undefined || startJob.disabled) return;
+	showError();
+	// A browser blocks a window that opens long after the click.
+	const tracking = window.open("", "_blank");
+	startJob.disabled = true;
+	try {
+		const isolate = byId("isolate", HTMLInputElement);
+		const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
+		const path = `copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
+		const { jobId } = await send(startJob, path, body);
+		(tracking ?? window).location.href = addressOf({ kind: "job", id: jobId, title: jobName });
+	} catch (error) {
+		tracking?.close();
+		showError(error);
+	} finally {
+		startJob.disabled = false;
+	}
 }
 
 async function stop() {
-  if (!(await askToStopServer())) return;
-  await send(byId("stop-server-button"), "stop").catch(() => undefined);
-  window.close();
-  showProblem("The server has stopped. This tab may be closed.");
+	if (!(await askToStopServer())) return;
+	await send(byId("stop-server-button"), "stop").catch(() => undefined);
+	window.close();
+	showProblem("The server has stopped. This tab may be closed.");
 }
 
 if (!workingDirectory) location.replace("/index.html");
 else {
-  fill(byId("directory"), visibleCode(workingDirectory));
-  byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
-  makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
-  onSubmit("right-part", start);
-  const filter = byId("filter", HTMLInputElement);
-  filter.oninput = () => {
-    for (const row of byId("matrix-table").querySelectorAll("tr"))
-      row.hidden = !row.textContent?.toLowerCase().includes(filter.value.toLowerCase());
-  };
-  onClick("preview-button", () => {
-    const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`;
-    window.open(address, "_blank");
-  });
-  onClick("stop-server-button", stop);
-  load();
-  // The start of a job reports a folder that cannot be read.
-  for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);
+	fill(byId("directory"), visibleCode(workingDirectory));
+	byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
+	makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
+	onSubmit("right-part", start);
+	const filter = byId("filter", HTMLInputElement);
+	filter.oninput = () => {
+		for (const row of byId("matrix-table").querySelectorAll("tr"))
+			row.hidden = !row.textContent?.toLowerCase().includes(filter.value.toLowerCase());
+	};
+	onClick("preview-button", () => {
+		const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`;
+		window.open(address, "_blank");
+	});
+	onClick("stop-server-button", stop);
+	load();
+	// The start of a job reports a folder that cannot be read.
+	for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);
 }

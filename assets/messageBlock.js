@@ -17,208 +17,208 @@ const blocks = new WeakMap();
 let lastId = 0;
 
 const toggle = element(
-  "button",
-  { className: "message-block-toggle", type: "button", disabled: true },
-  element("span", "message-block-title one-line"),
-  element("span", "message-block-note"),
-  element("time", { className: "message-block-time", hidden: true }),
+	"button",
+	{ className: "message-block-toggle", type: "button", disabled: true },
+	element("span", "message-block-title one-line"),
+	element("span", "message-block-note"),
+	element("time", { className: "message-block-time", hidden: true }),
 );
 const header = element("div", "message-block-header", toggle);
 const empty = element("div", "message-block", header, element("div", "message-block-body"));
 
 const nearObserver = new IntersectionObserver(
-  entries => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      nearObserver.unobserve(target);
-      nextFrame(() => blocks.get(target)?.render());
-    }
-  },
-  { rootMargin: NEAR_MARGIN },
+	entries => {
+		for (const { target, isIntersecting } of entries) {
+			if (!isIntersecting) continue;
+			nearObserver.unobserve(target);
+			nextFrame(() => blocks.get(target)?.render());
+		}
+	},
+	{ rootMargin: NEAR_MARGIN },
 );
 
 export class MessageBlock {
-  #blockType;
-  #title = "";
-  /** @type {string[]} */
-  #received = [];
-  #tail = "";
-  #isCompleted = false;
-  #isMarkdown = false;
-  /** What the body shows; unset when it must be rendered again. @type {string | undefined} */
-  #shown;
-  /** @type {View | undefined} */
-  #view;
+	#blockType;
+	#title = "";
+	/** @type {string[]} */
+	#received = [];
+	#tail = "";
+	#isCompleted = false;
+	#isMarkdown = false;
+	/** What the body shows; unset when it must be rendered again. @type {string | undefined} */
+	#shown;
+	/** @type {View | undefined} */
+	#view;
 
-  #div;
-  #toggle;
-  #body;
-  /** @type {HTMLElement | undefined} */
-  #children;
+	#div;
+	#toggle;
+	#body;
+	/** @type {HTMLElement | undefined} */
+	#children;
 
-  /** @param {BlockType} blockType */
-  constructor(blockType) {
-    this.#blockType = blockType;
-    this.#div = document.importNode(empty, true);
-    this.#toggle = find(this.#div, ".message-block-toggle", HTMLButtonElement);
-    this.#body = find(this.#div, ".message-block-body");
-    Object.assign(this.#div.dataset, { type: blockType, state: "receiving" });
-    lastId += 1;
-    this.#body.id = `message-block-${lastId}`;
-    this.#toggle.setAttribute("aria-controls", this.#body.id);
-    this.#toggle.onclick = () => {
-      this.expanded = !this.expanded;
-    };
-    blocks.set(this.#div, this);
-    this.#showTitle();
-  }
+	/** @param {BlockType} blockType */
+	constructor(blockType) {
+		this.#blockType = blockType;
+		this.#div = document.importNode(empty, true);
+		this.#toggle = find(this.#div, ".message-block-toggle", HTMLButtonElement);
+		this.#body = find(this.#div, ".message-block-body");
+		Object.assign(this.#div.dataset, { type: blockType, state: "receiving" });
+		lastId += 1;
+		this.#body.id = `message-block-${lastId}`;
+		this.#toggle.setAttribute("aria-controls", this.#body.id);
+		this.#toggle.onclick = () => {
+			this.expanded = !this.expanded;
+		};
+		blocks.set(this.#div, this);
+		this.#showTitle();
+	}
 
-  get divElement() {
-    return this.#div;
-  }
+	get divElement() {
+		return this.#div;
+	}
 
-  get isCompleted() {
-    return this.#isCompleted;
-  }
+	get isCompleted() {
+		return this.#isCompleted;
+	}
 
-  get title() {
-    return this.#title;
-  }
+	get title() {
+		return this.#title;
+	}
 
-  set title(title) {
-    this.#title = title;
-    this.#showTitle();
-  }
+	set title(title) {
+		this.#title = title;
+		this.#showTitle();
+	}
 
-  get text() {
-    if (this.#received.length > 1) this.#received = [this.#received.join("")];
-    return this.#received[0] ?? "";
-  }
+	get text() {
+		if (this.#received.length > 1) this.#received = [this.#received.join("")];
+		return this.#received[0] ?? "";
+	}
 
-  /** @param {string} note at the right of the title line */
-  set note(note) {
-    find(this.#toggle, ".message-block-note").textContent = visibleLine(note);
-  }
+	/** @param {string} note at the right of the title line */
+	set note(note) {
+		find(this.#toggle, ".message-block-note").textContent = visibleLine(note);
+	}
 
-  /** When it began, in milliseconds; unset in a log from before times were kept. @param {number | undefined} ms */
-  set time(ms) {
-    if (ms === undefined) return;
-    const time = new Date(ms);
-    Object.assign(find(this.#toggle, "time"), {
-      textContent: formatClock(time),
-      title: time.toLocaleString(),
-      dateTime: time.toISOString(),
-      hidden: false,
-    });
-  }
+	/** When it began, in milliseconds; unset in a log from before times were kept. @param {number | undefined} ms */
+	set time(ms) {
+		if (ms === undefined) return;
+		const time = new Date(ms);
+		Object.assign(find(this.#toggle, "time"), {
+			textContent: formatClock(time),
+			title: time.toLocaleString(),
+			dateTime: time.toISOString(),
+			hidden: false,
+		});
+	}
 
-  /** How the block ended, visible without opening it. @param {BlockOutcome} outcome */
-  set outcome(outcome) {
-    this.#div.dataset.outcome = outcome;
-  }
+	/** How the block ended, visible without opening it. @param {BlockOutcome} outcome */
+	set outcome(outcome) {
+		this.#div.dataset.outcome = outcome;
+	}
 
-  /** Replaces the text in the body of a completed block. @param {View} view made when the block is opened */
-  set view(view) {
-    this.#view = view;
-    this.#shown = undefined;
-    this.render();
-  }
+	/** Replaces the text in the body of a completed block. @param {View} view made when the block is opened */
+	set view(view) {
+		this.#view = view;
+		this.#shown = undefined;
+		this.render();
+	}
 
-  get expanded() {
-    return this.#div.dataset.state !== "collapsed";
-  }
+	get expanded() {
+		return this.#div.dataset.state !== "collapsed";
+	}
 
-  set expanded(expanded) {
-    if (!this.#isCompleted) return;
-    this.#setState(expanded);
-    this.render();
-  }
+	set expanded(expanded) {
+		if (!this.#isCompleted) return;
+		this.#setState(expanded);
+		this.render();
+	}
 
-  /** @param {string} data */
-  appendData(data) {
-    if (this.#isCompleted || data === "") return;
-    this.#received.push(data);
-    this.#tail = (this.#tail + data).slice(-TAIL_CHARS);
-    nextFrame(this.#showTail);
-  }
+	/** @param {string} data */
+	appendData(data) {
+		if (this.#isCompleted || data === "") return;
+		this.#received.push(data);
+		this.#tail = (this.#tail + data).slice(-TAIL_CHARS);
+		nextFrame(this.#showTail);
+	}
 
-  /** @param {string} data */
-  replaceData(data) {
-    if (this.#isCompleted) return;
-    this.#received = [];
-    this.#tail = "";
-    this.appendData(data);
-  }
+	/** @param {string} data */
+	replaceData(data) {
+		if (this.#isCompleted) return;
+		this.#received = [];
+		this.#tail = "";
+		this.appendData(data);
+	}
 
-  complete() {
-    if (this.#isCompleted) return;
-    this.#isCompleted = true;
-    this.#tail = "";
-    this.#body.replaceChildren();
-    this.#toggle.disabled = false;
-    this.#showTitle();
-    this.#isMarkdown = this.#blockType !== "Tool" && looksLikeMarkdown(this.text);
-    if (this.#blockType !== "Tool") this.#addViewButton();
-    const isSpoken = this.#blockType === "User" || this.#blockType === "Message";
-    this.#setState(isSpoken);
-    if (!this.#isMarkdown) this.render();
-    else if (isSpoken) {
-      // Markdown far from the reader stays plain text until it comes near.
-      fill(this.#body, plainText(this.text, "message-block-text"));
-      nearObserver.observe(this.#div);
-    }
-  }
+	complete() {
+		if (this.#isCompleted) return;
+		this.#isCompleted = true;
+		this.#tail = "";
+		this.#body.replaceChildren();
+		this.#toggle.disabled = false;
+		this.#showTitle();
+		this.#isMarkdown = this.#blockType !== "Tool" && looksLikeMarkdown(this.text);
+		if (this.#blockType !== "Tool") this.#addViewButton();
+		const isSpoken = this.#blockType === "User" || this.#blockType === "Message";
+		this.#setState(isSpoken);
+		if (!this.#isMarkdown) this.render();
+		else if (isSpoken) {
+			// Markdown far from the reader stays plain text until it comes near.
+			fill(this.#body, plainText(this.text, "message-block-text"));
+			nearObserver.observe(this.#div);
+		}
+	}
 
-  /** @param {MessageBlock} block */
-  nest(block) {
-    this.#children ??= this.#div.appendChild(element("div", "message-block-children"));
-    this.#children.append(block.divElement);
-  }
+	/** @param {MessageBlock} block */
+	nest(block) {
+		this.#children ??= this.#div.appendChild(element("div", "message-block-children"));
+		this.#children.append(block.divElement);
+	}
 
-  render() {
-    if (!this.#isCompleted || !this.expanded) return;
-    const wanted = this.#view ? "view" : this.#isMarkdown ? "markdown" : "text";
-    if (this.#shown === wanted) return;
-    this.#shown = wanted;
-    fill(this.#body, this.#content());
-  }
+	render() {
+		if (!this.#isCompleted || !this.expanded) return;
+		const wanted = this.#view ? "view" : this.#isMarkdown ? "markdown" : "text";
+		if (this.#shown === wanted) return;
+		this.#shown = wanted;
+		fill(this.#body, this.#content());
+	}
 
-  #content() {
-    if (this.#view) return this.#view();
-    return this.#isMarkdown ? markdown(this.text) : plainText(this.text, "message-block-text");
-  }
+	#content() {
+		if (this.#view) return this.#view();
+		return this.#isMarkdown ? markdown(this.text) : plainText(this.text, "message-block-text");
+	}
 
-  /** @param {boolean} expanded */
-  #setState(expanded) {
-    this.#div.dataset.state = expanded ? "expanded" : "collapsed";
-    this.#div.classList.add("completed");
-    this.#div.classList.toggle("collapsed", !expanded);
-    this.#toggle.ariaExpanded = String(expanded);
-  }
+	/** @param {boolean} expanded */
+	#setState(expanded) {
+		this.#div.dataset.state = expanded ? "expanded" : "collapsed";
+		this.#div.classList.add("completed");
+		this.#div.classList.toggle("collapsed", !expanded);
+		this.#toggle.ariaExpanded = String(expanded);
+	}
 
-  #showTail = () => {
-    if (this.#isCompleted) return;
-    const shown =
-      this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
-    shown.textContent = this.#tail;
-  };
+	#showTail = () => {
+		if (this.#isCompleted) return;
+		const shown =
+			this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
+		shown.textContent = this.#tail;
+	};
 
-  #showTitle() {
-    const title = this.#title === "" ? [] : [" (", visibleProse(this.#title), ")"];
-    const place = find(this.#toggle, ".message-block-title");
-    fill(place, this.#blockType, ...title, !this.#isCompleted && " [receiving...]");
-  }
+	#showTitle() {
+		const title = this.#title === "" ? [] : [" (", visibleProse(this.#title), ")"];
+		const place = find(this.#toggle, ".message-block-title");
+		fill(place, this.#blockType, ...title, !this.#isCompleted && " [receiving...]");
+	}
 
-  #addViewButton() {
-    const label = () => (this.#isMarkdown ? "View Raw Data" : "View Markdown");
-    const toggle = () => {
-      this.#isMarkdown = !this.#isMarkdown;
-      made.textContent = label();
-      this.expanded = true;
-    };
-    const made = button(label(), toggle, "message-block-view");
-    this.#toggle.after(made);
-  }
+	#addViewButton() {
+		const label = () => (this.#isMarkdown ? "View Raw Data" : "View Markdown");
+		const toggle = () => {
+			this.#isMarkdown = !this.#isMarkdown;
+			made.textContent = label();
+			this.expanded = true;
+		};
+		const made = button(label(), toggle, "message-block-view");
+		this.#toggle.after(made);
+	}
 }
 
 /** @param {Element} div */

@@ -23,84 +23,84 @@ let asked = 0;
 
 /** @type {RuleItem} */
 function ruleItem(name, text, isStored) {
-  const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
-  const remove = button("Remove", () => change(remove, "remove", name, text), {
-    className: "small danger",
-    ariaLabel: `Remove ${visibleLine(text)}`,
-  });
-  return element(
-    "li",
-    {},
-    element("b", { "data-effect": effect }, effect),
-    element("div", "rules-words", visibleSentence(words), codeOf(text, "muted one-line")),
-    isStored ? remove : muted("from the policy file"),
-  );
+	const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
+	const remove = button("Remove", () => change(remove, "remove", name, text), {
+		className: "small danger",
+		ariaLabel: `Remove ${visibleLine(text)}`,
+	});
+	return element(
+		"li",
+		{},
+		element("b", { "data-effect": effect }, effect),
+		element("div", "rules-words", visibleSentence(words), codeOf(text, "muted one-line")),
+		isStored ? remove : muted("from the policy file"),
+	);
 }
 
 async function showRules() {
-  /** @type {RulesOf} */
-  const rulesOf = async from => (await api(`copilot/permission/rules?from=${from}`)).folders;
-  const [file, stored] = await Promise.all([rulesOf("file"), rulesOf("store")]);
-  const names = [...new Set([...Object.keys(file), ...Object.keys(stored)])].sort();
-  const folders = names.filter(name => name !== "*");
-  fill(byId("folders"), ...folders.map(name => element("option", { value: name })));
-  byId("noRules").hidden = names.length > 0;
-  fill(
-    byId("list"),
-    ...names.flatMap(name => [
-      element("h3", {}, name === "*" ? "Every folder" : visibleCode(name)),
-      element(
-        "ul",
-        "plain-list",
-        ...(file[name] ?? []).map(text => ruleItem(name, text, false)),
-        ...(stored[name] ?? []).map(text => ruleItem(name, text, true)),
-      ),
-    ]),
-  );
+	/** @type {RulesOf} */
+	const rulesOf = async from => (await api(`copilot/permission/rules?from=${from}`)).folders;
+	const [file, stored] = await Promise.all([rulesOf("file"), rulesOf("store")]);
+	const names = [...new Set([...Object.keys(file), ...Object.keys(stored)])].sort();
+	const folders = names.filter(name => name !== "*");
+	fill(byId("folders"), ...folders.map(name => element("option", { value: name })));
+	byId("noRules").hidden = names.length > 0;
+	fill(
+		byId("list"),
+		...names.flatMap(name => [
+			element("h3", {}, name === "*" ? "Every folder" : visibleCode(name)),
+			element(
+				"ul",
+				"plain-list",
+				...(file[name] ?? []).map(text => ruleItem(name, text, false)),
+				...(stored[name] ?? []).map(text => ruleItem(name, text, true)),
+			),
+		]),
+	);
 }
 
 /** @type {ChangeRules} */
 async function change(control, action, name, text) {
-  showError();
-  try {
-    await withProgress(control, () =>
-      api(`copilot/permission/rules/${action}`, { folder: name, rule: text }),
-    );
-    if (action === "add") rule.value = "";
-    await showRules();
-    await Promise.all([test(), showStartup()]);
-  } catch (error) {
-    showError(error);
-  }
+	showError();
+	try {
+		await withProgress(control, () =>
+			api(`copilot/permission/rules/${action}`, { folder: name, rule: text }),
+		);
+		if (action === "add") rule.value = "";
+		await showRules();
+		await Promise.all([test(), showStartup()]);
+	} catch (error) {
+		showError(error);
+	}
 }
 
 /** @type {TellVerdict} */
 function tell(level, text) {
-  fill(verdict, visibleProse(text)).hidden = false;
-  verdict.dataset.level = LEVELS[level];
+	fill(verdict, visibleProse(text)).hidden = false;
+	verdict.dataset.level = LEVELS[level];
 }
 
 async function test() {
-  const mine = ++asked;
-  const text = what.value.trim();
-  verdict.hidden = text === "";
-  if (text === "") return;
-  const isFile = kind.value === "edits" || kind.value === "reads";
-  try {
-    const question = { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text };
-    const { decision, rules, why } = await api("copilot/permission/test", question);
-    // The answer to an older question may arrive later.
-    if (mine === asked) tell(decision, joined([ANSWERS[decision], ...rules, why]));
-  } catch (error) {
-    if (mine === asked) tell("reject", messageOf(error));
-  }
+	const mine = ++asked;
+	const text = what.value.trim();
+	verdict.hidden = text === "";
+	if (text === "") return;
+	const isFile = kind.value === "edits" || kind.value === "reads";
+	try {
+		const question = { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text };
+		const { decision, rules, why } = await api("copilot/permission/test", question);
+		// The answer to an older question may arrive later.
+		if (mine === asked) tell(decision, joined([ANSWERS[decision], ...rules, why]));
+	} catch (error) {
+		if (mine === asked) tell("reject", messageOf(error));
+	}
 }
 
 async function showStartup() {
-  const path = folder.value.trim();
-  const { startup = [] } = await api(`copilot/folder?path=${part(path)}`).catch(() => ({}));
-  const refresh = () => Promise.all([showRules(), showStartup()]).catch(showError);
-  if (path === folder.value.trim()) showStartupFiles(path, startup, refresh);
+	const path = folder.value.trim();
+	const { startup = [] } = await api(`copilot/folder?path=${part(path)}`).catch(() => ({}));
+	const refresh = () => Promise.all([showRules(), showStartup()]).catch(showError);
+	if (path === folder.value.trim()) showStartupFiles(path, startup, refresh);
 }
 
 const testSoon = soon(test, TEST_DELAY_MS);
@@ -108,8 +108,8 @@ const showStartupSoon = soon(showStartup, TEST_DELAY_MS);
 
 /** A question about one folder does not apply to another. */
 function onFolder() {
-  showStartupFiles("", [], () => {});
-  showStartupSoon();
+	showStartupFiles("", [], () => {});
+	showStartupSoon();
 }
 
 folder.addEventListener("input", onFolder);
@@ -119,9 +119,9 @@ onSubmit("add", () => change(rule, "add", folder.value.trim(), rule.value));
 bindNotifications(byId("notify", HTMLInputElement));
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(
-  ({ repoRoot }) => {
-    folder.value ||= new URLSearchParams(location.search).get("folder") || repoRoot;
-    return showStartup();
-  },
-  () => undefined,
+	({ repoRoot }) => {
+		folder.value ||= new URLSearchParams(location.search).get("folder") || repoRoot;
+		return showStartup();
+	},
+	() => undefined,
 );

@@ -9,36 +9,36 @@ const SHOWN = 10;
 
 /** @type {RunItem} */
 function item({ runId, prompt, agents, status, startTime }, current) {
-  const link = element(
-    "a",
-    {
-      href: `/agents.html?run=${part(runId)}`,
-      title: visibleLine(prompt),
-      "aria-current": runId === current ? "page" : undefined,
-    },
-    element("b", "one-line", visibleLine(prompt.trim().split("\n", 1)[0])),
-    statusMark(status),
-    muted(joined([formatTime(new Date(startTime)), agents.join(" → ")])),
-  );
-  return element("li", {}, link);
+	const link = element(
+		"a",
+		{
+			href: `/agents.html?run=${part(runId)}`,
+			title: visibleLine(prompt),
+			"aria-current": runId === current ? "page" : undefined,
+		},
+		element("b", "one-line", visibleLine(prompt.trim().split("\n", 1)[0])),
+		statusMark(status),
+		muted(joined([formatTime(new Date(startTime)), agents.join(" → ")])),
+	);
+	return element("li", {}, link);
 }
 
 /** @type {ShowRuns} */
 export function showRuns(section, current) {
-  const list = find(section, "ul");
-  async function refresh() {
-    /** @type {{runs: Answer[]}} */
-    const { runs } = await api(`copilot/run/history?limit=${SHOWN}`);
-    section.hidden = runs.length === 0;
-    // A focused link keeps the focus.
-    if (list.contains(document.activeElement)) return;
-    fill(list, ...runs.map(run => item(run, current())));
-  }
-  // The next refresh tries again.
-  const show = () => void refresh().catch(() => undefined);
-  setInterval(() => {
-    if (!document.hidden) show();
-  }, REFRESH_MS);
-  show();
-  return show;
+	const list = find(section, "ul");
+	async function refresh() {
+		/** @type {{runs: Answer[]}} */
+		const { runs } = await api(`copilot/run/history?limit=${SHOWN}`);
+		section.hidden = runs.length === 0;
+		// A focused link keeps the focus.
+		if (list.contains(document.activeElement)) return;
+		fill(list, ...runs.map(run => item(run, current())));
+	}
+	// The next refresh tries again.
+	const show = () => void refresh().catch(() => undefined);
+	setInterval(() => {
+		if (!document.hidden) show();
+	}, REFRESH_MS);
+	show();
+	return show;
 }

@@ -8,28 +8,28 @@ import { openDialog } from "../shell/dialog.js";
 
 /** `12:05:01.123 ← session/update agent_message_chunk`. @param {Answer} entry */
 function titleOf({ at, direction, message }) {
-  const { method, id, error, params } = message ?? {};
-  const what = method ?? (error ? "error" : "answer");
-  const arrow = /^(in|received)$/.test(direction) ? "←" : "→";
-  return joined([at.slice(11, 23), arrow, what, params?.update?.sessionUpdate, id], " ");
+	const { method, id, error, params } = message ?? {};
+	const what = method ?? (error ? "error" : "answer");
+	const arrow = /^(in|received)$/.test(direction) ? "←" : "→";
+	return joined([at.slice(11, 23), arrow, what, params?.update?.sessionUpdate, id], " ");
 }
 
 /** @param {string} sessionId */
 export async function showTraffic(sessionId) {
-  /** @type {{messages: Answer[]}} */
-  const { messages } = await api(`acp/session/${part(sessionId)}/traffic`);
-  const replay = () => messages.map(entry => `${JSON.stringify(entry)}\n`).join("");
-  const copy = copyButton(replay, "Copy as replay");
-  const { dialog } = openDialog(
-    "Traffic",
-    element("h2", {}, "Traffic"),
-    muted("← came from the agent, → went to it. Secrets are left out."),
-    element(
-      "div",
-      { className: "traffic rest", role: "group", tabIndex: 0, ariaLabel: "Messages" },
-      ...messages.map(entry => folded(titleOf(entry), () => JSON.stringify(entry.message, undefined, 2))),
-    ),
-    element("form", { method: "dialog", className: "row" }, copy, element("button", {}, "Close")),
-  );
-  dialog.classList.add("wide");
+	/** @type {{messages: Answer[]}} */
+	const { messages } = await api(`acp/session/${part(sessionId)}/traffic`);
+	const replay = () => messages.map(entry => `${JSON.stringify(entry)}\n`).join("");
+	const copy = copyButton(replay, "Copy as replay");
+	const { dialog } = openDialog(
+		"Traffic",
+		element("h2", {}, "Traffic"),
+		muted("← came from the agent, → went to it. Secrets are left out."),
+		element(
+			"div",
+			{ className: "traffic rest", role: "group", tabIndex: 0, ariaLabel: "Messages" },
+			...messages.map(entry => folded(titleOf(entry), () => JSON.stringify(entry.message, undefined, 2))),
+		),
+		element("form", { method: "dialog", className: "row" }, copy, element("button", {}, "Close")),
+	);
+	dialog.classList.add("wide");
 }

@@ -7,23 +7,23 @@ const kinds = { toolExecuted: "tool", condition: "question", command: "command" 
 
 /** @param {Criterion} criterion */
 const criterionItem = ({ kind, asked, met, said }) =>
-  filled("criterionItem", {
-    span: `${met ? "met" : "not met"}: ${kinds[kind]}`,
-    code: visibleProse(asked.trim().split("\n", 1)[0] ?? ""),
-    pre: visibleProse(said),
-  });
+	filled("criterionItem", {
+		span: `${met ? "met" : "not met"}: ${kinds[kind]}`,
+		code: visibleProse(asked.trim().split("\n", 1)[0] ?? ""),
+		pre: visibleProse(said),
+	});
 
 /** @param {Evidence} evidence */
 function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [], changes, usage }) {
-  const calls = toolCalls.reduce((sum, tool) => sum + tool.count, 0);
-  return [
-    startedAt && endedAt && formatDuration(Date.parse(endedAt) - Date.parse(startedAt)),
-    calls && counted(calls, "tool call"),
-    commands.length && counted(commands.length, "command"),
-    changes && formatChanges(changes),
-    usage && `${formatCount(usage.inputTokens + usage.outputTokens)} tokens`,
-    crashes && `${formatCount(crashes)} crash${crashes === 1 ? "" : "es"}`,
-  ];
+	const calls = toolCalls.reduce((sum, tool) => sum + tool.count, 0);
+	return [
+		startedAt && endedAt && formatDuration(Date.parse(endedAt) - Date.parse(startedAt)),
+		calls && counted(calls, "tool call"),
+		commands.length && counted(commands.length, "command"),
+		changes && formatChanges(changes),
+		usage && `${formatCount(usage.inputTokens + usage.outputTokens)} tokens`,
+		crashes && `${formatCount(crashes)} crash${crashes === 1 ? "" : "es"}`,
+	];
 }
 
 /** @type {Words} */
@@ -34,8 +34,8 @@ export const statusOf = verdict => statusMark(states[verdict] ?? "Failed", verdi
 
 /** @param {Evidence} evidence */
 export const attemptPart = evidence =>
-  filled("attemptPart", {
-    h3: [`Attempt ${evidence.attempt} `, statusOf(evidence.verdict)],
-    p: joined([evidence.modelId, ...figuresOf(evidence)]),
-    ul: evidence.criteria.map(criterionItem),
-  });
+	filled("attemptPart", {
+		h3: [`Attempt ${evidence.attempt} `, statusOf(evidence.verdict)],
+		p: joined([evidence.modelId, ...figuresOf(evidence)]),
+		ul: evidence.criteria.map(criterionItem),
+	});

@@ -13,8 +13,8 @@ const verdictPattern = /^\[(?:CRITERIA|AVAILABILITY|TASK SUCCEEDED|TASK FAILED)\
 
 /** @param {LiveResponse} response */
 function blockOf(response) {
-  const [, kind] = blockPattern.exec(response.callback ?? "") ?? [];
-  return kind && `${kind} ${idOf(response)}`;
+	const [, kind] = blockPattern.exec(response.callback ?? "") ?? [];
+	return kind && `${kind} ${idOf(response)}`;
 }
 
 /**
@@ -22,337 +22,337 @@ function blockOf(response) {
  * Keeps as few responses as possible, so that a hidden tab costs little.
  */
 export class TabLog {
-  /** @type {TabPart[]} */
-  #parts = [];
-  /** The part that a session's responses belong to. @type {Map<string, TabPart>} */
-  #current = new Map();
-  /** The one delta that represents all deltas of an open block. @type {Map<string, DeltaResponse>} */
-  #deltas = new Map();
-  /** While the tab is shown. @type {OnResponse | undefined} */
-  onResponse;
-  /** When a response belongs before those already shown. @type {(() => void) | undefined} */
-  onReorder;
+	/** @type {TabPart[]} */
+	#parts = [];
+	/** The part that a session's responses belong to. @type {Map<string, TabPart>} */
+	#current = new Map();
+	/** The one delta that represents all deltas of an open block. @type {Map<string, DeltaResponse>} */
+	#deltas = new Map();
+	/** While the tab is shown. @type {OnResponse | undefined} */
+	onResponse;
+	/** When a response belongs before those already shown. @type {(() => void) | undefined} */
+	onReorder;
 
-  /** @param {string} name */
-  constructor(name) {
-    this.name = name;
-  }
+	/** @param {string} name */
+	constructor(name) {
+		this.name = name;
+	}
 
-  get responses() {
-    return this.#parts.flatMap(part => part.responses);
-  }
+	get responses() {
+		return this.#parts.flatMap(part => part.responses);
+	}
 
-  /** @type {AddToTab<void>} */
-  add(response, owner, beginsPart) {
-    const isInOrder = this.#put(response, owner, beginsPart);
-    if (isInOrder) this.onResponse?.(response);
-    else this.onReorder?.();
-  }
+	/** @type {AddToTab<void>} */
+	add(response, owner, beginsPart) {
+		const isInOrder = this.#put(response, owner, beginsPart);
+		if (isInOrder) this.onResponse?.(response);
+		else this.onReorder?.();
+	}
 
-  /** False when it belongs before those already shown. @type {AddToTab<boolean>} */
-  #put(response, owner, beginsPart) {
-    const block = blockOf(response) ?? "";
-    const earlier = this.#deltas.get(block);
-    const isDelta = "delta" in response;
-    if (isDelta && earlier) {
-      earlier.delta += response.delta;
-      return true;
-    }
-    const part = this.#partOf(response, owner, beginsPart);
-    if (isDelta) {
-      const first = { ...response };
-      this.#deltas.set(block, first);
-      part.responses.push(first);
-      return true;
-    }
-    // The end of a tool call does not repeat the output of the running call.
-    if (earlier && response.callback !== "onEndToolExecution") earlier.delta = "";
-    this.#deltas.delete(block);
-    part.responses.push(response);
-    return part === this.#parts.at(-1) || !placedPattern.test(response.callback ?? "");
-  }
+	/** False when it belongs before those already shown. @type {AddToTab<boolean>} */
+	#put(response, owner, beginsPart) {
+		const block = blockOf(response) ?? "";
+		const earlier = this.#deltas.get(block);
+		const isDelta = "delta" in response;
+		if (isDelta && earlier) {
+			earlier.delta += response.delta;
+			return true;
+		}
+		const part = this.#partOf(response, owner, beginsPart);
+		if (isDelta) {
+			const first = { ...response };
+			this.#deltas.set(block, first);
+			part.responses.push(first);
+			return true;
+		}
+		// The end of a tool call does not repeat the output of the running call.
+		if (earlier && response.callback !== "onEndToolExecution") earlier.delta = "";
+		this.#deltas.delete(block);
+		part.responses.push(response);
+		return part === this.#parts.at(-1) || !placedPattern.test(response.callback ?? "");
+	}
 
-  /** @type {AddToTab<TabPart>} */
-  #partOf({ time }, owner, beginsPart) {
-    const current = this.#current.get(owner);
-    if (current && (!beginsPart || time === undefined)) return current;
-    /** @type {TabPart} */
-    const part = { time: time ?? this.#parts.at(-1)?.time ?? 0, owner, responses: [] };
-    const later = this.#parts.findIndex(other => other.time > part.time);
-    this.#parts.splice(later < 0 ? this.#parts.length : later, 0, part);
-    this.#current.set(owner, part);
-    return part;
-  }
+	/** @type {AddToTab<TabPart>} */
+	#partOf({ time }, owner, beginsPart) {
+		const current = this.#current.get(owner);
+		if (current && (!beginsPart || time === undefined)) return current;
+		/** @type {TabPart} */
+		const part = { time: time ?? this.#parts.at(-1)?.time ?? 0, owner, responses: [] };
+		const later = this.#parts.findIndex(other => other.time > part.time);
+		this.#parts.splice(later < 0 ? this.#parts.length : later, 0, part);
+		this.#current.set(owner, part);
+		return part;
+	}
 }
 
 /** @type {AddUsage} */
 const addUsage = (sum, { inputTokens = 0, outputTokens = 0, premiumRequests = 0, cost = 0 }) => ({
-  inputTokens: sum.inputTokens + inputTokens,
-  outputTokens: sum.outputTokens + outputTokens,
-  premiumRequests: sum.premiumRequests + premiumRequests,
-  cost: sum.cost + cost,
+	inputTokens: sum.inputTokens + inputTokens,
+	outputTokens: sum.outputTokens + outputTokens,
+	premiumRequests: sum.premiumRequests + premiumRequests,
+	cost: sum.cost + cost,
 });
 
 const noUsage = { inputTokens: 0, outputTokens: 0, premiumRequests: 0, cost: 0 };
 
 export class Run {
-  /** @type {ShownStatus} */
-  status = "Running";
-  /** @type {number | undefined} */
-  endTime;
-  attempt = 1;
-  round = 1;
-  /** At most. @type {number | undefined} */
-  attempts;
-  verdict = "";
-  reason = "";
-  /** What it asked the user for. @type {AskedRequest[]} */
-  asked = [];
-  /** @type {Evidence[]} */
-  evidence = [];
-  usage = noUsage;
-  driving = new TabLog("Driving");
-  /** @type {TabLog[]} */
-  sessions = [];
-  /** The page fills it. */
-  changes = new TabLog("Changes");
+	/** @type {ShownStatus} */
+	status = "Running";
+	/** @type {number | undefined} */
+	endTime;
+	attempt = 1;
+	round = 1;
+	/** At most. @type {number | undefined} */
+	attempts;
+	verdict = "";
+	reason = "";
+	/** What it asked the user for. @type {AskedRequest[]} */
+	asked = [];
+	/** @type {Evidence[]} */
+	evidence = [];
+	usage = noUsage;
+	driving = new TabLog("Driving");
+	/** @type {TabLog[]} */
+	sessions = [];
+	/** The page fills it. */
+	changes = new TabLog("Changes");
 
-  /** @param {number} workId @param {string} taskId @param {number} startTime */
-  constructor(workId, taskId, startTime) {
-    this.workId = workId;
-    this.taskId = taskId;
-    this.startTime = startTime;
-  }
+	/** @param {number} workId @param {string} taskId @param {number} startTime */
+	constructor(workId, taskId, startTime) {
+		this.workId = workId;
+		this.taskId = taskId;
+		this.startTime = startTime;
+	}
 
-  get tabs() {
-    return [this.driving, ...this.sessions, this.changes];
-  }
+	get tabs() {
+		return [this.driving, ...this.sessions, this.changes];
+	}
 
-  get isOver() {
-    return this.status !== "Running" && this.status !== "Waiting";
-  }
+	get isOver() {
+		return this.status !== "Running" && this.status !== "Waiting";
+	}
 
-  get needsUser() {
-    return !this.isOver && this.asked.some(({ isOpen }) => isOpen);
-  }
+	get needsUser() {
+		return !this.isOver && this.asked.some(({ isOpen }) => isOpen);
+	}
 }
 
 export class JobState {
-  /** @type {WorkStatus} */
-  status = "Running";
-  error = "";
-  reason = "";
-  /** @type {Callback<"onNotice">[]} */
-  notices = [];
-  /** @type {number | undefined} */
-  startTime;
-  /** @type {number | undefined} */
-  endTime;
-  /** The newest run of each task. @type {Map<number, Run>} */
-  runs = new Map();
-  /** @type {Run[]} */
-  allRuns = [];
-  /** @type {Map<string, Run>} */
-  #tasks = new Map();
-  /** @type {Map<string, RunSession>} */
-  #sessions = new Map();
-  /** What arrived before its task or session was known. @type {Map<string, JobEvent[]>} */
-  #early = new Map();
+	/** @type {WorkStatus} */
+	status = "Running";
+	error = "";
+	reason = "";
+	/** @type {Callback<"onNotice">[]} */
+	notices = [];
+	/** @type {number | undefined} */
+	startTime;
+	/** @type {number | undefined} */
+	endTime;
+	/** The newest run of each task. @type {Map<number, Run>} */
+	runs = new Map();
+	/** @type {Run[]} */
+	allRuns = [];
+	/** @type {Map<string, Run>} */
+	#tasks = new Map();
+	/** @type {Map<string, RunSession>} */
+	#sessions = new Map();
+	/** What arrived before its task or session was known. @type {Map<string, JobEvent[]>} */
+	#early = new Map();
 
-  /** What preparing the worktrees wrote. */
-  setup = new TabLog("");
+	/** What preparing the worktrees wrote. */
+	setup = new TabLog("");
 
-  #time = 0;
+	#time = 0;
 
-  /** The present of the run: a replay is in the past. */
-  now = () => Date.now();
-  onJob = () => {};
-  /** @type {OnWork} */
-  onWork = () => {};
-  /** @type {OnWork} */
-  onTabs = () => {};
+	/** The present of the run: a replay is in the past. */
+	now = () => Date.now();
+	onJob = () => {};
+	/** @type {OnWork} */
+	onWork = () => {};
+	/** @type {OnWork} */
+	onTabs = () => {};
 
-  reset() {
-    Object.assign(this, {
-      status: "Running",
-      error: "",
-      reason: "",
-      notices: [],
-      allRuns: [],
-      setup: new TabLog(""),
-    });
-    this.startTime = this.endTime = undefined;
-    for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
-  }
+	reset() {
+		Object.assign(this, {
+			status: "Running",
+			error: "",
+			reason: "",
+			notices: [],
+			allRuns: [],
+			setup: new TabLog(""),
+		});
+		this.startTime = this.endTime = undefined;
+		for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
+	}
 
-  get isOver() {
-    return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
-  }
+	get isOver() {
+		return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
+	}
 
-  get usage() {
-    return this.allRuns.map(({ usage }) => usage).reduce(addUsage, noUsage);
-  }
+	get usage() {
+		return this.allRuns.map(({ usage }) => usage).reduce(addUsage, noUsage);
+	}
 
-  /** @param {JobEvent} event */
-  apply(event) {
-    this.#time = event.time ?? this.now();
-    if (event.source === "job") this.#applyJob(event);
-    else if (event.source === "task") this.#applyTask(event);
-    else this.#applySession(event);
-  }
+	/** @param {JobEvent} event */
+	apply(event) {
+		this.#time = event.time ?? this.now();
+		if (event.source === "job") this.#applyJob(event);
+		else if (event.source === "task") this.#applyTask(event);
+		else this.#applySession(event);
+	}
 
-  /** @param {WorkStatus} status */
-  setStatus(status) {
-    if (this.status === status) return;
-    this.status = status;
-    this.onJob();
-  }
+	/** @param {WorkStatus} status */
+	setStatus(status) {
+		if (this.status === status) return;
+		this.status = status;
+		this.onJob();
+	}
 
-  /** @param {JobEvent} event */
-  #applyJob(event) {
-    this.startTime ??= this.#time;
-    if ("jobError" in event) {
-      this.error = event.jobError;
-      this.#end("Failed");
-    } else if (event.callback?.endsWith("ToolExecution")) {
-      this.setup.add(event, "", false);
-      if (!("delta" in event)) this.onJob();
-    } else handle(this.#handlers, event);
-  }
+	/** @param {JobEvent} event */
+	#applyJob(event) {
+		this.startTime ??= this.#time;
+		if ("jobError" in event) {
+			this.error = event.jobError;
+			this.#end("Failed");
+		} else if (event.callback?.endsWith("ToolExecution")) {
+			this.setup.add(event, "", false);
+			if (!("delta" in event)) this.onJob();
+		} else handle(this.#handlers, event);
+	}
 
-  /** @type {Handlers} */
-  #handlers = {
-    workWaiting: work => this.#addRun(work, "Waiting"),
-    workStarted: work => {
-      const waiting = this.#tasks.get(work.taskId);
-      if (waiting) {
-        waiting.status = "Running";
-        waiting.startTime = this.#time;
-        this.onWork(waiting.workId);
-      } else this.#addRun(work, "Running");
-      this.#replay(`task ${work.taskId}`);
-    },
-    workStopped: ({ workId, succeeded, reason = "" }) => {
-      const run = this.runs.get(workId);
-      if (!run) return;
-      run.status = succeeded ? "Succeeded" : "Failed";
-      run.reason = reason;
-      run.endTime = this.#time;
-      this.onWork(workId);
-    },
-    jobPaused: () => this.setStatus("Paused"),
-    jobContinued: () => this.setStatus("Running"),
-    onNotice: notice => {
-      if (this.notices.some(({ title }) => title === notice.title)) return;
-      this.notices.push(notice);
-      this.onJob();
-    },
-    jobSucceeded: () => this.#end("Succeeded"),
-    jobFailed: ({ reason = "" }) => {
-      this.reason = reason;
-      this.#end("Failed");
-    },
-    jobCanceled: () => this.#end("Canceled"),
-  };
+	/** @type {Handlers} */
+	#handlers = {
+		workWaiting: work => this.#addRun(work, "Waiting"),
+		workStarted: work => {
+			const waiting = this.#tasks.get(work.taskId);
+			if (waiting) {
+				waiting.status = "Running";
+				waiting.startTime = this.#time;
+				this.onWork(waiting.workId);
+			} else this.#addRun(work, "Running");
+			this.#replay(`task ${work.taskId}`);
+		},
+		workStopped: ({ workId, succeeded, reason = "" }) => {
+			const run = this.runs.get(workId);
+			if (!run) return;
+			run.status = succeeded ? "Succeeded" : "Failed";
+			run.reason = reason;
+			run.endTime = this.#time;
+			this.onWork(workId);
+		},
+		jobPaused: () => this.setStatus("Paused"),
+		jobContinued: () => this.setStatus("Running"),
+		onNotice: notice => {
+			if (this.notices.some(({ title }) => title === notice.title)) return;
+			this.notices.push(notice);
+			this.onJob();
+		},
+		jobSucceeded: () => this.#end("Succeeded"),
+		jobFailed: ({ reason = "" }) => {
+			this.reason = reason;
+			this.#end("Failed");
+		},
+		jobCanceled: () => this.#end("Canceled"),
+	};
 
-  /** @type {AddRun} */
-  #addRun({ workId, taskId }, status) {
-    const run = new Run(workId, taskId, this.#time);
-    run.status = status;
-    run.round += this.runs.get(workId)?.round ?? 0;
-    this.runs.set(workId, run);
-    this.allRuns.push(run);
-    this.#tasks.set(taskId, run);
-    this.onWork(workId);
-    this.onTabs(workId);
-  }
+	/** @type {AddRun} */
+	#addRun({ workId, taskId }, status) {
+		const run = new Run(workId, taskId, this.#time);
+		run.status = status;
+		run.round += this.runs.get(workId)?.round ?? 0;
+		this.runs.set(workId, run);
+		this.allRuns.push(run);
+		this.#tasks.set(taskId, run);
+		this.onWork(workId);
+		this.onTabs(workId);
+	}
 
-  /** @param {WorkStatus} status */
-  #end(status) {
-    this.endTime = this.#time;
-    for (const run of this.runs.values()) {
-      if (run.isOver) continue;
-      run.status = "Canceled";
-      run.endTime = this.#time;
-      this.onWork(run.workId);
-    }
-    this.setStatus(status);
-  }
+	/** @param {WorkStatus} status */
+	#end(status) {
+		this.endTime = this.#time;
+		for (const run of this.runs.values()) {
+			if (run.isOver) continue;
+			run.status = "Canceled";
+			run.endTime = this.#time;
+			this.onWork(run.workId);
+		}
+		this.setStatus(status);
+	}
 
-  /** @param {Run} run @param {JobEvent} event */
-  #ask({ asked, workId }, event) {
-    if (!("requestId" in event) || !askPattern.test(event.callback ?? "")) return;
-    const { requestId: id = "" } = event;
-    const known = asked.find(one => one.id === id);
-    if (known) known.isOpen = false;
-    else {
-      const what = String("question" in event ? event.question : "title" in event ? event.title : "");
-      asked.push({ id, what, time: this.#time, isOpen: !event.callback?.endsWith("Resolved") });
-    }
-    this.onWork(workId);
-  }
+	/** @param {Run} run @param {JobEvent} event */
+	#ask({ asked, workId }, event) {
+		if (!("requestId" in event) || !askPattern.test(event.callback ?? "")) return;
+		const { requestId: id = "" } = event;
+		const known = asked.find(one => one.id === id);
+		if (known) known.isOpen = false;
+		else {
+			const what = String("question" in event ? event.question : "title" in event ? event.title : "");
+			asked.push({ id, what, time: this.#time, isOpen: !event.callback?.endsWith("Resolved") });
+		}
+		this.onWork(workId);
+	}
 
-  /** @param {JobEvent} event */
-  #applyTask(event) {
-    const run = this.#tasks.get(event.id);
-    if (!run) return this.#keep(`task ${event.id}`, event);
-    this.#ask(run, event);
-    if (event.callback === "taskDecision") this.#decide(run, event, event.id);
-    else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
-    else if (event.callback === "taskAttemptEnded") {
-      run.evidence.push(event);
-      this.onTabs(run.workId);
-    } else if ("taskError" in event)
-      run.driving.add({ sessionError: event.taskError, time: event.time }, event.id, true);
-    // The output of a command that checks the task stands among the decisions.
-    else if (commandPattern.test(event.callback ?? "")) run.driving.add(event, event.id, false);
-    this.onWork(run.workId);
-  }
+	/** @param {JobEvent} event */
+	#applyTask(event) {
+		const run = this.#tasks.get(event.id);
+		if (!run) return this.#keep(`task ${event.id}`, event);
+		this.#ask(run, event);
+		if (event.callback === "taskDecision") this.#decide(run, event, event.id);
+		else if (event.callback === "taskSessionStarted") this.#startSession(run, event);
+		else if (event.callback === "taskAttemptEnded") {
+			run.evidence.push(event);
+			this.onTabs(run.workId);
+		} else if ("taskError" in event)
+			run.driving.add({ sessionError: event.taskError, time: event.time }, event.id, true);
+		// The output of a command that checks the task stands among the decisions.
+		else if (commandPattern.test(event.callback ?? "")) run.driving.add(event, event.id, false);
+		this.onWork(run.workId);
+	}
 
-  /** @type {DecideRun} */
-  #decide(run, { reason, time }, taskId) {
-    const retry = retryPattern.exec(reason);
-    if (retry) {
-      run.attempt = Number(retry[1]) + 1;
-      run.attempts = Number(retry[2]) + 1;
-    }
-    run.verdict = verdictPattern.exec(reason)?.[1] ?? run.verdict;
-    run.driving.add({ callback: "taskDecision", reason, time }, taskId, true);
-  }
+	/** @type {DecideRun} */
+	#decide(run, { reason, time }, taskId) {
+		const retry = retryPattern.exec(reason);
+		if (retry) {
+			run.attempt = Number(retry[1]) + 1;
+			run.attempts = Number(retry[2]) + 1;
+		}
+		run.verdict = verdictPattern.exec(reason)?.[1] ?? run.verdict;
+		run.driving.add({ callback: "taskDecision", reason, time }, taskId, true);
+	}
 
-  /** @type {StartRunSession} */
-  #startSession(run, { sessionId, isDriving }) {
-    const tab = isDriving ? run.driving : new TabLog(`Attempt #${run.sessions.length + 1}`);
-    if (!isDriving) run.sessions.push(tab);
-    this.#sessions.set(sessionId, { run, tab, isDriving });
-    this.onTabs(run.workId);
-    this.#replay(`session ${sessionId}`);
-  }
+	/** @type {StartRunSession} */
+	#startSession(run, { sessionId, isDriving }) {
+		const tab = isDriving ? run.driving : new TabLog(`Attempt #${run.sessions.length + 1}`);
+		if (!isDriving) run.sessions.push(tab);
+		this.#sessions.set(sessionId, { run, tab, isDriving });
+		this.onTabs(run.workId);
+		this.#replay(`session ${sessionId}`);
+	}
 
-  /** @param {JobEvent} event */
-  #applySession(event) {
-    const { id } = event;
-    const known = this.#sessions.get(id);
-    if (!known) return this.#keep(`session ${id}`, event);
-    const { run, tab, isDriving } = known;
-    const names = isDriving ? idNames.filter(name => name in event) : [];
-    const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(event, name)}`]));
-    tab.add({ ...event, ...ids }, id, event.callback === "onGeneratedUserPrompt");
-    this.#ask(run, event);
-    if (event.callback === "onUsage" && !("used" in event)) run.usage = addUsage(run.usage, event);
-  }
+	/** @param {JobEvent} event */
+	#applySession(event) {
+		const { id } = event;
+		const known = this.#sessions.get(id);
+		if (!known) return this.#keep(`session ${id}`, event);
+		const { run, tab, isDriving } = known;
+		const names = isDriving ? idNames.filter(name => name in event) : [];
+		const ids = Object.fromEntries(names.map(name => [name, `${id}/${Reflect.get(event, name)}`]));
+		tab.add({ ...event, ...ids }, id, event.callback === "onGeneratedUserPrompt");
+		this.#ask(run, event);
+		if (event.callback === "onUsage" && !("used" in event)) run.usage = addUsage(run.usage, event);
+	}
 
-  /** @type {KeepEvent} */
-  #keep(key, event) {
-    const kept = this.#early.get(key) ?? [];
-    kept.push(event);
-    this.#early.set(key, kept);
-  }
+	/** @type {KeepEvent} */
+	#keep(key, event) {
+		const kept = this.#early.get(key) ?? [];
+		kept.push(event);
+		this.#early.set(key, kept);
+	}
 
-  /** @param {string} key */
-  #replay(key) {
-    const kept = this.#early.get(key) ?? [];
-    this.#early.delete(key);
-    for (const event of kept) this.apply(event);
-  }
+	/** @param {string} key */
+	#replay(key) {
+		const kept = this.#early.get(key) ?? [];
+		this.#early.delete(key);
+		for (const event of kept) this.apply(event);
+	}
 }

@@ -20,23 +20,23 @@ export const messageOf = error => (error instanceof Error ? error.message : Stri
 
 /** The function that shows an error at this place, or clears it. @param {string | HTMLElement} where */
 export const errorAt =
-  where =>
-  (/** @type {unknown} */ error = "") => {
-    const text = messageOf(error);
-    const place = typeof where === "string" ? byId(where) : where;
-    fill(place, text && visibleProse(text));
-    place.hidden = text === "";
-  };
+	where =>
+	(/** @type {unknown} */ error = "") => {
+		const text = messageOf(error);
+		const place = typeof where === "string" ? byId(where) : where;
+		fill(place, text && visibleProse(text));
+		place.hidden = text === "";
+	};
 
 /** Shows that work is in progress when it takes long enough to be noticed. @type {WithProgress} */
 export async function withProgress(control, work) {
-  const timer = setTimeout(() => control.setAttribute("aria-busy", "true"), PROGRESS_DELAY_MS);
-  try {
-    return await work();
-  } finally {
-    clearTimeout(timer);
-    control.removeAttribute("aria-busy");
-  }
+	const timer = setTimeout(() => control.setAttribute("aria-busy", "true"), PROGRESS_DELAY_MS);
+	try {
+		return await work();
+	} finally {
+		clearTimeout(timer);
+		control.removeAttribute("aria-busy");
+	}
 }
 
 /** Posts, with its progress at the control. @type {Send} */
@@ -44,6 +44,6 @@ export const send = (control, path, body = "") => withProgress(control, () => ap
 
 /** @type {OnPress} */
 export function onPress(id, action, onError) {
-  const control = byId(id);
-  control.addEventListener("click", () => withProgress(control, action).catch(onError));
+	const control = byId(id);
+	control.addEventListener("click", () => withProgress(control, action).catch(onError));
 }

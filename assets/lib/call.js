@@ -4,20 +4,20 @@ import { ApiError } from "./apiError.js";
 
 /** @type {Call} */
 export async function call(path, body) {
-  const response = await fetch(`/api/${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    body: typeof body === "object" ? JSON.stringify(body) : body,
-    // A foreign page cannot send this header: it identifies the caller when the browser does not.
-    headers: { "X-Portal-Page": "1" },
-  }).catch(() => undefined);
-  if (!response) {
-    connection.lost();
-    throw new ApiError("Unreachable");
-  }
-  const answer = await response
-    .json()
-    .catch(() => ({ error: "BadAnswer", message: `The server answered ${response.status}.` }));
-  if (answer !== null && typeof answer.error === "string")
-    throw new ApiError(answer.error, answer.message, answer);
-  return answer;
+	const response = await fetch(`/api/${path}`, {
+		method: body === undefined ? "GET" : "POST",
+		body: typeof body === "object" ? JSON.stringify(body) : body,
+		// A foreign page cannot send this header: it identifies the caller when the browser does not.
+		headers: { "X-Portal-Page": "1" },
+	}).catch(() => undefined);
+	if (!response) {
+		connection.lost();
+		throw new ApiError("Unreachable");
+	}
+	const answer = await response
+		.json()
+		.catch(() => ({ error: "BadAnswer", message: `The server answered ${response.status}.` }));
+	if (answer !== null && typeof answer.error === "string")
+		throw new ApiError(answer.error, answer.message, answer);
+	return answer;
 }

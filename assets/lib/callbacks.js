@@ -1,18 +1,18 @@
 /** An unknown response is ignored. @type {Handle} */
 export function handle(handlers, response) {
-  const { callback } = response;
-  if (callback === undefined || !Object.hasOwn(handlers, callback)) return;
-  const handler = /** @type {OnResponse} */ (handlers[callback]);
-  try {
-    handler(response);
-  } catch (error) {
-    // A response of another version may lack fields: the rest of the log must still be shown.
-    console.warn("A response could not be shown", callback, error);
-  }
+	const { callback } = response;
+	if (callback === undefined || !Object.hasOwn(handlers, callback)) return;
+	const handler = /** @type {OnResponse} */ (handlers[callback]);
+	try {
+		handler(response);
+	} catch (error) {
+		// A response of another version may lack fields: the rest of the log must still be shown.
+		console.warn("A response could not be shown", callback, error);
+	}
 }
 
 /** The id of the block or the request that a response is about. @param {LiveResponse} response */
 export function idOf(response) {
-  const ids = /** @type {Answer} */ (response);
-  return String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
+	const ids = /** @type {Answer} */ (response);
+	return String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");
 }

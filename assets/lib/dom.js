@@ -3,69 +3,69 @@ const byName = properties => (typeof properties === "string" ? { className: prop
 
 /** An element with its properties and content; a text is inserted as text, never as markup. @type {MakeElement} */
 export function element(tag, properties = {}, ...content) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(byName(properties))) {
-    if (value === undefined) continue;
-    if (/^(data-|aria-|role$)/.test(name)) made.setAttribute(name, String(value));
-    else Object.assign(made, { [name]: value });
-  }
-  return fill(made, ...content);
+	const made = document.createElement(tag);
+	for (const [name, value] of Object.entries(byName(properties))) {
+		if (value === undefined) continue;
+		if (/^(data-|aria-|role$)/.test(name)) made.setAttribute(name, String(value));
+		else Object.assign(made, { [name]: value });
+	}
+	return fill(made, ...content);
 }
 
 /** Replaces what an element shows; content that is empty is left out. @type {Fill} */
 export function fill(place, ...content) {
-  place.replaceChildren(...content.flatMap(part => part || []));
-  return place;
+	place.replaceChildren(...content.flatMap(part => part || []));
+	return place;
 }
 
 /** @type {MakeButton} */
 export const button = (label, onclick, properties = {}) =>
-  element("button", { type: "button", className: "small", onclick, ...byName(properties) }, label);
+	element("button", { type: "button", className: "small", onclick, ...byName(properties) }, label);
 
 /** @type {OnClick} */
 export function onClick(id, action) {
-  byId(id).addEventListener("click", action);
+	byId(id).addEventListener("click", action);
 }
 
 /** Acts once nothing more has come for this time. @type {Soon} */
 export function soon(action, delayMs) {
-  let timer = 0;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(action, delayMs);
-  };
+	let timer = 0;
+	return () => {
+		clearTimeout(timer);
+		timer = setTimeout(action, delayMs);
+	};
 }
 
 /** @type {OnSubmit} */
 export function onSubmit(id, action, text) {
-  const act = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    action();
-  };
-  byId(id).addEventListener("submit", act);
-  text?.addEventListener("keydown", event => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) act(event);
-  });
+	const act = (/** @type {Event} */ event) => {
+		event.preventDefault();
+		action();
+	};
+	byId(id).addEventListener("submit", act);
+	text?.addEventListener("keydown", event => {
+		if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) act(event);
+	});
 }
 
 /** @type {ShowStatus} */
 export function showStatus(place, text, status = text) {
-  place.textContent = text;
-  place.dataset.status = status;
+	place.textContent = text;
+	place.dataset.status = status;
 }
 
 /** @param {string} status */
 export const statusMark = (status, text = status) =>
-  element("span", { className: "status", "data-status": status }, text);
+	element("span", { className: "status", "data-status": status }, text);
 
 /** @param {string} text */
 export const muted = text => element("span", "muted", text);
 
 /** The part that matches, which the whole must have. @type {Find} */
 export function find(whole, selector, type = /** @type {any} */ (HTMLElement)) {
-  const found = whole.querySelector(selector);
-  if (!(found instanceof type)) throw new Error(`The page has no ${type.name} ${selector}`);
-  return found;
+	const found = whole.querySelector(selector);
+	if (!(found instanceof type)) throw new Error(`The page has no ${type.name} ${selector}`);
+	return found;
 }
 
 /** The element with this id, which the page must have. @type {ById} */
@@ -73,25 +73,25 @@ export const byId = (id, type) => find(document, `#${id}`, type);
 
 /** @param {string} id of a template */
 export function copyOf(id) {
-  const { content } = byId(id, HTMLTemplateElement);
-  return find(document.importNode(content, true), "*");
+	const { content } = byId(id, HTMLTemplateElement);
+	return find(document.importNode(content, true), "*");
 }
 
 /** A copy of a template with its parts filled, by their selectors. @type {Filled} */
 export function filled(id, parts) {
-  const made = copyOf(id);
-  for (const [selector, content] of Object.entries(parts)) fill(find(made, selector), ...[content].flat());
-  return made;
+	const made = copyOf(id);
+	for (const [selector, content] of Object.entries(parts)) fill(find(made, selector), ...[content].flat());
+	return made;
 }
 
 /** The options of a select; those of a group come under its name. @param {Choice[]} choices */
 export function optionsOf(choices) {
-  const nodes = [];
-  for (const { value, name = value, description, group } of choices) {
-    const option = element("option", { value, title: description }, name);
-    const last = nodes.at(-1);
-    if (group && last?.dataset.group === group) last.append(option);
-    else nodes.push(group ? element("optgroup", { label: group, "data-group": group }, option) : option);
-  }
-  return nodes;
+	const nodes = [];
+	for (const { value, name = value, description, group } of choices) {
+		const option = element("option", { value, title: description }, name);
+		const last = nodes.at(-1);
+		if (group && last?.dataset.group === group) last.append(option);
+		else nodes.push(group ? element("optgroup", { label: group, "data-group": group }, option) : option);
+	}
+	return nodes;
 }

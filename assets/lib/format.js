@@ -4,42 +4,42 @@ const units = ["bytes", "KB", "MB", "GB"];
 
 /** @param {number} size in bytes or characters */
 export function formatSize(size) {
-  const power = size < 1000 ? 0 : Math.min(Math.floor(Math.log10(size) / 3), units.length - 1);
-  const value = size / 1000 ** power;
-  return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+	const power = size < 1000 ? 0 : Math.min(Math.floor(Math.log10(size) / 3), units.length - 1);
+	const value = size / 1000 ** power;
+	return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
 /** `0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. @param {number} ms */
 export function formatDuration(ms) {
-  if (!Number.isFinite(ms) || ms < 0) return "";
-  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
-  const seconds = Math.round(ms / 1000);
-  const minutes = Math.floor(seconds / 60);
-  const hours = Math.floor(minutes / 60);
-  if (seconds < 60) return `${seconds} s`;
-  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
-  if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
-  if (hours < 24) return `${hours} h ${two(minutes % 60)} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+	if (!Number.isFinite(ms) || ms < 0) return "";
+	if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
+	const seconds = Math.round(ms / 1000);
+	const minutes = Math.floor(seconds / 60);
+	const hours = Math.floor(minutes / 60);
+	if (seconds < 60) return `${seconds} s`;
+	const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+	if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
+	if (hours < 24) return `${hours} h ${two(minutes % 60)} min`;
+	return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. @param {Date} time */
 export function formatTime(time, now = new Date()) {
-  if (Number.isNaN(time.getTime())) return "";
-  const ms = now.getTime() - time.getTime();
-  if (ms < 60_000) return "just now";
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
-  return formatClock(time, now);
+	if (Number.isNaN(time.getTime())) return "";
+	const ms = now.getTime() - time.getTime();
+	if (ms < 60_000) return "just now";
+	if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+	return formatClock(time, now);
 }
 
 /** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. @param {Date} time */
 export function formatClock(time, now = new Date()) {
-  const isToday = time.toDateString() === now.toDateString();
-  return time.toLocaleString(undefined, {
-    ...(!isToday && { day: "numeric", month: "short" }),
-    hour: "2-digit",
-    minute: "2-digit",
-  });
+	const isToday = time.toDateString() === now.toDateString();
+	return time.toLocaleString(undefined, {
+		...(!isToday && { day: "numeric", month: "short" }),
+		hour: "2-digit",
+		minute: "2-digit",
+	});
 }
 
 /** @param {number} value */
@@ -53,15 +53,15 @@ export const joined = (parts, between = " · ") => parts.filter(Boolean).join(be
 
 /** @param {Totals} totals */
 export const formatChanges = ({ files, added, deleted }) =>
-  `${counted(files, "file")} changed, +${added} −${deleted}`;
+	`${counted(files, "file")} changed, +${added} −${deleted}`;
 
 /** Empty when nothing is known. @param {UsedTokens | undefined | null} usage */
 export function formatUsage(usage) {
-  const { inputTokens = 0, outputTokens = 0, premiumRequests, cost } = usage ?? {};
-  return joined([
-    (inputTokens || outputTokens) &&
-      `${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`,
-    premiumRequests && counted(premiumRequests, "premium request"),
-    cost && `cost ${Number(cost.toFixed(4))}`,
-  ]);
+	const { inputTokens = 0, outputTokens = 0, premiumRequests, cost } = usage ?? {};
+	return joined([
+		(inputTokens || outputTokens) &&
+			`${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`,
+		premiumRequests && counted(premiumRequests, "premium request"),
+		cost && `cost ${Number(cost.toFixed(4))}`,
+	]);
 }

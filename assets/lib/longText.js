@@ -9,51 +9,51 @@ const PIECE_CHARS = 40_000;
 
 /** The end of a piece that starts at `from`: after a line break if there is one near the limit. @param {string} text @param {number} from */
 export function endOfPiece(text, from, size = PIECE_CHARS) {
-  const limit = from + size;
-  if (limit >= text.length) return text.length;
-  const lineBreak = text.lastIndexOf("\n", limit - 1);
-  if (lineBreak >= from + size / 2) return lineBreak + 1;
-  const splitsPair = /[\ud800-\udbff]/.test(text.charAt(limit - 1));
-  return splitsPair ? limit - 1 : limit;
+	const limit = from + size;
+	if (limit >= text.length) return text.length;
+	const lineBreak = text.lastIndexOf("\n", limit - 1);
+	if (lineBreak >= from + size / 2) return lineBreak + 1;
+	const splitsPair = /[\ud800-\udbff]/.test(text.charAt(limit - 1));
+	return splitsPair ? limit - 1 : limit;
 }
 
 /** @type {ShowPieces} */
 export function showPieces(container, text, end, show) {
-  let from = 0;
-  const more = button("", showNext);
-  const all = button("Show all", () => {
-    buttons.inert = true;
-    showRest();
-  });
-  const buttons = element("div", "more row", more, all);
+	let from = 0;
+	const more = button("", showNext);
+	const all = button("Show all", () => {
+		buttons.inert = true;
+		showRest();
+	});
+	const buttons = element("div", "more row", more, all);
 
-  function showNext() {
-    const to = end(from);
-    const piece = show(text.slice(from, to));
-    from = to;
-    if (buttons.isConnected) buttons.before(piece);
-    else container.append(piece);
-    if (from >= text.length) buttons.remove();
-    else {
-      more.textContent = `Show more (${formatSize(text.length - from)} left)`;
-      if (buttons.parentNode !== container) container.append(buttons);
-    }
-  }
-  function showRest() {
-    showNext();
-    if (from < text.length) nextFrame(showRest);
-  }
-  showNext();
+	function showNext() {
+		const to = end(from);
+		const piece = show(text.slice(from, to));
+		from = to;
+		if (buttons.isConnected) buttons.before(piece);
+		else container.append(piece);
+		if (from >= text.length) buttons.remove();
+		else {
+			more.textContent = `Show more (${formatSize(text.length - from)} left)`;
+			if (buttons.parentNode !== container) container.append(buttons);
+		}
+	}
+	function showRest() {
+		showNext();
+		if (from < text.length) nextFrame(showRest);
+	}
+	showNext();
 }
 
 /** @type {PlainText} */
 export function plainText(text, className, show = String) {
-  const container = element("div", className);
-  showPieces(
-    container,
-    text,
-    from => endOfPiece(text, from),
-    piece => element("pre", "piece", show(piece)),
-  );
-  return container;
+	const container = element("div", className);
+	showPieces(
+		container,
+		text,
+		from => endOfPiece(text, from),
+		piece => element("pre", "piece", show(piece)),
+	);
+	return container;
 }

@@ -8,200 +8,200 @@ import { endOfPiece, showPieces } from "./longText.js";
 /** Highlighting costs about a millisecond per thousand characters. */
 const HIGHLIGHT_MAX_CHARS = 20_000;
 const languages = new Set(
-  (
-    "bash c clojure cmake cpp csharp css dart diff dockerfile elixir erlang fsharp go gradle graphql groovy haskell http ini " +
-    "java javascript json kotlin less lua makefile markdown nginx objectivec ocaml perl php powershell properties protobuf " +
-    "python r ruby rust scala scss shell sql swift typescript vbnet vim wasm xml yaml"
-  ).split(" "),
+	(
+		"bash c clojure cmake cpp csharp css dart diff dockerfile elixir erlang fsharp go gradle graphql groovy haskell http ini " +
+		"java javascript json kotlin less lua makefile markdown nginx objectivec ocaml perl php powershell properties protobuf " +
+		"python r ruby rust scala scss shell sql swift typescript vbnet vim wasm xml yaml"
+	).split(" "),
 );
 const aliases = new Map(
-  (
-    "c++:cpp c#:csharp cjs:javascript console:shell cs:csharp docker:dockerfile h:c hpp:cpp html:xml js:javascript jsonc:json jsx:javascript kt:kotlin md:markdown mjs:javascript ps1:powershell " +
-    "py:python rb:ruby rs:rust sh:bash svg:xml toml:ini ts:typescript tsx:typescript yml:yaml zsh:bash"
-  )
-    .split(" ")
-    .map(pair => /** @type {[string, string]} */ (pair.split(":"))),
+	(
+		"c++:cpp c#:csharp cjs:javascript console:shell cs:csharp docker:dockerfile h:c hpp:cpp html:xml js:javascript jsonc:json jsx:javascript kt:kotlin md:markdown mjs:javascript ps1:powershell " +
+		"py:python rb:ruby rs:rust sh:bash svg:xml toml:ini ts:typescript tsx:typescript yml:yaml zsh:bash"
+	)
+		.split(" ")
+		.map(pair => /** @type {[string, string]} */ (pair.split(":"))),
 );
 
 /** The highlighter's name of a language or file extension, if it has one. @param {string} name */
 function languageOf(name) {
-  const lower = name.toLowerCase();
-  const language = aliases.get(lower) ?? lower;
-  return languages.has(language) ? language : undefined;
+	const lower = name.toLowerCase();
+	const language = aliases.get(lower) ?? lower;
+	return languages.has(language) ? language : undefined;
 }
 
 /** @type {ReturnType<typeof loadLibraries> | undefined} */
 let libraries;
 const getLibraries = () => {
-  libraries ??= loadLibraries();
-  return libraries;
+	libraries ??= loadLibraries();
+	return libraries;
 };
 
 const tags =
-  "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre span strong sub sup table tbody td th thead tr ul";
+	"a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre span strong sub sup table tbody td th thead tr ul";
 const allowed = {
-  ALLOWED_TAGS: tags.split(" "),
-  ALLOWED_ATTR: ["align", "class", "href", "start"],
-  ALLOW_DATA_ATTR: false,
-  ALLOW_ARIA_ATTR: false,
+	ALLOWED_TAGS: tags.split(" "),
+	ALLOWED_ATTR: ["align", "class", "href", "start"],
+	ALLOW_DATA_ATTR: false,
+	ALLOW_ARIA_ATTR: false,
 };
 
 /** @param {string} text */
 const escapeHtml = text => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
 async function loadLibraries() {
-  const [{ Marked }, { default: purify }] = await Promise.all([
-    import("/vendor/marked.js"),
-    import("/vendor/dompurify.js"),
-  ]);
-  const marked = new Marked({
-    renderer: {
-      html: ({ text }) => escapeHtml(text),
-      image: ({ href, text }) => `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
-      checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
-    },
-  });
-  const clean = (/** @type {string} */ html) =>
-    purify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
-  function* parse(/** @type {string} */ piece) {
-    for (const token of marked.lexer(piece)) yield clean(marked.parser([token]));
-  }
-  return { parse, clean };
+	const [{ Marked }, { default: purify }] = await Promise.all([
+		import("/vendor/marked.js"),
+		import("/vendor/dompurify.js"),
+	]);
+	const marked = new Marked({
+		renderer: {
+			html: ({ text }) => escapeHtml(text),
+			image: ({ href, text }) => `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
+			checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+		},
+	});
+	const clean = (/** @type {string} */ html) =>
+		purify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
+	function* parse(/** @type {string} */ piece) {
+		for (const token of marked.lexer(piece)) yield clean(marked.parser([token]));
+	}
+	return { parse, clean };
 }
 
 /** A link must not lead to this server, where it would act in the user's name. @param {string} href */
 function isSafeLink(href) {
-  if (!URL.canParse(href)) return false;
-  const url = new URL(href);
-  return ["http:", "https:", "mailto:"].includes(url.protocol) && url.origin !== location.origin;
+	if (!URL.canParse(href)) return false;
+	const url = new URL(href);
+	return ["http:", "https:", "mailto:"].includes(url.protocol) && url.origin !== location.origin;
 }
 
 /** @param {DocumentFragment} fragment */
 function mendLinks(fragment) {
-  for (const link of fragment.querySelectorAll("a")) {
-    const href = link.getAttribute("href") ?? "";
-    if (isSafeLink(href)) {
-      link.target = "_blank";
-      link.rel = "noopener noreferrer";
-      link.title = href;
-    } else link.replaceWith(...link.childNodes);
-  }
+	for (const link of fragment.querySelectorAll("a")) {
+		const href = link.getAttribute("href") ?? "";
+		if (isSafeLink(href)) {
+			link.target = "_blank";
+			link.rel = "noopener noreferrer";
+			link.title = href;
+		} else link.replaceWith(...link.childNodes);
+	}
 }
 
 /** @param {() => string} getText */
 export function copyButton(getText, label = "Copy") {
-  const copy = async () => {
-    made.textContent = await navigator.clipboard.writeText(getText()).then(
-      () => "Copied",
-      () => "Press Ctrl+C",
-    );
-    setTimeout(() => {
-      made.textContent = label;
-    }, 1500);
-  };
-  const made = button(label, copy, "copy small");
-  return made;
+	const copy = async () => {
+		made.textContent = await navigator.clipboard.writeText(getText()).then(
+			() => "Copied",
+			() => "Press Ctrl+C",
+		);
+		setTimeout(() => {
+			made.textContent = label;
+		}, 1500);
+	};
+	const made = button(label, copy, "copy small");
+	return made;
 }
 
 /** @type {HighlightCode} */
 async function highlight(code, name) {
-  const language = languageOf(name);
-  const text = code.textContent ?? "";
-  if (!language || text.length > HIGHLIGHT_MAX_CHARS) return;
-  const [{ default: hljs }, { default: grammar }, { clean }] = await Promise.all([
-    import("/vendor/highlight/core.js"),
-    loadGrammar(language),
-    getLibraries(),
-  ]);
-  hljs.registerLanguage(language, grammar);
-  nextFrame(() =>
-    code.replaceChildren(clean(hljs.highlight(text, { language, ignoreIllegals: true }).value)),
-  );
+	const language = languageOf(name);
+	const text = code.textContent ?? "";
+	if (!language || text.length > HIGHLIGHT_MAX_CHARS) return;
+	const [{ default: hljs }, { default: grammar }, { clean }] = await Promise.all([
+		import("/vendor/highlight/core.js"),
+		loadGrammar(language),
+		getLibraries(),
+	]);
+	hljs.registerLanguage(language, grammar);
+	nextFrame(() =>
+		code.replaceChildren(clean(hljs.highlight(text, { language, ignoreIllegals: true }).value)),
+	);
 }
 
 /** @type {CodeBox} */
 export function codeBox(text, language) {
-  const code = element("code", {}, text);
-  highlight(code, language).catch(() => undefined);
-  return element("div", "code-box", element("pre", { tabIndex: 0 }, code));
+	const code = element("code", {}, text);
+	highlight(code, language).catch(() => undefined);
+	return element("div", "code-box", element("pre", { tabIndex: 0 }, code));
 }
 
 /** @param {DocumentFragment} fragment */
 function dressCode(fragment) {
-  for (const pre of fragment.querySelectorAll("pre")) {
-    const code = pre.querySelector("code") ?? pre;
-    const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
-    const copy = copyButton(() => code.textContent ?? "");
-    const box = element("div", "code-box");
-    pre.tabIndex = 0;
-    pre.replaceWith(box);
-    box.append(pre, copy);
-    highlight(code, language).catch(() => undefined);
-  }
+	for (const pre of fragment.querySelectorAll("pre")) {
+		const code = pre.querySelector("code") ?? pre;
+		const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
+		const copy = copyButton(() => code.textContent ?? "");
+		const box = element("div", "code-box");
+		pre.tabIndex = 0;
+		pre.replaceWith(box);
+		box.append(pre, copy);
+		highlight(code, language).catch(() => undefined);
+	}
 }
 
 /** @param {string} piece */
 function renderPiece(piece) {
-  const plain = element("pre", "unparsed", piece);
-  const container = element("div", "piece", plain);
-  getLibraries().then(
-    ({ parse }) => {
-      const fragments = parse(piece)[Symbol.iterator]();
-      function renderNext() {
-        const { value, done } = fragments.next();
-        plain.remove();
+	const plain = element("pre", "unparsed", piece);
+	const container = element("div", "piece", plain);
+	getLibraries().then(
+		({ parse }) => {
+			const fragments = parse(piece)[Symbol.iterator]();
+			function renderNext() {
+				const { value, done } = fragments.next();
+				plain.remove();
 
-        if (done) return;
-        mendLinks(value);
-        dressCode(value);
-        container.append(value);
-        nextFrame(renderNext);
-      }
-      nextFrame(renderNext);
-    },
-    () => {
-      libraries = undefined;
-    },
-  );
-  return container;
+				if (done) return;
+				mendLinks(value);
+				dressCode(value);
+				container.append(value);
+				nextFrame(renderNext);
+			}
+			nextFrame(renderNext);
+		},
+		() => {
+			libraries = undefined;
+		},
+	);
+	return container;
 }
 
 const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
 
 /** The opening line of the code that the piece leaves open, if any. @param {string} piece */
 function openFence(piece) {
-  let open = "";
-  for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
-  return open;
+	let open = "";
+	for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
+	return open;
 }
 
 /** @type {EndOfMarkdownPiece} */
 function endOfMarkdownPiece(text, from, startsFenced) {
-  const limit = endOfPiece(text, from);
-  if (limit === text.length) return limit;
-  let isFenced = startsFenced;
-  let best = limit;
-  for (const line of text.slice(from, limit).matchAll(/^ {0,3}(?:```|~~~)|^[ \t]*\n/gm)) {
-    const isFence = line[0].trim() !== "";
-    if (isFence) isFenced = !isFenced;
-    else if (!isFenced) best = from + line.index + line[0].length;
-  }
-  return best;
+	const limit = endOfPiece(text, from);
+	if (limit === text.length) return limit;
+	let isFenced = startsFenced;
+	let best = limit;
+	for (const line of text.slice(from, limit).matchAll(/^ {0,3}(?:```|~~~)|^[ \t]*\n/gm)) {
+		const isFence = line[0].trim() !== "";
+		if (isFence) isFenced = !isFenced;
+		else if (!isFenced) best = from + line.index + line[0].length;
+	}
+	return best;
 }
 
 /** Plain until the libraries are loaded, and if they cannot be loaded. @param {string} text */
 export function markdown(text) {
-  const container = element("div", "markdown");
-  let fence = "";
-  showPieces(
-    container,
-    text,
-    from => endOfMarkdownPiece(text, from, fence !== ""),
-    piece => {
-      const whole = fence + piece;
-      fence = openFence(whole);
-      return renderPiece(whole);
-    },
-  );
-  return container;
+	const container = element("div", "markdown");
+	let fence = "";
+	showPieces(
+		container,
+		text,
+		from => endOfMarkdownPiece(text, from, fence !== ""),
+		piece => {
+			const whole = fence + piece;
+			fence = openFence(whole);
+			return renderPiece(whole);
+		},
+	);
+	return container;
 }

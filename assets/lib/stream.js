@@ -14,62 +14,62 @@ let lastName = 0;
 let port;
 
 function hub() {
-  if (port) return port;
-  const made = "SharedWorker" in window ? new SharedWorker("/shell/eventWorker.js", HUB).port : ownHub();
-  made.onmessage = (/** @type {MessageEvent<HubMessage>} */ { data }) => readers.get(data.name)?.(data);
-  connection.addEventListener("back", () => made.postMessage({ does: "retry" }));
-  addEventListener("pagehide", () => made.postMessage({ does: "leave" }));
-  // The browser shows a page that it has kept, and that has left.
-  addEventListener("pageshow", event => event.persisted && location.reload());
-  port = made;
-  return made;
+	if (port) return port;
+	const made = "SharedWorker" in window ? new SharedWorker("/shell/eventWorker.js", HUB).port : ownHub();
+	made.onmessage = (/** @type {MessageEvent<HubMessage>} */ { data }) => readers.get(data.name)?.(data);
+	connection.addEventListener("back", () => made.postMessage({ does: "retry" }));
+	addEventListener("pagehide", () => made.postMessage({ does: "leave" }));
+	// The browser shows a page that it has kept, and that has left.
+	addEventListener("pageshow", event => event.persisted && location.reload());
+	port = made;
+	return made;
 }
 
 /** Without shared workers each tab reads for itself, and only while it is visible. */
 function ownHub() {
-  const { port1, port2 } = new MessageChannel();
-  void import("./eventHub.js").then(({ serve, setPaused }) => {
-    serve(port2);
-    const look = () => setPaused(document.hidden);
-    document.addEventListener("visibilitychange", look);
-    look();
-  });
-  return port1;
+	const { port1, port2 } = new MessageChannel();
+	void import("./eventHub.js").then(({ serve, setPaused }) => {
+		serve(port2);
+		const look = () => setPaused(document.hidden);
+		document.addEventListener("visibilitychange", look);
+		look();
+	});
+	return port1;
 }
 
 /** @type {ReadLog} */
 export function readEvents({ wanted, onResponse, onEnd }) {
-  lastName += 1;
-  const name = String(lastName);
-  /** @type {string[]} */
-  let queue = [];
-  /** @type {string | undefined} */
-  let ending;
+	lastName += 1;
+	const name = String(lastName);
+	/** @type {string[]} */
+	let queue = [];
+	/** @type {string | undefined} */
+	let ending;
 
-  function apply() {
-    const end = performance.now() + APPLY_BUDGET_MS;
-    let count = 0;
-    for (const event of queue) {
-      if (performance.now() >= end) break;
-      count += 1;
-      onResponse(JSON.parse(event));
-    }
-    queue = queue.slice(count);
-    hub().postMessage({ does: "read", name, count });
-    if (queue.length > 0) nextFrame(apply);
-    else if (ending !== undefined) onEnd?.(ending);
-  }
+	function apply() {
+		const end = performance.now() + APPLY_BUDGET_MS;
+		let count = 0;
+		for (const event of queue) {
+			if (performance.now() >= end) break;
+			count += 1;
+			onResponse(JSON.parse(event));
+		}
+		queue = queue.slice(count);
+		hub().postMessage({ does: "read", name, count });
+		if (queue.length > 0) nextFrame(apply);
+		else if (ending !== undefined) onEnd?.(ending);
+	}
 
-  readers.set(name, ({ events, error, isLost }) => {
-    if (isLost) return void connection.lost();
-    for (const event of events) queue.push(event);
-    if (error !== undefined) readers.delete(name);
-    ending = error;
-    nextFrame(apply);
-  });
-  hub().postMessage({ does: "add", name, wanted });
-  return () => {
-    readers.delete(name);
-    hub().postMessage({ does: "remove", name });
-  };
+	readers.set(name, ({ events, error, isLost }) => {
+		if (isLost) return void connection.lost();
+		for (const event of events) queue.push(event);
+		if (error !== undefined) readers.delete(name);
+		ending = error;
+		nextFrame(apply);
+	});
+	hub().postMessage({ does: "add", name, wanted });
+	return () => {
+		readers.delete(name);
+		hub().postMessage({ does: "remove", name });
+	};
 }

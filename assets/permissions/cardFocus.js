@@ -2,22 +2,22 @@
 
 /** @type {FocusCards} */
 export function focusCards(log, prompt) {
-  let hadFocus = false;
-  log.addEventListener("focusin", event => {
-    hadFocus = /** @type {Element} */ (event.target).closest(".permission-card") !== null;
-  });
-  log.addEventListener("keydown", event => {
-    if (!(event.target instanceof Element) || !event.target.matches(".permission-card")) return;
-    const isLetter = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
-    // The letter then goes into the request.
-    if (isLetter || event.key === "Escape") prompt.focus();
-  });
-  /** Call this after every response that adds or settles a card. */
-  return () => {
-    const card = log.querySelector(".permission-card[data-state=open]");
-    const hasNobody = document.activeElement === document.body;
-    const isIdle = hasNobody || (document.activeElement === prompt && prompt.value === "");
-    if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
-    else if (hadFocus && hasNobody) prompt.focus();
-  };
+	let hadFocus = false;
+	log.addEventListener("focusin", event => {
+		hadFocus = /** @type {Element} */ (event.target).closest(".permission-card") !== null;
+	});
+	log.addEventListener("keydown", event => {
+		if (!(event.target instanceof Element) || !event.target.matches(".permission-card")) return;
+		const isLetter = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+		// The letter then goes into the request.
+		if (isLetter || event.key === "Escape") prompt.focus();
+	});
+	/** Call this after every response that adds or settles a card. */
+	return () => {
+		const card = log.querySelector(".permission-card[data-state=open]");
+		const hasNobody = document.activeElement === document.body;
+		const isIdle = hasNobody || (document.activeElement === prompt && prompt.value === "");
+		if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
+		else if (hadFocus && hasNobody) prompt.focus();
+	};
 }

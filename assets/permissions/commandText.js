@@ -17,25 +17,25 @@ const box = text => element("pre", "command-part", visibleCode(text));
 
 /** @param {string} text */
 export function commandText(text) {
-  const { first, hidden, last } = endsOf(text, matchMedia(SMALL_SCREEN).matches ? SMALL_END : END);
-  const lines = text.split("\n").length;
-  const parts = element("div", "command-text");
-  const container = element("div", "command stack", parts);
-  if (lines > 1) container.append(muted(counted(lines, "line")));
-  if (hidden === "") {
-    parts.append(box(first));
-    return container;
-  }
-  const hiddenLines = hidden.split("\n").length - 1;
-  const amount = hiddenLines > 1 ? counted(hiddenLines, "line") : counted(hidden.length, "character");
-  const showAll = () => {
-    const properties = { className: "command-whole", tabIndex: 0, role: "group", ariaLabel: "All of it" };
-    const whole = element("div", properties);
-    showPieces(whole, text, from => endOfPiece(text, from, PIECE_CHARS), box);
-    fill(parts, whole);
-    whole.focus();
-  };
-  const gap = element("div", "command-gap line", `${amount} hidden here`, button("Show all", showAll));
-  parts.append(element("div", "command-first", box(first)), gap, element("div", "command-last", box(last)));
-  return container;
+	const { first, hidden, last } = endsOf(text, matchMedia(SMALL_SCREEN).matches ? SMALL_END : END);
+	const lines = text.split("\n").length;
+	const parts = element("div", "command-text");
+	const container = element("div", "command stack", parts);
+	if (lines > 1) container.append(muted(counted(lines, "line")));
+	if (hidden === "") {
+		parts.append(box(first));
+		return container;
+	}
+	const hiddenLines = hidden.split("\n").length - 1;
+	const amount = hiddenLines > 1 ? counted(hiddenLines, "line") : counted(hidden.length, "character");
+	const showAll = () => {
+		const properties = { className: "command-whole", tabIndex: 0, role: "group", ariaLabel: "All of it" };
+		const whole = element("div", properties);
+		showPieces(whole, text, from => endOfPiece(text, from, PIECE_CHARS), box);
+		fill(parts, whole);
+		whole.focus();
+	};
+	const gap = element("div", "command-gap line", `${amount} hidden here`, button("Show all", showAll));
+	parts.append(element("div", "command-first", box(first)), gap, element("div", "command-last", box(last)));
+	return container;
 }

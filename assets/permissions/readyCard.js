@@ -12,62 +12,62 @@ const shown = new Map();
 
 /** @param {Element} card */
 function hold(card) {
-  card.ariaDisabled = "true";
-  clearTimeout(shown.get(card)?.timer);
+	card.ariaDisabled = "true";
+	clearTimeout(shown.get(card)?.timer);
 }
 
 /** @param {Element} card */
 function makeReadySoon(card, delayMs = READY_MS) {
-  hold(card);
-  const { top, left } = card.getBoundingClientRect();
-  const timer = setTimeout(() => card.removeAttribute("aria-disabled"), delayMs);
-  shown.set(card, { timer, top, left });
+	hold(card);
+	const { top, left } = card.getBoundingClientRect();
+	const timer = setTimeout(() => card.removeAttribute("aria-disabled"), delayMs);
+	shown.set(card, { timer, top, left });
 }
 
 /** @param {Element} card */
 function holdIfMoved(card) {
-  const known = shown.get(card);
-  const { top, left } = card.getBoundingClientRect();
-  if (known && (Math.abs(known.top - top) >= 1 || Math.abs(known.left - left) >= 1)) makeReadySoon(card);
+	const known = shown.get(card);
+	const { top, left } = card.getBoundingClientRect();
+	if (known && (Math.abs(known.top - top) >= 1 || Math.abs(known.left - left) >= 1)) makeReadySoon(card);
 }
 
 setInterval(() => {
-  for (const card of shown.keys()) holdIfMoved(card);
+	for (const card of shown.keys()) holdIfMoved(card);
 }, LOOK_MS);
 
 function windowChanged() {
-  for (const card of shown.keys()) makeReadySoon(card, DOUBLE_CLICK_MS);
+	for (const card of shown.keys()) makeReadySoon(card, DOUBLE_CLICK_MS);
 }
 addEventListener("focus", windowChanged);
 document.addEventListener("visibilitychange", windowChanged);
 
 const seen = new IntersectionObserver(entries => {
-  for (const { target, isIntersecting } of entries) {
-    if (isIntersecting) makeReadySoon(target);
-    else {
-      hold(target);
-      shown.delete(target);
-    }
-  }
+	for (const { target, isIntersecting } of entries) {
+		if (isIntersecting) makeReadySoon(target);
+		else {
+			hold(target);
+			shown.delete(target);
+		}
+	}
 });
 
 /** The time counts from the moment when the card is visible. @param {Element} card */
 export function watchCard(card) {
-  hold(card);
-  seen.observe(card);
+	hold(card);
+	seen.observe(card);
 }
 
 /** The card is settled; the remaining ones may have moved to its place. @param {Element} card */
 export function forgetCard(card) {
-  seen.unobserve(card);
-  clearTimeout(shown.get(card)?.timer);
-  shown.delete(card);
-  card.removeAttribute("aria-disabled");
-  for (const other of shown.keys()) makeReadySoon(other);
+	seen.unobserve(card);
+	clearTimeout(shown.get(card)?.timer);
+	shown.delete(card);
+	card.removeAttribute("aria-disabled");
+	for (const other of shown.keys()) makeReadySoon(other);
 }
 
 /** @param {Element} card */
 export function isReady(card) {
-  holdIfMoved(card);
-  return card.ariaDisabled !== "true";
+	holdIfMoved(card);
+	return card.ariaDisabled !== "true";
 }

@@ -7,32 +7,32 @@ const EVEN_STEP_MS = 500;
 
 /** Items without a time come with the one before them. @param {(number | undefined)[]} times in order */
 export function scheduleOf(times) {
-  const isTimed = times.some(time => time !== undefined);
-  const at = [];
-  let last = times.find(time => time !== undefined) ?? 0;
-  let played = 0;
-  for (const [index, given] of times.entries()) {
-    const time = Math.max(last, given ?? last);
-    if (index > 0) played += isTimed ? Math.min(time - last, LONGEST_IDLE_MS) : EVEN_STEP_MS;
-    at.push(played);
-    last = time;
-  }
-  return { at, durationMs: played, isTimed };
+	const isTimed = times.some(time => time !== undefined);
+	const at = [];
+	let last = times.find(time => time !== undefined) ?? 0;
+	let played = 0;
+	for (const [index, given] of times.entries()) {
+		const time = Math.max(last, given ?? last);
+		if (index > 0) played += isTimed ? Math.min(time - last, LONGEST_IDLE_MS) : EVEN_STEP_MS;
+		at.push(played);
+		last = time;
+	}
+	return { at, durationMs: played, isTimed };
 }
 
 /** The responses of several logs in the order in which they were written; each log stays in its own order. @param {ReplayItem[]} items log after log */
 export function inOrder(items) {
-  /** @type {Map<string, number>} */
-  const last = new Map();
-  return items
-    .map(item => {
-      const log = `${item.source}/${item.id}`;
-      const time = Math.max(item.time ?? 0, last.get(log) ?? 0);
-      last.set(log, time);
-      return { item, time };
-    })
-    .sort((a, b) => a.time - b.time)
-    .map(({ item }) => item);
+	/** @type {Map<string, number>} */
+	const last = new Map();
+	return items
+		.map(item => {
+			const log = `${item.source}/${item.id}`;
+			const time = Math.max(item.time ?? 0, last.get(log) ?? 0);
+			last.set(log, time);
+			return { item, time };
+		})
+		.sort((a, b) => a.time - b.time)
+		.map(({ item }) => item);
 }
 
 /** @type {CountAt} */

@@ -5,87 +5,87 @@ import { visibleLine } from "../lib/visibleText.js";
 
 /** @type {CompleteRequest} */
 export function completeRequest(prompt, list, known) {
-  /** @type {readonly Completion[]} */
-  let shown = [];
-  let at = 0;
-  /** The word before the caret. */
-  let word = "";
+	/** @type {readonly Completion[]} */
+	let shown = [];
+	let at = 0;
+	/** The word before the caret. */
+	let word = "";
 
-  function close() {
-    list.hidden = true;
-    prompt.removeAttribute("aria-activedescendant");
-  }
+	function close() {
+		list.hidden = true;
+		prompt.removeAttribute("aria-activedescendant");
+	}
 
-  /** @param {number} to */
-  function mark(to) {
-    at = (to + shown.length) % shown.length;
-    for (const [index, item] of [...list.children].entries()) item.ariaSelected = String(index === at);
-    list.children[at]?.scrollIntoView({ block: "nearest" });
-    prompt.setAttribute("aria-activedescendant", `command-${at}`);
-  }
+	/** @param {number} to */
+	function mark(to) {
+		at = (to + shown.length) % shown.length;
+		for (const [index, item] of [...list.children].entries()) item.ariaSelected = String(index === at);
+		list.children[at]?.scrollIntoView({ block: "nearest" });
+		prompt.setAttribute("aria-activedescendant", `command-${at}`);
+	}
 
-  function choose() {
-    const { name = "", choose: chosen } = shown[at] ?? {};
-    const caret = prompt.selectionStart;
-    const text = chosen ? "" : `${word[0]}${name} `;
-    prompt.setRangeText(text, caret - word.length, caret, "end");
-    chosen?.();
-    prompt.dispatchEvent(new Event("input"));
-    close();
-  }
+	function choose() {
+		const { name = "", choose: chosen } = shown[at] ?? {};
+		const caret = prompt.selectionStart;
+		const text = chosen ? "" : `${word[0]}${name} `;
+		prompt.setRangeText(text, caret - word.length, caret, "end");
+		chosen?.();
+		prompt.dispatchEvent(new Event("input"));
+		close();
+	}
 
-  /** @type {FindCompletions} */
-  async function completionsOf(sign, name) {
-    if (sign === "/") {
-      const all = [...known.tasks, ...known.commands];
-      return all.filter(one => one.name.toLowerCase().includes(name.toLowerCase()));
-    }
-    const { files } = await api(`copilot/files?folder=${part(known.folder)}&name=${part(name)}`);
-    return files.map((/** @type {string} */ file) => ({ name: file }));
-  }
+	/** @type {FindCompletions} */
+	async function completionsOf(sign, name) {
+		if (sign === "/") {
+			const all = [...known.tasks, ...known.commands];
+			return all.filter(one => one.name.toLowerCase().includes(name.toLowerCase()));
+		}
+		const { files } = await api(`copilot/files?folder=${part(known.folder)}&name=${part(name)}`);
+		return files.map((/** @type {string} */ file) => ({ name: file }));
+	}
 
-  async function show() {
-    const before = prompt.value.slice(0, prompt.selectionStart);
-    const typed = /(?:^\/|(?<!\S)@)(\S*)$/.exec(before);
-    word = typed?.[0] ?? "";
-    const mine = word;
-    shown = typed ? await completionsOf(word[0], typed[1] ?? "").catch(() => []) : [];
-    // Something else may have been typed meanwhile.
-    if (mine !== word) return;
-    if (shown.length === 0) return close();
-    fill(
-      list,
-      ...shown.map(({ name, hint = "", description = "" }, index) =>
-        element(
-          "div",
-          { role: "option", id: `command-${index}` },
-          element("b", {}, `${word[0]}${visibleLine(name)} `),
-          muted(visibleLine(hint)),
-          element("div", {}, visibleLine(description)),
-        ),
-      ),
-    );
-    list.hidden = false;
-    mark(0);
-  }
+	async function show() {
+		const before = prompt.value.slice(0, prompt.selectionStart);
+		const typed = /(?:^\/|(?<!\S)@)(\S*)$/.exec(before);
+		word = typed?.[0] ?? "";
+		const mine = word;
+		shown = typed ? await completionsOf(word[0], typed[1] ?? "").catch(() => []) : [];
+		// Something else may have been typed meanwhile.
+		if (mine !== word) return;
+		if (shown.length === 0) return close();
+		fill(
+			list,
+			...shown.map(({ name, hint = "", description = "" }, index) =>
+				element(
+					"div",
+					{ role: "option", id: `command-${index}` },
+					element("b", {}, `${word[0]}${visibleLine(name)} `),
+					muted(visibleLine(hint)),
+					element("div", {}, visibleLine(description)),
+				),
+			),
+		);
+		list.hidden = false;
+		mark(0);
+	}
 
-  // The request keeps the focus.
-  list.addEventListener("pointerdown", event => event.preventDefault());
-  list.addEventListener("click", event => {
-    at = [...list.children].findIndex(item => item.contains(/** @type {Node} */ (event.target)));
-    if (at >= 0) choose();
-  });
-  prompt.addEventListener("input", show);
-  prompt.addEventListener("blur", close);
-  prompt.addEventListener("keydown", event => {
-    if (list.hidden) return;
-    const { key } = event;
-    if (key === "Enter" && (event.ctrlKey || event.metaKey)) return close();
-    if (key === "ArrowDown") mark(at + 1);
-    else if (key === "ArrowUp") mark(at - 1);
-    else if (key === "Enter" || (key === "Tab" && !event.shiftKey)) choose();
-    else if (key === "Escape") close();
-    else return;
-    event.preventDefault();
-  });
+	// The request keeps the focus.
+	list.addEventListener("pointerdown", event => event.preventDefault());
+	list.addEventListener("click", event => {
+		at = [...list.children].findIndex(item => item.contains(/** @type {Node} */ (event.target)));
+		if (at >= 0) choose();
+	});
+	prompt.addEventListener("input", show);
+	prompt.addEventListener("blur", close);
+	prompt.addEventListener("keydown", event => {
+		if (list.hidden) return;
+		const { key } = event;
+		if (key === "Enter" && (event.ctrlKey || event.metaKey)) return close();
+		if (key === "ArrowDown") mark(at + 1);
+		else if (key === "ArrowUp") mark(at - 1);
+		else if (key === "Enter" || (key === "Tab" && !event.shiftKey)) choose();
+		else if (key === "Escape") close();
+		else return;
+		event.preventDefault();
+	});
 }

@@ -7,43 +7,43 @@ import { folded } from "./toolView.js";
 
 /** @param {LiveResponse} response */
 function logLine(response) {
-  const { callback = "error", time, toolName, title } = /** @type {Answer} */ (response);
-  const clock = time && new Date(time).toLocaleTimeString();
-  return folded(joined([clock, callback, toolName, title], " "), () =>
-    JSON.stringify(response, undefined, 2),
-  );
+	const { callback = "error", time, toolName, title } = /** @type {Answer} */ (response);
+	const clock = time && new Date(time).toLocaleTimeString();
+	return folded(joined([clock, callback, toolName, title], " "), () =>
+		JSON.stringify(response, undefined, 2),
+	);
 }
 
 /** @type {OpenDrawer} */
 export function drawer(path) {
-  const place = byId("drawer");
-  const log = byId("logList");
-  let opened = "";
+	const place = byId("drawer");
+	const log = byId("logList");
+	let opened = "";
 
-  /** @type {Record<string, () => Promise<unknown>>} */
-  const shown = {
-    changes: async () => fill(find(place, "[data-tab=changes]"), await changedFiles(path, "")),
-    plan: async () => {},
-    log: async () => {
-      /** @type {{responses: LiveResponse[]}} */
-      const { responses } = await api(`${path}/responses`);
-      fill(log, ...responses.map(logLine)).lastElementChild?.scrollIntoView();
-    },
-  };
+	/** @type {Record<string, () => Promise<unknown>>} */
+	const shown = {
+		changes: async () => fill(find(place, "[data-tab=changes]"), await changedFiles(path, "")),
+		plan: async () => {},
+		log: async () => {
+			/** @type {{responses: LiveResponse[]}} */
+			const { responses } = await api(`${path}/responses`);
+			fill(log, ...responses.map(logLine)).lastElementChild?.scrollIntoView();
+		},
+	};
 
-  return {
-    async toggle(name) {
-      opened = opened === name ? "" : name;
-      place.hidden = opened === "";
-      for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
-        tab.ariaExpanded = String(tab.getAttribute("value") === opened);
-      for (const part of place.querySelectorAll("section")) part.hidden = part.dataset.tab !== opened;
-      await shown[opened]?.();
-    },
-    show(response) {
-      if (opened === "log" && !("delta" in response)) log.append(logLine(response));
-      // The snapshot after the turn is taken by then.
-      if (opened === "changes" && response.callback === "onIdle") shown.changes?.();
-    },
-  };
+	return {
+		async toggle(name) {
+			opened = opened === name ? "" : name;
+			place.hidden = opened === "";
+			for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
+				tab.ariaExpanded = String(tab.getAttribute("value") === opened);
+			for (const part of place.querySelectorAll("section")) part.hidden = part.dataset.tab !== opened;
+			await shown[opened]?.();
+		},
+		show(response) {
+			if (opened === "log" && !("delta" in response)) log.append(logLine(response));
+			// The snapshot after the turn is taken by then.
+			if (opened === "changes" && response.callback === "onIdle") shown.changes?.();
+		},
+	};
 }

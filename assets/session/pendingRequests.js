@@ -1,35 +1,35 @@
 // Which requests of a session are not answered yet, however much of its log the page knows.
 
 export class PendingRequests {
-  /** @type {string[]} */
-  #ids = [];
-  /** @type {Set<string>} */
-  #ended = new Set();
+	/** @type {string[]} */
+	#ids = [];
+	/** @type {Set<string>} */
+	#ended = new Set();
 
-  get count() {
-    return this.#ids.length;
-  }
+	get count() {
+		return this.#ids.length;
+	}
 
-  /** Whether another request runs, so that this one waits. @param {string} [id] */
-  isBehind(id = "") {
-    return this.#ids.length > 0 && this.#ids[0] !== id;
-  }
+	/** Whether another request runs, so that this one waits. @param {string} [id] */
+	isBehind(id = "") {
+		return this.#ids.length > 0 && this.#ids[0] !== id;
+	}
 
-  /** Requests of older portals have no ids. @param {string} [id] */
-  begin(id = "") {
-    if (id === "" || !this.#ids.includes(id)) this.#ids.push(id);
-  }
+	/** Requests of older portals have no ids. @param {string} [id] */
+	begin(id = "") {
+		if (id === "" || !this.#ids.includes(id)) this.#ids.push(id);
+	}
 
-  /** @param {string} [id] */
-  end(id = "") {
-    this.#ended.add(id);
-    const at = id === "" ? 0 : this.#ids.indexOf(id);
-    if (at >= 0) this.#ids.splice(at, 1);
-  }
+	/** @param {string} [id] */
+	end(id = "") {
+		this.#ended.add(id);
+		const at = id === "" ? 0 : this.#ids.indexOf(id);
+		if (at >= 0) this.#ids.splice(at, 1);
+	}
 
-  /** What the server said at some moment, perhaps before or after what the log has told. @param {string[]} ids */
-  know(ids) {
-    const unknown = ids.filter(id => id !== "" && !this.#ended.has(id) && !this.#ids.includes(id));
-    this.#ids.unshift(...unknown);
-  }
+	/** What the server said at some moment, perhaps before or after what the log has told. @param {string[]} ids */
+	know(ids) {
+		const unknown = ids.filter(id => id !== "" && !this.#ended.has(id) && !this.#ids.includes(id));
+		this.#ids.unshift(...unknown);
+	}
 }

@@ -10,165 +10,165 @@ import { toolView } from "./toolView.js";
 
 /** @type {MakeResponseItems} */
 export function responseItems(placeItem, waiting) {
-  const othersWaiting = element("p", "session-response-others muted");
-  /** By `blockType-blockId`. @type {Map<string, MessageBlock>} */
-  const blocks = new Map();
-  /** @type {Map<string, RunningTool>} */
-  const tools = new Map();
-  /** @type {Map<string, WaitingCard>} */
-  const cards = new Map();
-  /** The notice at the end: the same again is counted instead. @type {RepeatedNotice | undefined} */
-  let repeated;
+	const othersWaiting = element("p", "session-response-others muted");
+	/** By `blockType-blockId`. @type {Map<string, MessageBlock>} */
+	const blocks = new Map();
+	/** @type {Map<string, RunningTool>} */
+	const tools = new Map();
+	/** @type {Map<string, WaitingCard>} */
+	const cards = new Map();
+	/** The notice at the end: the same again is counted instead. @type {RepeatedNotice | undefined} */
+	let repeated;
 
-  /** @type {PlaceItem} */
-  function place(item) {
-    repeated = undefined;
-    placeItem(item);
-  }
+	/** @type {PlaceItem} */
+	function place(item) {
+		repeated = undefined;
+		placeItem(item);
+	}
 
-  /** @type {AddNotice} */
-  function addNotice(level, message) {
-    const key = `${level} ${message}`;
-    if (repeated?.key === key) {
-      repeated.count += 1;
-      repeated.times.textContent = ` × ${repeated.count}`;
-      return;
-    }
-    const times = element("b");
-    const shown = notice(message, level);
-    shown.append(times);
-    place(shown);
-    repeated = { key, count: 1, times };
-  }
+	/** @type {AddNotice} */
+	function addNotice(level, message) {
+		const key = `${level} ${message}`;
+		if (repeated?.key === key) {
+			repeated.count += 1;
+			repeated.times.textContent = ` × ${repeated.count}`;
+			return;
+		}
+		const times = element("b");
+		const shown = notice(message, level);
+		shown.append(times);
+		place(shown);
+		repeated = { key, count: 1, times };
+	}
 
-  /** @type {AddUserMessage} */
-  function addUserMessage(text, title = "", time, requestId = "") {
-    const block = new MessageBlock("User");
-    block.divElement.dataset.key = requestId;
-    block.title = title;
-    block.time = time;
-    block.appendData(text);
-    place(block.divElement);
-    block.complete();
-  }
+	/** @type {AddUserMessage} */
+	function addUserMessage(text, title = "", time, requestId = "") {
+		const block = new MessageBlock("User");
+		block.divElement.dataset.key = requestId;
+		block.title = title;
+		block.time = time;
+		block.appendData(text);
+		place(block.divElement);
+		block.complete();
+	}
 
-  /** @type {StartBlock} */
-  function start(blockType, response, parent) {
-    const block = new MessageBlock(blockType);
-    block.time = response.time;
-    block.divElement.dataset.key = idOf(response);
-    blocks.set(`${blockType}-${idOf(response)}`, block);
-    if (parent) parent.nest(block);
-    else place(block.divElement);
-    return block;
-  }
+	/** @type {StartBlock} */
+	function start(blockType, response, parent) {
+		const block = new MessageBlock(blockType);
+		block.time = response.time;
+		block.divElement.dataset.key = idOf(response);
+		blocks.set(`${blockType}-${idOf(response)}`, block);
+		if (parent) parent.nest(block);
+		else place(block.divElement);
+		return block;
+	}
 
-  /** @type {AppendToBlock} */
-  function append(blockType, response) {
-    blocks.get(`${blockType}-${idOf(response)}`)?.appendData(response.delta);
-  }
+	/** @type {AppendToBlock} */
+	function append(blockType, response) {
+		blocks.get(`${blockType}-${idOf(response)}`)?.appendData(response.delta);
+	}
 
-  /** @type {CompleteBlock} */
-  function complete(blockType, response) {
-    const block = blocks.get(`${blockType}-${idOf(response)}`);
-    if (!block) return;
-    block.replaceData(response.completeContent);
-    if (response.interrupted) block.outcome = block.note = "interrupted";
-    block.complete();
-  }
+	/** @type {CompleteBlock} */
+	function complete(blockType, response) {
+		const block = blocks.get(`${blockType}-${idOf(response)}`);
+		if (!block) return;
+		block.replaceData(response.completeContent);
+		if (response.interrupted) block.outcome = block.note = "interrupted";
+		block.complete();
+	}
 
-  /** @param {CardRequest} data */
-  function addCard(data) {
-    const card = permissionCard(data);
-    const later = element("div", { hidden: true });
-    cards.set(data.requestId, { card, later });
-    waiting.append(card);
-    place(later);
-    showOthersWaiting();
-  }
+	/** @param {CardRequest} data */
+	function addCard(data) {
+		const card = permissionCard(data);
+		const later = element("div", { hidden: true });
+		cards.set(data.requestId, { card, later });
+		waiting.append(card);
+		place(later);
+		showOthersWaiting();
+	}
 
-  function showOthersWaiting() {
-    const count = cards.size - 1;
-    othersWaiting.textContent = `${count} more after this one`;
-    if (count > 0) waiting.prepend(othersWaiting);
-    else othersWaiting.remove();
-  }
+	function showOthersWaiting() {
+		const count = cards.size - 1;
+		othersWaiting.textContent = `${count} more after this one`;
+		if (count > 0) waiting.prepend(othersWaiting);
+		else othersWaiting.remove();
+	}
 
-  /** A request that a rule decided has no card. @param {CardOutcome} data */
-  function settle(data) {
-    const asked = cards.get(data.requestId);
-    cards.delete(data.requestId);
-    if (asked) {
-      settleCard(asked.card, data);
-      asked.later.replaceWith(asked.card);
-      showOthersWaiting();
-    } else if (data.callback === "onPermissionResolved" && data.by === "rule")
-      addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
-  }
+	/** A request that a rule decided has no card. @param {CardOutcome} data */
+	function settle(data) {
+		const asked = cards.get(data.requestId);
+		cards.delete(data.requestId);
+		if (asked) {
+			settleCard(asked.card, data);
+			asked.later.replaceWith(asked.card);
+			showOthersWaiting();
+		} else if (data.callback === "onPermissionResolved" && data.by === "rule")
+			addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
+	}
 
-  /** @param {string} text */
-  function addRemark(text) {
-    if (text !== "") place(element("div", "session-response-remark muted", text));
-  }
+	/** @param {string} text */
+	function addRemark(text) {
+		if (text !== "") place(element("div", "session-response-remark muted", text));
+	}
 
-  /** @type {Handlers} */
-  const handlers = {
-    onStartReasoning: data => start("Reasoning", data),
-    onReasoning: data => append("Reasoning", data),
-    onEndReasoning: data => complete("Reasoning", data),
-    onStartMessage: data => start("Message", data),
-    onMessage: data => append("Message", data),
-    onEndMessage: data => complete("Message", data),
-    onStartToolExecution: call => {
-      const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
-      const block = start("Tool", call, blocks.get(`Tool-${parentToolCallId}`));
-      block.title = toolTitle(toolName, toolArguments);
-      tools.set(toolCallId, { block, call });
-    },
-    onToolExecution: data => append("Tool", data),
-    onEndToolExecution: ({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) => {
-      const tool = tools.get(toolCallId);
-      if (!tool) return;
-      tools.delete(toolCallId);
-      const { block, call } = tool;
-      const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
-      block.note = joined([
-        call.kind !== "other" && call.kind?.replace("_", " "),
-        code && `exit code ${code}`,
-        interrupted && "interrupted",
-        formatDuration(durationMs ?? Number.NaN),
-      ]);
-      block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
-      block.complete();
-      block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
-    },
-    onUserRequest: data => addUserMessage(data.prompt, "", data.time, data.requestId),
-    onGeneratedUserPrompt: data => addUserMessage(data.prompt, "Task", data.time, data.requestId),
-    taskDecision: data => addUserMessage(data.reason, "TaskDecision", data.time),
-    onPermissionRequest: addCard,
-    onPermissionResolved: settle,
-    onQuestion: addCard,
-    onQuestionResolved: settle,
-    onUserMessage: data => addUserMessage(data.text, "earlier"),
-    onReplay: data => {
-      if (!data.active) addRemark("The earlier conversation, as the agent remembers it, ends here");
-    },
-    onTurnResult: data => {
-      if (data.stopReason === "cancelled") addRemark("The turn was cancelled");
-    },
-    onNotice: ({ severity, title, text }) => addNotice(severity, joined([title, text], "\n")),
-    onUsage: data => {
-      // The page, not the conversation, shows how full the agent's context is.
-      if (!("used" in data)) addRemark(formatUsage(data));
-    },
-  };
+	/** @type {Handlers} */
+	const handlers = {
+		onStartReasoning: data => start("Reasoning", data),
+		onReasoning: data => append("Reasoning", data),
+		onEndReasoning: data => complete("Reasoning", data),
+		onStartMessage: data => start("Message", data),
+		onMessage: data => append("Message", data),
+		onEndMessage: data => complete("Message", data),
+		onStartToolExecution: call => {
+			const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
+			const block = start("Tool", call, blocks.get(`Tool-${parentToolCallId}`));
+			block.title = toolTitle(toolName, toolArguments);
+			tools.set(toolCallId, { block, call });
+		},
+		onToolExecution: data => append("Tool", data),
+		onEndToolExecution: ({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) => {
+			const tool = tools.get(toolCallId);
+			if (!tool) return;
+			tools.delete(toolCallId);
+			const { block, call } = tool;
+			const code = exitCode ?? (isShell(call.toolName) && readShellOutput(result?.content ?? "").exitCode);
+			block.note = joined([
+				call.kind !== "other" && call.kind?.replace("_", " "),
+				code && `exit code ${code}`,
+				interrupted && "interrupted",
+				formatDuration(durationMs ?? Number.NaN),
+			]);
+			block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
+			block.complete();
+			block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
+		},
+		onUserRequest: data => addUserMessage(data.prompt, "", data.time, data.requestId),
+		onGeneratedUserPrompt: data => addUserMessage(data.prompt, "Task", data.time, data.requestId),
+		taskDecision: data => addUserMessage(data.reason, "TaskDecision", data.time),
+		onPermissionRequest: addCard,
+		onPermissionResolved: settle,
+		onQuestion: addCard,
+		onQuestionResolved: settle,
+		onUserMessage: data => addUserMessage(data.text, "earlier"),
+		onReplay: data => {
+			if (!data.active) addRemark("The earlier conversation, as the agent remembers it, ends here");
+		},
+		onTurnResult: data => {
+			if (data.stopReason === "cancelled") addRemark("The turn was cancelled");
+		},
+		onNotice: ({ severity, title, text }) => addNotice(severity, joined([title, text], "\n")),
+		onUsage: data => {
+			// The page, not the conversation, shows how full the agent's context is.
+			if (!("used" in data)) addRemark(formatUsage(data));
+		},
+	};
 
-  return {
-    add(response) {
-      if ("sessionError" in response) addNotice("error", response.sessionError);
-      handle(handlers, response);
-    },
-    addNotice,
-    addUserMessage,
-  };
+	return {
+		add(response) {
+			if ("sessionError" in response) addNotice("error", response.sessionError);
+			handle(handlers, response);
+		},
+		addNotice,
+		addUserMessage,
+	};
 }

@@ -6,59 +6,59 @@ import { ask } from "../shell/dialog.js";
 
 /** @type {SessionMenu} */
 export function sessionMenu(path, { showOver, showError }) {
-  const heading = byId("sessionTitle");
-  let title = "";
+	const heading = byId("sessionTitle");
+	let title = "";
 
-  /** @param {string} text */
-  function show(text) {
-    title = text;
-    if (!heading.isContentEditable) fill(heading, visibleProse(text || "Session"));
-  }
+	/** @param {string} text */
+	function show(text) {
+		title = text;
+		if (!heading.isContentEditable) fill(heading, visibleProse(text || "Session"));
+	}
 
-  function edit() {
-    if (heading.isContentEditable) return;
-    heading.textContent = title;
-    heading.contentEditable = "plaintext-only";
-    heading.focus();
-    getSelection()?.selectAllChildren(heading);
-  }
+	function edit() {
+		if (heading.isContentEditable) return;
+		heading.textContent = title;
+		heading.contentEditable = "plaintext-only";
+		heading.focus();
+		getSelection()?.selectAllChildren(heading);
+	}
 
-  async function save() {
-    if (!heading.isContentEditable) return;
-    const text = heading.textContent?.replace(/\s+/g, " ").trim().slice(0, 200) ?? "";
-    heading.contentEditable = "false";
-    const before = title;
-    show(text || before);
-    if (text === "" || text === before) return;
-    await api(`${path}/rename`, text).catch(error => {
-      show(before);
-      showError(error);
-    });
-  }
+	async function save() {
+		if (!heading.isContentEditable) return;
+		const text = heading.textContent?.replace(/\s+/g, " ").trim().slice(0, 200) ?? "";
+		heading.contentEditable = "false";
+		const before = title;
+		show(text || before);
+		if (text === "" || text === before) return;
+		await api(`${path}/rename`, text).catch(error => {
+			show(before);
+			showError(error);
+		});
+	}
 
-  heading.addEventListener("click", edit);
-  heading.addEventListener("blur", save);
-  heading.addEventListener("keydown", event => {
-    if (event.key === "Escape") heading.textContent = title;
-    if (event.key === "Enter" || event.key === "Escape") {
-      event.preventDefault();
-      heading.blur();
-    }
-  });
-  onClick("rename", edit);
-  const replay = `/index.html?session=${path.split("/").at(-1)}&replay`;
-  /** @type {NodeListOf<HTMLAnchorElement>} */
-  const links = byId("sessionMenu").querySelectorAll("a[data-format]");
-  for (const link of links)
-    link.href = link.dataset.format ? `/api/${path}/export?format=${link.dataset.format}` : replay;
-  onPress(
-    "deleteSession",
-    async () => {
-      if (!(await ask(`Delete “${title || "this session"}” for good?`, "Delete"))) return;
-      await api(`${path}/delete`, "");
-      showOver("The session is deleted", "Its conversation and its log are gone.");
-    },
-    showError,
-  );
-  return { show, get: () => title };
+	heading.addEventListener("click", edit);
+	heading.addEventListener("blur", save);
+	heading.addEventListener("keydown", event => {
+		if (event.key === "Escape") heading.textContent = title;
+		if (event.key === "Enter" || event.key === "Escape") {
+			event.preventDefault();
+			heading.blur();
+		}
+	});
+	onClick("rename", edit);
+	const replay = `/index.html?session=${path.split("/").at(-1)}&replay`;
+	/** @type {NodeListOf<HTMLAnchorElement>} */
+	const links = byId("sessionMenu").querySelectorAll("a[data-format]");
+	for (const link of links)
+		link.href = link.dataset.format ? `/api/${path}/export?format=${link.dataset.format}` : replay;
+	onPress(
+		"deleteSession",
+		async () => {
+			if (!(await ask(`Delete “${title || "this session"}” for good?`, "Delete"))) return;
+			await api(`${path}/delete`, "");
+			showOver("The session is deleted", "Its conversation and its log are gone.");
+		},
+		showError,
+	);
+	return { show, get: () => title };
 }

@@ -25,322 +25,322 @@ const SMALL_HEIGHT_PX = 700;
 
 /** @type {OpenSessionView} */
 export function openSessionView(sessionId, showOver) {
-  const path = `copilot/session/${part(sessionId)}`;
-  const send = byId("send-button", HTMLButtonElement);
-  const close = byId("close-session-button");
-  const prompt = byId("request-textarea", HTMLTextAreaElement);
-  const { placeholder } = prompt;
-  const task = byId("task-select", HTMLSelectElement);
-  const policy = byId("policy", HTMLSelectElement);
-  const showError = errorAt("requestError");
-  /** What a request may name. @type {KnownNames} */
-  const known = { folder: "", tasks: [], commands: [] };
-  completeRequest(prompt, byId("commands"), known);
-  const agent = agentControls(sessionId, commands => {
-    known.commands = commands;
-  });
-  const title = sessionMenu(path, { showOver, showError });
-  /** Loaded when it is opened. @type {ReturnType<OpenDrawer> | undefined} */
-  let drawer;
-  const renderer = new SessionResponseRenderer(byId("session-part"));
-  const focusCard = focusCards(byId("session-part"), prompt);
-  const showChanges = turnChanges(path, renderer.addItem);
-  const pending = new PendingRequests();
-  /** Requests behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
-  const queued = [];
-  /** Requests without an answer. @type {Set<string>} */
-  const asked = new Set();
-  /** False as long as what happened earlier is shown. */
-  let isLive = false;
-  let runsTask = false;
-  let isSending = false;
-  let isClosed = false;
-  /** @type {Set<string>} */
-  const wordlessTasks = new Set();
-  /** The latest request, and what sends it again after it has failed. */
-  let lastPrompt = "";
-  /** @type {HTMLElement | undefined} */
-  let again;
-  let stopReading = () => {};
-  let branch = "";
+	const path = `copilot/session/${part(sessionId)}`;
+	const send = byId("send-button", HTMLButtonElement);
+	const close = byId("close-session-button");
+	const prompt = byId("request-textarea", HTMLTextAreaElement);
+	const { placeholder } = prompt;
+	const task = byId("task-select", HTMLSelectElement);
+	const policy = byId("policy", HTMLSelectElement);
+	const showError = errorAt("requestError");
+	/** What a request may name. @type {KnownNames} */
+	const known = { folder: "", tasks: [], commands: [] };
+	completeRequest(prompt, byId("commands"), known);
+	const agent = agentControls(sessionId, commands => {
+		known.commands = commands;
+	});
+	const title = sessionMenu(path, { showOver, showError });
+	/** Loaded when it is opened. @type {ReturnType<OpenDrawer> | undefined} */
+	let drawer;
+	const renderer = new SessionResponseRenderer(byId("session-part"));
+	const focusCard = focusCards(byId("session-part"), prompt);
+	const showChanges = turnChanges(path, renderer.addItem);
+	const pending = new PendingRequests();
+	/** Requests behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
+	const queued = [];
+	/** Requests without an answer. @type {Set<string>} */
+	const asked = new Set();
+	/** False as long as what happened earlier is shown. */
+	let isLive = false;
+	let runsTask = false;
+	let isSending = false;
+	let isClosed = false;
+	/** @type {Set<string>} */
+	const wordlessTasks = new Set();
+	/** The latest request, and what sends it again after it has failed. */
+	let lastPrompt = "";
+	/** @type {HTMLElement | undefined} */
+	let again;
+	let stopReading = () => {};
+	let branch = "";
 
-  makeSplitter("resize-bar", {
-    isVertical: true,
-    initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
-    name: "Height of the request part",
-  });
+	makeSplitter("resize-bar", {
+		isVertical: true,
+		initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
+		name: "Height of the request part",
+	});
 
-  function showState() {
-    const isBusy = !isClosed && (pending.count > 0 || runsTask);
-    const status = isClosed ? "Closed" : asked.size > 0 ? "Needs you" : isBusy ? "Busy" : "Idle";
-    const waiting = isBusy && pending.count > 1 ? `, ${pending.count - 1} waiting` : "";
-    showStatus(byId("sessionState"), status + waiting, status);
-    send.disabled = isBusy || isSending || isClosed;
-    for (const id of ["stopTurn", "queue-button"]) byId(id).hidden = !isBusy;
-    byId("reopen").hidden = !isClosed;
-    for (const control of [send, close]) control.hidden = isClosed;
-    for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy])
-      control.disabled = isClosed;
-    prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
-    renderer.setAwaiting(isBusy);
-    setPageState(title.get() || "Session", isBusy ? "running" : "");
-  }
+	function showState() {
+		const isBusy = !isClosed && (pending.count > 0 || runsTask);
+		const status = isClosed ? "Closed" : asked.size > 0 ? "Needs you" : isBusy ? "Busy" : "Idle";
+		const waiting = isBusy && pending.count > 1 ? `, ${pending.count - 1} waiting` : "";
+		showStatus(byId("sessionState"), status + waiting, status);
+		send.disabled = isBusy || isSending || isClosed;
+		for (const id of ["stopTurn", "queue-button"]) byId(id).hidden = !isBusy;
+		byId("reopen").hidden = !isClosed;
+		for (const control of [send, close]) control.hidden = isClosed;
+		for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy])
+			control.disabled = isClosed;
+		prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
+		renderer.setAwaiting(isBusy);
+		setPageState(title.get() || "Session", isBusy ? "running" : "");
+	}
 
-  /** @param {LiveResponse} response */
-  function onResponse(response) {
-    if (response.callback === "onUserRequest" && pending.isBehind(response.requestId)) queued.push(response);
-    else renderer.processCallback(response);
-    agent.show(response);
-    showChanges(response);
-    drawer?.show(response);
-    if ("sessionError" in response && lastPrompt) {
-      again?.remove();
-      again = button(
-        "Send again",
-        () => api(`${path}/query`, lastPrompt).catch(showError),
-        "small live-only",
-      );
-      renderer.addItem(again);
-    }
-    if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
-    if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
-      asked.add(response.requestId);
-    else if (response.callback === "onPermissionResolved" || response.callback === "onQuestionResolved")
-      asked.delete(response.requestId);
-    else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
-      pending.begin(response.requestId);
-      lastPrompt = response.callback === "onUserRequest" ? response.prompt : "";
-      again?.remove();
-      if (title.get() === "") title.show(response.prompt.trim().split("\n", 1)[0] ?? "");
-    } else if (response.callback === "onSessionInfo") {
-      if (response.title) title.show(response.title);
-    } else if (response.callback === "onIdle") {
-      const { requestId } = response;
-      pending.end(requestId);
-      const dropped = queued.findIndex(request => request.requestId === requestId);
-      const [next] = queued.splice(Math.max(0, dropped), 1);
-      if (next && dropped < 0) renderer.processCallback(next);
-      if (isLive) api(path).then(showAbout, showError);
-      if (isLive && pending.count === 0) notify(`${title.get() || "Session"}: the agent is done`);
-    } else return;
-    showQueue();
-    showState();
-  }
+	/** @param {LiveResponse} response */
+	function onResponse(response) {
+		if (response.callback === "onUserRequest" && pending.isBehind(response.requestId)) queued.push(response);
+		else renderer.processCallback(response);
+		agent.show(response);
+		showChanges(response);
+		drawer?.show(response);
+		if ("sessionError" in response && lastPrompt) {
+			again?.remove();
+			again = button(
+				"Send again",
+				() => api(`${path}/query`, lastPrompt).catch(showError),
+				"small live-only",
+			);
+			renderer.addItem(again);
+		}
+		if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
+		if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
+			asked.add(response.requestId);
+		else if (response.callback === "onPermissionResolved" || response.callback === "onQuestionResolved")
+			asked.delete(response.requestId);
+		else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
+			pending.begin(response.requestId);
+			lastPrompt = response.callback === "onUserRequest" ? response.prompt : "";
+			again?.remove();
+			if (title.get() === "") title.show(response.prompt.trim().split("\n", 1)[0] ?? "");
+		} else if (response.callback === "onSessionInfo") {
+			if (response.title) title.show(response.title);
+		} else if (response.callback === "onIdle") {
+			const { requestId } = response;
+			pending.end(requestId);
+			const dropped = queued.findIndex(request => request.requestId === requestId);
+			const [next] = queued.splice(Math.max(0, dropped), 1);
+			if (next && dropped < 0) renderer.processCallback(next);
+			if (isLive) api(path).then(showAbout, showError);
+			if (isLive && pending.count === 0) notify(`${title.get() || "Session"}: the agent is done`);
+		} else return;
+		showQueue();
+		showState();
+	}
 
-  function showQueue() {
-    const items = queued.map(request => {
-      const item = copyOf("queuedRequest");
-      find(item, "span").append(visibleLine(request.prompt.slice(0, 200).replaceAll("\n", " ")));
-      for (const control of item.querySelectorAll("button"))
-        control.addEventListener("click", () => change(request, control).catch(showError));
-      return item;
-    });
-    fill(byId("queue"), ...items);
-  }
+	function showQueue() {
+		const items = queued.map(request => {
+			const item = copyOf("queuedRequest");
+			find(item, "span").append(visibleLine(request.prompt.slice(0, 200).replaceAll("\n", " ")));
+			for (const control of item.querySelectorAll("button"))
+				control.addEventListener("click", () => change(request, control).catch(showError));
+			return item;
+		});
+		fill(byId("queue"), ...items);
+	}
 
-  /** Takes back a request that waits, and does with it what the button says. @type {ChangeQueued} */
-  async function change({ requestId, prompt: text }, control) {
-    const { dropped } = await post(control, `${path}/request/${part(requestId)}/drop`);
-    if (!dropped) return;
-    if (control.value === "edit") keepDraft(joined([prompt.value, text], "\n"));
-    if (control.value !== "steer") return;
-    await api(`${path}/cancel`, "");
-    await api(`${path}/query`, text);
-  }
+	/** Takes back a request that waits, and does with it what the button says. @type {ChangeQueued} */
+	async function change({ requestId, prompt: text }, control) {
+		const { dropped } = await post(control, `${path}/request/${part(requestId)}/drop`);
+		if (!dropped) return;
+		if (control.value === "edit") keepDraft(joined([prompt.value, text], "\n"));
+		if (control.value !== "steer") return;
+		await api(`${path}/cancel`, "");
+		await api(`${path}/query`, text);
+	}
 
-  /** What is not sent yet survives a reload. @param {string} text */
-  function keepDraft(text) {
-    if (prompt.value !== text) prompt.value = text;
-    sessionStorage.setItem(path, text);
-  }
+	/** What is not sent yet survives a reload. @param {string} text */
+	function keepDraft(text) {
+		if (prompt.value !== text) prompt.value = text;
+		sessionStorage.setItem(path, text);
+	}
 
-  /** @param {string} error */
-  function onEnd(error) {
-    isClosed = true;
-    showState();
-    const what = "It was deleted, or its address is wrong. Start a new one from the start page.";
-    if (error === "SessionNotFound") showOver("This session is gone", what);
-  }
+	/** @param {string} error */
+	function onEnd(error) {
+		isClosed = true;
+		showState();
+		const what = "It was deleted, or its address is wrong. Start a new one from the start page.";
+		if (error === "SessionNotFound") showOver("This session is gone", what);
+	}
 
-  /** Shows the newest page of the log, offers the earlier ones, and goes on live. */
-  async function read() {
-    const page = await api(`${path}/responses`).catch(error => {
-      if (error.code === "SessionNotFound") return onEnd(error.code);
-      connection.addEventListener("back", read, { once: true });
-      connection.lost();
-    });
-    if (!page) return;
-    let { before } = page;
-    for (const response of page.responses) onResponse(response);
-    if (before !== undefined)
-      renderer.offerEarlier(async () => {
-        const earlier = await api(`${path}/responses?before=${before}`);
-        before = earlier.before;
-        return { responses: earlier.responses, more: before !== undefined };
-      });
-    isLive = true;
-    const after = String(page.after);
-    stopReading = readEvents({ wanted: { kind: "session", id: sessionId, after }, onResponse, onEnd });
-  }
+	/** Shows the newest page of the log, offers the earlier ones, and goes on live. */
+	async function read() {
+		const page = await api(`${path}/responses`).catch(error => {
+			if (error.code === "SessionNotFound") return onEnd(error.code);
+			connection.addEventListener("back", read, { once: true });
+			connection.lost();
+		});
+		if (!page) return;
+		let { before } = page;
+		for (const response of page.responses) onResponse(response);
+		if (before !== undefined)
+			renderer.offerEarlier(async () => {
+				const earlier = await api(`${path}/responses?before=${before}`);
+				before = earlier.before;
+				return { responses: earlier.responses, more: before !== undefined };
+			});
+		isLive = true;
+		const after = String(page.after);
+		stopReading = readEvents({ wanted: { kind: "session", id: sessionId, after }, onResponse, onEnd });
+	}
 
-  /** @type {ShowTask} */
-  function showTask(name, status) {
-    byId("sessionTask").hidden = false;
-    showStatus(byId("sessionTask"), `${name}: ${status.toLowerCase()}`, status);
-    runsTask = status === "Running";
-    showState();
-  }
+	/** @type {ShowTask} */
+	function showTask(name, status) {
+		byId("sessionTask").hidden = false;
+		showStatus(byId("sessionTask"), `${name}: ${status.toLowerCase()}`, status);
+		runsTask = status === "Running";
+		showState();
+	}
 
-  /** @type {FollowTask} */
-  function followTask(id, name, after = 0) {
-    showTask(name, "Running");
-    const stop = readEvents({
-      wanted: { kind: "task", id, after: String(after) },
-      onResponse: response => {
-        if (response.callback === "taskDecision") renderer.processCallback(response);
-        if ("taskError" in response) renderer.addNotice("error", response.taskError);
-        const [, ending] = /^task(Succeeded|Failed)$/.exec(response.callback ?? "") ?? [];
-        if (!ending) return;
-        stop();
-        showTask(name, ending);
-      },
-      onEnd: () => loadTask().catch(showError),
-    });
-  }
+	/** @type {FollowTask} */
+	function followTask(id, name, after = 0) {
+		showTask(name, "Running");
+		const stop = readEvents({
+			wanted: { kind: "task", id, after: String(after) },
+			onResponse: response => {
+				if (response.callback === "taskDecision") renderer.processCallback(response);
+				if ("taskError" in response) renderer.addNotice("error", response.taskError);
+				const [, ending] = /^task(Succeeded|Failed)$/.exec(response.callback ?? "") ?? [];
+				if (!ending) return;
+				stop();
+				showTask(name, ending);
+			},
+			onEnd: () => loadTask().catch(showError),
+		});
+	}
 
-  async function loadTask() {
-    const { task: last } = await api(`${path}/task`);
-    if (!last) return;
-    showTask(last.taskName, last.status);
-    if (!runsTask) return;
-    // What the task decided until now has no place of its own among what is shown already.
-    const { after } = await api(`copilot/task/${part(last.taskId)}/responses?limit=1`);
-    followTask(last.taskId, last.taskName, after);
-  }
+	async function loadTask() {
+		const { task: last } = await api(`${path}/task`);
+		if (!last) return;
+		showTask(last.taskName, last.status);
+		if (!runsTask) return;
+		// What the task decided until now has no place of its own among what is shown already.
+		const { after } = await api(`copilot/task/${part(last.taskId)}/responses?limit=1`);
+		followTask(last.taskId, last.taskName, after);
+	}
 
-  /** @param {boolean} [isQueued] behind the running one */
-  async function sendRequest(isQueued = false) {
-    if (send.disabled && (!isQueued || byId("queue-button").hidden)) return;
-    const text = prompt.value;
-    const taskName = isQueued ? "" : task.value;
-    if (text.trim() === "" && !wordlessTasks.has(taskName)) {
-      showError("Describe what to do.");
-      prompt.focus();
-      return;
-    }
-    isSending = true;
-    showError();
-    showState();
-    try {
-      const start = `copilot/task/start/${part(taskName)}/session/${part(sessionId)}`;
-      const { taskId } = await post(send, taskName === "" ? `${path}/query` : start, text);
-      if (taskName !== "") followTask(taskId, taskName);
-      keepDraft("");
-      task.value = "";
-      renderer.scrollToBottom();
-    } catch (error) {
-      showError(error);
-    } finally {
-      isSending = false;
-      showState();
-    }
-  }
+	/** @param {boolean} [isQueued] behind the running one */
+	async function sendRequest(isQueued = false) {
+		if (send.disabled && (!isQueued || byId("queue-button").hidden)) return;
+		const text = prompt.value;
+		const taskName = isQueued ? "" : task.value;
+		if (text.trim() === "" && !wordlessTasks.has(taskName)) {
+			showError("Describe what to do.");
+			prompt.focus();
+			return;
+		}
+		isSending = true;
+		showError();
+		showState();
+		try {
+			const start = `copilot/task/start/${part(taskName)}/session/${part(sessionId)}`;
+			const { taskId } = await post(send, taskName === "" ? `${path}/query` : start, text);
+			if (taskName !== "") followTask(taskId, taskName);
+			keepDraft("");
+			task.value = "";
+			renderer.scrollToBottom();
+		} catch (error) {
+			showError(error);
+		} finally {
+			isSending = false;
+			showState();
+		}
+	}
 
-  async function closeSession() {
-    stopReading();
-    await api(`${path}/stop`, "").catch(() => undefined);
-  }
+	async function closeSession() {
+		stopReading();
+		await api(`${path}/stop`, "").catch(() => undefined);
+	}
 
-  /** @type {Leave} */
-  function leave(what, back) {
-    window.close();
-    // Only a window that a script opened may close itself.
-    showOver(what, "This tab may be closed.", back);
-  }
+	/** @type {Leave} */
+	function leave(what, back) {
+		window.close();
+		// Only a window that a script opened may close itself.
+		showOver(what, "This tab may be closed.", back);
+	}
 
-  for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
-    tab.addEventListener("click", async () => {
-      drawer ??= (await import("./drawer.js")).drawer(path);
-      drawer.toggle(tab.getAttribute("value") ?? "").catch(showError);
-    });
-  onSubmit("request-part", () => sendRequest(), prompt);
-  onClick("queue-button", () => sendRequest(true));
-  prompt.addEventListener("input", () => keepDraft(prompt.value));
-  prompt.addEventListener("keydown", event => {
-    if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);
-  });
-  policy.addEventListener("change", () => api(`${path}/policy`, { policy: policy.value }).catch(showError));
-  onPress("stopTurn", () => api(`${path}/cancel`, ""), showError);
-  onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
-  close.addEventListener("click", async () => {
-    await withProgress(close, closeSession);
-    leave("The session has ended", location.href);
-  });
-  const stopServer = byId("stop-server-button");
-  stopServer.addEventListener("click", async () => {
-    if (!(await askToStopServer())) return;
-    await withProgress(stopServer, closeSession);
+	for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
+		tab.addEventListener("click", async () => {
+			drawer ??= (await import("./drawer.js")).drawer(path);
+			drawer.toggle(tab.getAttribute("value") ?? "").catch(showError);
+		});
+	onSubmit("request-part", () => sendRequest(), prompt);
+	onClick("queue-button", () => sendRequest(true));
+	prompt.addEventListener("input", () => keepDraft(prompt.value));
+	prompt.addEventListener("keydown", event => {
+		if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);
+	});
+	policy.addEventListener("change", () => api(`${path}/policy`, { policy: policy.value }).catch(showError));
+	onPress("stopTurn", () => api(`${path}/cancel`, ""), showError);
+	onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
+	close.addEventListener("click", async () => {
+		await withProgress(close, closeSession);
+		leave("The session has ended", location.href);
+	});
+	const stopServer = byId("stop-server-button");
+	stopServer.addEventListener("click", async () => {
+		if (!(await askToStopServer())) return;
+		await withProgress(stopServer, closeSession);
 
-    await api("stop", "").catch(() => undefined);
-    leave("The server has stopped");
-  });
+		await api("stop", "").catch(() => undefined);
+		leave("The server has stopped");
+	});
 
-  /** @param {Answer} summary */
-  function showAbout({ modelName, modelId, workingDirectory, usage }) {
-    const about = joined([visibleLine(modelName ?? modelId), formatUsage(usage)]);
-    const folder = workingDirectory.replace(/^.+(?=[\\/].{25})/, "…");
-    const on = branch && ` on ${visibleLine(branch)}`;
-    const place = byId("sessionModel");
-    place.title = visibleLine(workingDirectory);
-    fill(place, visibleCode(folder), `${on} · ${about}`);
-  }
+	/** @param {Answer} summary */
+	function showAbout({ modelName, modelId, workingDirectory, usage }) {
+		const about = joined([visibleLine(modelName ?? modelId), formatUsage(usage)]);
+		const folder = workingDirectory.replace(/^.+(?=[\\/].{25})/, "…");
+		const on = branch && ` on ${visibleLine(branch)}`;
+		const place = byId("sessionModel");
+		place.title = visibleLine(workingDirectory);
+		fill(place, visibleCode(folder), `${on} · ${about}`);
+	}
 
-  async function loadSummary() {
-    const summary = await api(path);
-    title.show(summary.title || title.get());
-    known.folder = summary.workingDirectory;
-    pending.know(summary.pendingRequests);
-    policy.value = summary.permissions;
-    byId("sessionRules", HTMLAnchorElement).href =
-      `/permissions.html?folder=${part(summary.workingDirectory)}`;
-    const isAcp = summary.modelId.startsWith("acp:");
-    byId("agentBar").hidden = !isAcp;
-    showAbout(summary);
-    showState();
-    if (summary.worktree) {
-      const { worktreeLine } = await import("../shell/worktree.js");
-      fill(byId("worktree"), ...worktreeLine(summary.worktree, () => location.reload()));
-    }
-    if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
-    /** @type {{folders: Answer[]}} */
-    const { folders } = await api(`copilot/folders?path=${part(known.folder)}`);
-    branch = folders.find(one => one.path === known.folder)?.branch ?? "";
-    showAbout(summary);
-  }
+	async function loadSummary() {
+		const summary = await api(path);
+		title.show(summary.title || title.get());
+		known.folder = summary.workingDirectory;
+		pending.know(summary.pendingRequests);
+		policy.value = summary.permissions;
+		byId("sessionRules", HTMLAnchorElement).href =
+			`/permissions.html?folder=${part(summary.workingDirectory)}`;
+		const isAcp = summary.modelId.startsWith("acp:");
+		byId("agentBar").hidden = !isAcp;
+		showAbout(summary);
+		showState();
+		if (summary.worktree) {
+			const { worktreeLine } = await import("../shell/worktree.js");
+			fill(byId("worktree"), ...worktreeLine(summary.worktree, () => location.reload()));
+		}
+		if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
+		/** @type {{folders: Answer[]}} */
+		const { folders } = await api(`copilot/folders?path=${part(known.folder)}`);
+		branch = folders.find(one => one.path === known.folder)?.branch ?? "";
+		showAbout(summary);
+	}
 
-  async function loadTasks() {
-    const { tasks } = await api("copilot/task");
-    for (const { name, requireUserInput } of tasks) {
-      task.append(new Option(name));
-      const choose = () => {
-        task.value = name;
-      };
-      known.tasks.push({ name, hint: "task", choose });
-      if (!requireUserInput) wordlessTasks.add(name);
-    }
-  }
+	async function loadTasks() {
+		const { tasks } = await api("copilot/task");
+		for (const { name, requireUserInput } of tasks) {
+			task.append(new Option(name));
+			const choose = () => {
+				task.value = name;
+			};
+			known.tasks.push({ name, hint: "task", choose });
+			if (!requireUserInput) wordlessTasks.add(name);
+		}
+	}
 
-  /** A search leads to a response by its number. @param {number} n */
-  async function revealResponse(n) {
-    const { responses } = await api(`${path}/responses?before=${n + 1}&limit=1`);
-    const response = responses.at(-1);
-    if (response) await renderer.reveal(response);
-  }
+	/** A search leads to a response by its number. @param {number} n */
+	async function revealResponse(n) {
+		const { responses } = await api(`${path}/responses?before=${n + 1}&limit=1`);
+		const response = responses.at(-1);
+		if (response) await renderer.reveal(response);
+	}
 
-  keepDraft(sessionStorage.getItem(path) ?? "");
-  showState();
-  const wanted = Number(new URLSearchParams(location.search).get("n"));
-  read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);
-  for (const loaded of [loadSummary(), loadTasks(), loadTask()]) loaded.catch(() => undefined);
-  prompt.focus();
+	keepDraft(sessionStorage.getItem(path) ?? "");
+	showState();
+	const wanted = Number(new URLSearchParams(location.search).get("n"));
+	read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);
+	for (const loaded of [loadSummary(), loadTasks(), loadTask()]) loaded.catch(() => undefined);
+	prompt.focus();
 }

@@ -24,30 +24,30 @@ let showSession;
 
 /** Each error of a start is shown at the field that caused it. @param {unknown} [error] */
 function showStartError(error) {
-  const code = error instanceof ApiError ? error.code : "";
-  const isModel = /^(ModelIdNotFound|Agent)/.test(code);
-  const isFolder = code.startsWith("WorkingDirectory");
-  const place = isModel ? "modelError" : isFolder ? "workingDirectoryError" : "startError";
-  for (const name of ["modelError", "workingDirectoryError", "startError"])
-    fill(byId(name), error !== undefined && name === place && visibleProse(messageOf(error)));
-  for (const field of [model, workingDirectory]) {
-    const isWrong = error !== undefined && field.getAttribute("aria-describedby")?.includes(place) === true;
-    field.ariaInvalid = String(isWrong);
-    if (isWrong) field.focus();
-  }
-  if (code.startsWith("Agent")) offerAgain(restartAgent);
+	const code = error instanceof ApiError ? error.code : "";
+	const isModel = /^(ModelIdNotFound|Agent)/.test(code);
+	const isFolder = code.startsWith("WorkingDirectory");
+	const place = isModel ? "modelError" : isFolder ? "workingDirectoryError" : "startError";
+	for (const name of ["modelError", "workingDirectoryError", "startError"])
+		fill(byId(name), error !== undefined && name === place && visibleProse(messageOf(error)));
+	for (const field of [model, workingDirectory]) {
+		const isWrong = error !== undefined && field.getAttribute("aria-describedby")?.includes(place) === true;
+		field.ariaInvalid = String(isWrong);
+		if (isWrong) field.focus();
+	}
+	if (code.startsWith("Agent")) offerAgain(restartAgent);
 }
 
 /** What to do about the model's error. @param {() => unknown} action */
 function offerAgain(action) {
-  byId("modelError").append(" ", button("Try again", action));
+	byId("modelError").append(" ", button("Try again", action));
 }
 
 /** Only a fresh start of the agent notices a new installation or sign-in. */
 async function restartAgent() {
-  const [, agent = ""] = model.value.split(":");
-  await api(`acp/agent/${part(agent)}/restart`, "").catch(() => undefined);
-  await start();
+	const [, agent = ""] = model.value.split(":");
+	await api(`acp/agent/${part(agent)}/restart`, "").catch(() => undefined);
+	await start();
 }
 
 const firstRequest = byId("first-request", HTMLTextAreaElement);
@@ -56,113 +56,113 @@ const isolate = byId("isolate", HTMLInputElement);
 const isAgent = one => one?.backend === "acp";
 
 function showModelHint() {
-  const chosen = models.find(one => one.id === model.value);
-  const cost = isAgent(chosen)
-    ? "an agent program"
-    : chosen?.multiplier
-      ? `${chosen.multiplier} × premium request`
-      : "no premium request";
-  byId("modelHint").textContent = chosen ? `${chosen.id} · ${cost}` : "";
+	const chosen = models.find(one => one.id === model.value);
+	const cost = isAgent(chosen)
+		? "an agent program"
+		: chosen?.multiplier
+			? `${chosen.multiplier} × premium request`
+			: "no premium request";
+	byId("modelHint").textContent = chosen ? `${chosen.id} · ${cost}` : "";
 }
 
 async function loadModels() {
-  const answer = await api("copilot/models");
-  models = answer.models;
-  models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
-  /** @type {Notices} */
-  const notices = answer.notices ?? [];
-  const hasOnlyDemo = models.every(({ backend }) => backend === "demo");
-  const shown = notices.filter(({ level }) => hasOnlyDemo || level !== "info");
-  fill(byId("modelNotices"), ...shown.map(({ level, message }) => notice(message, level)));
-  const choices = models.map(one => ({
-    value: one.id,
-    name: visibleLine(one.name),
-    group: isAgent(one) ? "Agents (ACP)" : "",
-  }));
-  fill(model, ...optionsOf(choices));
-  const wished = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)];
-  const wanted = wished.find(id => models.some(one => one.id === id));
-  if (wanted) model.value = wanted;
-  if (models.length === 0)
-    throw new Error("There is no model to talk to yet. See what is missing below, then reload this page.");
-  model.disabled = false;
-  startButton.disabled = false;
-  showModelHint();
+	const answer = await api("copilot/models");
+	models = answer.models;
+	models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
+	/** @type {Notices} */
+	const notices = answer.notices ?? [];
+	const hasOnlyDemo = models.every(({ backend }) => backend === "demo");
+	const shown = notices.filter(({ level }) => hasOnlyDemo || level !== "info");
+	fill(byId("modelNotices"), ...shown.map(({ level, message }) => notice(message, level)));
+	const choices = models.map(one => ({
+		value: one.id,
+		name: visibleLine(one.name),
+		group: isAgent(one) ? "Agents (ACP)" : "",
+	}));
+	fill(model, ...optionsOf(choices));
+	const wished = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)];
+	const wanted = wished.find(id => models.some(one => one.id === id));
+	if (wanted) model.value = wanted;
+	if (models.length === 0)
+		throw new Error("There is no model to talk to yet. See what is missing below, then reload this page.");
+	model.disabled = false;
+	startButton.disabled = false;
+	showModelHint();
 }
 
 async function loadDirectory() {
-  const { repoRoot } = await api("config");
-  const project = new URLSearchParams(location.search).get("project");
-  // A project is a folder beside the server's repository.
-  workingDirectory.value ||= project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
-  await choice.load();
+	const { repoRoot } = await api("config");
+	const project = new URLSearchParams(location.search).get("project");
+	// A project is a folder beside the server's repository.
+	workingDirectory.value ||= project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
+	await choice.load();
 }
 
 /** The folders of earlier sessions, newest first. @param {string[]} used @returns {string[]} */
 function recentFolders(...used) {
-  const known = JSON.parse(localStorage.getItem(FOLDERS) ?? "[]");
-  return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
+	const known = JSON.parse(localStorage.getItem(FOLDERS) ?? "[]");
+	return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
 }
 
 /** Offers folders that begin with what is typed, and those of earlier sessions. */
 async function offerFolders() {
-  const typed = workingDirectory.value;
-  const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
-  if (typed !== workingDirectory.value) return;
-  const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
-    value: path,
-    name: visibleLine(branch ? `${path} (${branch})` : path),
-  }));
-  const recent = recentFolders().map(value => ({ value }));
-  fill(byId("folders"), ...optionsOf([...completed, ...recent]));
+	const typed = workingDirectory.value;
+	const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
+	if (typed !== workingDirectory.value) return;
+	const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
+		value: path,
+		name: visibleLine(branch ? `${path} (${branch})` : path),
+	}));
+	const recent = recentFolders().map(value => ({ value }));
+	fill(byId("folders"), ...optionsOf([...completed, ...recent]));
 }
 
 async function start() {
-  if (startButton.disabled) return;
-  showStartError();
-  if (workingDirectory.value.trim() === "")
-    return showStartError(new ApiError("WorkingDirectoryNotAbsolutePath"));
-  startButton.disabled = true;
-  try {
-    const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;
-    const { sessionId } = await send(startButton, path, workingDirectory.value.trim());
-    localStorage.setItem(LAST_MODEL, model.value);
-    localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(workingDirectory.value.trim())));
-    // If it cannot be remembered, the form asks again.
-    await choice.remember().catch(() => undefined);
-    placeInbox();
-    history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
-    // As a draft it is kept if it cannot be sent.
-    const request = firstRequest.value.trim();
-    sessionStorage.setItem(`copilot/session/${part(sessionId)}`, request);
-    await showSession(sessionId);
-    if (request) byId("request-part", HTMLFormElement).requestSubmit();
-  } catch (error) {
-    showStartError(error);
-  } finally {
-    startButton.disabled = false;
-  }
+	if (startButton.disabled) return;
+	showStartError();
+	if (workingDirectory.value.trim() === "")
+		return showStartError(new ApiError("WorkingDirectoryNotAbsolutePath"));
+	startButton.disabled = true;
+	try {
+		const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;
+		const { sessionId } = await send(startButton, path, workingDirectory.value.trim());
+		localStorage.setItem(LAST_MODEL, model.value);
+		localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(workingDirectory.value.trim())));
+		// If it cannot be remembered, the form asks again.
+		await choice.remember().catch(() => undefined);
+		placeInbox();
+		history.replaceState(null, "", `/index.html?session=${part(sessionId)}`);
+		// As a draft it is kept if it cannot be sent.
+		const request = firstRequest.value.trim();
+		sessionStorage.setItem(`copilot/session/${part(sessionId)}`, request);
+		await showSession(sessionId);
+		if (request) byId("request-part", HTMLFormElement).requestSubmit();
+	} catch (error) {
+		showStartError(error);
+	} finally {
+		startButton.disabled = false;
+	}
 }
 
 /** @param {unknown} error */
 function showLoadError(error) {
-  if (models.length === 0) fill(model, element("option", {}, "No models"));
-  fill(byId("modelError"), visibleProse(messageOf(error)));
-  offerAgain(() => location.reload());
+	if (models.length === 0) fill(model, element("option", {}, "No models"));
+	fill(byId("modelError"), visibleProse(messageOf(error)));
+	offerAgain(() => location.reload());
 }
 
 /** @param {ShowSession} open */
 export async function openStartForm(open) {
-  showSession = open;
-  onSubmit("startForm", start, firstRequest);
-  onClick("jobs-button", () => {
-    location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
-  });
-  model.addEventListener("change", showModelHint);
-  const offerSoon = soon(offerFolders, TYPING_DELAY_MS);
-  for (const name of ["input", "focus"]) workingDirectory.addEventListener(name, offerSoon);
-  showHistory();
-  if (location.hash === "#new") workingDirectory.select();
-  const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
-  for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);
+	showSession = open;
+	onSubmit("startForm", start, firstRequest);
+	onClick("jobs-button", () => {
+		location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
+	});
+	model.addEventListener("change", showModelHint);
+	const offerSoon = soon(offerFolders, TYPING_DELAY_MS);
+	for (const name of ["input", "focus"]) workingDirectory.addEventListener(name, offerSoon);
+	showHistory();
+	if (location.hash === "#new") workingDirectory.select();
+	const problems = await Promise.allSettled([loadModels(), loadDirectory()]);
+	for (const problem of problems) if (problem.status === "rejected") showLoadError(problem.reason);
 }

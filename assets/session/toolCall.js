@@ -5,64 +5,64 @@ const SUMMARY_MAX_CHARS = 160;
 
 /** @param {string} text */
 function oneLine(text) {
-  const whole = text.trim();
-  const end = whole.indexOf("\n");
-  const first = end < 0 ? whole : whole.slice(0, end).replace(/\r$/, "");
-  // A surrogate pair is one character.
-  const line = first.slice(0, SUMMARY_MAX_CHARS).replace(/[\ud800-\udbff]$/, "");
-  return line.length < whole.length ? `${line.trimEnd()} …` : line;
+	const whole = text.trim();
+	const end = whole.indexOf("\n");
+	const first = end < 0 ? whole : whole.slice(0, end).replace(/\r$/, "");
+	// A surrogate pair is one character.
+	const line = first.slice(0, SUMMARY_MAX_CHARS).replace(/[\ud800-\udbff]$/, "");
+	return line.length < whole.length ? `${line.trimEnd()} …` : line;
 }
 
 /** @param {unknown} value */
 export function asJson(value, indent = 2) {
-  try {
-    return JSON.stringify(value, undefined, indent) ?? "";
-  } catch {
-    return "(nested too deep to be shown)";
-  }
+	try {
+		return JSON.stringify(value, undefined, indent) ?? "";
+	} catch {
+		return "(nested too deep to be shown)";
+	}
 }
 
 /** @type {ParseArguments} */
 export function parseArguments(toolArguments) {
-  try {
-    const value = typeof toolArguments === "string" ? JSON.parse(toolArguments) : toolArguments;
-    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
-  } catch {
-    return {};
-  }
+	try {
+		const value = typeof toolArguments === "string" ? JSON.parse(toolArguments) : toolArguments;
+		return value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
+	} catch {
+		return {};
+	}
 }
 
 /** @param {unknown} value */
 export const asText = value =>
-  typeof value === "string" ? value : value === undefined ? "" : asJson(value, 0);
+	typeof value === "string" ? value : value === undefined ? "" : asJson(value, 0);
 
 /** @param {string} toolName */
 export const isShell = toolName => /^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
 
 /** The most useful argument for a title, by tool; for other tools the first text argument. */
 const tellingArguments = new Map(
-  Object.entries({
-    bash: ["command"],
-    powershell: ["command"],
-    view: ["path", "view_range"],
-    create: ["path"],
-    edit: ["path"],
-    grep: ["pattern", "paths", "glob"],
-    glob: ["pattern", "paths"],
-    web_fetch: ["url"],
-    task: ["description", "agent_type"],
-    sql: ["description"],
-  }),
+	Object.entries({
+		bash: ["command"],
+		powershell: ["command"],
+		view: ["path", "view_range"],
+		create: ["path"],
+		edit: ["path"],
+		grep: ["pattern", "paths", "glob"],
+		glob: ["pattern", "paths"],
+		web_fetch: ["url"],
+		task: ["description", "agent_type"],
+		sql: ["description"],
+	}),
 );
 
 /** `bash: npm test`. @type {ToolTitle} */
 export function toolTitle(toolName, toolArguments) {
-  const values = parseArguments(toolArguments);
-  const texts = Object.keys(values).filter(name => typeof values[name] === "string");
-  const names = tellingArguments.get(toolName) ?? texts.slice(0, 1);
-  const summary = oneLine(joined(names.map(name => asText(values[name]))));
-  // Some agents name a call after its action.
-  return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
+	const values = parseArguments(toolArguments);
+	const texts = Object.keys(values).filter(name => typeof values[name] === "string");
+	const names = tellingArguments.get(toolName) ?? texts.slice(0, 1);
+	const summary = oneLine(joined(names.map(name => asText(values[name]))));
+	// Some agents name a call after its action.
+	return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
 
 const exitPattern = /\n?<(?:shellId: \S{1,100} )?(?:completed|exited) with exit code (-?\d{1,10})>\s{0,100}$/;
@@ -71,19 +71,19 @@ const EXIT_MAX_CHARS = 300;
 
 /** A carriage return overwrites what is before it. @param {string} line */
 function withoutOverwritten(line) {
-  const text = line.replace(/\r$/, "");
-  return text.slice(text.lastIndexOf("\r") + 1);
+	const text = line.replace(/\r$/, "");
+	return text.slice(text.lastIndexOf("\r") + 1);
 }
 
 /** The final look of a shell's output in a terminal, and its exit code, if any. @param {string} content */
 export function readShellOutput(content) {
-  const tailFrom = Math.max(0, content.length - EXIT_MAX_CHARS);
-  const exit = exitPattern.exec(content.slice(tailFrom));
-  const output = (exit ? content.slice(0, tailFrom + exit.index) : content)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the escape character
-    .replace(/\u001b\[[0-9;?]{0,100}[A-Za-z]/g, "")
-    .split("\n")
-    .map(withoutOverwritten)
-    .join("\n");
-  return { output, exitCode: exit ? Number(exit[1]) : undefined };
+	const tailFrom = Math.max(0, content.length - EXIT_MAX_CHARS);
+	const exit = exitPattern.exec(content.slice(tailFrom));
+	const output = (exit ? content.slice(0, tailFrom + exit.index) : content)
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the escape character
+		.replace(/\u001b\[[0-9;?]{0,100}[A-Za-z]/g, "")
+		.split("\n")
+		.map(withoutOverwritten)
+		.join("\n");
+	return { output, exitCode: exit ? Number(exit[1]) : undefined };
 }

@@ -5,48 +5,48 @@ import { isReplay } from "../replay/pageQuery.js";
 
 /** @type {TurnChanges} */
 export function turnChanges(path, place) {
-  /** The places of the turns that have ended, by their requests. @type {Map<string, HTMLElement>} */
-  const places = new Map();
-  let isAsking = false;
-  let asksAgain = false;
+	/** The places of the turns that have ended, by their requests. @type {Map<string, HTMLElement>} */
+	const places = new Map();
+	let isAsking = false;
+	let asksAgain = false;
 
-  /** One call for all turns, also when a long conversation is read at once. */
-  async function show() {
-    asksAgain = isAsking;
-    if (isAsking) return;
-    isAsking = true;
-    try {
-      /** @type {ChangesAnswer & {turns?: TurnTotals[]}} */
-      const { turns = [], files } = await api(`${path}/changes`);
-      const tab = byId("changesTab");
-      tab.hidden = files.length === 0;
-      tab.textContent = `Changes ${files.length}`;
-      const changing = turns.filter(({ files }) => files > 0);
-      if (changing.length > 0) await fill(changing);
-    } catch {
-      // The conversation is whole without these lines; the next turn asks again.
-    } finally {
-      isAsking = false;
-      if (asksAgain) setTimeout(show);
-    }
-  }
+	/** One call for all turns, also when a long conversation is read at once. */
+	async function show() {
+		asksAgain = isAsking;
+		if (isAsking) return;
+		isAsking = true;
+		try {
+			/** @type {ChangesAnswer & {turns?: TurnTotals[]}} */
+			const { turns = [], files } = await api(`${path}/changes`);
+			const tab = byId("changesTab");
+			tab.hidden = files.length === 0;
+			tab.textContent = `Changes ${files.length}`;
+			const changing = turns.filter(({ files }) => files > 0);
+			if (changing.length > 0) await fill(changing);
+		} catch {
+			// The conversation is whole without these lines; the next turn asks again.
+		} finally {
+			isAsking = false;
+			if (asksAgain) setTimeout(show);
+		}
+	}
 
-  /** @param {TurnTotals[]} turns */
-  async function fill(turns) {
-    const { loadComments, turnLine } = await import("./turnLine.js");
-    if (!isReplay) loadComments(path).catch(() => undefined);
-    for (const totals of turns) {
-      const slot = places.get(totals.requestId ?? "");
-      if (slot && slot.childElementCount === 0) slot.append(turnLine(path, totals));
-    }
-  }
+	/** @param {TurnTotals[]} turns */
+	async function fill(turns) {
+		const { loadComments, turnLine } = await import("./turnLine.js");
+		if (!isReplay) loadComments(path).catch(() => undefined);
+		for (const totals of turns) {
+			const slot = places.get(totals.requestId ?? "");
+			if (slot && slot.childElementCount === 0) slot.append(turnLine(path, totals));
+		}
+	}
 
-  return response => {
-    if (response.callback !== "onIdle" || response.requestId === undefined) return;
-    const slot = element("div", "turn-changes");
-    places.set(response.requestId, slot);
-    place(slot);
-    // Until then the page may have many more responses to show.
-    setTimeout(show);
-  };
+	return response => {
+		if (response.callback !== "onIdle" || response.requestId === undefined) return;
+		const slot = element("div", "turn-changes");
+		places.set(response.requestId, slot);
+		place(slot);
+		// Until then the page may have many more responses to show.
+		setTimeout(show);
+	};
 }

@@ -5,6 +5,6 @@ import { isReady, watchCard } from "../permissions/readyCard.js";
 const question = byId("question");
 watchCard(question);
 question.addEventListener("submit", event => {
-  if (!isReady(question)) event.preventDefault();
+	if (!isReady(question)) event.preventDefault();
 });
 for (const button of question.querySelectorAll("button")) button.disabled = false;

@@ -7,35 +7,35 @@ const MAX_DELAY_MS = 5_000;
 const BANNER_DELAY_MS = 1_000;
 
 const banner = element(
-  "div",
-  { className: "banner", role: "status" },
-  element("span", "spinner"),
-  "The server cannot be reached. Nothing is lost; trying again …",
+	"div",
+	{ className: "banner", role: "status" },
+	element("span", "spinner"),
+	"The server cannot be reached. Nothing is lost; trying again …",
 );
 
 /** Whether the server is there after a pause. @param {number} delayMs */
 async function isThereIn(delayMs) {
-  await new Promise(resolve => setTimeout(resolve, delayMs));
-  const response = await fetch("/api/health").catch(() => undefined);
-  const answer = await response?.json().catch(() => undefined);
-  return response?.ok && answer?.status !== "starting";
+	await new Promise(resolve => setTimeout(resolve, delayMs));
+	const response = await fetch("/api/health").catch(() => undefined);
+	const answer = await response?.json().catch(() => undefined);
+	return response?.ok && answer?.status !== "starting";
 }
 
 class Connection extends EventTarget {
-  #isLost = false;
+	#isLost = false;
 
-  /** Called when a request got no answer: asks until the server answers, then fires `back`. */
-  async lost() {
-    if (this.#isLost) return;
-    this.#isLost = true;
-    const bannerTimer = setTimeout(() => document.body.append(banner), BANNER_DELAY_MS);
-    let delayMs = FIRST_DELAY_MS;
-    while (!(await isThereIn(delayMs))) delayMs = Math.min(delayMs * 1.5, MAX_DELAY_MS);
-    this.#isLost = false;
-    clearTimeout(bannerTimer);
-    banner.remove();
-    this.dispatchEvent(new Event("back"));
-  }
+	/** Called when a request got no answer: asks until the server answers, then fires `back`. */
+	async lost() {
+		if (this.#isLost) return;
+		this.#isLost = true;
+		const bannerTimer = setTimeout(() => document.body.append(banner), BANNER_DELAY_MS);
+		let delayMs = FIRST_DELAY_MS;
+		while (!(await isThereIn(delayMs))) delayMs = Math.min(delayMs * 1.5, MAX_DELAY_MS);
+		this.#isLost = false;
+		clearTimeout(bannerTimer);
+		banner.remove();
+		this.dispatchEvent(new Event("back"));
+	}
 }
 
 export const connection = new Connection();

@@ -2,5 +2,5 @@
 import { serve } from "../lib/eventHub.js";
 
 addEventListener("connect", event => {
-  for (const port of /** @type {MessageEvent} */ (event).ports) serve(port);
+	for (const port of /** @type {MessageEvent} */ (event).ports) serve(port);
 });

@@ -11,29 +11,29 @@ let isLooking = false;
 const isThere = one => one.isConnected && one.checkVisibility() && !one.matches(":disabled, [inert] *");
 
 function look() {
-  isLooking = false;
-  const place = around.find(isThere);
-  if (document.activeElement !== document.body || !place || !document.hasFocus()) return;
-  if (place.tabIndex < 0) place.tabIndex = -1;
-  place.focus({ preventScroll: true });
+	isLooking = false;
+	const place = around.find(isThere);
+	if (document.activeElement !== document.body || !place || !document.hasFocus()) return;
+	if (place.tabIndex < 0) place.tabIndex = -1;
+	place.focus({ preventScroll: true });
 }
 
 document.addEventListener("focusin", event => {
-  around = event
-    .composedPath()
-    .filter(one => one instanceof HTMLElement)
-    .filter(one => !one.matches("html, body"));
+	around = event
+		.composedPath()
+		.filter(one => one instanceof HTMLElement)
+		.filter(one => !one.matches("html, body"));
 });
 // A click beside everything is meant to leave what had the focus.
 document.addEventListener("pointerdown", () => {
-  around = [];
+	around = [];
 });
 new MutationObserver(() => {
-  if (isLooking || around.length === 0) return;
-  isLooking = true;
-  setTimeout(look, LOOK_MS);
+	if (isLooking || around.length === 0) return;
+	isLooking = true;
+	setTimeout(look, LOOK_MS);
 }).observe(document, {
-  subtree: true,
-  childList: true,
-  attributeFilter: ["hidden", "disabled", "inert", "open"],
+	subtree: true,
+	childList: true,
+	attributeFilter: ["hidden", "disabled", "inert", "open"],
 });

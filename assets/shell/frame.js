@@ -10,32 +10,32 @@ const waiting = new Set();
 let scheduled = false;
 
 function schedule() {
-  scheduled = true;
-  if (document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
-  else requestAnimationFrame(run);
+	scheduled = true;
+	if (document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
+	else requestAnimationFrame(run);
 }
 
 function run() {
-  if (!scheduled) return;
-  const end = performance.now() + FRAME_BUDGET_MS;
-  try {
-    for (const task of waiting) {
-      waiting.delete(task);
-      task();
-      if (performance.now() > end) break;
-    }
-  } finally {
-    scheduled = false;
-    if (waiting.size > 0) schedule();
-  }
+	if (!scheduled) return;
+	const end = performance.now() + FRAME_BUDGET_MS;
+	try {
+		for (const task of waiting) {
+			waiting.delete(task);
+			task();
+			if (performance.now() > end) break;
+		}
+	} finally {
+		scheduled = false;
+		if (waiting.size > 0) schedule();
+	}
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (scheduled && document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
+	if (scheduled && document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
 });
 
 /** Runs the task in the next frame; a task with more to do requests another. @param {() => void} task */
 export function nextFrame(task) {
-  waiting.add(task);
-  if (!scheduled) schedule();
+	waiting.add(task);
+	if (!scheduled) schedule();
 }

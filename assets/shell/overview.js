@@ -9,16 +9,16 @@ let latest;
 
 /** Shows what is there now, and again after each change. @param {(overview: Overview) => void} show */
 export function onOverview(show) {
-  if (watchers.size === 0)
-    readEvents({
-      wanted: { kind: "overview", id: "" },
-      onResponse: (/** @type {Overview} */ overview) => {
-        latest = overview;
-        for (const watcher of watchers) watcher(overview);
-      },
-    });
-  watchers.add(show);
-  if (latest) show(latest);
+	if (watchers.size === 0)
+		readEvents({
+			wanted: { kind: "overview", id: "" },
+			onResponse: (/** @type {Overview} */ overview) => {
+				latest = overview;
+				for (const watcher of watchers) watcher(overview);
+			},
+		});
+	watchers.add(show);
+	if (latest) show(latest);
 }
 
 /** @type {Words} */
@@ -26,6 +26,6 @@ export const stateNames = { running: "Running", waiting: "Needs you", paused: "P
 
 /** @type {AddressOf} */
 export const addressOf = ({ kind, id, title }) =>
-  kind === "job"
-    ? `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`
-    : `/${kind === "run" ? "agents.html?run" : "index.html?session"}=${part(id)}`;
+	kind === "job"
+		? `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`
+		: `/${kind === "run" ? "agents.html?run" : "index.html?session"}=${part(id)}`;

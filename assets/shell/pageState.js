@@ -8,9 +8,9 @@ let waiting = 0;
 
 /** @param {number} count */
 export function setWaiting(count) {
-  if (count === waiting) return;
-  waiting = count;
-  document.title = withCount(document.title.replace(/^\(\d+\) /, ""));
+	if (count === waiting) return;
+	waiting = count;
+	document.title = withCount(document.title.replace(/^\(\d+\) /, ""));
 }
 
 /** @param {string} title */
@@ -21,29 +21,29 @@ const signs = { running: "▶ ", succeeded: "✓ ", failed: "✗ " };
 
 /** @type {SetPageState} */
 export function setPageState(title, status = "") {
-  const state = status.toLowerCase();
-  const sign = signs[state] ?? "";
-  document.title = withCount(title === "" ? NAME : `${sign}${visibleLine(title)} · ${NAME}`);
-  const icon = document.querySelector("link[rel=icon]");
-  const address = `/favicon-${sign ? state : "idle"}.svg`;
-  if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
+	const state = status.toLowerCase();
+	const sign = signs[state] ?? "";
+	document.title = withCount(title === "" ? NAME : `${sign}${visibleLine(title)} · ${NAME}`);
+	const icon = document.querySelector("link[rel=icon]");
+	const address = `/favicon-${sign ? state : "idle"}.svg`;
+	if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
 /** @type {Notify} */
 export function notify(text, tag = location.href) {
-  if (!wantsNotifications() || !document.hidden) return;
-  new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
+	if (!wantsNotifications() || !document.hidden) return;
+	new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
 }
 
 const wantsNotifications = () =>
-  localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
+	localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
 
 /** @param {HTMLInputElement} box */
 export function bindNotifications(box) {
-  box.checked = wantsNotifications();
-  box.addEventListener("change", async () => {
-    if (box.checked && "Notification" in window) await Notification.requestPermission();
-    localStorage.setItem(WISH, box.checked ? "yes" : "no");
-    box.checked = wantsNotifications();
-  });
+	box.checked = wantsNotifications();
+	box.addEventListener("change", async () => {
+		if (box.checked && "Notification" in window) await Notification.requestPermission();
+		localStorage.setItem(WISH, box.checked ? "yes" : "no");
+		box.checked = wantsNotifications();
+	});
 }

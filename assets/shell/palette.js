@@ -14,100 +14,100 @@ const names = { reason: "decision", input: "job" };
 
 /** @type {FoundRow} */
 function row(href, kind, title, time, text = []) {
-  const about = element(
-    "span",
-    "search-about muted",
-    element("span", "history-kind", kind),
-    element("b", "one-line", visibleLine(title)),
-    time === undefined ? "" : formatTime(new Date(time)),
-  );
-  return element("li", "search-hit", element(href ? "a" : "div", { href }, about, ...text));
+	const about = element(
+		"span",
+		"search-about muted",
+		element("span", "history-kind", kind),
+		element("b", "one-line", visibleLine(title)),
+		time === undefined ? "" : formatTime(new Date(time)),
+	);
+	return element("li", "search-hit", element(href ? "a" : "div", { href }, about, ...text));
 }
 
 /** The text with its marks; whatever it says, it stays text. @type {Marked} */
 function* marked({ text, marks }) {
-  let at = 0;
-  for (const [from, to] of marks) {
-    yield visibleLine(text.slice(at, from));
-    yield element("mark", {}, visibleLine(text.slice(from, to)));
-    at = to;
-  }
-  yield visibleLine(text.slice(at));
+	let at = 0;
+	for (const [from, to] of marks) {
+		yield visibleLine(text.slice(at, from));
+		yield element("mark", {}, visibleLine(text.slice(from, to)));
+		at = to;
+	}
+	yield visibleLine(text.slice(at));
 }
 
 /** A place in a session, or the task of a job. @param {SearchHit} hit */
 function placeOf({ source, id, n, title, job }) {
-  if (source === "task")
-    return job && `${addressOf({ kind: "job", id: job.id, title: job.name })}&task=${part(id)}`;
-  return `${addressOf({ kind: source, id, title })}${source === "session" && n ? `&n=${n}` : ""}`;
+	if (source === "task")
+		return job && `${addressOf({ kind: "job", id: job.id, title: job.name })}&task=${part(id)}`;
+	return `${addressOf({ kind: source, id, title })}${source === "session" && n ? `&n=${n}` : ""}`;
 }
 
 /** @param {SearchHit} hit */
 function hitRow(hit) {
-  const text = element("span", "search-snippet", ...marked(hit.snippet));
-  const title = hit.title || hit.job?.name || "";
-  return row(placeOf(hit), names[hit.what] ?? hit.what, title, hit.time, [text]);
+	const text = element("span", "search-snippet", ...marked(hit.snippet));
+	const title = hit.title || hit.job?.name || "";
+	return row(placeOf(hit), names[hit.what] ?? hit.what, title, hit.time, [text]);
 }
 
 /** @type {Named} */
 async function named(kind, words) {
-  const path = `copilot/${kind}/history?limit=${MAX_HITS}&search=${part(words)}`;
-  const answer = await api(path).catch(() => ({}));
-  /** @type {Answer[]} */
-  const found = answer[`${kind}s`] ?? [];
-  return found.map(item => {
-    const title = item.jobName ?? item.title ?? item.prompt;
-    return row(addressOf({ kind, id: item[`${kind}Id`], title }), kind, title, item.startTime);
-  });
+	const path = `copilot/${kind}/history?limit=${MAX_HITS}&search=${part(words)}`;
+	const answer = await api(path).catch(() => ({}));
+	/** @type {Answer[]} */
+	const found = answer[`${kind}s`] ?? [];
+	return found.map(item => {
+		const title = item.jobName ?? item.title ?? item.prompt;
+		return row(addressOf({ kind, id: item[`${kind}Id`], title }), kind, title, item.startTime);
+	});
 }
 
 /** @param {string} words @returns {Promise<HTMLElement[]>} */
 async function said(words) {
-  const { hits = [] } = await api(`copilot/search?q=${part(words)}&limit=${MAX_HITS}`).catch(() => ({}));
-  return hits.map(hitRow);
+	const { hits = [] } = await api(`copilot/search?q=${part(words)}&limit=${MAX_HITS}`).catch(() => ({}));
+	return hits.map(hitRow);
 }
 
 /** @param {Words} places the pages, by name */
 export function showPalette(places) {
-  if (document.querySelector("dialog[open]")) return;
-  const input = element("input", {
-    type: "search",
-    placeholder: "Search pages, sessions, jobs and what was said",
-    ariaLabel: "Search",
-  });
-  const found = element("ul", { className: "plain-list", id: "found" });
-  const { dialog } = openDialog("Search", input, found);
-  dialog.classList.add("palette");
+	if (document.querySelector("dialog[open]")) return;
+	const input = element("input", {
+		type: "search",
+		placeholder: "Search pages, sessions, jobs and what was said",
+		ariaLabel: "Search",
+	});
+	const found = element("ul", { className: "plain-list", id: "found" });
+	const { dialog } = openDialog("Search", input, found);
+	dialog.classList.add("palette");
 
-  async function look() {
-    const words = input.value.trim();
-    const pages = Object.entries(places)
-      .filter(([name]) => name.toLowerCase().includes(words.toLowerCase()))
-      .map(([name, href]) => row(href, "page", name));
-    const rows = words
-      ? await Promise.all([...["session", "job", "run"].map(kind => named(kind, words)), said(words)])
-      : [];
-    // The answer to an older question may arrive later.
-    if (words !== input.value.trim()) return;
-    fill(found, ...pages, ...rows.flat());
-    if (!found.firstChild) fill(found, element("li", "muted", `Nothing matches “${words}”.`));
-  }
+	async function look() {
+		const words = input.value.trim();
+		const pages = Object.entries(places)
+			.filter(([name]) => name.toLowerCase().includes(words.toLowerCase()))
+			.map(([name, href]) => row(href, "page", name));
+		const rows = words
+			? await Promise.all([...["session", "job", "run"].map(kind => named(kind, words)), said(words)])
+			: [];
+		// The answer to an older question may arrive later.
+		if (words !== input.value.trim()) return;
+		fill(found, ...pages, ...rows.flat());
+		if (!found.firstChild) fill(found, element("li", "muted", `Nothing matches “${words}”.`));
+	}
 
-  input.addEventListener("input", soon(look, SEARCH_DELAY_MS));
-  // Up and down go through what was found; Enter opens the first. Escape would only clear the words.
-  dialog.addEventListener("keydown", event => {
-    const links = [...found.querySelectorAll("a")];
-    const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement));
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) (links[at + step] ?? input).focus();
-    else if (event.key === "Enter" && document.activeElement === input) links[0]?.click();
-    else if (event.key === "Escape") dialog.close();
-    else return;
-    event.preventDefault();
-  });
-  // The page may stay when only the part after # changes.
-  found.addEventListener("click", event => {
-    if (/** @type {Element} */ (event.target).closest("a")) dialog.close();
-  });
-  look();
+	input.addEventListener("input", soon(look, SEARCH_DELAY_MS));
+	// Up and down go through what was found; Enter opens the first. Escape would only clear the words.
+	dialog.addEventListener("keydown", event => {
+		const links = [...found.querySelectorAll("a")];
+		const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement));
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (step) (links[at + step] ?? input).focus();
+		else if (event.key === "Enter" && document.activeElement === input) links[0]?.click();
+		else if (event.key === "Escape") dialog.close();
+		else return;
+		event.preventDefault();
+	});
+	// The page may stay when only the part after # changes.
+	found.addEventListener("click", event => {
+		if (/** @type {Element} */ (event.target).closest("a")) dialog.close();
+	});
+	look();
 }

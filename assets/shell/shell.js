@@ -4,12 +4,12 @@ import "./rail.js";
 
 /** A menu closes when something is chosen, a click goes elsewhere, or by Escape. @param {unknown} [target] */
 function closeMenus(target) {
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    const summary = menu.querySelector("summary");
-    if (target instanceof Node && summary?.contains(target)) continue;
-    if (!target) summary?.focus();
-    menu.removeAttribute("open");
-  }
+	for (const menu of document.querySelectorAll("details.menu[open]")) {
+		const summary = menu.querySelector("summary");
+		if (target instanceof Node && summary?.contains(target)) continue;
+		if (!target) summary?.focus();
+		menu.removeAttribute("open");
+	}
 }
 document.addEventListener("click", ({ target }) => closeMenus(target));
 document.addEventListener("keydown", ({ key }) => key === "Escape" && closeMenus());

@@ -5,56 +5,56 @@ const KEY_STEP_PX = 20;
 
 /** @type {MakeSplitter} */
 export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, name }) {
-  const bar = byId(id);
-  const whole = /** @type {HTMLElement} */ (bar.parentElement);
-  let sizePx = initialPx;
+	const bar = byId(id);
+	const whole = /** @type {HTMLElement} */ (bar.parentElement);
+	let sizePx = initialPx;
 
-  const room = () => (isVertical ? whole.clientHeight : whole.clientWidth);
-  /** @param {number} wantedPx */
-  function setSize(wantedPx) {
-    const maxPx = Math.max(minPx, room() - minPx);
-    sizePx = Math.round(Math.min(maxPx, Math.max(minPx, wantedPx)));
-    whole.style.setProperty("--part-size", `${sizePx}px`);
-    Object.assign(bar, { ariaValueNow: sizePx, ariaValueMax: maxPx });
-  }
+	const room = () => (isVertical ? whole.clientHeight : whole.clientWidth);
+	/** @param {number} wantedPx */
+	function setSize(wantedPx) {
+		const maxPx = Math.max(minPx, room() - minPx);
+		sizePx = Math.round(Math.min(maxPx, Math.max(minPx, wantedPx)));
+		whole.style.setProperty("--part-size", `${sizePx}px`);
+		Object.assign(bar, { ariaValueNow: sizePx, ariaValueMax: maxPx });
+	}
 
-  Object.assign(bar, {
-    className: "splitter",
-    tabIndex: 0,
-    role: "separator",
-    ariaLabel: name,
-    ariaOrientation: isVertical ? "horizontal" : "vertical",
-    ariaValueMin: minPx,
-  });
-  setSize(initialPx);
-  // A window that shrinks and grows again restores the wanted size.
-  let wishedPx = initialPx;
-  addEventListener("resize", () => setSize(wishedPx));
+	Object.assign(bar, {
+		className: "splitter",
+		tabIndex: 0,
+		role: "separator",
+		ariaLabel: name,
+		ariaOrientation: isVertical ? "horizontal" : "vertical",
+		ariaValueMin: minPx,
+	});
+	setSize(initialPx);
+	// A window that shrinks and grows again restores the wanted size.
+	let wishedPx = initialPx;
+	addEventListener("resize", () => setSize(wishedPx));
 
-  bar.addEventListener("pointerdown", down => {
-    bar.setPointerCapture(down.pointerId);
-    bar.dataset.dragging = "";
-    const startPx = sizePx;
-    bar.onpointermove = event => {
-      setSize(startPx + (isVertical ? down.clientY - event.clientY : down.clientX - event.clientX));
-      wishedPx = sizePx;
-    };
-    bar.onlostpointercapture = () => {
-      delete bar.dataset.dragging;
-      bar.onpointermove = null;
-    };
-  });
+	bar.addEventListener("pointerdown", down => {
+		bar.setPointerCapture(down.pointerId);
+		bar.dataset.dragging = "";
+		const startPx = sizePx;
+		bar.onpointermove = event => {
+			setSize(startPx + (isVertical ? down.clientY - event.clientY : down.clientX - event.clientX));
+			wishedPx = sizePx;
+		};
+		bar.onlostpointercapture = () => {
+			delete bar.dataset.dragging;
+			bar.onpointermove = null;
+		};
+	});
 
-  bar.addEventListener("keydown", event => {
-    const wantedPx = {
-      [isVertical ? "ArrowUp" : "ArrowLeft"]: sizePx + KEY_STEP_PX,
-      [isVertical ? "ArrowDown" : "ArrowRight"]: sizePx - KEY_STEP_PX,
-      Home: minPx,
-      End: room(),
-    }[event.key];
-    if (wantedPx === undefined) return;
-    setSize(wantedPx);
-    wishedPx = sizePx;
-    event.preventDefault();
-  });
+	bar.addEventListener("keydown", event => {
+		const wantedPx = {
+			[isVertical ? "ArrowUp" : "ArrowLeft"]: sizePx + KEY_STEP_PX,
+			[isVertical ? "ArrowDown" : "ArrowRight"]: sizePx - KEY_STEP_PX,
+			Home: minPx,
+			End: room(),
+		}[event.key];
+		if (wantedPx === undefined) return;
+		setSize(wantedPx);
+		wishedPx = sizePx;
+		event.preventDefault();
+	});
 }

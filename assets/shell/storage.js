@@ -14,50 +14,50 @@ let due = "";
 
 /** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {StoredAmounts} amounts */
 function removedIn({ jobs, tasks, sessions, runs }) {
-  const parts = Object.entries({ job: jobs, task: tasks, session: sessions, run: runs })
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) =>
-      count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name),
-    );
-  return new Intl.ListFormat("en-GB").format(parts);
+	const parts = Object.entries({ job: jobs, task: tasks, session: sessions, run: runs })
+		.filter(([, count]) => count > 0)
+		.map(([name, count]) =>
+			count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name),
+		);
+	return new Intl.ListFormat("en-GB").format(parts);
 }
 
 /** @param {StorageAnswer} storage */
 function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDays }) {
-  const kept = Object.entries(retention).map(
-    ([name, days]) => `${name} ${days === 0 ? "forever" : `for ${counted(days, "day")}`}`,
-  );
-  const closed =
-    retention.sessions === 0 ? "" : ` Sessions that nobody used for ${unusedDays} days are closed.`;
-  return [
-    `${formatSize(storeBytes + toolOutputBytes)} on disk, ${formatSize(freeBytes)} free.`,
-    `What has ended is kept: ${kept.join(", ")}.${closed}`,
-    "Freed space is reused.",
-  ].join(" ");
+	const kept = Object.entries(retention).map(
+		([name, days]) => `${name} ${days === 0 ? "forever" : `for ${counted(days, "day")}`}`,
+	);
+	const closed =
+		retention.sessions === 0 ? "" : ` Sessions that nobody used for ${unusedDays} days are closed.`;
+	return [
+		`${formatSize(storeBytes + toolOutputBytes)} on disk, ${formatSize(freeBytes)} free.`,
+		`What has ended is kept: ${kept.join(", ")}.${closed}`,
+		"Freed space is reused.",
+	].join(" ");
 }
 
 /** @param {string} [result] of the last clean-up */
 async function show(result) {
-  /** @type {StorageAnswer} */
-  const storage = await api("copilot/storage");
-  due = removedIn(storage.due);
-  byId("storageText").textContent = describe(storage);
-  byId("storageState").textContent =
-    result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");
-  clean.disabled = due === "";
+	/** @type {StorageAnswer} */
+	const storage = await api("copilot/storage");
+	due = removedIn(storage.due);
+	byId("storageText").textContent = describe(storage);
+	byId("storageState").textContent =
+		result ?? (due ? `Due for removal: ${due}.` : "Nothing is due for removal.");
+	clean.disabled = due === "";
 }
 
 /** A call removes as much as it can in a few seconds. */
 async function cleanUp() {
-  const what = due;
-  if (!(await ask(`Remove ${what} for good, with everything in them?`, "Remove"))) return;
-  let answer;
-  do answer = await api("copilot/storage/clean", "");
-  while (removedIn(answer.due) && removedIn(answer.removed));
-  await show(`Removed ${what}.`);
+	const what = due;
+	if (!(await ask(`Remove ${what} for good, with everything in them?`, "Remove"))) return;
+	let answer;
+	do answer = await api("copilot/storage/clean", "");
+	while (removedIn(answer.due) && removedIn(answer.removed));
+	await show(`Removed ${what}.`);
 }
 
 onPress("cleanUp", cleanUp, showError);
 details.addEventListener("toggle", () => {
-  if (details.open) show().catch(showError);
+	if (details.open) show().catch(showError);
 });

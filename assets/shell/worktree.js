@@ -6,35 +6,35 @@ import { ask } from "./dialog.js";
 
 /** @type {WorktreeLine} */
 export function worktreeLine(worktree, refresh) {
-  if (worktree?.state !== "waiting") return [];
-  const { id, branch, missing } = worktree;
-  const block = copyOf("worktreeBlock");
-  const problem = find(block, ".field-error");
-  const conflict = find(block, "[hidden]");
-  find(block, "code").textContent = visibleLine(branch);
-  problem.append(visibleProse(worktree.problem ?? ""));
-  if (missing)
-    find(block, ".worktree-state").textContent = `Its ${missing} is gone, so it can only be discarded:`;
+	if (worktree?.state !== "waiting") return [];
+	const { id, branch, missing } = worktree;
+	const block = copyOf("worktreeBlock");
+	const problem = find(block, ".field-error");
+	const conflict = find(block, "[hidden]");
+	find(block, "code").textContent = visibleLine(branch);
+	problem.append(visibleProse(worktree.problem ?? ""));
+	if (missing)
+		find(block, ".worktree-state").textContent = `Its ${missing} is gone, so it can only be discarded:`;
 
-  /** @param {unknown} error */
-  function showProblem(error) {
-    const { conflicts } = error instanceof ApiError ? error.answer : {};
-    conflict.hidden = !conflicts;
-    if (!conflicts) return problem.append(visibleProse(messageOf(error)));
-    const lines = conflicts.map((/** @type {any} */ { path, why }) =>
-      element("li", {}, visibleLine(why ? `${path}: ${why}` : path)),
-    );
-    fill(find(block, "ul"), ...lines);
-  }
+	/** @param {unknown} error */
+	function showProblem(error) {
+		const { conflicts } = error instanceof ApiError ? error.answer : {};
+		conflict.hidden = !conflicts;
+		if (!conflicts) return problem.append(visibleProse(messageOf(error)));
+		const lines = conflicts.map((/** @type {any} */ { path, why }) =>
+			element("li", {}, visibleLine(why ? `${path}: ${why}` : path)),
+		);
+		fill(find(block, "ul"), ...lines);
+	}
 
-  for (const button of block.querySelectorAll("button")) {
-    button.hidden = Boolean(missing) && button.value !== "discard";
-    button.addEventListener("click", async () => {
-      const question = `Discard everything that was done on ${branch}?`;
-      if (button.value === "discard" && !(await ask(question, "Discard"))) return;
-      fill(problem);
-      await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, showProblem);
-    });
-  }
-  return [block];
+	for (const button of block.querySelectorAll("button")) {
+		button.hidden = Boolean(missing) && button.value !== "discard";
+		button.addEventListener("click", async () => {
+			const question = `Discard everything that was done on ${branch}?`;
+			if (button.value === "discard" && !(await ask(question, "Discard"))) return;
+			fill(problem);
+			await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, showProblem);
+		});
+	}
+	return [block];
 }

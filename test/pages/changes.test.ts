@@ -164,7 +164,7 @@ describe("the changes of a turn in the browser", () => {
         await shown.locator(".diff-lines .review-comment").first().waitFor();
         await shown.getByRole("button", { name: "Comment on line 1" }).click();
       },
-      shown => shown.getByRole("button", { name: "Commit the changes of turn 1" }).click(),
+      shown => shown.getByRole("button", { name: "Commit the changes of turn 1" }).press("Enter"),
     );
   });
 
