@@ -1,4 +1,5 @@
 // The flow chart of a job, drawn as SVG as the server lays it out; the user zooms and drags it.
+import { api } from "./lib/api.js";
 import { copyOf, element, fill, find } from "./lib/dom.js";
 import { nextFrame } from "./shell/frame.js";
 
@@ -116,7 +117,7 @@ export class FlowChart extends EventTarget {
 
 	/** Draws some nodes in each frame, as it takes long to lay out their texts. @param {ChartGraph} graph */
 	async show({ nodes, layout }) {
-		const { nodes: places, arrows, ...size } = layout ?? { nodes: [], arrows: [], ...this.#size };
+		const { nodes: places, arrows, ...size } = layout ?? (await api("copilot/chart", { nodes }));
 		this.#size = size;
 		const svg = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}` });
 		this.#svg = svg;

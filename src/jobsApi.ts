@@ -3,14 +3,14 @@ import { join } from "node:path";
 import type { Request, Response } from "express";
 import { exportedPage } from "./api/exportedPage.js";
 import { defineRoute, type Route } from "./api/route.js";
-import { anything, domainError, either, list, object, oneOfTexts, text } from "./api/schemas.js";
+import { anything, domainError, either, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { exportFormat, sendExport } from "./api/sendExport.js";
 import { packageRoot } from "./base/paths.js";
 import { PortalError } from "./base/portalError.js";
 import { checkWorkingDirectory } from "./base/workingDirectory.js";
 import type { ExportedChanges } from "./changes/exportedChanges.js";
 import { currentPortal } from "./currentPortal.js";
-import { laidOutChart } from "./jobs/chartLayout.js";
+import { graphBody, layOut } from "./jobs/chartLayout.js";
 import { installEntryFile } from "./jobs/definition/testEntry.js";
 import { walkWork } from "./jobs/definition/workTree.js";
 import { jobAsJson, jobAsMarkdown } from "./jobs/exportJob.js";
@@ -21,6 +21,7 @@ import { parseJobCursor } from "./jobs/jobStreamCursor.js";
 import { jobNotFound, knownJob } from "./jobs/knownJob.js";
 import { type DirectoryProblem, modelIdsOf, planJob } from "./jobs/plan/plan.js";
 import { StartedJob } from "./jobs/startedJob.js";
+import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { type Entry, entrySchema, type Job } from "./jobsDef.js";
 import { closedEvent, EventStream } from "./live/eventStream.js";
 import type { LogKind } from "./live/liveResponse.js";
@@ -229,10 +230,20 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
       handler: async () => {
         const current = await currentPortal().installed.current();
         const { grid = [], jobs = {} } = current?.entry ?? {};
-        const charts = Object.entries(jobs).map(([name, { work }]) => [name, laidOutChart(work)]);
+        const charts = Object.entries(jobs).map(([name, { work }]) => [name, generateChartNodes(work)]);
         const notices = current?.notices ?? [];
         return { grid, jobs, chart: Object.fromEntries(charts), ...(notices.length > 0 && { notices }) };
       },
+    }),
+    defineRoute({
+      path: "copilot/chart",
+      methods: ["POST"],
+      summary: "Where the nodes and arrows of a flow chart go",
+      bodySchema: graphBody,
+      answers: {
+        json: object({ nodes: list(anything), arrows: list(anything), width: number, height: number }),
+      },
+      handler: async ({ json }) => layOut(json as ChartGraph),
     }),
     defineRoute({
       path: "copilot/job/start/{jobName}",

@@ -68,6 +68,41 @@ interface Link extends Omit<ChartArrow, "to"> {
   lane: number;
 }
 
+/** As `generateChartNodes` makes it. Each arrow that leads back looks at its whole loop, so there is a limit. */
+const maxNodes = 5_000;
+export const graphBody = {
+  type: "object",
+  properties: {
+    nodes: {
+      type: "array",
+      maxItems: maxNodes,
+      items: {
+        type: "object",
+        properties: {
+          id: { type: "integer", minimum: 0, maximum: maxNodes },
+          hint: { anyOf: [{ type: "string" }, { type: "array", minItems: 1 }] },
+          label: { type: "string", maxLength: 1_000 },
+          arrows: {
+            type: "array",
+            maxItems: maxNodes,
+            items: {
+              type: "object",
+              properties: {
+                to: { type: "integer", minimum: 0 },
+                loopBack: { type: "boolean" },
+                label: { type: "string", maxLength: 100 },
+              },
+              required: ["to", "loopBack"],
+            },
+          },
+        },
+        required: ["id", "hint"],
+      },
+    },
+  },
+  required: ["nodes"],
+} as const;
+
 /** The chart of a job as pages draw it. */
 export function laidOutChart(work: Work<number>): ChartGraph & { layout: ChartLayout } {
   const graph = generateChartNodes(work);

@@ -51,8 +51,8 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByText("JOB: FAILED").waitFor();
   assert.equal(await page.locator("#reason").textContent(), "fragile: tests: exit code 1");
 
-  const detail = page.locator('.node[data-work-id="1"] .detail');
-  assert.equal(await detail.textContent(), "failed: tests: exit code 1");
+  const detail = page.locator('.node[data-work-id="1"] .said');
+  assert.equal(await detail.textContent(), "tests: exit code 1");
   await page.locator('.node[data-work-id="1"]').click();
   const attempts = page.locator(".evidence-attempt");
   await attempts.nth(1).waitFor();
