@@ -88,4 +88,5 @@ export function completeRequest(prompt, list, known) {
 		else return;
 		event.preventDefault();
 	});
+	show();
 }

@@ -13,7 +13,6 @@ import { nextFrame } from "../shell/frame.js";
 import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
-import { completeRequest } from "./completion.js";
 import { PendingRequests } from "./pendingRequests.js";
 import { sessionMenu } from "./sessionMenu.js";
 import { turnChanges } from "./turnChanges.js";
@@ -35,7 +34,6 @@ export function openSessionView(sessionId, showOver) {
 	const showError = errorAt("requestError");
 	/** What a request may name. @type {KnownNames} */
 	const known = { folder: "", tasks: [], commands: [] };
-	completeRequest(prompt, byId("commands"), known);
 	const agent = agentControls(sessionId, commands => {
 		known.commands = commands;
 	});
@@ -146,6 +144,12 @@ export function openSessionView(sessionId, showOver) {
 		if (control.value !== "steer") return;
 		await api(`${path}/cancel`, "");
 		await api(`${path}/query`, text);
+	}
+
+	/** Loaded when something is typed. */
+	async function complete() {
+		const { completeRequest } = await import("./completion.js");
+		completeRequest(prompt, byId("commands"), known);
 	}
 
 	/** What is not sent yet survives a reload. @param {string} text */
@@ -266,6 +270,7 @@ export function openSessionView(sessionId, showOver) {
 	onSubmit("request-part", () => sendRequest(), prompt);
 	onClick("queue-button", () => sendRequest(true));
 	prompt.addEventListener("input", () => keepDraft(prompt.value));
+	prompt.addEventListener("input", complete, { once: true });
 	prompt.addEventListener("keydown", event => {
 		if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);
 	});

@@ -53,10 +53,10 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
       await page.getByLabel("Working Directory").fill("/no/such/folder");
       await page.getByRole("button", { name: "Start", exact: true }).click();
       await page.locator("#workingDirectoryError", { hasText: "folder" }).waitFor();
-      await page.getByLabel("More about").first().click();
+      await page.locator("#running-jobs-list").getByLabel("More about").first().click();
     });
     await inEveryTheme(browser, portal.url, async page => {
-      await page.getByLabel("More about").first().click();
+      await page.locator("#running-jobs-list").getByLabel("More about").first().click();
       await page.getByRole("button", { name: "Delete" }).click();
       await page.getByRole("dialog").waitFor();
     });
