@@ -51,8 +51,8 @@ const mcp = { accept: "application/json, text/event-stream", "content-type": "ap
 /** The routes that read a body; no id is `x`, so the body has no effect. */
 const bodyTargets = () => [
   ...routes
-    // Copying and cleaning the store take long and read no body.
-    .filter(({ path, method }) => method === "POST" && !/stop$|start|storage/.test(path))
+    // Copying and cleaning the store and making a repository take long and read no body.
+    .filter(({ path, method }) => method === "POST" && !/stop$|start|storage|try-it/.test(path))
     .map(({ path }) => path.replaceAll(/\{\w+\}/g, "x")),
   "/mcp",
 ];

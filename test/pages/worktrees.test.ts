@@ -87,6 +87,9 @@ test("A job that shares its folder with another is isolated with one click", asy
   const statusOf = async (id: string) => (await portal.api<Status>(`copilot/job/${id}/status`)).body;
   assert.equal((await statusOf(jobId)).worktree?.workingDirectory, workingDirectory);
   assert.equal((await statusOf(second)).status, "Canceled");
+  // The page shows the running task; this leads to the summary.
+  await page.locator("#rightStatus", { hasText: "Running" }).waitFor();
+  await page.keyboard.press("Escape");
   const setup = page.locator("#panel section", { hasText: "Setup" });
   await setup.getByRole("button", { name: /echo/ }).click();
   await setup.locator(".message-block-body", { hasText: "the nest is ready" }).waitFor();
