@@ -54,7 +54,7 @@ interface Tab {
   responses: Record<string, unknown>[];
 }
 interface RunLike {
-  asked: Set<string>;
+  asked: { isOpen: boolean }[];
   round: number;
   status: string;
   attempt: number;
@@ -205,7 +205,7 @@ describe("the state of a job", () => {
     state.apply(task("t", "taskSessionStarted", { sessionId: "a", isDriving: false }));
     const waiting = (event: object) => {
       state.apply(event);
-      return state.runs.get(1)?.asked.size;
+      return state.runs.get(1)?.asked.filter(({ isOpen }) => isOpen).length;
     };
     const counts = [
       session("a", "onPermissionRequest", { requestId: "1" }),
