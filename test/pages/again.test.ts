@@ -77,7 +77,8 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
     address,
     async shown => {
       await shown.getByText("JOB: FAILED").waitFor();
-      await shown.locator('.node[data-work-id="1"]').click();
+      // A phone shows the time line first.
+      await shown.locator('.node[data-work-id="1"], .timeline-row:has-text("fragile")').first().click();
       await shown.locator(".evidence-attempt summary").first().click();
     },
     async shown => {
