@@ -1,6 +1,6 @@
 // What a job could do, how far it is, and its definition on demand.
 import { button, element, fill, filled, find } from "../lib/dom.js";
-import { formatCount, formatDuration, formatUsage, joined } from "../lib/format.js";
+import { counted, formatCount, formatDuration, formatUsage, joined } from "../lib/format.js";
 import { codeBox } from "../lib/markdown.js";
 import { codeOf, notice } from "../lib/visibleText.js";
 
@@ -15,7 +15,7 @@ const line = (when, { run, reportedBy }) =>
 /** @param {JobPlan} plan */
 export function planPart({ tasks, setup = [], withoutCrashes, unbounded, missing }) {
 	const { prompts, sessions, premiumRequests } = withoutCrashes;
-	const most = `At most ${formatCount(prompts)} prompts in ${formatCount(sessions)} sessions, ${formatCount(premiumRequests)} premium requests`;
+	const most = `At most ${counted(prompts, "prompt")} in ${counted(sessions, "session")}, ${counted(premiumRequests, "premium request")}`;
 	const rows = tasks.map(task => [
 		task.taskId,
 		task.modelId,
