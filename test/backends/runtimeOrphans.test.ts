@@ -7,15 +7,17 @@ import { fileURLToPath } from "node:url";
 import { ownerMarker, ownerVariable, readPsLine, sweepOrphans } from "../../src/backends/orphans.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { lifeline } from "../support/lifeline.js";
+import { processesWith } from "../support/processes.js";
 import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
 
 test("the next portal ends a command that outlived a killed one, but never while its portal is alive", async t => {
   const folder = await tempFolder(t);
+  const home = join(folder, "copilot");
   const line = await lifeline(t);
   const model = await startScriptedModel(t, byPrompt({ go: [runShell(line.command)] }));
   const script = fileURLToPath(new URL("../support/portalWithCommand.js", import.meta.url));
   const portal = spawn(process.execPath, [script, folder, model.baseUrl, model.apiKey], {
-    env: { ...process.env, COPILOT_HOME: join(folder, "copilot") },
+    env: { ...process.env, COPILOT_HOME: home },
     stdio: ["ignore", "inherit", "inherit"],
   });
   defer(t, () => portal.kill("SIGKILL"));
@@ -26,6 +28,9 @@ test("the next portal ends a command that outlived a killed one, but never while
   assert.deepEqual(await sweepOrphans(await ownerMarker(`${folder}-other`)), [], "another folder");
   assert.equal(line.running, true);
 
+  // The runtime may notice that its portal is gone, and end itself and its command; a frozen one cannot.
+  for (const pid of await processesWith("COPILOT_HOME", home))
+    if (pid !== portal.pid) process.kill(pid, "SIGSTOP");
   const exited = once(portal, "exit");
   portal.kill("SIGKILL");
   await exited;
