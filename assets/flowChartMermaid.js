@@ -138,7 +138,7 @@ export class FlowChart extends EventTarget {
 
 	/** @param {number} workId */
 	reveal(workId) {
-		this.#nodes.get(workId)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+		this.#nodes.get(workId)?.scrollIntoView({ block: "center", inline: "center" });
 	}
 
 	/** @param {number} workId @param {NodeState} state */

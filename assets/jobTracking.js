@@ -172,7 +172,7 @@ function showAbout() {
 	}
 	if (!state.isOver || isReplay) return;
 	showWorktrees(find(about, ".worktrees")).catch(() => undefined);
-	if (jobName === "Try it") about.prepend(copyOf("tryItEnd"));
+	if (jobName === "Try it" && byId("folder").title.includes("try-it")) about.prepend(copyOf("tryItEnd"));
 }
 
 /** @param {HTMLElement} place */

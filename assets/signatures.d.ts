@@ -210,10 +210,14 @@ declare global {
     sessionId: string,
     setCommands: (commands: readonly AgentCommand[]) => void,
   ) => { show: OnResponse; know: (state: unknown) => void };
-  type CompleteRequest = (prompt: HTMLTextAreaElement, list: HTMLElement, known: KnownNames) => void;
+  type CompleteRequest = (prompt: HTMLTextAreaElement, known: KnownNames) => void;
   type FindCompletions = (sign: string | undefined, name: string) => Promise<Completion[]>;
-  /** The drawer of a session, by its path in the API. */
-  type OpenDrawer = (path: string) => { toggle: (tab: string) => Promise<void>; show: OnResponse };
+  type OpenDrawer = (
+    /** That of the session in the API. */
+    path: string,
+    /** The responses that the log begins with. */
+    recent: LiveResponse[],
+  ) => { toggle: (tab: string) => Promise<void>; show: OnResponse };
   type SessionMenu = (
     /** That of the session in the API. */
     path: string,

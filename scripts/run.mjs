@@ -33,7 +33,7 @@ const longest = [
   "store/exportImport",
   "jobs/survive",
   "sessions/survive",
-  "pages/jobs",
+  "pages/jobTracking",
   "server/",
 ];
 

@@ -1,17 +1,20 @@
 // What is offered while a request is typed: tasks and the agent's commands after a slash, files after an @.
 import { api, part } from "../lib/api.js";
-import { element, fill, muted } from "../lib/dom.js";
+import { byId, element, fill, muted } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
 /** @type {CompleteRequest} */
-export function completeRequest(prompt, list, known) {
+export function completeRequest(prompt, known) {
+	const list = byId("commands");
 	/** @type {readonly Completion[]} */
 	let shown = [];
 	let at = 0;
 	/** The word before the caret. */
 	let word = "";
+	let isAsking = false;
 
 	function close() {
+		word = "";
 		list.hidden = true;
 		prompt.removeAttribute("aria-activedescendant");
 	}
@@ -48,10 +51,15 @@ export function completeRequest(prompt, list, known) {
 		const before = prompt.value.slice(0, prompt.selectionStart);
 		const typed = /(?:^\/|(?<!\S)@)(\S*)$/.exec(before);
 		word = typed?.[0] ?? "";
+		// One question at a time; the next is about what was typed meanwhile.
+		if (isAsking) return;
 		const mine = word;
-		shown = typed ? await completionsOf(word[0], typed[1] ?? "").catch(() => []) : [];
-		// Something else may have been typed meanwhile.
-		if (mine !== word) return;
+		isAsking = true;
+		const found = typed ? await completionsOf(word[0], typed[1] ?? "").catch(() => []) : [];
+		isAsking = false;
+		if (word === "") return close();
+		if (mine !== word) return show();
+		shown = found;
 		if (shown.length === 0) return close();
 		fill(
 			list,

@@ -1,5 +1,4 @@
 // The drawer beside a conversation: what the session changed, the agent's plan, and the log line by line.
-import { api } from "../lib/api.js";
 import { byId, fill, find } from "../lib/dom.js";
 import { joined } from "../lib/format.js";
 import { changedFiles } from "./review.js";
@@ -15,7 +14,7 @@ function logLine(response) {
 }
 
 /** @type {OpenDrawer} */
-export function drawer(path) {
+export function drawer(path, recent) {
 	const place = byId("drawer");
 	const log = byId("logList");
 	let opened = "";
@@ -23,12 +22,7 @@ export function drawer(path) {
 	/** @type {Record<string, () => Promise<unknown>>} */
 	const shown = {
 		changes: async () => fill(find(place, "[data-tab=changes]"), await changedFiles(path, "")),
-		plan: async () => {},
-		log: async () => {
-			/** @type {{responses: LiveResponse[]}} */
-			const { responses } = await api(`${path}/responses`);
-			fill(log, ...responses.map(logLine)).lastElementChild?.scrollIntoView();
-		},
+		log: async () => fill(log, ...recent.map(logLine)).lastElementChild?.scrollIntoView(),
 	};
 
 	return {
@@ -41,9 +35,10 @@ export function drawer(path) {
 			await shown[opened]?.();
 		},
 		show(response) {
-			if (opened === "log" && !("delta" in response)) log.append(logLine(response));
-			// The snapshot after the turn is taken by then.
-			if (opened === "changes" && response.callback === "onIdle") shown.changes?.();
+			if (opened === "log") log.append(logLine(response));
+			// The snapshot after the turn is taken by then. A comment that is being written stays.
+			if (response.callback === "onIdle" && opened === "changes" && !place.querySelector("form"))
+				shown.changes?.();
 		},
 	};
 }

@@ -47,10 +47,10 @@ export function sessionMenu(path, { showOver, showError }) {
 	});
 	onClick("rename", edit);
 	const replay = `/index.html?session=${path.split("/").at(-1)}&replay`;
-	/** @type {NodeListOf<HTMLAnchorElement>} */
-	const links = byId("sessionMenu").querySelectorAll("a[data-format]");
-	for (const link of links)
-		link.href = link.dataset.format ? `/api/${path}/export?format=${link.dataset.format}` : replay;
+	for (const link of byId("sessionMenu").querySelectorAll("a")) {
+		const { format } = link.dataset;
+		if (format !== undefined) link.href = format ? `/api/${path}/export?format=${format}` : replay;
+	}
 	onPress(
 		"deleteSession",
 		async () => {

@@ -21,6 +21,7 @@ const REQUEST_PART_PX = 300;
 /** On a small screen the conversation needs most of the room. */
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
+const MAX_RECENT = 1_000;
 
 /** @type {OpenSessionView} */
 export function openSessionView(sessionId, showOver) {
@@ -38,6 +39,8 @@ export function openSessionView(sessionId, showOver) {
 		known.commands = commands;
 	});
 	const title = sessionMenu(path, { showOver, showError });
+	/** For its log, without pieces. @type {LiveResponse[]} */
+	const recent = [];
 	/** Loaded when it is opened. @type {ReturnType<OpenDrawer> | undefined} */
 	let drawer;
 	const renderer = new SessionResponseRenderer(byId("session-part"));
@@ -55,9 +58,9 @@ export function openSessionView(sessionId, showOver) {
 	let isClosed = false;
 	/** @type {Set<string>} */
 	const wordlessTasks = new Set();
-	/** The latest request, and what sends it again after it has failed. */
-	let lastPrompt = "";
-	/** @type {HTMLElement | undefined} */
+	/** By the ids of the requests. @type {Map<string | undefined, string>} */
+	const prompts = new Map();
+	/** Sends again what failed. @type {HTMLElement | undefined} */
 	let again;
 	let stopReading = () => {};
 	let branch = "";
@@ -90,14 +93,14 @@ export function openSessionView(sessionId, showOver) {
 		else renderer.processCallback(response);
 		agent.show(response);
 		showChanges(response);
-		drawer?.show(response);
-		if ("sessionError" in response && lastPrompt) {
+		if (!("delta" in response)) {
+			if (recent.push(response) > MAX_RECENT) recent.shift();
+			drawer?.show(response);
+		}
+		const failed = "sessionError" in response && prompts.get(response.requestId);
+		if (failed) {
 			again?.remove();
-			again = button(
-				"Send again",
-				() => api(`${path}/query`, lastPrompt).catch(showError),
-				"small live-only",
-			);
+			again = button("Send again", () => api(`${path}/query`, failed).catch(showError));
 			renderer.addItem(again);
 		}
 		if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
@@ -107,7 +110,7 @@ export function openSessionView(sessionId, showOver) {
 			asked.delete(response.requestId);
 		else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
 			pending.begin(response.requestId);
-			lastPrompt = response.callback === "onUserRequest" ? response.prompt : "";
+			if (response.callback === "onUserRequest") prompts.set(response.requestId, response.prompt);
 			again?.remove();
 			if (title.get() === "") title.show(response.prompt.trim().split("\n", 1)[0] ?? "");
 		} else if (response.callback === "onSessionInfo") {
@@ -144,12 +147,6 @@ export function openSessionView(sessionId, showOver) {
 		if (control.value !== "steer") return;
 		await api(`${path}/cancel`, "");
 		await api(`${path}/query`, text);
-	}
-
-	/** Loaded when something is typed. */
-	async function complete() {
-		const { completeRequest } = await import("./completion.js");
-		completeRequest(prompt, byId("commands"), known);
 	}
 
 	/** What is not sent yet survives a reload. @param {string} text */
@@ -264,12 +261,14 @@ export function openSessionView(sessionId, showOver) {
 
 	for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
 		tab.addEventListener("click", async () => {
-			drawer ??= (await import("./drawer.js")).drawer(path);
+			drawer ??= (await import("./drawer.js")).drawer(path, recent);
 			drawer.toggle(tab.getAttribute("value") ?? "").catch(showError);
 		});
 	onSubmit("request-part", () => sendRequest(), prompt);
 	onClick("queue-button", () => sendRequest(true));
 	prompt.addEventListener("input", () => keepDraft(prompt.value));
+	const complete = () =>
+		import("./completion.js").then(({ completeRequest }) => completeRequest(prompt, known));
 	prompt.addEventListener("input", complete, { once: true });
 	prompt.addEventListener("keydown", event => {
 		if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);

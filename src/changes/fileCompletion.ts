@@ -1,4 +1,5 @@
-import { readdir } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { opendir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 
 const maxFiles = 20;
@@ -11,14 +12,25 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
   const prefixes = [""];
   let entriesLeft = maxEntries;
   for (const prefix of prefixes) {
-    const entries = await readdir(join(folder, prefix), { withFileTypes: true }).catch(() => []);
-    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const entries = await entriesOf(join(folder, prefix), entriesLeft);
+    entriesLeft -= entries.length;
     for (const entry of entries) {
-      if (entriesLeft-- === 0) return;
       if (entry.isDirectory() && !isPassedOver(entry.name)) prefixes.push(`${prefix}${entry.name}/`);
       else if (entry.isFile()) yield prefix + entry.name;
     }
   }
+}
+
+/** Sorted by name; none where the folder cannot be read. */
+async function entriesOf(folder: string, most: number): Promise<Dirent[]> {
+  const entries: Dirent[] = [];
+  if (most === 0) return entries;
+  try {
+    for await (const entry of await opendir(folder)) if (entries.push(entry) === most) break;
+  } catch {
+    // What was read until then is offered.
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Files whose path below the folder contains what was typed; those whose name begins with it come first. */

@@ -34,13 +34,13 @@ const evidence = object({
 });
 
 /** Starts a job again that is in no installed entry; undefined where it is none of these. */
-export type StartElsewhere = (job: JobRecord, origin: JobOrigin) => Promise<{ jobId: string }> | undefined;
+export type StartElsewhere = (job: JobRecord, origin: JobOrigin) => Promise<{ jobId: string } | undefined>;
 
 /** What an agent did, and doing it again. */
 export function againRoutes(
   logs: LiveLogs,
   changesOf?: ChangesOf,
-  startElsewhere: StartElsewhere = () => undefined,
+  startElsewhere: StartElsewhere = async () => undefined,
 ): Route[] {
   const read: ReadLog = async function* (kind: LogKind, id: string) {
     const log = await logs.open(kind, id);
@@ -85,7 +85,7 @@ export function againRoutes(
 
   async function again(jobId: string, body: string, wanted: Isolation | undefined) {
     const job = await knownJob(jobId);
-    const elsewhere = startElsewhere(job, { againOf: job.id });
+    const elsewhere = await startElsewhere(job, { againOf: job.id });
     if (elsewhere) return elsewhere;
     // A job that was isolated is so again, from the user's folder and not from its old worktree.
     const worktree = await currentPortal().worktrees.in(job.workingDirectory);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Ajv } from "ajv";
+import { cpuMsOf } from "../../test/support/pace.js";
 import { type ChartGraph, generateChartNodes } from "../jobsChart.js";
 import type { Work } from "../jobsDef.js";
-import { layOut, type PlacedNode, widthOf } from "./chartLayout.js";
+import { graphBody, layOut, type PlacedNode, widthOf } from "./chartLayout.js";
 
 const layOutWork = (work: Work<number>) => layOut(generateChartNodes(work));
 
@@ -148,6 +150,23 @@ describe("the layout of a flow chart", () => {
     const strange = layOut(graph);
     assert.equal(strange.nodes.length, 1);
     assert.deepEqual(strange.arrows, []);
+  });
+
+  it("refuses a graph with nodes that no chart has", () => {
+    const isValid = new Ajv({ allowUnionTypes: true }).compile(graphBody);
+    const graph = (hint: unknown, more = {}) => ({ nodes: [{ id: 0, hint, ...more }] });
+    assert.ok(isValid(generateChartNodes({ kind: "Ref", workIdInJob: 0, taskId: "x" })));
+    for (const hint of ["__proto__", "constructor", ["constructor", 0], ["TaskNode"], [], null, {}, 1])
+      assert.equal(isValid(graph(hint)), false, JSON.stringify(hint));
+    assert.equal(isValid(graph("ParEnd", { arrows: [{ to: -1, loopBack: true }] })), false);
+    assert.equal(isValid({ nodes: Array(5_001).fill({ id: 0, hint: "ParEnd" }) }), false);
+  });
+
+  it("lays out the worst graph that it takes in little time", () => {
+    const arrows = Array.from({ length: 6 }, () => ({ to: 0, loopBack: true }));
+    const nodes = Array.from({ length: 5_000 }, (_, id) => ({ id, hint: "ParEnd" as const, arrows }));
+    const tookMs = cpuMsOf(() => layOut({ nodes }), 500);
+    assert.ok(tookMs < 500, `${tookMs} ms`);
   });
 
   it("takes about as long for a large job as for ten of a tenth of its size", () => {

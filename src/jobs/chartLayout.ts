@@ -80,7 +80,17 @@ export const graphBody = {
         type: "object",
         properties: {
           id: { type: "integer", minimum: 0, maximum: maxNodes },
-          hint: { anyOf: [{ type: "string" }, { type: "array", minItems: 1 }] },
+          hint: {
+            anyOf: [
+              { enum: ["ParBegin", "ParEnd", "AltEnd", "CondBegin", "CondEnd", "LoopEnd"] },
+              {
+                type: "array",
+                items: [{ enum: ["TaskNode", "CondNode"] }, { type: "integer" }],
+                minItems: 2,
+                maxItems: 2,
+              },
+            ],
+          },
           label: { type: "string", maxLength: 1_000 },
           arrows: {
             type: "array",

@@ -272,7 +272,7 @@ export function createPortal(parts: PortalOptions): Portal {
       logs,
       async (taskId, attempt) =>
         (await changes.records.find("attempt", taskId, attempt))?.totals ?? undefined,
-      (job, origin) => (tryIt.made(job) ? tryIt.start(origin) : undefined),
+      async (job, origin) => ((await tryIt.made(job)) ? tryIt.start(origin) : undefined),
     ),
     ...tryIt.routes(),
     ...agents.routes,

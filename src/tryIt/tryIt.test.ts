@@ -46,9 +46,10 @@ describe("Try it", () => {
     assert.deepEqual(second?.origin, { againOf: "1" });
     assert.deepEqual(folders[second?.workingDirectory ?? ""], ["allow reads", "allow edits"]);
     assert.ok(first && second);
-    assert.equal(tryIt.made({ name: first.jobName, workingDirectory: first.workingDirectory }), true);
-    assert.equal(tryIt.made({ name: first.jobName, workingDirectory: "/home/me/project" }), false);
-    assert.equal(tryIt.made({ name: "other", workingDirectory: first.workingDirectory }), false);
+    assert.equal(await tryIt.made({ name: first.jobName, workingDirectory: first.workingDirectory }), true);
+    for (const workingDirectory of ["/home/me/project", "/home/me/try-it/project"])
+      assert.equal(await tryIt.made({ name: first.jobName, workingDirectory }), false);
+    assert.equal(await tryIt.made({ name: "other", workingDirectory: first.workingDirectory }), false);
   });
 
   test("a repository that no job knows any more is removed with its rules, and one that is known stays", async t => {

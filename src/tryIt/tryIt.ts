@@ -1,5 +1,5 @@
 import { realpath, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { defineRoute, type Route } from "../api/route.js";
 import { either, object, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
@@ -42,8 +42,8 @@ export class TryIt {
   }
 
   /** Whether a job came from here; the user's own entry may have a job of the same name. */
-  made({ name, workingDirectory }: Pick<JobRecord, "name" | "workingDirectory">): boolean {
-    return name === tryItJobName && basename(dirname(workingDirectory)) === folderName;
+  async made({ name, workingDirectory }: Pick<JobRecord, "name" | "workingDirectory">): Promise<boolean> {
+    return name === tryItJobName && dirname(workingDirectory) === (await this.#parent());
   }
 
   routes(): Route[] {
@@ -66,12 +66,16 @@ export class TryIt {
         "This portal denies its agents everything. Start it without --permissions deny to try it.",
       );
     await engine.ready;
-    const parent = join(await realpath(this.#parts.dataDir), folderName);
+    const parent = await this.#parent();
     await this.#removeForgotten(parent);
     const workingDirectory = await makeTryItRepository(parent);
     await rules.add(workingDirectory, folderRules);
     const job = { entry: tryItEntry, jobName: tryItJobName, userInput: "", workingDirectory, origin };
     return { jobId: await engine.startJob(job) };
+  }
+
+  async #parent(): Promise<string> {
+    return join(await realpath(this.#parts.dataDir), folderName);
   }
 
   /** The repositories that no job and no session knows any more, with their rules. */

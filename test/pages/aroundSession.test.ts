@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { inEveryTheme } from "../support/axe.js";
 import { openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortal } from "../support/restSession.js";
-import { byPrompt, fault, runShell } from "../support/scriptedModel.js";
+import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
 import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();
@@ -101,27 +101,34 @@ describe("around the conversation of a session", () => {
     assert.equal((await session.call("")).error, "SessionNotFound");
   });
 
-  it("a turn that failed can be sent again", async t => {
+  it("a turn that failed can be sent again, also when another was asked meanwhile", async t => {
     let fails = true;
-    const script = () => (fails ? [fault.http(400)] : [{ text: "Now it works." }]);
+    const gate = barrier();
+    const script = byPrompt({
+      work: () => (fails ? [gate.step, fault.http(400)] : [{ text: "Now it works." }]),
+      next: [{ text: "Something else." }],
+    });
     const { portal, startSession } = await portalOf(t, script);
     const session = await startSession();
     const { page } = await openPage(t, browser, `${portal.url}/index.html?session=${session.id}`);
     await idle(page);
     await request(page).fill("work");
     await request(page).press("Control+Enter");
-    const again = page.getByRole("button", { name: "Send again" });
-    await again.waitFor();
+    await gate.reached;
+    await request(page).fill("next");
+    await page.getByRole("button", { name: "Queue", exact: true }).click();
+    await page.locator("#queue li").waitFor();
+    gate.release();
+    await page.getByText("Something else.").waitFor();
     await idle(page);
     await page.reload();
     fails = false;
+    const again = page.getByRole("button", { name: "Send again" });
     await again.click();
     await page.getByText("Now it works.").waitFor();
     assert.equal(await again.count(), 0);
-    assert.deepEqual(await page.locator("[data-type=User] .message-block-body").allTextContents(), [
-      "work",
-      "work",
-    ]);
+    const asked = await page.locator("[data-type=User] .message-block-body").allTextContents();
+    assert.deepEqual(asked, ["work", "next", "work"]);
   });
 
   it("a request is completed with files of the folder and with tasks", async t => {

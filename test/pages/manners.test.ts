@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
@@ -134,6 +134,38 @@ it("the focus stays near what had it when that goes, hides or is disabled", asyn
   await page.locator("#working-dir").click();
   await page.mouse.click(5, 5);
   assert.equal(await page.locator("body:focus, #startForm:focus").count(), 0, "a click beside it leaves");
+});
+
+describe("the templates of the pages", () => {
+  /** The content of each template of a page, by its id. */
+  async function templatesOf(page: string) {
+    const html = await readFile(join(packageRoot, "assets", page), "utf8");
+    const found = [...html.matchAll(/<template id="(\w+)">(.*?)<\/template>/gs)];
+    // A part has the same words wherever it is; how deep its heading is depends on the page.
+    return found.map(([, id = "", content = ""]) => ({
+      id,
+      content: content.replace(/\s+/g, " ").replace(/<(\/?)h\d>/g, "<$1h>"),
+    }));
+  }
+
+  it("each is there once, is used, and is the same in every page that has it", async () => {
+    const folder = join(packageRoot, "assets");
+    const names = await readdir(folder, { recursive: true });
+    const scripts = names.filter(name => name.endsWith(".js"));
+    const code = (await Promise.all(scripts.map(name => readFile(join(folder, name), "utf8")))).join("");
+    const known = new Map<string, string>();
+    for (const page of names.filter(name => name.endsWith(".html"))) {
+      const templates = await templatesOf(page);
+      const ids = templates.map(({ id }) => id);
+      assert.deepEqual(ids, [...new Set(ids)], page);
+      for (const { id, content } of templates) {
+        assert.ok(code.includes(`"${id}"`), `${page}: ${id}`);
+        assert.equal(content, known.get(id) ?? content, `${page}: ${id}`);
+        known.set(id, content);
+      }
+    }
+    assert.ok(known.size > 10, `${known.size} templates`);
+  });
 });
 
 describe("the pages are small", () => {

@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { assertFits } from "../support/axe.js";
+import { openPage } from "../support/browser.js";
+import { entry, jobPages, labelled, node, nodeIs, titles } from "../support/jobPages.js";
+import { portalWithEntry } from "../support/jobs.js";
+
+const { browser, jobsPortal, open, openTracking } = jobPages();
+
+describe("a job on its chart", () => {
+  it("goes to the start page without a job name, and says when the job is gone", async t => {
+    const { page, portal } = await open(t, () => "/jobTracking.html");
+    await page.waitForURL(`${portal.url}/index.html`);
+    await page.goto(`${portal.url}/jobTracking.html?jobName=plain&jobId=never`);
+    await page.locator("#problem", { hasText: "This job" }).waitFor();
+    await page.goto(`${portal.url}/jobTracking.html?jobName=nothing`);
+    await page.locator("#problem", { hasText: "There is no job nothing." }).waitFor();
+  });
+
+  it("shows each task's state, and its sessions as tabs: driving first, then the attempts", async t => {
+    const { page, puppet } = await openTracking(t, "held", "gate");
+    await nodeIs(page, 1, "Running");
+    await nodeIs(page, 0, "Succeeded");
+    assert.match((await node(page, 0).locator(".detail").textContent()) ?? "", /^succeeded, 2 attempts, /);
+    assert.match((await node(page, 1).locator(".detail").textContent()) ?? "", /^attempt 1 of 1, /);
+    assert.equal(await node(page, 2).getAttribute("data-status"), null);
+
+    await node(page, 0).click();
+    const tabs = page.getByRole("tab");
+    assert.deepEqual(await tabs.allTextContents(), ["Driving", "Attempt #1", "Attempt #2", "Changes"]);
+    await page.locator(".message-block-title").first().waitFor();
+    assert.deepEqual(
+      (await titles(page)).filter(title => title.startsWith("User")),
+      [
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (Task)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+        "User (Task)",
+        "User (TaskDecision)",
+        "User (TaskDecision)",
+      ],
+    );
+    await page.getByText("[OPERATION] Retry 1 of 2").waitFor();
+    await page.getByRole("tab", { name: "Attempt #2" }).click();
+    await page.locator("[data-type=User]", { hasText: "checked work" }).waitFor();
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await page.getByRole("tab", { selected: true }).textContent(), "Attempt #1");
+
+    await node(page, 2).click();
+    await page.getByText("This task has not started yet.").waitFor();
+    puppet.release("gate");
+    await labelled(page, "SUCCEEDED");
+    await nodeIs(page, 2, "Succeeded");
+    await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
+  });
+
+  it("looks the same in a second window, after a reload and after the end", async t => {
+    const { page, portal, puppet, address } = await openTracking(t, "held", "gate");
+    const picture = async (window: Page) => {
+      await nodeIs(window, 0, "Succeeded");
+      // The address keeps what was chosen, and a second click would choose none.
+      if ((await window.locator(".node.selected").count()) === 0) await node(window, 0).click();
+      await window.getByText("[TASK SUCCEEDED]").waitFor();
+      return titles(window);
+    };
+    const live = await picture(page);
+    const second = (await openPage(t, browser(), `${portal.url}${address}`)).page;
+    await nodeIs(second, 1, "Running");
+    assert.deepEqual(await picture(second), live);
+    await page.reload();
+    assert.deepEqual(await picture(page), live);
+    puppet.release("gate");
+    await labelled(second, "SUCCEEDED");
+    await page.reload();
+    await labelled(page, "SUCCEEDED");
+    assert.deepEqual(await picture(page), live);
+  });
+
+  it("ends with a summary of tasks, attempts and tokens, and stops at the first failure", async t => {
+    const { page } = await openTracking(t, "failing");
+    await labelled(page, "FAILED");
+    await nodeIs(page, 0, "Succeeded");
+    await nodeIs(page, 1, "Failed");
+    assert.equal(await page.locator("#stop-job-button").isDisabled(), true);
+    assert.match(await page.title(), /^✗ failing failed/);
+    assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), "/favicon-failed.svg");
+    await page.locator("#rightTitle", { hasText: /^failing$/ }).waitFor();
+    await page.getByText("Attempt 1 failed").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { name: "Summary" }).waitFor();
+    const rows = await page
+      .locator("#panel tbody tr")
+      .evaluateAll(all => all.map(row => [...row.children].slice(0, 3).map(cell => cell.textContent)));
+    assert.deepEqual(rows, [
+      ["plain", "Succeeded", "1"],
+      ["failing", "Failed", "1"],
+    ]);
+    await page.getByRole("button", { name: "plain", exact: true }).last().click();
+    await page.locator("#rightTitle", { hasText: /^plain$/ }).waitFor();
+  });
+
+  it("follows what runs until the user chooses, and goes back to the summary, with JSON only on demand", async t => {
+    const { page, puppet } = await openTracking(t, "held", "gate\nand <b>more</b>");
+    const title = (text: RegExp) => page.locator("#rightTitle", { hasText: text }).waitFor();
+    await title(/^held$/);
+    await page.locator("#panel [data-type=User]", { hasText: "held work" }).waitFor();
+    assert.equal(await page.locator(".node.selected").count(), 0);
+    await page.getByText("gate", { exact: true }).first().click();
+    assert.equal(await page.locator("#input p").textContent(), "gate\nand <b>more</b>");
+    await page.locator(".flow-chart-view").click({ position: { x: 5, y: 200 } });
+    await title(/^Summary$/);
+    assert.equal(await page.locator("#panel pre").count(), 0);
+    await page.getByText("Definition").click();
+    await page.locator("#panel pre", { hasText: '"kind": "Seq"' }).first().waitFor();
+    await node(page, 0).click();
+    await title(/^checked$/);
+    await node(page, 0).click();
+    await title(/^held$/);
+    await page.keyboard.press("Escape");
+    await title(/^Summary$/);
+    // What turns is never at rest.
+    for (let n = 0; n < 2; n++) await node(page, 1).click({ force: true });
+    puppet.release("gate");
+    await labelled(page, "SUCCEEDED");
+    await title(/^Summary$/);
+  });
+
+  it("keeps the view, the task, the round and the attempt in its address", async t => {
+    const { page } = await openTracking(t, "rounds");
+    await labelled(page, "SUCCEEDED");
+    await page.getByRole("button", { name: "Time line" }).click();
+    await page.locator(".timeline-row", { hasText: "condition" }).first().click();
+    await page.getByRole("tab", { name: "Attempt #1" }).click();
+    await page.waitForURL(({ searchParams }) => searchParams.get("tab") === "Attempt #1");
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual(
+      ["view", "node", "round"].map(name => searchParams.get(name)),
+      ["timeline", "1", "1"],
+    );
+    await page.reload();
+    await page.locator("#rightStatus", { hasText: "Failed" }).waitFor();
+    assert.equal(await page.getByRole("tab", { selected: true }).textContent(), "Attempt #1");
+    assert.equal(await page.locator("#timeline").isVisible(), true);
+    assert.equal(await page.locator("#chart").isVisible(), false);
+    await page.getByRole("button", { name: "Chart" }).click();
+    await page.keyboard.press("Escape");
+    await page.waitForURL(/jobId=[^&]+$/);
+  });
+
+  it("lists what happened in the order of time, and what the job changed", async t => {
+    const { page } = await openTracking(t, "held", "later");
+    await nodeIs(page, 1, "Running");
+    await page.getByRole("button", { name: "Log", exact: true }).click();
+    const lines = async () =>
+      (await page.locator(".log-row").allTextContents()).map(text =>
+        text
+          .trim()
+          .replace(/\s+/g, " ")
+          .replace(/^[\d:]+( [AP]M)? /, ""),
+      );
+    assert.deepEqual(await lines(), [
+      "The job started",
+      "checked started",
+      "checked attempt 1 failed because time 1",
+      "checked attempt 2 succeeded",
+      "checked succeeded",
+      "held started",
+    ]);
+    await page.locator(".log-row", { hasText: "attempt 2" }).getByRole("button", { name: "checked" }).click();
+    await page.locator("#rightTitle", { hasText: /^checked$/ }).waitFor();
+    await page.getByRole("button", { name: "Stop Job" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop Job" }).click();
+    await page.locator(".log-row", { hasText: "The job canceled" }).waitFor();
+    assert.equal((await lines()).at(-2), "held canceled");
+    await page.getByRole("button", { name: "Changes", exact: true }).click();
+    await page.locator("#changes").getByText("No file changed.").waitFor();
+  });
+
+  it("shows every run on the time line, including the earlier rounds of a loop", async t => {
+    const { page } = await openTracking(t, "looping");
+    await labelled(page, "SUCCEEDED");
+    await page.getByRole("button", { name: "Time line" }).click();
+    assert.deepEqual(await page.locator(".timeline .one-line").allTextContents(), ["plain", "checked"]);
+    await page.locator(".timeline-row").first().click();
+    await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
+    await page.getByRole("button", { name: "Chart" }).click();
+    assert.equal(await page.locator(".node.selected").getAttribute("data-work-id"), "0");
+    await node(page, 0).click();
+    await page.getByRole("heading", { name: "Summary" }).waitFor();
+    assert.equal(await page.locator(".node.selected").count(), 0, "a click on the chosen node chooses none");
+    await node(page, 0).click();
+    await page.getByRole("heading", { name: "plain", exact: true }).waitFor();
+    await page.locator(".flow-chart-view").click({ position: { x: 5, y: 200 } });
+    await page.getByRole("heading", { name: "Summary" }).waitFor();
+  });
+
+  it("opens each round of a loop, failed ones too, from the chart and from the time line", async t => {
+    const { page } = await openTracking(t, "rounds");
+    await labelled(page, "SUCCEEDED");
+    await node(page, 1).click();
+    const rounds = page.getByRole("group", { name: "Rounds" }).getByRole("button");
+    assert.deepEqual(await rounds.allTextContents(), ["Round 1: failed", "Round 2: succeeded"]);
+    assert.match((await node(page, 1).locator(".detail").textContent()) ?? "", /^round 2, true, 1 attempt, /);
+    await page.locator("#rightStatus", { hasText: "Succeeded" }).waitFor();
+    await rounds.first().click();
+    await page.locator("#rightStatus", { hasText: "Failed" }).waitFor();
+    assert.equal(await rounds.first().getAttribute("aria-pressed"), "true");
+    await nodeIs(page, 1, "Succeeded");
+    await page.getByRole("button", { name: "Time line" }).click();
+    const rows = page.locator(".timeline-row", { hasText: "condition" });
+    await rows.nth(1).click();
+    await page.locator("#rightStatus", { hasText: "Succeeded" }).waitFor();
+    assert.deepEqual(await rows.evaluateAll(all => all.map(row => row.getAttribute("aria-pressed"))), [
+      "false",
+      "true",
+    ]);
+  });
+
+  it("keeps the verdict of a task in a session after a reload, and chooses no task for the next request", async t => {
+    const { portal, startSession } = await jobsPortal(t);
+    const { page } = await openPage(t, browser(), `${portal.url}/index.html?session=${await startSession()}`);
+    const choice = page.getByLabel("Choose a Task:");
+    await choice.selectOption("failing");
+    await page.getByRole("button", { name: "Send" }).click();
+    const verdict = page.locator("#sessionTask");
+    await page.locator("#sessionTask[data-status=Failed]").waitFor();
+    assert.equal(await choice.inputValue(), "");
+    await page.reload();
+    await page.locator("#sessionTask[data-status=Failed]").waitFor();
+    assert.equal(await verdict.textContent(), "failing: failed");
+  });
+
+  it("tells two runs of a job apart by their input", async t => {
+    const { page, portal, startJob } = await openTracking(t, "named", "the red one\nin detail");
+    await startJob("named", "the blue one");
+    await page.goto(portal.url);
+    for (const input of ["the red one", "the blue one"])
+      await page.locator(".history-item", { hasText: input }).waitFor();
+    assert.equal(await page.locator(".history-item", { hasText: "in detail" }).count(), 0);
+  });
+
+  it("stops after one question", async t => {
+    const { page } = await openTracking(t, "held", "gate");
+    await nodeIs(page, 1, "Running");
+    await page.getByRole("button", { name: "Stop Job" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop Job" }).click();
+    await labelled(page, "CANCELED");
+    await nodeIs(page, 1, "Canceled");
+  });
+
+  it("continues under the open page after a kill of the server, and waits to be continued after a stop", async t => {
+    const { page, portal, puppet } = await openTracking(t, "held", "gate", {}, portalWithEntry(t, entry));
+    await nodeIs(page, 1, "Running");
+    await node(page, 0).click();
+    const before = await titles(page);
+    // The job has its own copy of the entry: the portal may come back without one.
+    const args = ["--test", "--port", new URL(portal.url).port];
+    await portal.kill("SIGKILL");
+    await page.getByText("The server cannot be reached.").waitFor();
+    await portal.restart({ args });
+    await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+    assert.deepEqual(await titles(page), before);
+    await labelled(page, "RUNNING");
+    await portal.stop();
+    await portal.restart({ args });
+    await labelled(page, "PAUSED");
+    puppet.release("gate");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await labelled(page, "SUCCEEDED");
+  });
+
+  it("shows hostile names and prompts as text", async t => {
+    const { page } = await openTracking(t, "<b>hostile");
+    await labelled(page, "SUCCEEDED");
+    await node(page, 0).click();
+    await page.locator("#panel .message-block").nth(3).waitFor();
+    assert.equal(await page.locator("#jobName").textContent(), "<b>hostile");
+    assert.equal(await page.locator("main b b, main img, main script").count(), 0);
+  });
+
+  it("shows one part at a time on a phone, with a way back", async t => {
+    const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+    const { page } = await openTracking(t, "failing", "", phone);
+    await labelled(page, "FAILED");
+    assert.equal(await page.locator("#session-response-part").isVisible(), false);
+    assert.equal(await page.locator("#timeline").isVisible(), true, "the time line comes first");
+    await page.locator(".timeline-row", { hasText: "failing" }).tap();
+    await page.getByRole("tab", { name: "Driving" }).waitFor();
+    assert.equal(await page.locator("#timeline").isVisible(), false);
+    await page.getByRole("button", { name: "Back" }).tap();
+    await page.getByRole("button", { name: "Chart" }).tap();
+    await node(page, 0).tap();
+    await page.getByRole("tab", { name: "Driving" }).waitFor();
+    await page.getByRole("button", { name: "Back" }).tap();
+    assert.equal(await page.locator("#chart").isVisible(), true);
+    await assertFits(page, "the tracking page on a phone");
+  });
+});
