@@ -1,6 +1,7 @@
 import { DBOSExecutor } from "@dbos-inc/dbos-sdk/internal/dbos-executor";
 import { getLifecycleListeners } from "@dbos-inc/dbos-sdk/internal/decorators";
 import { DynamicSchedulerLoop } from "@dbos-inc/dbos-sdk/internal/scheduler/scheduler";
+import type { TelemetryCollector } from "@dbos-inc/dbos-sdk/internal/telemetry/collector";
 import { INTERNAL_QUEUE_NAME } from "@dbos-inc/dbos-sdk/internal/utils";
 import { registerInternalQueue, wfQueueRunner } from "@dbos-inc/dbos-sdk/internal/wfqueue";
 import { workflowTimeoutConfig } from "@dbos-inc/dbos-sdk/internal/workflow_management";
@@ -28,10 +29,15 @@ export async function quietPolling(): Promise<{ onQueued(): void }> {
   for (const listener of getLifecycleListeners())
     if (listener instanceof DynamicSchedulerLoop) await listener.destroy();
 
+  const executor = DBOSExecutor.globalInstance;
+  if (!executor) throw new Error("DBOS has not been launched");
+  // It would look ten times a second for traces to export, and without OpenTelemetry there are none.
+  const tracer = executor.tracer as unknown as { telemetryCollector: TelemetryCollector };
+  await tracer.telemetryCollector.destroy();
+
   let queued = 1;
   let seen = 0;
-  const database = DBOSExecutor.globalInstance?.systemDatabase;
-  if (!database) throw new Error("DBOS has not been launched");
+  const database = executor.systemDatabase;
   const find = database.findAndMarkStartableWorkflows.bind(database);
   database.findAndMarkStartableWorkflows = async (...args) => {
     if (seen === queued) return [];
