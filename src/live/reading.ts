@@ -18,8 +18,8 @@ export interface ReadPage {
 /** The first record is usually enough; only a run of deltas needs more. */
 const firstPageRecords = 16;
 const onePageChars = 256 * 1024;
-/** Larger pages are faster for a reader that takes everything. */
-const wholeAnswerPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 2 * 1024 * 1024 };
+/** Smaller pages ask the store too often; the records of larger ones live long enough to burden the collector. */
+const wholeAnswerPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 1024 * 1024 };
 
 function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
   return {
