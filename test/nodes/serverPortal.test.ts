@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { formatName, formatVersion } from "../../src/store/keep/dumpFormat.js";
+import { migrations } from "../../src/store/migrations.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
 import { runPortal, startPortal } from "../support/portal.js";
@@ -158,16 +163,41 @@ describe("A store that moves to a database server", () => {
     });
   });
 
-  test("an import that fails leaves the database as it was", async t => {
+  test("an import that fails in the middle leaves the database as it was", async t => {
     const database = await server.newDatabase();
-    const file = join(await tempFolder(t), "none.gz");
+    const file = join(await tempFolder(t), "damaged.gz");
+    await writeFile(file, damagedExport());
     const { code, stderr } = await runPortal(t, {
       command: ["import", file, "--database-url", server.urlOf(database)],
     });
-    assert.deepEqual([code, /cannot be read \(ENOENT\)/.test(stderr)], [1, true], stderr);
     assert.deepEqual(
-      await server.query(database, "select tablename from pg_tables where schemaname = 'public'"),
-      [],
+      [code, stderr],
+      [
+        1,
+        stderr.match(
+          /^.* is damaged: its rows do not fit public\.sessions \(.*\)\. Nothing has been imported\.\n$/,
+        )?.[0],
+      ],
     );
+    const tables = "select tablename from pg_tables where schemaname = 'public'";
+    assert.deepEqual(await server.query(database, tables), []);
   });
 });
+
+/** One good row and one that no table takes, with the right checksum. */
+function damagedExport(): Buffer {
+  const header = { format: formatName, version: formatVersion, schema: migrations.length, engineSchema: 1 };
+  const rows = [{ hash: "h", entry: "{}", saved_at: "2026-01-01T00:00:00Z" }, { id: "s" }].map(row =>
+    JSON.stringify({ row }),
+  );
+  const lines = [
+    JSON.stringify({ ...header, portal: "0.1.0", exportedAt: "2026-01-01T00:00:00Z" }),
+    JSON.stringify({ table: "public.entries", columns: ["hash", "entry", "saved_at"] }),
+    rows[0],
+    JSON.stringify({ table: "public.sessions", columns: ["id"] }),
+    rows[1],
+  ];
+  const text = `${lines.join("\n")}\n`;
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  return gzipSync(`${text}${JSON.stringify({ end: { rows: rows.length, sha256 } })}\n`);
+}

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
+import { Keeper } from "../../src/store/server/keeper.js";
+import { parseAddress } from "../../src/store/server/serverAddress.js";
+import { holding, locks } from "../../src/store/server/serverLocks.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
@@ -43,14 +46,10 @@ const reopened = (store: Store) => new Promise<number>(resolve => store.onReopen
 newStoreBehaves("server", async t => (await open(t)).store);
 
 describe("A store on a database server", () => {
-  test("it says that it is on a server, and has no files to copy", async t => {
-    const { store } = await open(t);
+  test("what was written is there for the next portal, and there are no files to copy", async t => {
+    const { store, database } = await open(t);
     assert.equal(store.kind, "server");
     await assert.rejects(store.copy("/nowhere"), /export FILE --database-url/);
-  });
-
-  test("what was written is there for the next portal", async t => {
-    const { store, database } = await open(t);
     await store.query("create table things as select 'kept' as name");
     await store.close();
     await assert.rejects(store.query("select 1"), { code: "StoreUnavailable" });
@@ -148,6 +147,50 @@ describe("A store on a database server", () => {
     assert.ok((await again) > 0);
     assert.deepEqual(await patient, [{ x: 2 }]);
     assert.deepEqual((await pool.query("select count(*)::int as n from t")).rows, [{ n: 2 }]);
+  });
+
+  test("it gives up a server that is silent, and goes on when that server answers again", async t => {
+    const { store, database } = await open(t);
+    await store.query("create table t as select 1 as x");
+    const sessions = await server.query<{ pid: number }>(
+      "postgres",
+      "select pid from pg_stat_activity where datname = $1",
+      [database],
+    );
+    const signal = (name: NodeJS.Signals) => {
+      for (const { pid } of sessions) process.kill(pid, name);
+    };
+    defer(t, () => {
+      // Those that were cut have ended by now.
+      try {
+        signal("SIGCONT");
+      } catch {}
+    });
+    const again = reopened(store);
+    signal("SIGSTOP");
+    await assert.rejects(store.query("select x from t"), isUnavailable);
+    assert.match(store.failure()?.message ?? "", /does not answer\. Start the database server again/);
+    signal("SIGCONT");
+    await again;
+    assert.deepEqual(await store.query("select x from t"), [{ x: 1 }]);
+  });
+
+  test("it makes its tables only while nobody else does", async t => {
+    const database = await server.newDatabase();
+    const { config } = parseAddress(server.urlOf(database));
+    const other = await Keeper.open(config, { onGone: () => {}, onNotified: () => {} });
+    defer(t, () => other.end());
+    const isReserved = "select 1 from pg_locks where locktype = 'advisory' and objid = $1 and granted";
+    const hasTables = "select to_regclass('portal_schema') is not null as made";
+    const store = await holding(other.query, locks.schema, 1_000, async () => {
+      const opened = await open(t, database);
+      await seen(async () => (await other.query(isReserved, [locks.portal])).length > 0);
+      assert.deepEqual(await other.query(hasTables), [{ made: false }]);
+      assert.equal(opened.store.state(), "opening");
+      return opened.store;
+    });
+    await store.ready;
+    assert.deepEqual(await other.query(hasTables), [{ made: true }]);
   });
 
   test("after a restart it does not go on beside another portal", async t => {
