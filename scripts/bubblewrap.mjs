@@ -1,25 +1,18 @@
 // The tests of the sandbox need a working bwrap: the system's own, installed from its packages when it is missing.
 import { spawnSync } from "node:child_process";
-import { run, SetupError } from "./setup.mjs";
+import { install, mayInstall } from "./packages.mjs";
+import { SetupError } from "./setup.mjs";
 
 const works = () =>
   spawnSync("bwrap", ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"], {
     encoding: "utf8",
   });
 
-function mayInstall() {
-  return process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0;
-}
-
 /** Throws a SetupError that says what is missing. */
 export function needBubblewrap() {
   let tried = works();
   if (tried.error && mayInstall()) {
-    process.stderr.write("Installing bubblewrap …\n");
-    const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-    run("apt-get", ["update", "-qq"], "apt-get update", options);
-    const args = ["install", "-y", "-qq", "--no-install-recommends", "bubblewrap"];
-    run("apt-get", args, "Installing bubblewrap", options);
+    install("bubblewrap", "Installing bubblewrap");
     tried = works();
   }
   if (tried.error)

@@ -1,8 +1,8 @@
 // The tests look at the pages in a real Chromium: the system's own, installed from its packages where it is missing.
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { run, SetupError } from "./setup.mjs";
+import { install, mayInstall } from "./packages.mjs";
+import { SetupError } from "./setup.mjs";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const places = [
@@ -21,20 +21,6 @@ function onPath(...programs) {
 const firstOf = paths => paths.find(path => path && existsSync(path));
 const findWhole = () => firstOf([process.env.CHROMIUM, ...onPath(...names), ...places]);
 const findShell = () => firstOf([process.env.CHROMIUM_SHELL, ...onPath(shellName)]);
-
-function mayInstall() {
-  return process.getuid?.() === 0 && spawnSync("apt-get", ["--version"]).status === 0;
-}
-
-let isUpdated = false;
-
-function install(name, what) {
-  process.stderr.write(`${what} …\n`);
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } };
-  if (!isUpdated) run("apt-get", ["update", "-qq"], "apt-get update", options);
-  isUpdated = true;
-  run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", name], what, options);
-}
 
 /** Older systems do not have it; the whole browser then does its work. */
 function installShell() {

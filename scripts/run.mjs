@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { needBubblewrap } from "./bubblewrap.mjs";
 import { chromium } from "./chromium.mjs";
+import { postgres } from "./postgres.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
 import { testAgents } from "./testAgents.mjs";
 
@@ -71,7 +72,8 @@ function test() {
   const agents = matches(/dist\/test\/.*(acp|editors|api|backends|permissions)/i) && {
     TEST_AGENTS: testAgents(),
   };
-  runTests(files, { ...chromium(), ...agents });
+  const server = matches(/dist\/test\/nodes/) && postgres();
+  runTests(files, { ...chromium(), ...agents, ...server });
 }
 
 /** Runs in this process, so that the program owns its signals and streams. */

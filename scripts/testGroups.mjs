@@ -16,7 +16,15 @@ const mostPureFiles = 40;
 const timeoutMs = 15 * 60_000;
 
 /** These run parts of the portal in their own process, where some things exist only once, or take minutes. */
-const ownProcess = ["test/house", "test/jobs", "test/sandbox", "test/server", "test/store", "test/tasks"];
+const ownProcess = [
+  "test/house",
+  "test/jobs",
+  "test/nodes",
+  "test/sandbox",
+  "test/server",
+  "test/store",
+  "test/tasks",
+];
 /** This one measures the processor time of its process. */
 const measuring = ["src/orchestrator/prompt/worstInput"];
 const alone = [...ownProcess.map(folder => `${folder}/`), ...measuring];

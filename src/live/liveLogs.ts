@@ -1,9 +1,8 @@
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import type { PortalError } from "../base/portalError.js";
-import { EventLog } from "../store/eventLog.js";
+import { EventLog, type LogStore } from "../store/eventLog.js";
 import { shortReason } from "../store/failure.js";
-import type { Store } from "../store/store.js";
 import { LiveLog, type LogListener, reservedAhead } from "./liveLog.js";
 import type { LogKind } from "./liveResponse.js";
 import { type LogRow, LogTable, type OwnerRow } from "./logTable.js";
@@ -23,7 +22,7 @@ export class LiveLogs {
   readonly #timer: NodeJS.Timeout;
   #listener: LogListener | undefined;
 
-  constructor(store: Store, log: Log) {
+  constructor(store: LogStore, log: Log) {
     this.#table = new LogTable(store);
     this.#eventLog = new EventLog(store, log);
     this.#log = log;

@@ -27,9 +27,9 @@ const ownerTables: Readonly<Record<LogKind, string>> = {
 
 /** The statements of live logs, except for writing batches. */
 export class LogTable {
-  readonly #store: Store;
+  readonly #store: Pick<Store, "query">;
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, "query">) {
     this.#store = store;
   }
 

@@ -33,6 +33,18 @@ describe("The command line", () => {
     assert.equal(auth, true);
   });
 
+  test("the database comes from the option, else from the variable", () => {
+    const env = { PORTAL_DATABASE_URL: "postgresql://v@h/p" };
+    assert.equal(parseOptions([], {}).databaseUrl, undefined);
+    assert.equal(parseOptions([], { PORTAL_DATABASE_URL: "" }).databaseUrl, undefined);
+    assert.equal(parseOptions([], env).databaseUrl, env.PORTAL_DATABASE_URL);
+    assert.equal(
+      parseOptions(["--database-url", "postgresql://o@h/p"], env).databaseUrl,
+      "postgresql://o@h/p",
+    );
+    assert.throws(() => parseOptions(["--database-url", ""], env), /--database-url: the address is empty/);
+  });
+
   const refused: Record<string, [string[], RegExp]> = {
     "an unknown option": [["--prot", "1"], /prot/],
     "an unknown word": [["serve"], /serve/],

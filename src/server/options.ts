@@ -21,6 +21,8 @@ export interface Options {
   /** Undefined when no file was named and the repo root has none. */
   configFile: string | undefined;
   dataDir: string;
+  /** A database on a server instead of the embedded store. Holds a password: never show it. */
+  databaseUrl: string | undefined;
   /** The policy for sessions that choose none. */
   permissions: PermissionPolicy;
   /** Whether agents run in a sandbox unless a session says otherwise. */
@@ -87,11 +89,24 @@ function chosenFolder(dataDir: string): string {
   return resolve(dataDir);
 }
 
+/** An empty variable means that there is none, an empty option is a mistake. */
+export function chosenDatabase(given: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  if (given === "") throw new StartError("--database-url: the address is empty");
+  return given ?? (env.PORTAL_DATABASE_URL || undefined);
+}
+
+/** For the portal and for the commands on its store. */
+export const databaseOption = {
+  type: "string",
+  requiresArg: true,
+  describe: "A PostgreSQL server instead of the embedded store [default: PORTAL_DATABASE_URL]",
+} as const;
+
 function createParser(args: readonly string[]) {
   return yargs([...args])
     .scriptName("copilot-portal")
     .usage(
-      "$0 [port] [options]\n$0 export FILE [--data-dir DIR]\n$0 import FILE [--data-dir DIR] [--continue]\n\nRuns AI coding agents from a browser, curl, an editor or another agent.",
+      "$0 [port] [options]\n$0 export FILE [--data-dir DIR | --database-url URL]\n$0 import FILE [--data-dir DIR | --database-url URL] [--continue]\n\nRuns AI coding agents from a browser, curl, an editor or another agent.",
     )
     .parserConfiguration({
       "duplicate-arguments-array": false,
@@ -139,6 +154,7 @@ function createParser(args: readonly string[]) {
       default: stateFolder(process.platform, process.env, homedir()),
       describe: "Where the embedded store lives",
     })
+    .option("database-url", databaseOption)
     .option("permissions", {
       choices: permissionPolicies,
       default: "allow-all" as PermissionPolicy,
@@ -164,7 +180,7 @@ function chosenPort(named: string | undefined, rest: readonly (string | number)[
 }
 
 /** Reads and checks the command line; throws a StartError that names the wrong value. */
-export function parseOptions(args: readonly string[]): Options {
+export function parseOptions(args: readonly string[], env = process.env): Options {
   const parsed = createParser(args)
     .fail((message, error) => {
       const line = (message ?? error.message).replaceAll(/\s+/g, " ");
@@ -183,6 +199,7 @@ export function parseOptions(args: readonly string[]): Options {
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),
     dataDir: chosenFolder(parsed.dataDir),
+    databaseUrl: chosenDatabase(parsed.databaseUrl, env),
     permissions: parsed.permissions,
     sandbox: parsed.sandbox,
     demo: parsed.demo,

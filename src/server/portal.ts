@@ -52,6 +52,7 @@ import { SessionRegistry } from "../sessions/sessionRegistry.js";
 import { LiveLogs } from "../sharedApi.js";
 import type { Unlock } from "../store/lock/lock.js";
 import { ownersFolder } from "../store/ownersFiles.js";
+import { databaseSecrets } from "../store/server/serverAddress.js";
 import { openStore } from "../store/store.js";
 import { taskRoutes } from "../taskApi.js";
 import { InstalledEntry } from "../tasks/installedEntry.js";
@@ -116,7 +117,8 @@ export interface PortalOptions {
 /** Puts the parts together: each gets what it needs, and adds its routes and how to stop it. */
 export function createPortal(parts: PortalOptions): Portal {
   const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
-  const store = openStore({ dataDir: options.dataDir, log, unlock });
+  const { dataDir, databaseUrl } = options;
+  const store = openStore({ dataDir, databaseUrl, log, unlock });
   // Only the holder of the data folder's lock may end what an earlier portal left running.
   const swept = sweepOrphans(marker).catch(error =>
     log.warn({ err: error }, "cannot search for left-over processes"),
@@ -132,7 +134,7 @@ export function createPortal(parts: PortalOptions): Portal {
   const demo = demoBackend(log);
   const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
   const own = providerBackends(config.providers, process.env);
-  const secrets = knownSecrets(config.providers, process.env, token);
+  const secrets = [...knownSecrets(config.providers, process.env, token), ...databaseSecrets(databaseUrl)];
   const acpAgents = new AcpAgents({
     read: () => readAgentsFile(options.configFile, process.env),
     env: { ...env, ...oneDeeper(process.env) },

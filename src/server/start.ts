@@ -10,6 +10,8 @@ import { readPolicy } from "../permissions/policy.js";
 import { availabilityOf, probe } from "../sandbox/availability.js";
 import { agentSecrets, readAgentsFile } from "../sessions/acp/agentSettings.js";
 import { lockDataFolder } from "../store/lock/lock.js";
+import { checkServer } from "../store/server/checkServer.js";
+import { databaseSecrets } from "../store/server/serverAddress.js";
 import { readConfig } from "./config.js";
 import { listen, urlOf } from "./listen.js";
 import { openBrowser, type RedirectFile, redirectFile } from "./openBrowser.js";
@@ -44,15 +46,23 @@ async function open(createApp: CreateApp): Promise<void> {
   const args = process.argv.slice(2);
   if (await runStoreCommand(args)) process.exit(0);
   const options = parseOptions(args);
+  // No program that the portal starts inherits it.
+  delete process.env.PORTAL_DATABASE_URL;
   if (options.sandbox) await needSandbox();
   const config = readConfig(options.configFile);
   const entry = options.entryFile === undefined ? undefined : readEntry(options.entryFile);
   const policy = readPolicy(config.permissions?.policy);
   const token = options.auth ? chosenToken(process.env) : undefined;
   const agents = readAgentsFile(options.configFile, process.env);
-  const secrets = [...knownSecrets(config.providers, process.env, token), ...agentSecrets(agents)];
+  const { databaseUrl } = options;
+  const secrets = [
+    ...knownSecrets(config.providers, process.env, token),
+    ...agentSecrets(agents),
+    ...databaseSecrets(databaseUrl),
+  ];
   const log = createLog(options.logLevel, secrets);
   const marker = await ownerMarker(options.dataDir);
+  if (databaseUrl !== undefined) await checkServer(databaseUrl);
   const { server, port } = await listen(options.host, options.port);
   const unlock = await lockDataFolder(options.dataDir);
 

@@ -9,7 +9,7 @@ import type { Store } from "../store/store.js";
 
 export interface StorageRoutesParts {
   dataDir: string;
-  store: Pick<Store, "copy">;
+  store: Pick<Store, "copy" | "sizeBytes">;
   janitor: Pick<Janitor, "due" | "clean">;
   retention: Retention;
 }
@@ -46,7 +46,7 @@ export function storageRoutes({ dataDir, store, janitor, retention }: StorageRou
       },
       handler: async () => ({
         dataDir,
-        storeBytes: await bytesBelow(join(dataDir, "store")),
+        storeBytes: await store.sizeBytes(),
         toolOutputBytes: await bytesBelow(join(dataDir, "tool-output")),
         freeBytes: await freeBytes(dataDir),
         retention,

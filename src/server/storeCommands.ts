@@ -3,22 +3,33 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import yargs from "yargs";
 import { createLog, type Log } from "../base/log.js";
+import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
 import { StartError } from "../base/startError.js";
 import { LiveLogs } from "../sharedApi.js";
+import { shortReason } from "../store/failure.js";
 import { pauseEverything, raiseReserved, type Unfinished } from "../store/keep/afterImport.js";
 import { exportStore } from "../store/keep/exportStore.js";
-import { importStore } from "../store/keep/importStore.js";
+import { importIntoServer } from "../store/keep/importServer.js";
+import { type FinishImport, type ImportedStore, importStore } from "../store/keep/importStore.js";
 import { removeSnapshot, snapshotFolder } from "../store/keep/snapshot.js";
-import { openStoreFolder } from "../store/keep/storeFolder.js";
+import {
+  openStoreFolder,
+  openStoreServer,
+  type StoredRows,
+  schemaVersion,
+} from "../store/keep/storeFolder.js";
 import { lockDataFolder, type Unlock } from "../store/lock/lock.js";
-import { openStore } from "../store/store.js";
-import { stateFolder } from "./options.js";
+import { checkServer } from "../store/server/checkServer.js";
+import { parseAddress } from "../store/server/serverAddress.js";
+import { chosenDatabase, databaseOption, stateFolder } from "./options.js";
 import { readAddress } from "./portalAddress.js";
 
 interface StoreCommand {
   file: string;
   dataDir: string;
+  /** A database on a server, which then is the store; the data folder is not used. */
+  databaseUrl: string | undefined;
   goesOn: boolean;
 }
 
@@ -51,6 +62,7 @@ function parse(name: string, args: readonly string[]): StoreCommand {
       default: stateFolder(process.platform, process.env, homedir()),
       describe: "Where the embedded store lives",
     })
+    .option("database-url", databaseOption)
     .option("continue", {
       type: "boolean",
       default: false,
@@ -62,16 +74,44 @@ function parse(name: string, args: readonly string[]): StoreCommand {
         `${(message ?? error.message).replaceAll(/\s+/g, " ")}; copilot-portal ${name} --help lists the options`,
       );
     });
-  const { dataDir, continue: goesOn, _: files } = parser.parseSync();
+  const { dataDir, databaseUrl, continue: goesOn, _: files } = parser.parseSync();
   const [file, ...others] = files.map(String);
   if (!file || others.length > 0) throw new StartError(`copilot-portal ${name} takes one FILE`);
   if (dataDir === "") throw new StartError("--data-dir: the name of the folder is empty");
   if (goesOn && name !== "import") throw new StartError("--continue is for import only");
   // npm changes to the package's folder; the file is relative to the user's folder.
-  return { file: resolve(process.env.INIT_CWD ?? "", file), dataDir: resolve(dataDir), goesOn };
+  return {
+    file: resolve(process.env.INIT_CWD ?? "", file),
+    dataDir: resolve(dataDir),
+    databaseUrl: chosenDatabase(databaseUrl, process.env),
+    goesOn,
+  };
 }
 
-async function exportTo({ file, dataDir }: StoreCommand, log: Log): Promise<string> {
+async function exportTo(command: StoreCommand, log: Log): Promise<string> {
+  const { file, databaseUrl } = command;
+  const rows = await (databaseUrl === undefined
+    ? exportDataFolder(command, log)
+    : exportServer(databaseUrl, file));
+  return `Exported ${rows} rows to ${file}. The file holds everything that was said: keep it safe.`;
+}
+
+/** One transaction sees one moment, so a portal may be at work. */
+async function exportServer(url: string, file: string): Promise<number> {
+  const { name } = parseAddress(url);
+  const store = openStoreServer(url);
+  try {
+    const version = await schemaVersion(store.query, "portal_schema").catch((error: unknown) => {
+      throw new StartError(`--database-url: ${name} cannot be reached: ${shortReason(error)}`);
+    });
+    if (version === 0) throw new StartError(`There is no store in the database ${name}.`);
+    return await exportRows(store, file);
+  } finally {
+    await store.close();
+  }
+}
+
+async function exportDataFolder({ file, dataDir }: StoreCommand, log: Log): Promise<number> {
   const unlock = await lockDataFolder(dataDir).catch((error: unknown) => {
     if (error instanceof PortalError && error.code === "DataFolderInUse") return error;
     throw error;
@@ -80,8 +120,7 @@ async function exportTo({ file, dataDir }: StoreCommand, log: Log): Promise<stri
   try {
     if (isRunning) await askForSnapshot(dataDir, unlock);
     const folder = isRunning ? snapshotFolder(dataDir) : join(dataDir, "store");
-    const rows = await exportFolder(folder, file, log);
-    return `Exported ${rows} rows to ${file}. The file holds everything that was said: keep it safe.`;
+    return await exportFolder(folder, file, log);
   } finally {
     if (isRunning) await removeSnapshot(dataDir);
     else unlock();
@@ -92,12 +131,22 @@ async function exportFolder(folder: string, file: string, log: Log): Promise<num
   if (!existsSync(join(folder, "PG_VERSION"))) throw new StartError(`There is no store in ${folder}.`);
   const store = await openStoreFolder(folder, log);
   try {
-    return await exportStore(store, file);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "";
-    throw /^E[A-Z]+$/.test(code) ? new StartError(`${file} cannot be written (${code}).`) : error;
+    return await exportRows(store, file);
   } finally {
     await store.close();
+  }
+}
+
+async function exportRows(store: StoredRows, file: string): Promise<number> {
+  try {
+    return await exportStore(store, file);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (/^E(CONN|PIPE|TIMEDOUT)/.test(code) || /^Connection terminated/.test(messageOf(error)))
+      throw new StartError(
+        `The database server went away: ${shortReason(error)}. Nothing has been exported.`,
+      );
+    throw /^E[A-Z]+$/.test(code) ? new StartError(`${file} cannot be written (${code}).`) : error;
   }
 }
 
@@ -123,39 +172,42 @@ async function askForSnapshot(dataDir: string, inUse: PortalError): Promise<void
     );
 }
 
-async function importFrom({ file, dataDir, goesOn }: StoreCommand, log: Log): Promise<string> {
-  const unlock: Unlock = await lockDataFolder(dataDir);
+async function importFrom(command: StoreCommand, log: Log): Promise<string> {
+  const { databaseUrl, dataDir, goesOn } = command;
   let paused: Unfinished[] = [];
+  const finish: FinishImport = async store => {
+    paused = await finishImport(store, goesOn, log);
+  };
+  const rows = await (databaseUrl === undefined
+    ? importDataFolder(command, log, finish)
+    : importServer(databaseUrl, command.file, log, finish));
+  const jobs = paused.filter(({ kind }) => kind === "job").length;
+  const waiting = jobs === 0 ? "" : ` ${jobs === 1 ? "One job waits" : `${jobs} jobs wait`} to be continued.`;
+  const place = databaseUrl === undefined ? dataDir : `the database ${parseAddress(databaseUrl).name}`;
+  return `Imported ${rows} rows into ${place}.${waiting}`;
+}
+
+async function importDataFolder({ file, dataDir }: StoreCommand, log: Log, finish: FinishImport) {
+  const unlock: Unlock = await lockDataFolder(dataDir);
   try {
-    const rows = await importStore({
-      dataDir,
-      file,
-      log,
-      finish: async draft => {
-        paused = await finishImport(draft, goesOn, log);
-      },
-    });
-    const jobs = paused.filter(({ kind }) => kind === "job").length;
-    const waiting =
-      jobs === 0 ? "" : ` ${jobs === 1 ? "One job waits" : `${jobs} jobs wait`} to be continued.`;
-    return `Imported ${rows} rows into ${dataDir}.${waiting}`;
+    return await importStore({ dataDir, file, log, finish });
   } finally {
     unlock();
   }
 }
 
-async function finishImport(dataDir: string, goesOn: boolean, log: Log): Promise<Unfinished[]> {
-  const store = openStore({ dataDir, log });
-  try {
-    await raiseReserved(store.query);
-    if (goesOn) return [];
-    const unfinished = await store.transaction(pauseEverything);
-    const logs = new LiveLogs(store, log);
-    for (const each of unfinished) await tellPaused(logs, each);
-    return unfinished;
-  } finally {
-    await store.close();
-  }
+async function importServer(url: string, file: string, log: Log, finish: FinishImport) {
+  await checkServer(url);
+  return importIntoServer({ url, file, log, finish });
+}
+
+async function finishImport(store: ImportedStore, goesOn: boolean, log: Log): Promise<Unfinished[]> {
+  await raiseReserved(store.query);
+  if (goesOn) return [];
+  const unfinished = await store.transaction(pauseEverything);
+  const logs = new LiveLogs(store, log);
+  for (const each of unfinished) await tellPaused(logs, each);
+  return unfinished;
 }
 
 /** Logs what a stopping portal would log. */

@@ -10,6 +10,7 @@ import type { Pool } from "pg";
 import { deferred } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
+import { dbosLogger, unusedUrl, useListenNotify } from "./flowSchema.js";
 import { quietLaunch, quietPolling, unusedIntervalMs } from "./quietPolling.js";
 
 /**
@@ -61,6 +62,8 @@ export interface DurableJobsOptions {
   pool: Pool;
   flows: Flows;
   log: Log;
+  /** Whether the tables of the flows are already made and up to date. */
+  hasTables?: boolean;
 }
 
 /** An error that ends this run of a flow: only the engine may catch it. */
@@ -147,26 +150,26 @@ class Unended {
 }
 
 /** Opens the engine and continues what was running when the last process ended. */
-export async function openDurableJobs({ pool, flows, log }: DurableJobsOptions): Promise<DurableJobs> {
+export async function openDurableJobs({
+  pool,
+  flows,
+  log,
+  hasTables = false,
+}: DurableJobsOptions): Promise<DurableJobs> {
   const unended = new Unended();
   open = { flows, unended };
   dbRetryConfig.initialBackoffSec = firstRetrySeconds;
   dbRetryConfig.maxBackoffSec = longestRetrySeconds;
   DBOS.setConfig({
     name: "copilot-portal",
-    // DBOS parses this address but never connects to it: it uses the pool.
-    systemDatabaseUrl: "postgresql://embedded@localhost/postgres",
+    systemDatabaseUrl: unusedUrl,
     systemDatabasePool: pool,
-    useListenNotify: false,
+    runMigrations: !hasTables,
+    useListenNotify,
     applicationVersion: flowVersion,
     executorID: "local",
     schedulerPollingIntervalMs: unusedIntervalMs,
-    logger: {
-      info: entry => log.debug({ dbos: entry }),
-      debug: entry => log.trace({ dbos: entry }),
-      warn: entry => log.debug({ dbos: entry }),
-      error: entry => log.warn({ dbos: entry }),
-    },
+    logger: dbosLogger(log),
   });
   let polling: Awaited<ReturnType<typeof quietPolling>>;
   try {

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import pg from "pg";
-import { errorForClient, storeUnavailable } from "./failure.js";
+import { gatedPool, translateErrors } from "./gatedPool.js";
 
 /** Sends what a client wrote, and resolves with all that PostgreSQL answers. */
 export type Exchange = (bytes: Uint8Array) => Promise<Uint8Array>;
@@ -83,43 +83,16 @@ export function connectionOn(stream: EngineStream, look: (error: unknown) => voi
   return connection;
 }
 
-/**
- * Every error passes through here, even that of the statement that broke the engine: the caller learns whether to
- * retry. A closed client no longer listens, and an error event without a listener would end the process.
- */
-function translateErrors(connection: pg.Connection, look: (error: unknown) => void): void {
-  const emit = connection.emit.bind(connection);
-  connection.emit = (event: string | symbol, ...args: unknown[]) => {
-    if (event !== "error" && event !== "errorMessage") return emit(event, ...args);
-    const [error] = args;
-    look(error);
-    return connection.listenerCount(event) > 0 && emit(event, errorForClient(error));
-  };
-}
-
 /** A pool of the engine that is open at that moment, so that it survives a new engine. */
 export function poolOf(connect: () => pg.Connection | undefined): pg.Pool {
   // PGlite has one connection; a second one would land inside another caller's transaction.
-  const settings: pg.PoolConfig = { max: 1, idleTimeoutMillis: 0 };
-  return new pg.Pool({ ...settings, Client: clientOf(connect) as pg.PoolConfig["Client"] });
-}
-
-function clientOf(connect: () => pg.Connection | undefined): typeof pg.Client {
-  return class StoreClient extends pg.Client {
-    readonly #isConnectable: boolean;
-
-    constructor(config: pg.ClientConfig) {
-      const connection = connect();
-      super({ ...config, ...(connection && { connection }) } as pg.ClientConfig);
-      this.#isConnectable = connection !== undefined;
-      // The caller gets the failure from the query; without a listener it would end the process.
-      this.on("error", () => {});
-    }
-
-    // biome-ignore lint/suspicious/noExplicitAny: pg declares connect with and without a callback.
-    override connect(callback?: any): any {
-      if (this.#isConnectable) return super.connect(callback);
-      process.nextTick(callback, storeUnavailable("it is being opened again"));
-    }
-  };
+  return gatedPool(
+    { max: 1, idleTimeoutMillis: 0 },
+    {
+      enter() {
+        const connection = connect();
+        return connection && ({ connection } as pg.ClientConfig);
+      },
+    },
+  );
 }

@@ -5,6 +5,9 @@ import { PortalError } from "../base/portalError.js";
 import { shortReason, storeUnavailable } from "./failure.js";
 import type { Store } from "./store.js";
 
+/** What logs need of a store. */
+export type LogStore = Pick<Store, "query" | "failure" | "state" | "beforeClose">;
+
 export interface Chunk {
   readonly lastN: number;
   /** The length of the lines when unpacked. */
@@ -76,7 +79,7 @@ const lastChanceMs = 2_000;
 
 /** Writes the batches of all logs, one statement at a time; what arrives meanwhile goes into the next one. */
 export class EventLog {
-  readonly #store: Store;
+  readonly #store: LogStore;
   readonly #log: Log;
   #dirty = new Set<LogSource>();
   #pendingChars = 0;
@@ -87,7 +90,7 @@ export class EventLog {
   readonly #unwritten = new Set<LogBatch>();
   readonly #onFailure = new Set<(error: PortalError) => void>();
 
-  constructor(store: Store, log: Log) {
+  constructor(store: LogStore, log: Log) {
     this.#store = store;
     this.#log = log;
   }

@@ -3,10 +3,10 @@ import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "../base/log.js";
-import { openDurableJobs } from "./durableJobs.js";
 import { openEngine } from "./engine.js";
 import { poolOf } from "./engineConnection.js";
 import { shortReason } from "./failure.js";
+import { migrateFlows } from "./flowSchema.js";
 import { migrate } from "./migrations.js";
 import type { Query } from "./store.js";
 import { writeTemplate } from "./template.js";
@@ -23,8 +23,7 @@ try {
   const folder = join(work, "store");
   const engine = await openEngine(folder, log);
   const pool = poolOf(() => engine.connect());
-  const jobs = await openDurableJobs({ pool, flows: {}, log });
-  await jobs.close();
+  await migrateFlows(pool, log);
   const query: Query = async <Row extends object>(text: string, values?: unknown[]) =>
     (await pool.query<Row>(text, values)).rows;
   await migrate(async work => {

@@ -1,19 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { cp } from "node:fs/promises";
-import { join } from "node:path";
 import type pg from "pg";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { PortalError } from "../base/portalError.js";
-import { type Engine, openEngine } from "./engine.js";
-import { poolOf } from "./engineConnection.js";
+import type { Database, StoreKind } from "./database.js";
+import { EmbeddedDatabase } from "./embeddedDatabase.js";
 import { isStatementError, mayPass, shortReason, storeUnavailable } from "./failure.js";
-import { lockDataFolder, type Unlock } from "./lock/lock.js";
+import type { Unlock } from "./lock/lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
 import { patience } from "./patience.js";
-import { ensureFolder, isStoreFolder } from "./storeFiles.js";
+import { ServerDatabase } from "./server/serverDatabase.js";
 import { inTransaction } from "./transaction.js";
 
 export type Query = <Row extends object = Record<string, unknown>>(
@@ -22,7 +19,8 @@ export type Query = <Row extends object = Record<string, unknown>>(
 ) => Promise<Row[]>;
 
 export interface Store {
-  /** Waits until the store is open. There is one connection: never hold it while asking for another. */
+  readonly kind: StoreKind;
+  /** Waits until the store is open. The embedded one has one connection: never hold it while asking for another. */
   readonly query: Query;
   /** Either everything that `work` does with its query happens, or nothing. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
@@ -33,15 +31,21 @@ export interface Store {
   readonly patiently: <T>(work: () => Promise<T>) => Promise<T>;
   /** The first opening. Rejects with a PortalError when the store cannot open without help. */
   readonly ready: Promise<void>;
-  /** Stays the same when the engine has to be reopened. */
+  /** For the engine of durable flows. Stays the same when the database has to be opened again. */
   readonly pool: Promise<pg.Pool>;
   state(): StoreState;
   /** Why nothing can be written at this moment, and what to do about it; undefined when writing works. */
   failure(): PortalError | undefined;
   /** Calls back whenever the store is open again after a failure. */
   onReopened(callback: (brokenMs: number) => void): void;
-  /** Copies the files as they are at one moment; queries wait meanwhile. */
+  /**
+   * Calls back with what is notified on this channel of a database server. Nothing is notified while the connection is
+   * down, and never on the embedded store, which has one user: this only wakes those who also look by themselves.
+   */
+  listen(channel: string, callback: (payload: string) => void): void;
+  /** Copies the files of an embedded store as they are at one moment; queries wait meanwhile. */
   copy(folder: string): Promise<void>;
+  sizeBytes(): Promise<number>;
   /** Registers work to finish while the store can still be written. */
   beforeClose(work: () => Promise<void>): void;
   close(): Promise<void>;
@@ -51,6 +55,8 @@ export type StoreState = "opening" | "ready" | "failing" | "closed";
 
 export interface StoreOptions {
   dataDir: string;
+  /** A database on a server instead of the embedded one. */
+  databaseUrl?: string | undefined;
   log: Log;
   /** Releases the folder's lock, if the caller has already taken it; the store calls this when it closes. */
   unlock?: Unlock;
@@ -59,30 +65,32 @@ export interface StoreOptions {
 
 /** Reopening is tried after this time, then after twice as long, up to the longest. */
 const firstRetryMs = 250;
-const longestRetryMs = 30_000;
 /** While statements fail through no fault of their own, a test write runs this often. */
 const probeIntervalMs = 1_000;
 /** More than fits in the free space of the store's existing pages. */
 const probeBytes = 64 * 1024;
 
-/** Opens the embedded store in the background. `ready` rejects when the folder is in use or cannot be written. */
-export function openStore(options: StoreOptions): Store {
-  return new EmbeddedStore(options);
+/** Opens the store in the background. `ready` rejects when it is in use or cannot be written. */
+export function openStore({ databaseUrl, maintenanceIntervalMs, ...options }: StoreOptions): Store {
+  const { log } = options;
+  if (databaseUrl !== undefined)
+    return new OpenStore(new ServerDatabase({ ...options, url: databaseUrl }), log);
+  const store = new OpenStore(new EmbeddedDatabase(options), log);
+  // A server looks after itself.
+  const stopMaintenance = startMaintenance(store, log, maintenanceIntervalMs);
+  store.beforeClose(async () => stopMaintenance());
+  return store;
 }
 
-class EmbeddedStore implements Store {
+class OpenStore implements Store {
+  readonly kind: StoreKind;
   readonly ready: Promise<void>;
   readonly pool: Promise<pg.Pool>;
-  readonly #pool: pg.Pool;
-  readonly #dataDir: string;
-  readonly #folder: string;
+  readonly #database: Database;
   readonly #log: Log;
   readonly #lastWork: (() => Promise<void>)[] = [];
-  readonly #stopMaintenance: () => void;
-  #unlock: Unlock | undefined;
   #state: StoreState = "opening";
-  #engine: Engine | undefined;
-  /** Resolves when the last broken engine has left the folder. */
+  /** Resolves when nothing is left of the last broken database. */
   #gone: Promise<void> | undefined;
   #failure: PortalError = storeUnavailable("it is not open yet");
   #retryMs = firstRetryMs;
@@ -98,25 +106,21 @@ class EmbeddedStore implements Store {
   readonly #reopened = new Set<(brokenMs: number) => void>();
   readonly patiently = patience(() => this.#state === "closed");
 
-  constructor(options: StoreOptions) {
-    this.#dataDir = options.dataDir;
-    this.#folder = join(options.dataDir, "store");
-    this.#log = options.log;
-    this.#unlock = options.unlock;
-    this.#pool = poolOf(() => this.#engine?.connect());
-    this.#pool.on("error", error =>
-      this.#log.debug({ reason: shortReason(error) }, "store connection ended"),
-    );
+  constructor(database: Database, log: Log) {
+    this.kind = database.kind;
+    this.#database = database;
+    this.#log = log;
+    for (const pool of new Set([database.pool, database.enginePool]))
+      pool.on("error", error => log.debug({ reason: shortReason(error) }, "store connection ended"));
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = { resolve, reject };
     });
     this.#opening = this.#open();
-    this.pool = this.ready.then(() => this.#pool);
+    this.pool = this.ready.then(() => database.enginePool);
     // Callers who need them see the rejection; without callers it must not end the process.
     this.#opening.catch(() => {});
     this.ready.catch(() => {});
     this.pool.catch(() => {});
-    this.#stopMaintenance = startMaintenance(this, options.log, options.maintenanceIntervalMs);
   }
 
   state(): StoreState {
@@ -131,9 +135,13 @@ class EmbeddedStore implements Store {
     this.#reopened.add(callback);
   }
 
+  listen(channel: string, callback: (payload: string) => void): void {
+    this.#database.listen(channel, callback);
+  }
+
   readonly query: Query = async (text, values) => {
     await this.#available();
-    return this.#queryOf(this.#pool)(text, values);
+    return this.#queryOf(this.#database.pool)(text, values);
   };
 
   async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
@@ -143,14 +151,12 @@ class EmbeddedStore implements Store {
 
   async copy(folder: string): Promise<void> {
     await this.#available();
-    // This is the only connection: as long as it is held, nothing is written.
-    const client = await this.#understood(() => this.#pool.connect());
-    try {
-      await this.#queryOf(client)("checkpoint");
-      await cp(this.#folder, folder, { recursive: true, mode: constants.COPYFILE_FICLONE });
-    } finally {
-      client.release();
-    }
+    await this.#database.copy(folder);
+  }
+
+  async sizeBytes(): Promise<number> {
+    await this.#available();
+    return this.#understood(() => this.#database.sizeBytes());
   }
 
   beforeClose(work: () => Promise<void>): void {
@@ -169,7 +175,7 @@ class EmbeddedStore implements Store {
   }
 
   async #transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    const client = await this.#understood(() => this.#pool.connect());
+    const client = await this.#understood(() => this.#database.pool.connect());
     return inTransaction(client, this.#queryOf(client), work);
   }
 
@@ -186,36 +192,39 @@ class EmbeddedStore implements Store {
     try {
       return await work();
     } catch (error) {
-      throw isStatementError(error) ? error : storeUnavailable(error);
+      throw isStatementError(error) ? error : this.#unavailable(error);
     }
   }
 
+  #unavailable(error: unknown): PortalError {
+    return storeUnavailable(error, this.kind);
+  }
+
   async #open(): Promise<void> {
+    let broken: string | undefined;
     try {
-      this.#unlock ??= await lockDataFolder(this.#dataDir);
       await this.#gone;
-      // When the disk is no longer mounted, the portal must not make a new, empty store.
-      if (this.#wasOpen && !isStoreFolder(this.#folder)) throw new Error("the folder of the store is gone");
-      await ensureFolder(this.#folder, this.#log);
-      const engine = await openEngine(this.#folder, this.#log, {
-        onBroken: reason => this.#break(reason),
+      await this.#database.open({
+        onBroken: reason => {
+          broken = reason;
+          this.#break(reason);
+        },
         onTrouble: error => this.#troubled(error),
       });
-      this.#engine = engine;
-      await migrate(work => this.#transaction(work));
-      if (this.#engine !== engine) throw this.#failure;
+      await this.#database.prepare(() => migrate(work => this.#transaction(work)));
+      if (broken !== undefined) throw this.#unavailable(broken);
       this.#state = "ready";
       this.#wasOpen = true;
       this.#retryMs = firstRetryMs;
-      this.#log.info({ folder: this.#folder }, "store is open");
+      this.#log.info(this.#database.place, "store is open");
       failpoint("store-opened");
       this.#settleReady.resolve();
       this.#tellReopened();
     } catch (error) {
       const isPermanent = error instanceof PortalError && error.code !== "StoreUnavailable";
-      const failure = error instanceof PortalError ? error : storeUnavailable(error);
-      this.#fail(failure, !isPermanent);
-      if (isPermanent || !mayPass(failure)) this.#settleReady.reject(failure);
+      const failure = this.#unavailable(error);
+      this.#fail(failure, !isPermanent || this.#wasOpen);
+      if (isPermanent || !mayPass(failure, this.kind)) this.#settleReady.reject(failure);
       throw failure;
     }
   }
@@ -231,9 +240,9 @@ class EmbeddedStore implements Store {
   #troubled(error: unknown): void {
     if (this.#state !== "ready" || this.#closing) return;
     const isNew = this.#trouble === undefined;
-    this.#trouble = storeUnavailable(error);
+    this.#trouble = this.#unavailable(error);
     if (!isNew) return;
-    this.#log.error({ folder: this.#folder }, this.#trouble.message);
+    this.#log.error(this.#database.place, this.#trouble.message);
     this.#probeTimer = setTimeout(() => void this.#probe(), probeIntervalMs);
   }
 
@@ -244,9 +253,9 @@ class EmbeddedStore implements Store {
         await query("insert into write_probe values ($1)", [randomBytes(probeBytes)]);
       });
       this.#trouble = undefined;
-      this.#log.info({ folder: this.#folder }, "store can be written again");
+      this.#log.info(this.#database.place, "store can be written again");
     } catch {
-      // A broken engine is reopened anyway, which ends the trouble too.
+      // A broken database is reopened anyway, which ends the trouble too.
       if (this.#state === "ready" && !this.#closing)
         this.#probeTimer = setTimeout(() => void this.#probe(), probeIntervalMs);
       else this.#trouble = undefined;
@@ -254,32 +263,27 @@ class EmbeddedStore implements Store {
   }
 
   #break(reason: string): void {
-    if (this.#state === "ready") this.#fail(storeUnavailable(reason), true);
+    if (this.#state === "ready") this.#fail(this.#unavailable(reason), true);
   }
 
   #fail(failure: PortalError, mayRecover: boolean): void {
-    const engine = this.#engine;
     if (this.#state === "ready") this.#brokenAtMs = performance.now();
-    this.#engine = undefined;
     this.#state = "failing";
     this.#failure = failure;
-    this.#log.error(
-      { folder: this.#folder, retryMs: mayRecover ? this.#retryMs : undefined },
-      failure.message,
-    );
-    this.#gone = engine?.drop(failure) ?? this.#gone;
+    const retryMs = mayRecover ? this.#retryMs : undefined;
+    this.#log.error({ ...this.#database.place, retryMs }, failure.message);
+    this.#gone = this.#database.drop(failure);
     if (!mayRecover || this.#closing) return;
     this.#retryTimer = setTimeout(() => {
       this.#opening = this.#open();
       this.#opening.catch(() => {});
     }, this.#retryMs);
-    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, this.#database.longestRetryMs);
   }
 
   async #close(): Promise<void> {
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#probeTimer);
-    this.#stopMaintenance();
     await this.#opening.catch(() => {});
     for (const work of this.#lastWork) {
       await work().catch((error: unknown) =>
@@ -288,17 +292,8 @@ class EmbeddedStore implements Store {
     }
     this.#state = "closed";
     this.#settleReady.reject(storeUnavailable("it has been closed"));
-    await this.#pool.end();
-    // Shutting down writes its own checkpoint.
-    await this.#engine?.close().catch((error: unknown) => {
-      this.#log.error(
-        { reason: shortReason(error) },
-        "the store could not be shut down; the next start repairs it",
-      );
-    });
-    this.#engine = undefined;
     await this.#gone;
-    this.#unlock?.();
+    await this.#database.close();
   }
 }
 

@@ -339,7 +339,10 @@ async function startTroubled(
     failure: () => store.failure(),
     patiently: work => store.patiently(work),
     onReopened: callback => store.onReopened(callback),
+    kind: store.kind,
+    listen: (channel, callback) => store.listen(channel, callback),
     copy: folder => store.copy(folder),
+    sizeBytes: () => store.sizeBytes(),
     beforeClose: work => store.beforeClose(work),
     close: () => store.close(),
   });

@@ -8,6 +8,8 @@ import type { ScriptedModel } from "./scriptedModel.js";
 
 export interface PortalOptions {
   args?: readonly string[];
+  /** A command on the store instead of a portal. */
+  command?: readonly string[];
   env?: NodeJS.ProcessEnv;
   /** A new folder when absent. */
   dataDir?: string;
@@ -134,7 +136,8 @@ async function prepareFolders(t: Scope, dataDir: string | undefined) {
 type Folders = Awaited<ReturnType<typeof prepareFolders>>;
 
 function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) {
-  const args = [portalProgram, "--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
+  const serving = ["--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
+  const args = [portalProgram, ...(options.command ?? serving)];
   const child = spawn(process.execPath, args, {
     env: environment(options, copilotHome),
     stdio: ["ignore", "pipe", "pipe"],

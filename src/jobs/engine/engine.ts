@@ -271,7 +271,8 @@ export class JobEngine {
       listeners: this.#listeners,
     });
     try {
-      const durable = await openDurableJobs({ pool: await store.pool, flows, log });
+      const hasTables = store.kind === "server";
+      const durable = await openDurableJobs({ pool: await store.pool, flows, log, hasTables });
       const watch = new EngineWatch({
         durable,
         ...this.#patient,

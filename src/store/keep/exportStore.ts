@@ -7,7 +7,7 @@ import { createGzip } from "node:zlib";
 import { packageVersion } from "../../base/paths.js";
 import type { Query } from "../store.js";
 import { type DumpHeader, formatName, formatVersion, lineOfRow } from "./dumpFormat.js";
-import { type StoreFolder, schemaVersion, tablesOf } from "./storeFolder.js";
+import { type StoredRows, schemaVersion, tablesOf } from "./storeFolder.js";
 
 /** Rows in memory at once; the row of a log has up to 256 KB. */
 const rowsPerPage = 100;
@@ -45,7 +45,7 @@ async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGen
 }
 
 /** Writes everything in a store to a file that only this user can read; returns the number of rows. */
-export async function exportStore(store: StoreFolder, file: string): Promise<number> {
+export async function exportStore(store: StoredRows, file: string): Promise<number> {
   const draft = `${file}.part`;
   let rows = 0;
   await rm(draft, { force: true });

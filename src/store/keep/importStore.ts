@@ -4,10 +4,11 @@ import { join } from "node:path";
 import type { Log } from "../../base/log.js";
 import { StartError } from "../../base/startError.js";
 import { syncFolder } from "../diskSync.js";
-import { openDurableJobs } from "../durableJobs.js";
+import type { LogStore } from "../eventLog.js";
 import { shortReason } from "../failure.js";
+import { migrateFlows } from "../flowSchema.js";
 import { migrate, migrations } from "../migrations.js";
-import type { Query } from "../store.js";
+import { openStore, type Query, type Store } from "../store.js";
 import { ensureFolder } from "../storeFiles.js";
 import { type DumpHeader, damaged, rowOfLine, tableOfLine, writtenByNewer } from "./dumpFormat.js";
 import { checkDump, dumpLines } from "./dumpReader.js";
@@ -18,9 +19,12 @@ export interface ImportOptions {
   dataDir: string;
   file: string;
   log: Log;
-  /** Runs when all rows are written, before the store moves to its place. */
-  finish(draftDataDir: string): Promise<void>;
+  finish: FinishImport;
 }
+
+/** Runs when all rows are written, before anybody else can see them. */
+export type FinishImport = (store: ImportedStore) => Promise<void>;
+export type ImportedStore = LogStore & Pick<Store, "transaction">;
 
 /** How much one statement writes. */
 const maxBatchChars = 1024 * 1024;
@@ -60,7 +64,7 @@ export async function importStore({ dataDir, file, log, finish }: ImportOptions)
     const folder = join(draft, "store");
     await ensureFolder(folder, log);
     const rows = await fill(folder, header, file, log);
-    await finish(draft);
+    await finished(draft, log, finish);
     if (existsSync(place)) await rename(place, join(draft, "empty"));
     await rename(folder, place);
     syncFolder(dataDir);
@@ -70,12 +74,20 @@ export async function importStore({ dataDir, file, log, finish }: ImportOptions)
   }
 }
 
+async function finished(dataDir: string, log: Log, finish: FinishImport): Promise<void> {
+  const store = openStore({ dataDir, log });
+  try {
+    await finish(store);
+  } finally {
+    await store.close();
+  }
+}
+
 async function fill(folder: string, header: DumpHeader, file: string, log: Log): Promise<number> {
   const store = await openStoreFolder(folder, log);
   try {
     if ((await schemaVersion(store.query, "dbos.dbos_migrations")) === 0) {
-      const durable = await openDurableJobs({ pool: store.pool, flows: {}, log });
-      await durable.close();
+      await migrateFlows(store.pool, log);
     }
     return await store.transaction(query => readInto(query, header, file));
   } finally {
@@ -83,7 +95,8 @@ async function fill(folder: string, header: DumpHeader, file: string, log: Log):
   }
 }
 
-async function readInto(query: Query, header: DumpHeader, file: string): Promise<number> {
+/** Writes the tables and rows of a checked file; the later steps of the schema are missing then. */
+export async function readInto(query: Query, header: DumpHeader, file: string): Promise<number> {
   await prepare(query, header, file);
   const writer = new RowWriter(query, await tablesOf(query), file);
   let rows = 0;

@@ -1,12 +1,13 @@
-import type pg from "pg";
+import pg from "pg";
 import type { Log } from "../../base/log.js";
 import { openEngine } from "../engine.js";
 import { poolOf } from "../engineConnection.js";
+import { parseAddress } from "../server/serverAddress.js";
 import type { Query } from "../store.js";
 import { inTransaction } from "../transaction.js";
 
-/** The files of a store that no portal has open, as they are: nothing is migrated. */
-export interface StoreFolder {
+/** The rows of a store, as they are: nothing is migrated. */
+export interface StoredRows {
   readonly pool: pg.Pool;
   readonly query: Query;
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
@@ -14,9 +15,24 @@ export interface StoreFolder {
 }
 
 /** The caller holds the lock of its data folder, or has a private copy. */
-export async function openStoreFolder(folder: string, log: Log): Promise<StoreFolder> {
+export async function openStoreFolder(folder: string, log: Log): Promise<StoredRows> {
   const engine = await openEngine(folder, log);
-  const pool = poolOf(() => engine.connect());
+  return rowsOf(
+    poolOf(() => engine.connect()),
+    () => engine.close(),
+  );
+}
+
+/** The rows on a server, where a portal may be at work on them. */
+export function openStoreServer(url: string): StoredRows {
+  const pool = new pg.Pool({ ...parseAddress(url).config, max: 2 });
+  // Whoever asks gets the failure.
+  pool.on("error", () => {});
+  pool.on("connect", client => client.on("error", () => {}));
+  return rowsOf(pool, async () => {});
+}
+
+function rowsOf(pool: pg.Pool, closed: () => Promise<void>): StoredRows {
   const queryOf =
     (client: pg.Pool | pg.PoolClient): Query =>
     async <Row extends object>(text: string, values?: unknown[]) =>
@@ -30,7 +46,7 @@ export async function openStoreFolder(folder: string, log: Log): Promise<StoreFo
     },
     async close() {
       await pool.end();
-      await engine.close();
+      await closed();
     },
   };
 }

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { PortalError } from "../../src/base/portalError.js";
+import { Keeper } from "../../src/store/server/keeper.js";
+import { parseAddress } from "../../src/store/server/serverAddress.js";
+import { holding, locks } from "../../src/store/server/serverLocks.js";
+import { openStore, type Store } from "../../src/store/store.js";
+import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
+import { silent } from "../support/live.js";
+import { logLines } from "../support/logLines.js";
+import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { seen } from "../support/seen.js";
+import { newStoreBehaves } from "../support/storeBehaviour.js";
+
+const file = groupScope();
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres(file);
+});
+
+async function open(t: Scope, database?: string, log = silent) {
+  const name = database ?? (await server.newDatabase());
+  const store = openStore({ dataDir: await tempFolder(t), databaseUrl: server.urlOf(name), log });
+  defer(t, () => store.close());
+  return { store, database: name };
+}
+
+const isUnavailable = (error: unknown) =>
+  error instanceof PortalError && error.code === "StoreUnavailable" && error.status === 503;
+
+/** Ends sessions of the portal whose last statement is this one. */
+async function endSession(database: string, statement: string): Promise<void> {
+  await seen(async () => {
+    const ended = await server.query(
+      database,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = $1 and usename = 'portal' and query like $2`,
+      [database, statement],
+    );
+    return ended.length > 0;
+  });
+}
+
+const reopened = (store: Store) => new Promise<number>(resolve => store.onReopened(resolve));
+
+newStoreBehaves("server", async t => (await open(t)).store);
+
+describe("A store on a database server", () => {
+  test("what was written is there for the next portal, and there are no files to copy", async t => {
+    const { store, database } = await open(t);
+    assert.equal(store.kind, "server");
+    await assert.rejects(store.copy("/nowhere"), /export FILE --database-url/);
+    await store.query("create table things as select 'kept' as name");
+    await store.close();
+    await assert.rejects(store.query("select 1"), { code: "StoreUnavailable" });
+    const { store: next } = await open(t, database);
+    assert.deepEqual(await next.query("select * from things"), [{ name: "kept" }]);
+  });
+
+  test("a second portal is refused with one clear line until the first has left", async t => {
+    const { store, database } = await open(t);
+    await store.ready;
+    const { store: second } = await open(t, database);
+    await assert.rejects(second.ready, (error: unknown) => {
+      assert.ok(error instanceof PortalError);
+      assert.equal(error.code, "DatabaseInUse");
+      assert.match(
+        error.message,
+        new RegExp(`^The database ${database} on 127\\.0\\.0\\.1:.*pid ${process.pid}\\)`),
+      );
+      return !error.message.includes("\n");
+    });
+    await store.close();
+    await (await open(t, database)).store.ready;
+  });
+
+  test("it hears what is notified, also after its connection was ended", async t => {
+    const { store, database } = await open(t);
+    await store.ready;
+    const heard: string[] = [];
+    store.listen("portal_owner", payload => heard.push(payload));
+    const hears = (text: string) =>
+      seen(async () => {
+        await server.query(database, `select pg_notify('portal_owner', $1)`, [text]);
+        return heard.includes(text);
+      });
+    await hears("before");
+    const again = reopened(store);
+    await endSession(database, "listen%");
+    await again;
+    await hears("after");
+  });
+
+  test("a connection that ends harms only the caller that uses it", async t => {
+    const { store, database } = await open(t);
+    await store.ready;
+    const failing = assert.rejects(store.query("select 'slow', pg_sleep(60)"), isUnavailable);
+    const quick = store.query("select 1 as one");
+    await endSession(database, "select 'slow'%");
+    await failing;
+    assert.deepEqual(await quick, [{ one: 1 }]);
+    assert.equal(store.state(), "ready");
+    assert.equal(store.failure(), undefined);
+  });
+
+  test("while statements fail for want of room it says so, and recovers by itself", async t => {
+    const { log, line } = logLines();
+    const { store, database } = await open(t, undefined, log);
+    await store.ready;
+    await server.query(
+      database,
+      `create function full_disk() returns trigger language plpgsql as
+         $$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
+       create trigger full_disk before insert on write_probe for each row execute function full_disk();
+       create trigger full_disk before insert on entries for each row execute function full_disk()`,
+    );
+    const write = () => store.query("insert into entries (hash, entry) values ('h', '{}')");
+    await assert.rejects(write(), isUnavailable);
+    assert.match(store.failure()?.message ?? "", /Make room on the disk of the database server; the portal/);
+    assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }], "it can be read");
+    await server.query(database, "drop function full_disk cascade");
+    await line(({ msg }) => msg === "store can be written again");
+    assert.equal(store.failure(), undefined);
+    await write();
+  });
+
+  test("it waits for a server that restarts, and everything goes on in the same process", async t => {
+    const { store } = await open(t);
+    await store.query("create table t as select 1 as x");
+    const pool = await store.pool;
+    const waiting = [
+      assert.rejects(store.query("select pg_sleep(60)"), isUnavailable),
+      assert.rejects(
+        store.transaction(query => query("select pg_sleep(60)")),
+        isUnavailable,
+      ),
+      assert.rejects(pool.query("select pg_sleep(60)")),
+    ];
+    const again = reopened(store);
+    await server.stop();
+    await Promise.all(waiting);
+    await seen(async () => store.state() === "failing");
+    await assert.rejects(store.query("select 1"), isUnavailable);
+    assert.match(store.failure()?.message ?? "", /Start the database server again, or mend the way to it/);
+    const patient = store.patiently(() => store.query("insert into t values (2) returning x"));
+    await server.start();
+    assert.ok((await again) > 0);
+    assert.deepEqual(await patient, [{ x: 2 }]);
+    assert.deepEqual((await pool.query("select count(*)::int as n from t")).rows, [{ n: 2 }]);
+  });
+
+  test("it gives up a server that is silent, and goes on when that server answers again", async t => {
+    const { store, database } = await open(t);
+    await store.query("create table t as select 1 as x");
+    const sessions = await server.query<{ pid: number }>(
+      "postgres",
+      "select pid from pg_stat_activity where datname = $1",
+      [database],
+    );
+    const signal = (name: NodeJS.Signals) => {
+      for (const { pid } of sessions) process.kill(pid, name);
+    };
+    defer(t, () => {
+      // Those that were cut have ended by now.
+      try {
+        signal("SIGCONT");
+      } catch {}
+    });
+    const again = reopened(store);
+    signal("SIGSTOP");
+    await assert.rejects(store.query("select x from t"), isUnavailable);
+    assert.match(store.failure()?.message ?? "", /does not answer\. Start the database server again/);
+    signal("SIGCONT");
+    await again;
+    assert.deepEqual(await store.query("select x from t"), [{ x: 1 }]);
+  });
+
+  test("it makes its tables only while nobody else does", async t => {
+    const database = await server.newDatabase();
+    const { config } = parseAddress(server.urlOf(database));
+    const other = await Keeper.open(config, { onGone: () => {}, onNotified: () => {} });
+    defer(t, () => other.end());
+    const isReserved = "select 1 from pg_locks where locktype = 'advisory' and objid = $1 and granted";
+    const hasTables = "select to_regclass('portal_schema') is not null as made";
+    const store = await holding(other.query, locks.schema, 1_000, async () => {
+      const opened = await open(t, database);
+      await seen(async () => (await other.query(isReserved, [locks.portal])).length > 0);
+      assert.deepEqual(await other.query(hasTables), [{ made: false }]);
+      assert.equal(opened.store.state(), "opening");
+      return opened.store;
+    });
+    await store.ready;
+    assert.deepEqual(await other.query(hasTables), [{ made: true }]);
+  });
+
+  test("after a restart it does not go on beside another portal", async t => {
+    const { store, database } = await open(t);
+    const pool = await store.pool;
+    await server.stop();
+    await seen(async () => store.state() === "failing");
+    // Whoever comes first has the database.
+    const other = openStore({
+      dataDir: await tempFolder(t),
+      databaseUrl: server.urlOf(database),
+      log: silent,
+    });
+    defer(t, () => other.close());
+    await server.start();
+    const [winner, loser] = await Promise.race([
+      reopened(store).then(() => [store, other] as const),
+      other.ready.then(() => [other, store] as const),
+    ]);
+    assert.deepEqual(await winner.query("select 1 as one"), [{ one: 1 }]);
+    await assert.rejects(loser.query("select 1"));
+    if (loser === store)
+      await assert.rejects(pool.query("select 1"), isUnavailable, "not even its flows write");
+  });
+});
