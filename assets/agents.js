@@ -6,7 +6,7 @@ import { button, byId, element, fill, find, muted, onSubmit, showStatus, soon } 
 import { joined } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
-import { agentMeanings } from "./permissions/policyWords.js";
+import { showPolicy } from "./permissions/policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
@@ -198,12 +198,7 @@ addEventListener("focus", () => loadAgents().catch(showError));
 
 makeSplitter("bar", { initialPx: RUN_PART_PX, minPx: 260, name: "Width of the run part" });
 loadAgents().catch(showError);
-api("config").then(
-	({ permissions }) => {
-		byId("policy").textContent = agentMeanings[permissions] ?? "";
-	},
-	() => undefined,
-);
+showPolicy().catch(() => undefined);
 const earlier = new URLSearchParams(location.search).get("run");
 if (earlier) {
 	follow(earlier);

@@ -2,7 +2,7 @@
 import { api, errorAt, messageOf, part, send, withProgress } from "./lib/api.js";
 import { button, byId, element, fill, onClick, onSubmit } from "./lib/dom.js";
 import { visibleCode } from "./lib/visibleText.js";
-import { meanings, policyNames } from "./permissions/policyWords.js";
+import { showPolicy } from "./permissions/policyWords.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
 import { askToStopServer } from "./shell/dialog.js";
 import { addressOf } from "./shell/overview.js";
@@ -88,13 +88,6 @@ async function load() {
 		showProblem(`The jobs cannot be listed: ${messageOf(error)}`);
 	}
 	choose(undefined);
-}
-
-/** Jobs have no policy of their own: they run under the portal's policy. */
-async function showPolicy() {
-	const { permissions } = await api("config");
-	byId("policy").hidden = !(permissions in policyNames);
-	byId("policy").textContent = `Permissions of jobs: ${policyNames[permissions]}. ${meanings[permissions]}`;
 }
 
 /** @param {string} folder */

@@ -12,6 +12,7 @@ function item({ runId, prompt, agents, status, startTime }, current) {
 	const link = element(
 		"a",
 		{
+			className: "item-link",
 			href: `/agents.html?run=${part(runId)}`,
 			title: visibleLine(prompt),
 			"aria-current": runId === current ? "page" : undefined,

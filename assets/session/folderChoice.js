@@ -1,7 +1,6 @@
 // The choices for a folder: its policy, its sandbox, and its startup files.
 import { api, part } from "../lib/api.js";
 import { byId, soon } from "../lib/dom.js";
-import { meanings } from "../permissions/policyWords.js";
 import { showStartupFiles } from "../permissions/startupFiles.js";
 
 /** A longer pause means that the user has stopped typing. */
@@ -26,13 +25,14 @@ export function followFolder(folder) {
 	function showHint() {
 		const isRemembered = known.remembered && permissions.value === known.permissions;
 		const remark = isRemembered ? " Chosen for this folder last time." : "";
-		byId("permissionsHint").textContent = `${meanings[permissions.value] ?? ""}${remark}`;
+		byId("permissionsHint").textContent = `${permissions.selectedOptions[0]?.title}${remark}`;
 	}
 
 	/** @param {typeof UNKNOWN} found */
 	function show(found) {
 		known = found;
-		if (!isTouched) permissions.value = found.permissions in meanings ? found.permissions : "ask";
+		if (!isTouched) permissions.value = found.permissions;
+		permissions.value ||= "ask";
 		byId("sandboxField").hidden = !found.sandbox.available;
 		sandbox.checked = found.sandbox.available && found.sandbox.chosen;
 		showStartupFiles(folder.value.trim(), found.startup, load);

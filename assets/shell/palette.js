@@ -21,7 +21,11 @@ function row(href, kind, title, time, text = []) {
 		element("b", "one-line", visibleLine(title)),
 		time === undefined ? "" : formatTime(new Date(time)),
 	);
-	return element("li", "search-hit", element(href ? "a" : "div", { href }, about, ...text));
+	return element(
+		"li",
+		"search-hit",
+		element(href ? "a" : "div", { href, className: "item-link" }, about, ...text),
+	);
 }
 
 /** The text with its marks; whatever it says, it stays text. @type {Marked} */

@@ -31,7 +31,12 @@ const here = location.search.includes("session=") ? "" : location.pathname.repla
 const links = Object.entries(places).map(([name, href]) =>
 	element(
 		"a",
-		{ href, className: `rail-link rail-${name}`, title: name, ariaCurrent: href === here ? "page" : null },
+		{
+			href,
+			className: `button rail-link rail-${name}`,
+			title: name,
+			ariaCurrent: href === here ? "page" : null,
+		},
 		...content(name),
 	),
 );
@@ -56,7 +61,7 @@ function row(item) {
 		{},
 		element(
 			"a",
-			{ href: addressOf(item), className: "rail-item", title: `${name}\n${visibleLine(doing)}` },
+			{ href: addressOf(item), className: "item-link rail-item", title: `${name}\n${visibleLine(doing)}` },
 			fill(statusMark(stateNames[state] ?? ""), element("span", "one-line", name)),
 			element(
 				"span",
