@@ -1,2 +1,7 @@
-/** @param {string} language @returns {Promise<{default: any}>} */
-export const loadGrammar = language => import(`/vendor/highlight/${language}.js`);
+/** The grammar of a language or file extension, if there is one. @param {string} name @returns {Promise<any>} */
+export async function loadGrammar(name) {
+	/** @type {{default: any}} */
+	const { default: languages } = await import("/vendor/highlight/languages.js");
+	const language = languages.get(name.toLowerCase());
+	return language && (await import(`/vendor/highlight/${language}.js`)).default;
+}

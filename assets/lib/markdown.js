@@ -7,28 +7,6 @@ import { endOfPiece, showPieces } from "./longText.js";
 
 /** Highlighting costs about a millisecond per thousand characters. */
 const HIGHLIGHT_MAX_CHARS = 20_000;
-const languages = new Set(
-	(
-		"bash c clojure cmake cpp csharp css dart diff dockerfile elixir erlang fsharp go gradle graphql groovy haskell http ini " +
-		"java javascript json kotlin less lua makefile markdown nginx objectivec ocaml perl php powershell properties protobuf " +
-		"python r ruby rust scala scss shell sql swift typescript vbnet vim wasm xml yaml"
-	).split(" "),
-);
-const aliases = new Map(
-	(
-		"c++:cpp c#:csharp cjs:javascript console:shell cs:csharp docker:dockerfile h:c hpp:cpp html:xml js:javascript jsonc:json jsx:javascript kt:kotlin md:markdown mjs:javascript ps1:powershell " +
-		"py:python rb:ruby rs:rust sh:bash svg:xml toml:ini ts:typescript tsx:typescript yml:yaml zsh:bash"
-	)
-		.split(" ")
-		.map(pair => /** @type {[string, string]} */ (pair.split(":"))),
-);
-
-/** The highlighter's name of a language or file extension, if it has one. @param {string} name */
-function languageOf(name) {
-	const lower = name.toLowerCase();
-	const language = aliases.get(lower) ?? lower;
-	return languages.has(language) ? language : undefined;
-}
 
 /** @type {ReturnType<typeof loadLibraries> | undefined} */
 let libraries;
@@ -104,13 +82,13 @@ export function copyButton(getText, label = "Copy") {
 }
 
 /** @type {HighlightCode} */
-async function highlight(code, name) {
-	const language = languageOf(name);
+async function highlight(code, language) {
 	const text = code.textContent ?? "";
 	if (!language || text.length > HIGHLIGHT_MAX_CHARS) return;
-	const [{ default: hljs }, { default: grammar }, { clean }] = await Promise.all([
+	const grammar = await loadGrammar(language);
+	if (!grammar) return;
+	const [{ default: hljs }, { clean }] = await Promise.all([
 		import("/vendor/highlight/core.js"),
-		loadGrammar(language),
 		getLibraries(),
 	]);
 	hljs.registerLanguage(language, grammar);

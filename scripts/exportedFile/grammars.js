@@ -12,12 +12,12 @@ import xml from "/vendor/highlight/xml.js";
 import yaml from "/vendor/highlight/yaml.js";
 
 const grammars = new Map(
-  Object.entries({ bash, css, diff, javascript, json, markdown, python, shell, typescript, xml, yaml }),
+  Object.entries({
+    ...{ bash, css, diff, javascript, json, markdown, python, shell, typescript, xml, yaml },
+    ...{ sh: bash, zsh: bash, js: javascript, mjs: javascript, jsx: javascript, md: markdown, py: python },
+    ...{ console: shell, ts: typescript, tsx: typescript, html: xml, svg: xml, yml: yaml },
+  }),
 );
 
-/** @param {string} language @returns {Promise<{default: any}>} */
-export async function loadGrammar(language) {
-  const grammar = grammars.get(language);
-  if (!grammar) throw new Error(`An exported file has no grammar for ${language}`);
-  return { default: grammar };
-}
+/** @param {string} name @returns {Promise<any>} */
+export const loadGrammar = async name => grammars.get(name.toLowerCase());

@@ -4,7 +4,7 @@ import { startWebsite } from "../support/browser.js";
 
 it("vendor files are modules, and browsers revalidate them", async t => {
   const url = await startWebsite(t);
-  for (const name of ["marked.js", "dompurify.js", "highlight/core.js", "highlight/typescript.js"]) {
+  for (const name of ["marked.js", "dompurify.js", "highlight/core.js", "highlight/languages.js"]) {
     const response = await fetch(`${url}/vendor/${name}`);
     assert.equal(response.status, 200, name);
     assert.match(response.headers.get("content-type") ?? "", /^text\/javascript/);
@@ -16,6 +16,19 @@ it("vendor files are modules, and browsers revalidate them", async t => {
     });
     assert.equal(again.status, 304, name);
   }
+});
+
+it("each name of a language leads to a grammar, and no page can load another one", async t => {
+  const url = await startWebsite(t);
+  const listed = await (await fetch(`${url}/vendor/highlight/languages.js`)).text();
+  const { default: languages }: { default: Map<string, string> } = await import(
+    `data:text/javascript,${encodeURIComponent(listed)}`
+  );
+  assert.equal(languages.get("ts"), "typescript");
+  assert.equal(languages.get("constructor"), undefined);
+  for (const language of new Set(languages.values()))
+    assert.equal((await fetch(`${url}/vendor/highlight/${language}.js`)).status, 200, language);
+  assert.equal((await fetch(`${url}/vendor/highlight/mathematica.js`)).status, 404);
 });
 
 it("nothing else of node_modules is served", async t => {
