@@ -1,5 +1,4 @@
 // The agents page: the agents, how clear a prompt is, which agents would run, and the run itself.
-import { showRuns } from "./agents/agentRuns.js";
 import { api, errorAt, onPress, part, send } from "./lib/api.js";
 import { handle } from "./lib/callbacks.js";
 import { button, byId, element, fill, find, muted, onSubmit, showStatus, soon } from "./lib/dom.js";
@@ -8,6 +7,8 @@ import { readEvents } from "./lib/stream.js";
 import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
 import { showPolicy } from "./permissions/policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
+import { runItem, showRuns } from "./shell/lastRuns.js";
+import { addressOf } from "./shell/overview.js";
 import { notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
 
@@ -27,7 +28,16 @@ let runId;
 let isRunning = false;
 let asked = 0;
 const showError = errorAt("error");
-const refreshRuns = showRuns(byId("runs"), () => runId);
+/** Of this page and of MCP clients. */
+const refreshRuns = showRuns(async () => {
+	/** @type {{runs: Answer[]}} */
+	const { runs } = await api("copilot/run/history?limit=10");
+	return runs.map(one => {
+		const { runId: id, prompt: text, agents } = one;
+		const href = addressOf({ kind: "run", id, title: "" });
+		return runItem(one, { href, text, about: [agents.join(" → ")] });
+	});
+});
 
 /** @param {"" | ShownStatus} state */
 function showState(state) {

@@ -5,6 +5,7 @@ import { visibleCode } from "./lib/visibleText.js";
 import { showPolicy } from "./permissions/policyWords.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
 import { askToStopServer } from "./shell/dialog.js";
+import { runItem, showRuns } from "./shell/lastRuns.js";
 import { addressOf } from "./shell/overview.js";
 import { makeSplitter } from "./shell/splitter.js";
 
@@ -45,14 +46,35 @@ function choose(wanted) {
 	errorAt("description")(description);
 	showError();
 	Object.assign(byId("about"), { hidden: jobName === undefined, tabIndex: 0 });
+	byId("runs").hidden = true;
+	refreshRuns();
 	if (jobName !== undefined) showAbout(jobName).catch(showError);
+}
+
+const refreshRuns = showRuns(async () => {
+	const jobName = chosenJob();
+	if (jobName === undefined) return [];
+	/** @type {{jobs: Answer[]}} */
+	const { jobs: runs } = await api(`copilot/job/history?limit=5&jobName=${part(jobName)}`);
+	return runs.map(runOf);
+});
+
+/** @param {Answer} run */
+function runOf(run) {
+	const { jobId: id, jobName, userInput, workingDirectory: folder, worktree, reason, endTime } = run;
+	const about = [reason, (worktree?.workingDirectory ?? folder) !== workingDirectory && folder];
+	const again = button("Run again", () => startAndOpen(again, `${part(id)}/again`, jobName), {
+		id: `again-${id}`,
+	});
+	const href = addressOf({ kind: "job", id, title: jobName });
+	return runItem(run, { href, text: userInput.trim() || "(no input)", about }, endTime && again);
 }
 
 /** @param {string} jobName */
 async function showAbout(jobName) {
 	const { planPart } = await import("./job/jobAbout.js");
 	const plan = await api(`copilot/job/${part(jobName)}/plan`, `${workingDirectory}\n-`);
-	if (chosenJob() === jobName) fill(byId("about"), planPart(plan));
+	if (chosenJob() === jobName) fill(byId("plan"), planPart(plan));
 }
 
 /** @param {GridCell} cell */
@@ -99,21 +121,27 @@ async function showFolder(folder) {
 async function start() {
 	const jobName = chosenJob();
 	if (jobName === undefined || startJob.disabled) return;
+	const isolate = byId("isolate", HTMLInputElement);
+	const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
+	const path = `start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
+	await startAndOpen(startJob, path, jobName, body);
+}
+
+/** @type {StartAndOpen} */
+async function startAndOpen(control, path, title, body) {
 	showError();
 	// A browser blocks a window that opens long after the click.
 	const tracking = window.open("", "_blank");
-	startJob.disabled = true;
+	control.disabled = true;
 	try {
-		const isolate = byId("isolate", HTMLInputElement);
-		const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
-		const path = `copilot/job/start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
-		const { jobId } = await send(startJob, path, body);
-		(tracking ?? window).location.href = addressOf({ kind: "job", id: jobId, title: jobName });
+		const { jobId } = await send(control, `copilot/job/${path}`, body);
+		(tracking ?? window).location.href = addressOf({ kind: "job", id: jobId, title });
 	} catch (error) {
 		tracking?.close();
 		showError(error);
 	} finally {
-		startJob.disabled = false;
+		control.disabled = false;
+		refreshRuns();
 	}
 }
 

@@ -40,11 +40,7 @@ declare global {
   type DiffLines<Text> = (before: Text, after: Text) => DiffLine[];
   type PlainText = (text: string, className: string, show?: (piece: string) => Content) => HTMLElement;
   /** Colours the code once its language is loaded. */
-  type HighlightCode = (
-    code: HTMLElement,
-    /** Of the language. */
-    name: string,
-  ) => Promise<void>;
+  type HighlightCode = (code: HTMLElement, language: string) => Promise<void>;
   type CodeBox = (text: string, language: string) => HTMLElement;
   /** Like `endOfPiece`, but between paragraphs and outside fenced code if possible. */
   type EndOfMarkdownPiece = (text: string, from: number, startsFenced: boolean) => number;
@@ -96,8 +92,15 @@ declare global {
   type OpenCommit = (path: string, turn: number, done: (commit: string) => void) => void;
   /** How many characters of the lines make up an end of the text; empty lines that follow each other count once. The lines are in the order in which they are taken. */
   type CharsOfEnd = (lines: string[], limit: TextLimit) => number;
-  /** Keeps the list up to date while it is visible; returns the function that refreshes it at once. The section is hidden while there are no runs; `current` is the run that the page shows. */
-  type ShowRuns = (section: HTMLElement, current: () => string | undefined) => () => void;
+  /** Keeps the list up to date while it is visible; returns the function that refreshes it at once. The section is hidden while there are no runs. */
+  type ShowRuns = (load: () => Promise<HTMLElement[]>) => () => void;
+  type StartAndOpen = (
+    control: HTMLButtonElement,
+    path: string,
+    /** The name of the job. */
+    title: string,
+    body?: string,
+  ) => Promise<void>;
   type JobAbout = (
     state: jobState.JobState,
     options: TaskNames & { definition: object; plan: JobPlan | undefined },
@@ -269,7 +272,17 @@ declare global {
   ) => Promise<void>;
   type ShowProgram = (agent: Answer) => void;
   type AddProgram = (id: string) => ShowProgram;
-  type RunItem = (run: Answer, current: string | undefined) => HTMLElement;
+  type RunItem = (
+    run: Answer,
+    words: {
+      href: string;
+      /** Its first line is shown. */
+      text: string;
+      /** Said after the time; what is empty is left out. */
+      about: unknown[];
+    },
+    control?: Content,
+  ) => HTMLElement;
   type OnResponse = (response: LiveResponse) => void;
   /** Called with a task that changes, or that gets a tab. */
   type OnWork = (workId: number) => void;

@@ -348,6 +348,7 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
         limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
         before: { type: "string", description: "The jobId of the last job of the page before." },
         search: { type: "string", description: "Part of a name, a working directory or a user input." },
+        jobName: { type: "string", description: "The whole name: only the runs of this job." },
       },
       answers: { json: object({ jobs: list(jobSummary), "next?": text }) },
       handler: async ({ query }) => {

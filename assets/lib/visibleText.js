@@ -47,6 +47,9 @@ export function visibleLine(text) {
 	return text.length > MAX_LINE_CHARS ? `${line} …` : line;
 }
 
+/** @param {string} text */
+export const firstLine = text => visibleLine(text.trim().split("\n", 1)[0] ?? "");
+
 /** @type {NodesOf} */
 function nodes(text, pattern) {
 	const found = [];

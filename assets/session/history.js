@@ -2,7 +2,7 @@
 import { api, errorAt, onPress, part, withProgress } from "../lib/api.js";
 import { byId, copyOf, element, fill, find, onClick, showStatus } from "../lib/dom.js";
 import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { firstLine, visibleLine } from "../lib/visibleText.js";
 import { ask, askText } from "../shell/dialog.js";
 import { placeInbox } from "../shell/inbox.js";
 import { addressOf, onOverview } from "../shell/overview.js";
@@ -11,9 +11,6 @@ import { worktreeLine } from "../shell/worktree.js";
 const PAGE_SIZE = 20;
 /** What runs may change five times a second. */
 const REFRESH_MS = 2_000;
-
-/** @param {string} text */
-const firstLine = text => visibleLine(text.trim().split("\n", 1)[0] ?? "");
 
 /** @type {WordsOf} */
 const words = {

@@ -30,6 +30,7 @@ export interface JobHistoryQuery {
   /** The id of the last job on the previous page. */
   before?: string;
   search?: string;
+  jobName?: string;
 }
 
 const usageNames = ["inputTokens", "outputTokens", "cost", "premiumRequests"] as const;
@@ -152,14 +153,15 @@ export class JobRecords {
     );
   }
 
-  history({ limit, before, search }: JobHistoryQuery): Promise<JobRecord[]> {
+  history({ limit, before, search, jobName }: JobHistoryQuery): Promise<JobRecord[]> {
     return this.#store.query<JobRecord>(
       `select ${columns} from jobs
        where ($2::text is null or (created_at, id) < (select created_at, id from jobs where id = $2))
          and ($3::text is null or strpos(lower(concat_ws(' ', name, working_directory, user_input)), lower($3)) > 0)
+         and ($4::text is null or name = $4)
          and not deleting
        order by created_at desc, id desc limit $1`,
-      [limit, before ?? null, search || null],
+      [limit, before ?? null, search || null, jobName ?? null],
     );
   }
 

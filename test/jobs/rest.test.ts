@@ -158,6 +158,12 @@ test("Jobs over REST", async t => {
       all.jobs.slice(0, 4).map(({ jobId }) => jobId),
     );
     assert.equal((await portal.api("copilot/job/history?limit=0")).status, 400);
+    const named = await get<{ jobs: JobSummary[] }>("job/history?jobName=held-alone");
+    assert.deepEqual(
+      named.jobs,
+      all.jobs.filter(({ jobName }) => jobName === "held-alone"),
+    );
+    assert.deepEqual(await get("job/history?jobName=held-alon"), { jobs: [] });
   });
 
   await t.test("Responses carry the time of each event, even for a late reader", async () => {

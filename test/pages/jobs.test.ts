@@ -71,6 +71,43 @@ describe("the jobs page", () => {
     await page.locator("#description").waitFor({ state: "hidden" });
   });
 
+  it("lists the last runs of the chosen job below its plan, newest first, and runs one again", async t => {
+    const { page, portal, runJob, workingDirectory } = await openJobs(t);
+    const names = ["first", "second", "third", "fourth", "fifth", "sixth"];
+    for (const name of names) await runJob("plain", `${name} of six\nmore words`);
+    await runJob("failing");
+    await page.getByRole("button", { name: "Plain" }).click();
+    const runs = page.locator("#runs li");
+    await runs.filter({ hasText: "sixth of six" }).waitFor();
+    const inputs = await page.locator("#runs b").allTextContents();
+    assert.deepEqual(
+      inputs,
+      names
+        .slice(1)
+        .reverse()
+        .map(name => `${name} of six`),
+    );
+    const below = async (part: string) => (await page.locator(part).boundingBox())?.y ?? 0;
+    await page.locator("#plan table").waitFor();
+    assert.ok((await below("#runs")) > (await below("#plan table")));
+    const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
+    await runs.filter({ hasText: "third of six" }).getByRole("button", { name: "Run again" }).click();
+    await labelled(await opened, "SUCCEEDED");
+    await runs.first().filter({ hasText: "third of six" }).getByText("Succeeded").waitFor();
+    await page.getByRole("button", { name: "Fails" }).click();
+    const failed = runs.first();
+    await failed.filter({ hasText: "(no input)" }).getByText("Failed").waitFor();
+    const { jobs } = (
+      await portal.api<{ jobs: { reason: string; workingDirectory: string }[] }>(
+        "copilot/job/history?limit=1&jobName=failing",
+      )
+    ).body;
+    assert.equal(jobs[0]?.workingDirectory, workingDirectory);
+    await failed.getByText(jobs[0]?.reason ?? "no reason").waitFor();
+    await failed.getByRole("link").click();
+    await labelled(page, "FAILED");
+  });
+
   it("starts a job in a new window, and says what is missing", async t => {
     const { page, portal, puppet } = await openJobs(t);
     await page.getByRole("button", { name: "Held" }).click();
