@@ -22,16 +22,17 @@ async function isThereIn(delayMs) {
 }
 
 class Connection extends EventTarget {
-	#isLost = false;
+	isLost = false;
 
-	/** Called when a request got no answer: asks until the server answers, then fires `back`. */
+	/** Called when a request got no answer: fires `lost`, asks until the server answers, then fires `back`. */
 	async lost() {
-		if (this.#isLost) return;
-		this.#isLost = true;
+		if (this.isLost) return;
+		this.isLost = true;
+		this.dispatchEvent(new Event("lost"));
 		const bannerTimer = setTimeout(() => document.body.append(banner), BANNER_DELAY_MS);
 		let delayMs = FIRST_DELAY_MS;
 		while (!(await isThereIn(delayMs))) delayMs = Math.min(delayMs * 1.5, MAX_DELAY_MS);
-		this.#isLost = false;
+		this.isLost = false;
 		clearTimeout(bannerTimer);
 		banner.remove();
 		this.dispatchEvent(new Event("back"));

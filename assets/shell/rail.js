@@ -2,6 +2,7 @@
 import { button, element, fill, find, statusMark } from "../lib/dom.js";
 import { formatDuration } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
+import { connection } from "./connection.js";
 import { addressOf, onOverview, stateNames } from "./overview.js";
 
 const TICK_MS = 10_000;
@@ -44,7 +45,28 @@ const search = button("", openPalette, { className: "rail-link rail-Search", tit
 search.append(...content("Search"), element("kbd", "muted", "Ctrl K"));
 const list = element("ul", { className: "plain-list rail-active", id: "activeList" });
 const title = element("h2", { className: "rail-title", hidden: true }, "Active");
-const rail = element("nav", { className: "rail", "aria-label": "Portal" }, search, ...links, title, list);
+const state = element("div", { className: "rail-connection line muted", role: "status" });
+const rail = element(
+	"nav",
+	{ className: "rail", "aria-label": "Portal" },
+	search,
+	state,
+	...links,
+	title,
+	list,
+);
+
+/** The sign is all that a narrow rail shows. @type {Words} */
+const signs = { Connected: "✓", "Connecting again…": "↻", Offline: "✗" };
+
+function showConnection() {
+	const words = !connection.isLost ? "Connected" : navigator.onLine ? "Connecting again…" : "Offline";
+	if (state.title === words) return;
+	state.title = state.ariaLabel = words;
+	fill(state, element("span", {}, signs[words]), element("span", "one-line", words));
+}
+for (const name of ["lost", "back"]) connection.addEventListener(name, showConnection);
+for (const name of ["online", "offline"]) addEventListener(name, showConnection);
 
 async function openPalette() {
 	const { showPalette } = await import("./palette.js");
@@ -87,6 +109,7 @@ onOverview(({ active }) => {
 	shown = text;
 	title.hidden = active.length === 0;
 	showTimes();
+	showConnection();
 });
 setInterval(showTimes, TICK_MS);
 

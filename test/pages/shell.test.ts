@@ -74,6 +74,28 @@ describe("the frame of every page", () => {
     }
   });
 
+  it("says whether it is connected, in words and by a sign, also where only signs fit", async t => {
+    const { portal } = await portalOf(t);
+    const { page } = await openPage(t, browser, `${portal.url}/permissions.html`);
+    const said = (words: string) => rail(page).getByRole("status", { name: words, exact: true });
+    await said("Connected").getByText("Connected").waitFor();
+    // The tab alone cannot reach the server; the worker that reads for all tabs still can.
+    await page.route("**/api/**", route => route.abort());
+    await page.getByLabel("Would this be allowed?").fill("git status");
+    await said("Connecting again…").getByText("↻").waitFor();
+    await page.locator(".banner").waitFor();
+    await assertAccessible(page, "without a connection");
+    await page.setViewportSize({ width: 900, height: 800 });
+    await page.context().setOffline(true);
+    await said("Offline").waitFor();
+    assert.ok(await said("Offline").getByText("✗").isVisible());
+    assert.ok(await said("Offline").getByText("Offline").isHidden());
+    await page.context().setOffline(false);
+    await page.unroute("**/api/**");
+    await said("Connected").waitFor();
+    await page.locator(".banner").waitFor({ state: "detached" });
+  });
+
   it("has a skip link that leads the keyboard to the content", async t => {
     const { portal } = await portalOf(t);
     const { page } = await openPage(t, browser, `${portal.url}/permissions.html`);
