@@ -1,17 +1,14 @@
 // The permissions page: the rules of every folder, and what they would decide.
 import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
-import { button, byId, element, fill, muted, onSubmit, soon } from "./lib/dom.js";
+import { button, byId, element, fill, filled, find, onSubmit, soon } from "./lib/dom.js";
 import { joined } from "./lib/format.js";
-import { codeOf, visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
-import { ruleWords } from "./permissions/ruleWords.js";
+import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
 import { bindNotifications } from "./shell/pageState.js";
 
 const TEST_DELAY_MS = 150;
 /** @type {Words} */
 const LEVELS = { allow: "good", reject: "error", ask: "warning" };
-/** @type {Words} */
-const ANSWERS = { allow: "Allowed", reject: "Rejected", ask: "You would be asked" };
 
 const folder = byId("folder", HTMLInputElement);
 const kind = byId("kind", HTMLSelectElement);
@@ -21,27 +18,26 @@ const verdict = byId("verdict");
 const showError = errorAt("ruleError");
 let asked = 0;
 
-/** @type {RuleItem} */
-function ruleItem(name, text, isStored) {
-	const { effect = "Rule", words = "" } = ruleWords(text) ?? {};
+/** @param {RuleInWords} rule */
+function ruleItem({ folder: name, rule: text, from, effect, covers }) {
 	const remove = button("Remove", () => change(remove, "remove", name, text), {
 		className: "small danger",
 		ariaLabel: `Remove ${visibleLine(text)}`,
 	});
-	return element(
-		"li",
-		{},
-		element("b", { "data-effect": effect }, effect),
-		element("div", "rules-words", visibleSentence(words), codeOf(text, "muted one-line")),
-		isStored ? remove : muted("from the policy file"),
-	);
+	const item = filled("ruleItem", {
+		b: effect,
+		"div span": visibleSentence(covers),
+		"div > code": visibleCode(text),
+	});
+	find(item, "b").dataset.effect = effect;
+	if (from === "store") find(item, "li > .muted").replaceWith(remove);
+	return item;
 }
 
 async function showRules() {
-	/** @type {RulesOf} */
-	const rulesOf = async from => (await api(`copilot/permission/rules?from=${from}`)).folders;
-	const [file, stored] = await Promise.all([rulesOf("file"), rulesOf("store")]);
-	const names = [...new Set([...Object.keys(file), ...Object.keys(stored)])].sort();
+	/** @type {{rules: RuleInWords[]}} */
+	const { rules } = await api("copilot/permission/rules/words");
+	const names = [...new Set(rules.map(one => one.folder))];
 	const folders = names.filter(name => name !== "*");
 	fill(byId("folders"), ...folders.map(name => element("option", { value: name })));
 	byId("noRules").hidden = names.length > 0;
@@ -49,12 +45,7 @@ async function showRules() {
 		byId("list"),
 		...names.flatMap(name => [
 			element("h3", {}, name === "*" ? "Every folder" : visibleCode(name)),
-			element(
-				"ul",
-				"plain-list",
-				...(file[name] ?? []).map(text => ruleItem(name, text, false)),
-				...(stored[name] ?? []).map(text => ruleItem(name, text, true)),
-			),
+			element("ul", "plain-list", ...rules.filter(one => one.folder === name).map(ruleItem)),
 		]),
 	);
 }
@@ -90,7 +81,7 @@ async function test() {
 		const question = { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text };
 		const { decision, rules, why } = await api("copilot/permission/test", question);
 		// The answer to an older question may arrive later.
-		if (mine === asked) tell(decision, joined([ANSWERS[decision], ...rules, why]));
+		if (mine === asked) tell(decision, joined([verdict.getAttribute(`data-${decision}`), ...rules, why]));
 	} catch (error) {
 		if (mine === asked) tell("reject", messageOf(error));
 	}

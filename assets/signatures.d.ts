@@ -246,9 +246,6 @@ declare global {
   type FileItem = (query: string, change: FileChange) => HTMLElement;
   /** A diff whose line numbers open the form; the arrow keys go from one to the next. */
   type ReviewedDiff = (file: string, diff: string) => HTMLElement;
-  type RuleItem = (name: string, text: string, isStored: boolean) => HTMLElement;
-  /** The rules of each folder. */
-  type RulesOf = (from: "file" | "store") => Promise<Record<string, string[]>>;
   type TellVerdict = (decision: string, text: string) => void;
   type FocusCards = (log: HTMLElement, prompt: HTMLTextAreaElement) => () => void;
   type DisableButtons = (card: HTMLElement, isDisabled: boolean) => void;

@@ -463,7 +463,8 @@ declare global {
   type ArgumentValues = Record<string, unknown>;
 
   /** The words after *Allow* or *Reject*, by the kind of rule. */
-  type RuleSentences = Record<string, (rest: string, isAllowed: boolean) => string>;
+  /** A rule in `copilot/permission/rules/words`. */
+  type RuleInWords = { folder: string; rule: string; from: "file" | "store"; effect: string; covers: string };
 
   /** An agent program that speaks ACP, in `acp/agents`. */
   type ProgramsAnswer = { agents: Answer[]; problems: string[] };

@@ -20,6 +20,6 @@ export function coverageOf({ effect, about, words }: Rule): string {
     case "tool":
       return `Every use of the tool ${named}, whatever it is asked to do`;
     case "startup":
-      return `What ${words[0]} runs by itself, as long as its content stays the same`;
+      return `What \`${words[0]}\` runs by itself, as long as its content stays the same`;
   }
 }

@@ -161,6 +161,26 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
       },
     }),
     defineRoute({
+      path: "copilot/permission/rules/words",
+      reads: true,
+      methods: ["GET"],
+      summary: "All rules, and what each of them covers in words",
+      answers: {
+        json: object({
+          rules: list(
+            object({
+              folder: text,
+              rule: text,
+              from: oneOfTexts("file", "store"),
+              effect: oneOfTexts("allow", "reject", "unknown"),
+              covers: text,
+            }),
+          ),
+        }),
+      },
+      handler: async () => ({ rules: await approvals.rules.inWords() }),
+    }),
+    defineRoute({
       path: "copilot/permission/rules/add",
       methods: ["POST"],
       summary: "Remember a rule for a folder",

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { PortalError } from "../base/portalError.js";
 import type { Store } from "../store/store.js";
+import { coverageOf } from "./coverage.js";
 import { everyFolder, type Policy } from "./policy.js";
-import { parseRule, type Rule, ruleText } from "./rules.js";
+import { type Effect, parseRule, type Rule, ruleText } from "./rules.js";
 
 /** The store's index has no room for a longer path together with a rule. */
 const maxFolderBytes = 1500;
@@ -15,6 +16,15 @@ function readRule(text: string): Rule[] {
     if (error instanceof PortalError) return [];
     throw error;
   }
+}
+
+/** A rule with what it covers. */
+export interface RuleInWords {
+  folder: string;
+  rule: string;
+  from: "file" | "store";
+  effect: Effect | "unknown";
+  covers: string;
 }
 
 /** The user's folder for a folder of a worktree: the rules of the one apply in the other. */
@@ -116,5 +126,19 @@ export class RuleStore {
   /** The rules of the policy file. */
   get given(): Policy {
     return this.#policy;
+  }
+
+  /** Every rule with what it covers, in words, by folder; one that is no longer valid covers nothing. */
+  async inWords(): Promise<RuleInWords[]> {
+    const rows = ({ folders }: Policy, from: RuleInWords["from"]): RuleInWords[] =>
+      Object.entries(folders).flatMap(([folder, rules]) =>
+        rules.map(rule => {
+          const [read] = readRule(rule);
+          const effect = read?.effect ?? "unknown";
+          return { folder, rule, from, effect, covers: read ? coverageOf(read) : "" };
+        }),
+      );
+    const all = [...rows(this.#policy, "file"), ...rows(await this.stored(), "store")];
+    return all.sort((a, b) => (a.folder < b.folder ? -1 : a.folder > b.folder ? 1 : 0));
   }
 }

@@ -319,7 +319,7 @@ describe("The card says what a rule would cover before the user makes it", () =>
     ["reject reads", "Every read of a file"],
     [
       `allow startup .mcp.json ${"0".repeat(64)}`,
-      "What .mcp.json runs by itself, as long as its content stays the same",
+      "What `.mcp.json` runs by itself, as long as its content stays the same",
     ],
     ["allow tool github/search", "Every use of the tool `github/search`, whatever it is asked to do"],
   ] as const)

@@ -61,6 +61,7 @@ const reading: Record<string, string> = {
   "/api/copilot/job/history": "shows what is stored",
   "/api/copilot/permission/pending": "lists what waits",
   "/api/copilot/permission/rules": "lists the rules",
+  "/api/copilot/permission/rules/words": "lists the rules",
   "/api/copilot/folder": "shows what was chosen, and reads the folder's files",
   "/api/copilot/folders": "lists folders",
   "/api/copilot/files": "lists files",

@@ -195,8 +195,8 @@ describe("startup files of a folder", () => {
     await box.waitFor({ state: "hidden" });
     const [rule = ""] = await rulesOf(portal, workingDirectory);
     assert.match(rule, /^allow startup /);
-    const words = `Run what the file ${hookFile} asks for (version ${rule.slice(-64, -56)}). Asked again when the file changes`;
-    const item = page.locator("#list li", { hasText: words });
+    const words = `What ${hookFile} runs by itself, as long as its content stays the same`;
+    const item = page.locator("#list li", { hasText: words }).filter({ hasText: rule });
     await item.waitFor();
 
     await writeHook(workingDirectory, "touch other");

@@ -178,7 +178,8 @@ describe("permissions in the browser", () => {
     const { portal, workingDirectory } = await portalWithModel(t, script, { args: ["--config", config] });
     const { page, problems } = await openPage(t, browser, `${portal.url}/permissions.html`);
     const rules = page.locator("#list li");
-    await rules.filter({ hasText: "reject command rmfrom the policy file" }).waitFor();
+    const given = rules.filter({ hasText: "Every command that begins with rm" });
+    await given.filter({ hasText: "reject command rm" }).getByText("from the policy file").waitFor();
     assert.equal(await page.getByRole("button", { name: /^Remove/ }).count(), 0);
 
     const verdict = page.locator("#verdict");

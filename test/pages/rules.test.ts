@@ -38,9 +38,6 @@ const { endsOf } = (await load("lib/textEnds.js")) as {
     limit: { lines: number; chars: number },
   ): { first: string; hidden: string; last: string };
 };
-const { ruleWords } = (await load("permissions/ruleWords.js")) as {
-  ruleWords(rule: string): { effect: string; words: string } | undefined;
-};
 const { looksLikeMarkdown } = (await load("lib/markdownSigns.js")) as {
   looksLikeMarkdown(text: string): boolean;
 };
@@ -352,7 +349,6 @@ describe("foreign text", () => {
       isUnifiedDiff,
       toolTitle: text => toolTitle(text, { command: text }),
       endsOf: text => endsOf(text, { lines: 6, chars: 420 }),
-      ruleWords: text => ruleWords(`allow startup ${text}`),
     };
     for (const part of worst)
       for (const [name, work] of Object.entries(works)) {
@@ -360,30 +356,6 @@ describe("foreign text", () => {
         const ms = cpuMsOf(() => work(text), 50);
         assert.ok(ms < 50, `${name} takes ${ms.toFixed(0)} ms for ${JSON.stringify(part)}`);
       }
-  });
-});
-
-describe("a rule in words", () => {
-  const sha256 = `3f2a9c81${"0".repeat(56)}`;
-  const rules: readonly [rule: string, effect: string, words: RegExp][] = [
-    ["allow command git status", "Allow", /^Run `git status`, with harmless options/],
-    ["reject command rm", "Reject", /^Run anything that begins with `rm`$/],
-    ["allow edits", "Allow", /^Change files inside the folder$/],
-    ["reject reads", "Reject", /^Read files inside the folder$/],
-    ["allow tool github/search", "Allow", /^Use the tool `github\/search`$/],
-    [`allow startup .mcp.json ${sha256}`, "Allow", /the file `\.mcp\.json` asks for \(version 3f2a9c81\)/],
-    [`reject startup 'a b/c.json' ${sha256}`, "Reject", /the file `a b\/c\.json` asks for/],
-  ];
-  for (const [rule, effect, words] of rules)
-    it(`describes ${rule.slice(0, 40)}`, () => {
-      const said = ruleWords(rule);
-      assert.equal(said?.effect, effect);
-      assert.match(said?.words ?? "", words);
-    });
-
-  it("does not describe an unknown rule", () => {
-    for (const rule of ["allow constructor x", "perhaps edits", "", "allow"])
-      assert.equal(ruleWords(rule), undefined);
   });
 });
 
