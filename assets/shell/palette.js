@@ -16,7 +16,7 @@ const names = { reason: "decision", input: "job" };
 function row(href, kind, title, time, text = []) {
 	const about = element(
 		"span",
-		"search-about muted",
+		"line muted",
 		element("span", "history-kind", kind),
 		element("b", "one-line", visibleLine(title)),
 		time === undefined ? "" : formatTime(new Date(time)),
