@@ -1,12 +1,13 @@
 // The agents page: the agents, how clear a prompt is, which agents would run, and the run itself.
 import { api, errorAt, onPress, part, send } from "./lib/api.js";
 import { handle } from "./lib/callbacks.js";
-import { button, byId, element, fill, find, muted, onSubmit, showStatus, soon } from "./lib/dom.js";
+import { byId, element, fill, filled, find, onSubmit, showStatus, soon } from "./lib/dom.js";
 import { joined } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
 import { showPolicy } from "./permissions/policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
+import { modelOptions, offerFolders, rememberFolder } from "./shell/choices.js";
 import { runItem, showRuns } from "./shell/lastRuns.js";
 import { addressOf } from "./shell/overview.js";
 import { notify, setPageState } from "./shell/pageState.js";
@@ -18,6 +19,8 @@ const EVALUATE_DELAY_MS = 200;
 const list = byId("list");
 const prompt = byId("prompt", HTMLTextAreaElement);
 const run = byId("run", HTMLButtonElement);
+const folder = byId("folder", HTMLInputElement);
+const model = byId("model", HTMLSelectElement);
 const evaluation = byId("evaluation");
 /** The pressed agents, in order. @type {string[]} */
 let chain = [];
@@ -28,6 +31,7 @@ let runId;
 let isRunning = false;
 let asked = 0;
 const showError = errorAt("error");
+const showFolderError = errorAt("folderError");
 /** Of this page and of MCP clients. */
 const refreshRuns = showRuns(async () => {
 	/** @type {{runs: Answer[]}} */
@@ -67,8 +71,11 @@ function showChain() {
 /** What is pressed runs, else what the prompt chooses. */
 function showWouldRun() {
 	const wouldRun = chain.length > 0 ? chain : selected;
+	const on = model.value && ` on ${model.selectedOptions[0]?.text}`;
 	byId("wouldRun").textContent =
-		wouldRun.length > 0 ? `Would run: ${visibleLine(wouldRun.join(" → "))}` : "No agent would be chosen.";
+		wouldRun.length > 0
+			? `Would run: ${visibleLine(wouldRun.join(" → "))}${on}`
+			: "No agent would be chosen.";
 }
 
 /** @param {AgentAnswer} agent */
@@ -77,22 +84,31 @@ function agentItem({ name, description, keywords, path, autoSelect }) {
 		chain = chain.includes(name) ? chain.filter(other => other !== name) : [...chain, name];
 		showChain();
 	};
-	const made = button("", toggle, { className: "", "data-agent": name, title: visibleLine(path) });
-	fill(
-		made,
-		element("b", {}, element("span", { "data-order": "" }), visibleProse(name)),
-		element("span", {}, visibleProse(description)),
-		muted(visibleLine(joined([...keywords, !autoSelect && "only by name"]))),
-	);
-	return element("li", {}, made);
+	const item = filled("agentItem", {
+		"b :last-child": visibleProse(name),
+		".about": visibleProse(description),
+		".muted": visibleLine(joined([...keywords, !autoSelect && "only by name"])),
+	});
+	const made = find(item, "button");
+	made.onclick = toggle;
+	made.dataset.agent = name;
+	made.title = visibleLine(path);
+	return item;
 }
 
+const chosenFolder = () => part(folder.value.trim());
+
 async function loadAgents() {
+	const wanted = chosenFolder();
+	showFolderError();
+	const answer = await api(`copilot/agent?folder=${wanted}`).catch(showFolderError);
+	// The answer to an older question may arrive later.
+	if (wanted !== chosenFolder()) return;
 	/** @type {AgentsAnswer} */
-	const { repoRoot, agents, problems } = await api("copilot/agent");
-	byId("repoRoot").textContent = repoRoot;
+	const { repoRoot, agents, problems } = answer ?? { repoRoot: "", agents: [], problems: [] };
+	folder.value ||= repoRoot;
 	fill(list, ...agents.map(agentItem));
-	byId("noAgents").hidden = agents.length > 0;
+	byId("noAgents").hidden = !answer || agents.length > 0;
 	fill(
 		byId("problems"),
 		...problems.map(({ file, code, message }) => notice(`${file}: ${message} (${code})`, "warning")),
@@ -125,7 +141,7 @@ async function evaluate() {
 		return;
 	}
 	try {
-		const result = await api("copilot/agent/evaluate", text);
+		const result = await api(`copilot/agent/evaluate?folder=${chosenFolder()}`, text);
 		// The answer to an older question may arrive later.
 		if (mine === asked) showEvaluation(result);
 	} catch (error) {
@@ -185,8 +201,13 @@ async function start() {
 	showError();
 	run.disabled = true;
 	try {
-		const agents = chain.length > 0 ? `?agents=${part(chain.join(","))}` : "";
-		const { runId: id } = await send(run, `copilot/run/start${agents}`, prompt.value);
+		const query = new URLSearchParams({
+			agents: chain.join(),
+			folder: folder.value.trim(),
+			model: model.value,
+		});
+		const { runId: id } = await send(run, `copilot/run/start?${query}`, prompt.value);
+		rememberFolder(folder.value.trim());
 		history.replaceState(null, "", `/agents.html?run=${part(id)}`);
 		follow(id);
 	} catch (error) {
@@ -204,21 +225,26 @@ prompt.addEventListener("input", () => {
 onSubmit("form", start, prompt);
 onPress("stop", () => api(`copilot/run/${part(runId ?? "")}/stop`, ""), showError);
 // Agent files are edited elsewhere: a user who returns to the page sees the current ones.
-addEventListener("focus", () => loadAgents().catch(showError));
+addEventListener("focus", loadAgents);
+offerFolders(folder);
+folder.addEventListener(
+	"input",
+	soon(() => Promise.all([loadAgents(), evaluate()]), EVALUATE_DELAY_MS),
+);
+model.addEventListener("change", showWouldRun);
 
 makeSplitter("bar", { initialPx: RUN_PART_PX, minPx: 260, name: "Width of the run part" });
-loadAgents().catch(showError);
 showPolicy().catch(() => undefined);
+api("copilot/models").then(({ models }) => model.append(...modelOptions(models)), showError);
 const earlier = new URLSearchParams(location.search).get("run");
 if (earlier) {
 	follow(earlier);
-	api(`copilot/run/${part(earlier)}`).then(
-		({ prompt: text }) => {
-			if (prompt.value === "") prompt.value = text;
-			showRunButton();
-			evaluate();
-		},
-		() => undefined,
-	);
-}
+	api(`copilot/run/${part(earlier)}`).then(({ prompt: text, repoRoot }) => {
+		prompt.value ||= text;
+		folder.value ||= repoRoot;
+		showRunButton();
+		evaluate();
+		loadAgents();
+	}, loadAgents);
+} else loadAgents();
 prompt.focus();

@@ -1,7 +1,8 @@
 // The form that starts a session, and the history.
 import { ApiError, api, messageOf, part, send } from "../lib/api.js";
-import { button, byId, element, fill, onClick, onSubmit, optionsOf, soon } from "../lib/dom.js";
-import { notice, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { button, byId, element, fill, onClick, onSubmit } from "../lib/dom.js";
+import { notice, visibleProse } from "../lib/visibleText.js";
+import { isAgent, modelOptions, offerFolders, rememberFolder } from "../shell/choices.js";
 import { placeInbox } from "../shell/inbox.js";
 import "../shell/storage.js";
 import { followFolder } from "./folderChoice.js";
@@ -9,9 +10,6 @@ import { showHistory } from "./history.js";
 
 const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
-const FOLDERS = "folders";
-const MAX_FOLDERS = 20;
-const TYPING_DELAY_MS = 150;
 
 const model = byId("model-select", HTMLSelectElement);
 const workingDirectory = byId("working-dir", HTMLInputElement);
@@ -52,8 +50,6 @@ async function restartAgent() {
 
 const firstRequest = byId("first-request", HTMLTextAreaElement);
 const isolate = byId("isolate", HTMLInputElement);
-/** @param {ModelChoice} [one] */
-const isAgent = one => one?.backend === "acp";
 
 function showModelHint() {
 	const chosen = models.find(one => one.id === model.value);
@@ -68,18 +64,12 @@ function showModelHint() {
 async function loadModels() {
 	const answer = await api("copilot/models");
 	models = answer.models;
-	models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
 	/** @type {Notices} */
 	const notices = answer.notices ?? [];
 	const hasOnlyDemo = models.every(({ backend }) => backend === "demo");
 	const shown = notices.filter(({ level }) => hasOnlyDemo || level !== "info");
 	fill(byId("modelNotices"), ...shown.map(({ level, message }) => notice(message, level)));
-	const choices = models.map(one => ({
-		value: one.id,
-		name: visibleLine(one.name),
-		group: isAgent(one) ? "Agents (ACP)" : "",
-	}));
-	fill(model, ...optionsOf(choices));
+	fill(model, ...modelOptions(models));
 	const wished = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)];
 	const wanted = wished.find(id => models.some(one => one.id === id));
 	if (wanted) model.value = wanted;
@@ -98,25 +88,6 @@ async function loadDirectory() {
 	await choice.load();
 }
 
-/** The folders of earlier sessions, newest first. @param {string[]} used @returns {string[]} */
-function recentFolders(...used) {
-	const known = JSON.parse(localStorage.getItem(FOLDERS) ?? "[]");
-	return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
-}
-
-/** Offers folders that begin with what is typed, and those of earlier sessions. */
-async function offerFolders() {
-	const typed = workingDirectory.value;
-	const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
-	if (typed !== workingDirectory.value) return;
-	const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
-		value: path,
-		name: visibleLine(branch ? `${path} (${branch})` : path),
-	}));
-	const recent = recentFolders().map(value => ({ value }));
-	fill(byId("folders"), ...optionsOf([...completed, ...recent]));
-}
-
 async function start() {
 	if (startButton.disabled) return;
 	showStartError();
@@ -127,7 +98,7 @@ async function start() {
 		const path = `copilot/session/start/${part(model.value)}?${choice.query()}${isolate.checked ? isolate.value : ""}`;
 		const { sessionId } = await send(startButton, path, workingDirectory.value.trim());
 		localStorage.setItem(LAST_MODEL, model.value);
-		localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(workingDirectory.value.trim())));
+		rememberFolder(workingDirectory.value.trim());
 		// If it cannot be remembered, the form asks again.
 		await choice.remember().catch(() => undefined);
 		placeInbox();
@@ -159,8 +130,7 @@ export async function openStartForm(open) {
 		location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
 	});
 	model.addEventListener("change", showModelHint);
-	const offerSoon = soon(offerFolders, TYPING_DELAY_MS);
-	for (const name of ["input", "focus"]) workingDirectory.addEventListener(name, offerSoon);
+	offerFolders(workingDirectory);
 	showHistory();
 	if (location.hash === "#new") workingDirectory.select();
 	const problems = await Promise.allSettled([loadModels(), loadDirectory()]);

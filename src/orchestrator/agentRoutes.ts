@@ -3,16 +3,15 @@ import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
 import { type LiveLogs, liveRoutes } from "../sharedApi.js";
-import type { Orchestrator } from "./orchestrator.js";
 import { OrchestratorError } from "./orchestratorError.js";
 import type { AgentRuns } from "./run/agentRuns.js";
+import type { Repositories } from "./run/repositories.js";
 import type { RunRecord } from "./run/runRecords.js";
 
 export interface AgentRoutesParts {
-  orchestrator: Orchestrator;
+  repositories: Repositories;
   runs: AgentRuns;
   logs: LiveLogs;
-  repoRoot: string;
 }
 
 function summaryOf(run: RunRecord) {
@@ -61,16 +60,27 @@ const evaluation = object({
   selectionRationale: list(text),
 });
 
+const folder = {
+  type: "string",
+  maxLength: 4096,
+  description: "The repository of the agents, an absolute path; that of the settings when it is empty.",
+} as const;
+const noFolder = domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists");
+
 /** The repository's agents and their runs, for the page and for curl. */
-export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesParts): Route[] {
+export function agentRoutes({ repositories, runs, logs }: AgentRoutesParts): Route[] {
   return [
     defineRoute({
       path: "copilot/agent",
       reads: true,
       methods: ["GET"],
       summary: "The agents that the repository defines, and what is wrong with files that could not be read",
-      answers: { json: object({ repoRoot: text, agents: list(agent), problems: list(problem) }) },
-      handler: async () => {
+      query: { folder },
+      answers: {
+        json: either(object({ repoRoot: text, agents: list(agent), problems: list(problem) }), noFolder),
+      },
+      handler: async ({ query }) => {
+        const { orchestrator, repoRoot } = await repositories.of(query);
         const { agents, problems } = await orchestrator.listAgents();
         const listed = agents.map(({ name, id, description, keywords, path, autoSelect, tools }) => ({
           name,
@@ -88,10 +98,12 @@ export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesP
       path: "copilot/agent/evaluate",
       methods: ["POST"],
       summary: "How clear a prompt is, and which agents it would run",
+      query: { folder },
       body: "text",
       bodyDescription: "The prompt.",
-      answers: { json: evaluation },
-      handler: async ({ body }) => {
+      answers: { json: either(evaluation, noFolder) },
+      handler: async ({ body, query }) => {
+        const { orchestrator } = await repositories.of(query);
         try {
           return await orchestrator.evaluatePrompt(body);
         } catch (error) {
@@ -109,18 +121,27 @@ export function agentRoutes({ orchestrator, runs, logs, repoRoot }: AgentRoutesP
           maxLength: 2000,
           description: "Names or ids with commas between them, in the order in which they run.",
         },
+        folder,
+        model: {
+          type: "string",
+          maxLength: 500,
+          description:
+            "The id of the model for all of them; as their files and the settings say when it is empty.",
+        },
       },
       body: "text",
       bodyDescription: "The prompt.",
-      answers: { json: object({ runId: text }) },
+      answers: {
+        json: either(
+          object({ runId: text }),
+          domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists", "ModelIdNotFound"),
+        ),
+      },
       handler: async ({ body, query }) => {
-        const chain = (query.agents ?? "").split(",").map(name => name.trim());
-        return {
-          runId: await runs.start(
-            body,
-            chain.filter(name => name !== ""),
-          ),
-        };
+        const repository = await repositories.of(query);
+        const names = (query.agents ?? "").split(",").map(name => name.trim());
+        const chain = names.filter(name => name !== "");
+        return { runId: await runs.start(body, chain, repository) };
       },
     }),
     defineRoute({

@@ -11,13 +11,14 @@ import type { SessionHost } from "../sessions/sessionHost.js";
 import type { LiveLogs } from "../sharedApi.js";
 import type { Store } from "../store/store.js";
 import { agentRoutes } from "./agentRoutes.js";
-import { createOrchestrator } from "./createOrchestrator.js";
+import { type CreateOptions, createOrchestrator } from "./createOrchestrator.js";
 import { jobTools } from "./mcp/jobsAsTools.js";
 import { ConfigError, type OrchestratorConfig, readOrchestratorConfig } from "./orchestratorConfig.js";
 import { systemClock } from "./run/agentRunner.js";
 import { AgentRuns } from "./run/agentRuns.js";
 import { askUser } from "./run/askUser.js";
 import { catalogModels } from "./run/catalogModels.js";
+import { Repositories } from "./run/repositories.js";
 
 export interface PortalAgentsParts {
   env: Readonly<Record<string, string | undefined>>;
@@ -61,27 +62,39 @@ export function installAgents(parts: PortalAgentsParts): PortalAgents {
   const { runtimes, sandbox, catalog, store, logs, approvals, permissions, url, log } = parts;
   const { hostOf, startup } = parts;
   const config = portalConfig(parts.env);
-  const module = createOrchestrator({
-    config,
+  const optionsOf = (of: OrchestratorConfig, chosen?: string): CreateOptions => ({
+    config: of,
     log,
     // Availability is asked of the same runtime that runs the agents.
     runtimes: {
-      use: () => runtimes.use(sandbox ? config.repoRoot : undefined),
+      use: () => runtimes.use(sandbox ? of.repoRoot : undefined),
       running: sandboxed => runtimes.running(sandboxed),
     },
-    sessions: { hostOf, startup, sandbox, models: catalogModels(catalog, config) },
-    permissionHandler: askUser({ approvals, permissions, repoRoot: config.repoRoot }),
+    sessions: { hostOf, startup, sandbox, models: catalogModels(catalog, of, chosen) },
+    permissionHandler: askUser({ approvals, permissions, repoRoot: of.repoRoot }),
+  });
+  const module = createOrchestrator({
+    ...optionsOf(config),
     record: (prompt, options, work) => runs.record(prompt, options, work),
     moreTools: () => (config.exposeJobs ? jobTools({ clock: systemClock, log, logs, url }) : []),
   });
-  const { orchestrator } = module;
   const { repoRoot: root } = config;
-  const runs = new AgentRuns({ store, logs, orchestrator, repoRoot: root, log });
+  const repositories = new Repositories({
+    repoRoot: root,
+    own: module,
+    catalog,
+    open(folder, model) {
+      // The user let the agents of the settings start programs, not those of any other repository.
+      const allowAgentMcpServers = folder === root && config.allowAgentMcpServers;
+      return createOrchestrator(optionsOf({ ...config, repoRoot: folder, allowAgentMcpServers }, model));
+    },
+  });
+  const runs = new AgentRuns({ store, logs, own: repositories.own, log });
   return {
     mcp: module.httpRouter().router,
-    routes: agentRoutes({ orchestrator, runs, logs, repoRoot: root }),
+    routes: agentRoutes({ repositories, runs, logs }),
     async close() {
-      await module.close();
+      await repositories.close();
       await runs.settled();
     },
   };

@@ -70,6 +70,26 @@ describe("runs of agents over REST", () => {
     await portal.api(`copilot/run/${stopped}/stop`, { body: "" });
     assert.equal((await about(stopped)).status, "Canceled");
 
+    const elsewhere = await agentRepo(t, {
+      "only-here.md": "---\nname: only-here\ndescription: Writes tests\n---\nTest.",
+    });
+    const at = `folder=${encodeURIComponent(elsewhere)}`;
+    const { body: others } = await portal.api<{ repoRoot: string; agents: { name: string }[] }>(
+      `copilot/agent?${at}`,
+    );
+    assert.deepEqual([others.repoRoot, others.agents.map(({ name }) => name)], [elsewhere, ["only-here"]]);
+    const { body: judgedThere } = await portal.api(`copilot/agent/evaluate?${at}`, { body: "Write tests" });
+    assert.deepEqual(judgedThere.selectedAgents, ["only-here"]);
+    const there = await start("Where am I", `?agents=only-here&${at}&model=${model.modelId}`);
+    assert.match(await events(there), /runSucceeded/);
+    const { body: ran } = await portal.api(`copilot/run/${there}`);
+    assert.equal(ran.repoRoot, elsewhere);
+    const errorOf = async (query: string) =>
+      (await portal.api(`copilot/run/start?${query}`, { body: "Write tests" })).body.error;
+    assert.equal(await errorOf("model=no-such-model"), "ModelIdNotFound");
+    assert.equal(await errorOf("folder=here"), "WorkingDirectoryNotAbsolutePath");
+    await portal.api(`copilot/run/${there}/delete`, { body: "" });
+
     const bad = await portal.api("copilot/run/start", { body: " " });
     assert.deepEqual([bad.status, bad.body.error], [400, "PromptInvalid"]);
     const { body: history } = await portal.api<{ runs: Run[] }>("copilot/run/history");
@@ -137,6 +157,26 @@ describe("the agents page", () => {
     await page.click("#runs a:has-text('Asked over MCP')");
     await page.waitForSelector("#responses >> text=You said: Asked over MCP");
     await page.waitForSelector("#status[data-status=Succeeded]");
+
+    const elsewhere = await agentRepo(t, {
+      "only-here.md": "---\nname: only-here\ndescription: Writes tests\n---\nTest.",
+    });
+    await page.goto(`${portal.url}/agents.html`);
+    await page.waitForSelector("#list button >> nth=4");
+    assert.equal(await page.getByLabel("Repository").inputValue(), env.REPO_ROOT);
+    await page.getByLabel("Prompt").fill("Write tests");
+    await page.getByLabel("Repository").fill("nowhere");
+    await page.locator("#folderError", { hasText: "absolute path" }).waitFor();
+    await page.getByLabel("Repository").fill(elsewhere);
+    await page.waitForSelector("#evaluation >> text=Would run: only-here");
+    assert.equal(await page.locator("#list button").count(), 1);
+    await page.getByLabel("Model").selectOption(model.modelId);
+    await page.waitForSelector("#evaluation >> text=/Would run: only-here on ./");
+    await page.click("#run");
+    await page.waitForSelector("#status[data-status=Succeeded]");
+    await page.reload();
+    await page.waitForSelector("[data-agent=only-here]");
+    assert.equal(await page.getByLabel("Repository").inputValue(), elsewhere);
 
     await page.goto(`${portal.url}/index.html`);
     await page.waitForSelector(".history-item >> text=Look at the login flow");

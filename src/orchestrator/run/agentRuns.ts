@@ -5,21 +5,16 @@ import type { LiveResponse } from "../../live/liveResponse.js";
 import { logCallbacks } from "../../sessions/logCallbacks.js";
 import type { LiveLog, LiveLogs } from "../../sharedApi.js";
 import type { Store } from "../../store/store.js";
-import type {
-  AgentCallResult,
-  CallOptions,
-  ChainObserver,
-  OrchestrationResult,
-  Orchestrator,
-} from "../orchestrator.js";
+import type { AgentCallResult, CallOptions, ChainObserver, OrchestrationResult } from "../orchestrator.js";
 import { isAbort, OrchestratorError } from "../orchestratorError.js";
+import type { Repository } from "./repositories.js";
 import { type RunRecord, RunRecords } from "./runRecords.js";
 
 export interface AgentRunsParts {
   store: Store;
   logs: LiveLogs;
-  orchestrator: Orchestrator;
-  repoRoot: string;
+  /** That of the settings. */
+  own: Repository;
   log: Log;
 }
 
@@ -106,9 +101,11 @@ export class AgentRuns {
   }
 
   /** Durable when this resolves; without `chain` the prompt selects the agents. */
-  async start(prompt: string, chain: readonly string[]): Promise<string> {
-    const { orchestrator } = this.#parts;
-    const run = await this.#open(prompt).catch(error => {
+  async start(prompt: string, chain: readonly string[], repository = this.#parts.own): Promise<string> {
+    const { orchestrator } = repository;
+    const release = repository.hold();
+    const run = await this.#open(prompt, repository).catch(error => {
+      release();
       if (!(error instanceof OrchestratorError)) throw error;
       throw PortalError.malformed("PromptInvalid", error.message);
     });
@@ -117,8 +114,8 @@ export class AgentRuns {
         ? orchestrator.runWithExplicitChain(prompt, chain, options)
         : orchestrator.runWithAuto(prompt, options),
     );
-    // The reason of the failure is in its log.
-    work.catch(() => {});
+    // The reason of a failure is in its log.
+    work.catch(() => {}).finally(release);
     return run.id;
   }
 
@@ -172,11 +169,11 @@ export class AgentRuns {
   }
 
   /** Rejects a bad prompt before anything is stored. */
-  async #open(prompt: unknown): Promise<OpenRun> {
+  async #open(prompt: unknown, { orchestrator, repoRoot } = this.#parts.own): Promise<OpenRun> {
     await this.#usable();
-    const { originalPrompt } = await this.#parts.orchestrator.evaluatePrompt(prompt);
+    const { originalPrompt } = await orchestrator.evaluatePrompt(prompt);
     const id = randomUUID();
-    await this.#records.insert({ id, repoRoot: this.#parts.repoRoot, prompt: originalPrompt });
+    await this.#records.insert({ id, repoRoot, prompt: originalPrompt });
     return { id, log: await this.#parts.logs.create("run", id) };
   }
 

@@ -5,13 +5,14 @@ import { OrchestratorError } from "../orchestratorError.js";
 import type { AgentTarget, ModelSource } from "./models.js";
 
 /**
- * The portal's models: the agent's preference, or the model of the settings, or a model of the Copilot runtime.
+ * The portal's models: the one that the caller chose, or the agent's preference, or the model of the settings, or a model of the Copilot runtime.
  * An ACP agent brings its own tools, which no permission limits unless it asks. A repository's file therefore chooses
  * one only when the user lets agents run on ACP agents, or lets them do everything.
  */
 export function catalogModels(
   catalog: ModelCatalog,
   { model, permissions }: Pick<OrchestratorConfig, "model" | "permissions">,
+  chosen?: string,
 ): ModelSource {
   async function found(id: string): Promise<CatalogEntry | undefined> {
     const entry = await catalog.find(id);
@@ -19,6 +20,7 @@ export function catalogModels(
   }
 
   async function chosenFor(agent: Agent): Promise<CatalogEntry | undefined> {
+    if (chosen) return found(chosen);
     const byUser = model ? await found(model) : undefined;
     const acpByFile = permissions === "all" || byUser?.model.backend === "acp";
     for (const id of agent.models) {

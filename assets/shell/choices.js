@@ -1,0 +1,48 @@
+// The models and the folders that a page offers.
+import { api, part } from "../lib/api.js";
+import { byId, fill, optionsOf, soon } from "../lib/dom.js";
+import { visibleLine } from "../lib/visibleText.js";
+
+const FOLDERS = "folders";
+const MAX_FOLDERS = 20;
+const TYPING_DELAY_MS = 150;
+
+/** @param {ModelChoice} [one] */
+export const isAgent = one => one?.backend === "acp";
+
+/** Sorted by name; agents come last. @param {ModelChoice[]} models */
+export function modelOptions(models) {
+	models.sort((a, b) => Number(isAgent(a)) - Number(isAgent(b)) || a.name.localeCompare(b.name));
+	return optionsOf(
+		models.map(one => ({
+			value: one.id,
+			name: visibleLine(one.name),
+			group: isAgent(one) ? "Agents (ACP)" : "",
+		})),
+	);
+}
+
+/** The folders of earlier sessions, newest first. @param {string[]} used @returns {string[]} */
+function recentFolders(...used) {
+	const known = JSON.parse(localStorage.getItem(FOLDERS) ?? "[]");
+	return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
+}
+
+/** @param {string} folder */
+export const rememberFolder = folder => localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(folder)));
+
+/** Offers folders that begin with what is typed, and those of earlier sessions. @param {HTMLInputElement} input */
+export function offerFolders(input) {
+	const offer = soon(async () => {
+		const typed = input.value;
+		const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
+		if (typed !== input.value) return;
+		const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
+			value: path,
+			name: visibleLine(branch ? `${path} (${branch})` : path),
+		}));
+		const recent = recentFolders().map(value => ({ value }));
+		fill(byId("folders"), ...optionsOf([...completed, ...recent]));
+	}, TYPING_DELAY_MS);
+	for (const name of ["input", "focus"]) input.addEventListener(name, offer);
+}
