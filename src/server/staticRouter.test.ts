@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
+import express from "express";
 import { tempFolder } from "../../test/support/cleanup.js";
-import { fileInside } from "./staticRouter.js";
+import { fileInside, staticRouter } from "./staticRouter.js";
 
 describe("The file rule, against paths that lead out of the folder", () => {
   test("the router serves the folder's own files and nothing else", async t => {
@@ -45,5 +48,55 @@ describe("The file rule, against paths that lead out of the folder", () => {
       "/%252e%252e/secret",
     ];
     for (const path of hostile) assert.equal(await fileInside(folder, path), undefined, path);
+  });
+});
+
+describe("The files of the pages", () => {
+  async function serve(t: TestContext) {
+    const folder = await tempFolder(t);
+    const file = join(folder, "page.js");
+    await writeFile(file, `export const text = "${"a".repeat(2000)}";`);
+    await writeFile(join(folder, "small.css"), "a{}");
+    const server = express().use(staticRouter(folder)).listen(0);
+    t.after(() => server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const get = (name: string, headers: Record<string, string>) =>
+      // Node's fetch would add no-cache to a conditional request.
+      fetch(`http://127.0.0.1:${port}/${name}`, { headers: { "cache-control": "max-age=0", ...headers } });
+    return { file, get };
+  }
+
+  test("are sent in the best encoding that the browser takes, and small ones as they are", async t => {
+    const { file, get } = await serve(t);
+    const whole = await readFile(file, "utf8");
+    for (const [accepted, sent] of [
+      ["gzip, deflate, br", "br"],
+      ["gzip", "gzip"],
+      ["identity", null],
+      ["br;q=0", null],
+    ] as const) {
+      const response = await get("page.js", { "accept-encoding": accepted });
+      assert.equal(response.headers.get("content-encoding"), sent, accepted);
+      assert.equal(response.headers.get("vary"), "Accept-Encoding");
+      assert.match(response.headers.get("content-type") ?? "", /^text\/javascript/);
+      const bytes = Number(response.headers.get("content-length"));
+      assert.ok(sent ? bytes < 200 : bytes === whole.length, `${accepted}: ${bytes} bytes`);
+      assert.equal(await response.text(), whole, accepted);
+    }
+    const small = await get("small.css", { "accept-encoding": "br" });
+    assert.deepEqual([small.headers.get("content-encoding"), await small.text()], [null, "a{}"]);
+  });
+
+  test("are sent again only when they have changed, and then at once", async t => {
+    const { file, get } = await serve(t);
+    const first = await get("page.js", { "accept-encoding": "br" });
+    const etag = first.headers.get("etag") ?? "";
+    await first.text();
+    const again = await get("page.js", { "accept-encoding": "br", "if-none-match": etag });
+    assert.deepEqual([again.status, await again.text()], [304, ""]);
+    await writeFile(file, "export const text = 1;");
+    const changed = await get("page.js", { "accept-encoding": "br", "if-none-match": etag });
+    assert.deepEqual([changed.status, await changed.text()], [200, "export const text = 1;"]);
   });
 });

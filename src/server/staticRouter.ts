@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
-import { constants } from "node:zlib";
-import compression from "compression";
-import express, { type RequestHandler, Router } from "express";
+import { extname } from "node:path";
+import type { RequestHandler } from "express";
 import { targetInside } from "../base/inside.js";
+import { KeptFiles } from "./keptFiles.js";
 
 /** Where a URL path leads inside a folder, following links; undefined when it leads outside or nowhere. */
 export async function fileInside(folder: string, urlPath: string): Promise<string | undefined> {
@@ -17,31 +17,27 @@ export async function fileInside(folder: string, urlPath: string): Promise<strin
   }
 }
 
-function stayInside(folder: string): RequestHandler {
-  return async function checkFile(req, _res, next) {
-    // "router" leaves this folder's router: a path that is not one of our files is answered as an unknown endpoint.
-    const path = req.path.endsWith("/") ? `${req.path}index.html` : req.path;
-    next((await fileInside(folder, path)) === undefined ? "router" : undefined);
-  };
-}
-
 /** A browser must not keep a page of an older portal: it asks again for each file, and gets it if it has changed. */
 function askAgain(res: ServerResponse): void {
   res.setHeader("Cache-Control", "no-cache");
 }
 
-/** Sends a tenth less than the default quality; the files are small. */
-const brotliQuality = 5;
-
 /** Serves the files of a folder and nothing else: no dotfile, no `..`, no link that leads out. */
-export function staticRouter(folder: string): Router {
-  const router = Router({ caseSensitive: true });
-  router.use(
-    stayInside(folder),
-    compression({ brotli: { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } } }),
-    express.static(folder, { redirect: false, setHeaders: askAgain }),
-  );
-  return router;
+export function staticRouter(folder: string): RequestHandler {
+  const files = new KeptFiles();
+  return async function sendFile(req, res, next) {
+    if (req.method !== "GET" && req.method !== "HEAD") return next();
+    const path = req.path.endsWith("/") ? `${req.path}index.html` : req.path;
+    const found = await fileInside(folder, path);
+    if (found === undefined) return next();
+    const file = await files.find(found);
+    askAgain(res);
+    res.type(extname(found)).set("ETag", file.etag).vary("Accept-Encoding");
+    if (req.fresh) return void res.status(304).end();
+    const encoding = file.encodings.find(name => req.acceptsEncodings(name));
+    if (encoding) res.set("Content-Encoding", encoding);
+    res.send(encoding ? await file.encoded(encoding) : file.content);
+  };
 }
 
 /** Someone who follows an address that does not exist gets a page; a program gets an error as from everything else. */

@@ -91,7 +91,7 @@ describe("The guard runs before every router", () => {
     const app = createApp({ routes: [], log, port: () => 1, stopping: () => false, token });
     const layers = layersOf(app);
     const before = layers.slice(0, layers.indexOf("checkToken") + 1);
-    const pages = ["router", "router", "answerUnknownPage"];
+    const pages = ["sendFile", "router", "answerUnknownPage"];
     const expected = [
       "logAccess",
       "checkHost",
