@@ -25,6 +25,7 @@ describe("runs of agents over REST", () => {
     const env = {
       REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }),
       AGENT_TIMEOUT: "5m",
+      ALLOW_AGENT_MCP_SERVERS: "true",
     };
     const portal = await startPortal(t, { model, env });
     const { body: listed } = await portal.api<{ agents: unknown[]; problems: { code: string }[] }>(
@@ -70,14 +71,22 @@ describe("runs of agents over REST", () => {
     await portal.api(`copilot/run/${stopped}/stop`, { body: "" });
     assert.equal((await about(stopped)).status, "Canceled");
 
+    const server = "mcp-servers:\n  own:\n    command: touch\n    args: [ran]\n";
     const elsewhere = await agentRepo(t, {
-      "only-here.md": "---\nname: only-here\ndescription: Writes tests\n---\nTest.",
+      "only-here.md": `---\nname: only-here\ndescription: Writes tests\n${server}---\nTest.`,
     });
     const at = `folder=${encodeURIComponent(elsewhere)}`;
-    const { body: others } = await portal.api<{ repoRoot: string; agents: { name: string }[] }>(
-      `copilot/agent?${at}`,
-    );
+    const { body: others } = await portal.api<{
+      repoRoot: string;
+      agents: { name: string }[];
+      problems: { code: string }[];
+    }>(`copilot/agent?${at}`);
     assert.deepEqual([others.repoRoot, others.agents.map(({ name }) => name)], [elsewhere, ["only-here"]]);
+    assert.deepEqual(
+      others.problems.map(({ code }) => code),
+      ["mcp-servers-ignored"],
+      "the settings allow programs only in their own repository",
+    );
     const { body: judgedThere } = await portal.api(`copilot/agent/evaluate?${at}`, { body: "Write tests" });
     assert.deepEqual(judgedThere.selectedAgents, ["only-here"]);
     const there = await start("Where am I", `?agents=only-here&${at}&model=${model.modelId}`);
