@@ -139,6 +139,7 @@ const runToShow = () => (choice ? chosenRun(choice) : runToFollow());
 
 function showParts() {
 	if (isGone) return;
+	byId("retryJob").hidden = !state.canRetry;
 	showView();
 	const run = runToShow();
 	if (!run && !(choice && jobId)) return showAbout();

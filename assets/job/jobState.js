@@ -189,6 +189,14 @@ export class JobState {
 		return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
 	}
 
+	/** Something is left to be done again. */
+	get canRetry() {
+		const hasFailed = this.allRuns.some(
+			({ status, evidence }) => status === "Failed" || evidence.some(({ verdict }) => verdict === "failed"),
+		);
+		return this.status === "Paused" ? hasFailed : /Failed|Canceled/.test(this.status);
+	}
+
 	get usage() {
 		return this.allRuns.map(({ usage }) => usage).reduce(addUsage, noUsage);
 	}
