@@ -85,7 +85,7 @@ export const graphBody = {
               { enum: ["ParBegin", "ParEnd", "AltEnd", "CondBegin", "CondEnd", "LoopEnd"] },
               {
                 type: "array",
-                items: [{ enum: ["TaskNode", "CondNode"] }, { type: "integer" }],
+                prefixItems: [{ enum: ["TaskNode", "CondNode"] }, { type: "integer" }],
                 minItems: 2,
                 maxItems: 2,
               },
