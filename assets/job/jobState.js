@@ -180,7 +180,6 @@ export class JobState {
 		return /Succeeded|Failed|Canceled/.test(this.status);
 	}
 
-	/** Something is left to be done again. */
 	get canRetry() {
 		const hasFailed = this.allRuns.some(
 			({ status, evidence }) => status === "Failed" || evidence.some(({ verdict }) => verdict === "failed"),
