@@ -152,7 +152,7 @@ const chosenRun = ({ workId, round }) =>
 const runToShow = () => (choice ? chosenRun(choice) : runToFollow());
 
 function showParts() {
-	if (isGone) return;
+	if (isGone || tasks.size === 0) return;
 	byId("retryJob").hidden = !state.canRetry;
 	showView();
 	const run = runToShow();
@@ -236,7 +236,6 @@ function showPart(name) {
 /** @type {Record<string, () => void>} */
 const views = {
 	chart() {
-		if (tasks.size === 0) return;
 		drawing ??= chart.show(definition.chart).then(() => {
 			revealed = undefined;
 			showParts();
@@ -254,7 +253,7 @@ const views = {
 const loadTimeline = () => import("./job/timeline.js");
 
 function showView() {
-	views[view]?.();
+	if (tasks.size > 0) views[view]?.();
 }
 
 /** @param {string} name */
@@ -351,7 +350,7 @@ async function load() {
 	for (const workId of state.runs.keys()) showNode(workId);
 	openView(view);
 	if (jobId) askChanges();
-	// Early, because the server may be gone later.
+	// The server may be gone later.
 	Promise.resolve(drawing).then(() => Promise.all([loadRenderer(), loadTimeline()]));
 	if (isReplay) await replay();
 }
