@@ -4,10 +4,9 @@ import { FlowChart, kindOf, workIdOf } from "./flowChartMermaid.js";
 import { jobAbout } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { leaveTab, loadRenderer, showInstead, showRun, showSession } from "./job/sidePart.js";
-import { showLog, showTimeline } from "./job/timeline.js";
 import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib/api.js";
-import { byId, copyOf, element, fill, find, onClick, showStatus } from "./lib/dom.js";
-import { counted, formatDuration, formatUsage, joined } from "./lib/format.js";
+import { byId, copyOf, element, fill, find, onClick, showStatus, soon } from "./lib/dom.js";
+import { counted, formatChanges, formatDuration, formatLines, formatUsage, joined } from "./lib/format.js";
 import { readEvents } from "./lib/stream.js";
 import { notice, visibleCode, visibleProse } from "./lib/visibleText.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
@@ -16,10 +15,10 @@ import { nextFrame } from "./shell/frame.js";
 import { addressOf } from "./shell/overview.js";
 import { bindNotifications, notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
-import { worktreeLine } from "./shell/worktree.js";
 
 const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
+const QUIET_MS = 200;
 
 let jobName = pageQuery.get("jobName") ?? "";
 const jobId = pageQuery.get("jobId");
@@ -37,7 +36,8 @@ const tasks = new Map();
 /** On a phone there is no room for a chart at first. */
 const firstView = jobId && matchMedia("(max-width: 767px)").matches ? "timeline" : "chart";
 let view = pageQuery.get("view") ?? firstView;
-let isDrawn = false;
+/** The chart is being drawn, or was. @type {Promise<void> | undefined} */
+let drawing;
 /** @type {ChosenWork | undefined} */
 let choice;
 /** The user wants the summary, whatever runs. */
@@ -56,6 +56,8 @@ let summarized = "";
 const labelOf = workId => tasks.get(workId)?.label ?? `Task ${workId}`;
 
 const showProblem = errorAt("problem");
+
+const names = { labelOf, onSelect: chooseRun };
 
 function showJob() {
 	if (isGone) return;
@@ -76,13 +78,13 @@ function detailOf(run) {
 	if (run.status === "Waiting") return "waiting";
 	const elapsed = formatDuration((run.endTime ?? state.now()) - run.startTime);
 	const task = tasks.get(run.workId);
-	const most = run.attempts ?? task?.attempts;
-	const round = run.round > 1 ? `round ${run.round}, ` : "";
-	const asks = run.needsUser ? "needs you, " : "";
-	if (!run.isOver) return `${asks}${round}attempt ${run.attempt}${most ? ` of ${most}` : ""}, ${elapsed}`;
+	const asks = run.needsUser && "needs you";
+	const round = run.round > 1 && `round ${run.round}`;
+	const attempt = joined([`attempt ${run.attempt}`, run.attempts ?? task?.attempts], " of ");
+	if (!run.isOver) return joined([asks, round, attempt, elapsed], ", ");
 	const isAnswer = task?.isCondition && run.status !== "Canceled";
 	const verdict = isAnswer ? String(run.status === "Succeeded") : run.status.toLowerCase();
-	return `${round}${verdict}, ${counted(run.attempt, "attempt")}, ${elapsed}`;
+	return joined([round, verdict, counted(run.attempt, "attempt"), elapsed], ", ");
 }
 
 /** @param {Run} run */
@@ -93,13 +95,25 @@ function showNode(workId) {
 	const run = state.runs.get(workId);
 	if (!run) return;
 	const [said] = run.status === "Succeeded" ? [] : (run.reason || run.verdict).trim().split("\n", 1);
+	const { changes } = tasks.get(workId) ?? {};
+	if (changes) run.changes.label = formatChanges(changes);
 	chart.setState(workId, {
 		status: statusOf(run),
 		detail: detailOf(run),
-		said,
+		said: joined([changes && formatLines(changes), said]),
 		tip: run.reason || run.verdict,
 	});
 }
+
+/** Asks once for all attempts that have ended. */
+const askChanges = soon(async () => {
+	const { works = [] } = await api(`${jobPath}/changes?`).catch(() => ({}));
+	for (const { workId, ...changes } of works) {
+		Object.assign(tasks.get(workId) ?? {}, { changes });
+		showNode(workId);
+	}
+	showParts();
+}, QUIET_MS);
 
 function tick() {
 	if (!jobId) return;
@@ -138,7 +152,8 @@ const chosenRun = ({ workId, round }) =>
 const runToShow = () => (choice ? chosenRun(choice) : runToFollow());
 
 function showParts() {
-	if (isGone) return;
+	if (isGone || tasks.size === 0) return;
+	byId("retryJob").hidden = !state.canRetry;
 	showView();
 	const run = runToShow();
 	if (!run && !(choice && jobId)) return showAbout();
@@ -163,7 +178,7 @@ function showAbout() {
 	const text = JSON.stringify([state.status, definition, state.usage, state.setup.responses.length, runs]);
 	if (text === summarized) return;
 	summarized = text;
-	const about = jobAbout(state, { definition, plan, labelOf, onSelect: chooseRun });
+	const about = jobAbout(state, { definition, plan, ...names });
 	showInstead(jobId ? "Summary" : jobName, about);
 	if (state.setup.responses.length > 0) {
 		const setup = copyOf("setup");
@@ -178,6 +193,7 @@ function showAbout() {
 /** @param {HTMLElement} place */
 async function showWorktrees(place) {
 	const { worktree, branchWorktrees = [] } = await api(`${jobPath}/status`);
+	const { worktreeLine } = await import("./shell/worktree.js");
 	const refresh = () => showWorktrees(place);
 	fill(place, ...[worktree, ...branchWorktrees].flatMap(one => worktreeLine(one, refresh)));
 }
@@ -220,31 +236,29 @@ function showPart(name) {
 /** @type {Record<string, () => void>} */
 const views = {
 	chart() {
-		if (isDrawn || tasks.size === 0) return;
-		isDrawn = true;
-		chart.show(definition.chart).then(() => {
+		drawing ??= chart.show(definition.chart).then(() => {
 			revealed = undefined;
 			showParts();
 		});
 	},
-	timeline: () =>
-		showTimeline(byId("timeline"), state.allRuns, {
+	timeline: async () =>
+		(await loadTimeline()).showTimeline(byId("timeline"), state.allRuns, {
+			...names,
 			now: state.now(),
-			labelOf,
-			onSelect: chooseRun,
 			isSelected: run => Boolean(choice) && run === runToShow(),
 		}),
-	log: () => showLog(byId("log"), state, { labelOf, onSelect: chooseRun }),
+	log: async () => (await loadTimeline()).showLog(byId("log"), state, names),
 };
 
+const loadTimeline = () => import("./job/timeline.js");
+
 function showView() {
-	views[view]?.();
+	if (tasks.size > 0) views[view]?.();
 }
 
 /** @param {string} name */
 function openView(name) {
 	view = name;
-	byId("tracking").dataset.view = name;
 	for (const one of byId("views").querySelectorAll("button")) {
 		one.ariaPressed = String(one.value === view);
 		byId(one.value).hidden = one.value !== view;
@@ -266,14 +280,14 @@ async function loadDefinition() {
 		definition = { job, chart: graph };
 		jobName ||= status.jobName;
 		showHeader(status);
-		return new Map(status.tasks.map((/** @type {Answer} */ task) => [task.workIdInJob, task.attempts]));
+		return status.tasks;
 	}
 	const { jobs, chart: charts } = await api("copilot/job");
 	if (!Object.hasOwn(jobs, jobName))
 		throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
 	definition = { job: jobs[jobName], chart: charts[jobName] };
 	plan = await api(`copilot/job/${part(jobName)}/plan`, `${pageQuery.get("wb") ?? ""}\n`);
-	return new Map();
+	return [];
 }
 
 /** @param {Answer} status */
@@ -291,11 +305,15 @@ function showHeader(status) {
 
 /** @param {JobOrigins} status */
 function showOrigins({ retryOf = "", againOf = "", retriedBy = [], againBy = [] }) {
-	const origins = { "Retry of an earlier job": retryOf, "Repeats an earlier job": againOf };
-	for (const [word, ids] of Object.entries({ Retry: retriedBy, Repetition: againBy }))
-		for (const [n, id] of ids.entries()) Object.assign(origins, { [`${word} ${n + 1}`]: id });
-	const links = Object.entries(origins).map(([words, id]) => id && element("a", { href: pageOf(id) }, words));
-	fill(byId("origins"), ...links);
+	/** @type {LinkTo} */
+	const link = (words, id) => id && element("a", { href: pageOf(id) }, words);
+	fill(
+		byId("origins"),
+		link("Retry of an earlier job", retryOf),
+		link("Repeats an earlier job", againOf),
+		...retriedBy.map((id, n) => link(`Retry ${n + 1}`, id)),
+		...againBy.map((id, n) => link(`Repetition ${n + 1}`, id)),
+	);
 	origin = retryOf || againOf;
 }
 
@@ -321,17 +339,24 @@ async function compare() {
 }
 
 async function load() {
-	const attempts = await loadDefinition();
-	loadRenderer();
+	/** @type {Answer[]} */
+	const known = await loadDefinition();
 	for (const { hint, label = "" } of definition.chart.nodes) {
 		const workId = workIdOf(hint);
 		if (workId === undefined) continue;
-		tasks.set(workId, { label, isCondition: kindOf(hint) === "CondNode", attempts: attempts.get(workId) });
+		const { attempts } = known.find(task => task.workIdInJob === workId) ?? {};
+		tasks.set(workId, { label, isCondition: kindOf(hint) === "CondNode", attempts });
 	}
 	for (const workId of state.runs.keys()) showNode(workId);
 	openView(view);
+	if (jobId) askChanges();
+	// The server may be gone later.
+	Promise.resolve(drawing).then(() => Promise.all([loadRenderer(), loadTimeline()]));
 	if (isReplay) await replay();
 }
+
+/** @param {JobEvent} event */
+const apply = event => state.apply(event);
 
 function follow() {
 	state.onJob = () => {
@@ -350,12 +375,15 @@ function follow() {
 		chart.selected = workId;
 		showPart("right");
 	};
-	state.onTabs = () => nextFrame(showParts);
+	state.onTabs = () => {
+		nextFrame(showParts);
+		if (!isReplay) askChanges();
+	};
 	setInterval(tick, TICK_MS);
 	if (isReplay) return;
 	readEvents({
 		wanted: { kind: "job", id: jobId ?? "", all: true },
-		onResponse: (/** @type {JobEvent} */ event) => state.apply(event),
+		onResponse: apply,
 		onEnd: error => {
 			if (error === "JobNotFound") showGone(new ApiError(error));
 			else showJob();
@@ -367,7 +395,7 @@ function follow() {
 async function replay() {
 	const { showReplay } = await import("./replay/replayBar.js");
 	const { responses } = await api(`${jobPath}/export?format=json`);
-	/** @type {import("./replay/player.js").Player | undefined} */
+	/** @type {Player | undefined} */
 	let player;
 	state.now = () => player?.time ?? Date.now();
 	player = showReplay({
@@ -380,7 +408,7 @@ async function replay() {
 			leaveTab();
 			showJob();
 		},
-		apply: (/** @type {JobEvent} */ event) => state.apply(event),
+		apply,
 		markOf: event => (event.callback === "workStarted" ? labelOf(event.workId) : undefined),
 	});
 	player.addEventListener("change", () => nextFrame(tick));
@@ -430,7 +458,8 @@ function restore() {
 if (jobName === "" && !jobId) location.replace("/index.html");
 else {
 	byId("jobName").textContent = jobName;
-	makeSplitter("bar", { initialPx: RIGHT_PART_PX, minPx: 320, name: "Width of the session part" });
+	const initialPx = Math.min(RIGHT_PART_PX, byId("tracking").clientWidth / 2);
+	makeSplitter("bar", { initialPx, minPx: 320, name: "Width of the session part" });
 	restore();
 	listen();
 	if (jobId) follow();

@@ -338,6 +338,7 @@ declare global {
       choose: ChooseRun;
     },
   ) => void;
+  type LinkTo = (words: string, id: string) => HTMLElement | "";
   type ShowTab = (run: Run, tab: TabLog, path: string) => void;
   type ShowChanges = (div: HTMLElement, run: Run, path: string) => Promise<void>;
   type ShowTabs = (run: Run, shown: TabLog, choose: ChooseRun) => void;

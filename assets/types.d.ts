@@ -25,6 +25,7 @@ declare global {
   type Words = Record<string, string>;
 
   type Run = jobState.Run;
+  type Player = import("./replay/player.js").Player;
   type TabLog = jobState.TabLog;
   type LiveResponse = callbacks.LiveResponse;
   type CallbackName = callbacks.CallbackName;
@@ -488,6 +489,7 @@ declare global {
     isCondition: boolean;
     /** The most that it may take, if it is known. */
     attempts: number | undefined;
+    changes?: Totals;
   }
 
   /** What the user chose on a job's page; the newest round and the first tab if they are not named. */

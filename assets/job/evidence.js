@@ -1,6 +1,6 @@
 // What is known about the attempts of a task, side by side.
 import { filled, statusMark } from "../lib/dom.js";
-import { counted, formatChanges, formatCount, formatDuration, joined } from "../lib/format.js";
+import { counted, formatCount, formatDuration, joined } from "../lib/format.js";
 import { visibleProse } from "../lib/visibleText.js";
 
 const kinds = { toolExecuted: "tool", condition: "question", command: "command" };
@@ -14,13 +14,12 @@ const criterionItem = ({ kind, asked, met, said }) =>
 	});
 
 /** @param {Evidence} evidence */
-function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [], changes, usage }) {
+function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [], usage }) {
 	const calls = toolCalls.reduce((sum, tool) => sum + tool.count, 0);
 	return [
 		startedAt && endedAt && formatDuration(Date.parse(endedAt) - Date.parse(startedAt)),
 		calls && counted(calls, "tool call"),
 		commands.length && counted(commands.length, "command"),
-		changes && formatChanges(changes),
 		usage && `${formatCount(usage.inputTokens + usage.outputTokens)} tokens`,
 		crashes && `${formatCount(crashes)} crash${crashes === 1 ? "" : "es"}`,
 	];

@@ -1,7 +1,6 @@
 // What a job could do, how far it is, and its definition on demand.
 import { button, element, fill, filled, find } from "../lib/dom.js";
 import { counted, formatCount, formatDuration, formatUsage, joined } from "../lib/format.js";
-import { codeBox } from "../lib/markdown.js";
 import { codeOf, notice } from "../lib/visibleText.js";
 
 /** @type {RowsOf} */
@@ -62,11 +61,10 @@ export function jobAbout(state, { definition, plan, labelOf, onSelect }) {
 	if (plan) tasks.replaceWith(planPart(plan));
 	else tasks.hidden = rows.length === 0;
 	const details = find(about, "details");
-	details.addEventListener("toggle", () =>
-		fill(
-			find(details, ".stack"),
-			...Object.values(definition).map(part => codeBox(JSON.stringify(part, undefined, 2), "json")),
-		),
-	);
+	details.ontoggle = async () => {
+		const { codeBox } = await import("../lib/markdown.js");
+		const boxes = Object.values(definition).map(part => codeBox(JSON.stringify(part, undefined, 2), "json"));
+		fill(find(details, ".stack"), ...boxes);
+	};
 	return about;
 }

@@ -34,8 +34,9 @@ export class TabLog {
 	onReorder;
 
 	/** @param {string} name */
-	constructor(name) {
+	constructor(name, label = name) {
 		this.name = name;
+		this.label = label;
 	}
 
 	get responses() {
@@ -44,9 +45,7 @@ export class TabLog {
 
 	/** @type {AddToTab<void>} */
 	add(response, owner, beginsPart) {
-		const isInOrder = this.#put(response, owner, beginsPart);
-		if (isInOrder) this.onResponse?.(response);
-		else this.onReorder?.();
+		(this.#put(response, owner, beginsPart) ? this.onResponse : this.onReorder)?.(response);
 	}
 
 	/** False when it belongs before those already shown. @type {AddToTab<boolean>} */
@@ -85,15 +84,14 @@ export class TabLog {
 	}
 }
 
-/** @type {AddUsage} */
-const addUsage = (sum, { inputTokens = 0, outputTokens = 0, premiumRequests = 0, cost = 0 }) => ({
-	inputTokens: sum.inputTokens + inputTokens,
-	outputTokens: sum.outputTokens + outputTokens,
-	premiumRequests: sum.premiumRequests + premiumRequests,
-	cost: sum.cost + cost,
-});
-
 const noUsage = { inputTokens: 0, outputTokens: 0, premiumRequests: 0, cost: 0 };
+
+/** @type {AddUsage} */
+function addUsage(sum, more) {
+	const all = { ...sum };
+	for (const name of /** @type {(keyof UsedTokens)[]} */ (Object.keys(all))) all[name] += more[name] ?? 0;
+	return all;
+}
 
 export class Run {
 	/** @type {ShownStatus} */
@@ -111,7 +109,7 @@ export class Run {
 	/** @type {Evidence[]} */
 	evidence = [];
 	usage = noUsage;
-	driving = new TabLog("Driving");
+	driving = new TabLog("Driving", "Overview");
 	/** @type {TabLog[]} */
 	sessions = [];
 	/** The page fills it. */
@@ -173,20 +171,20 @@ export class JobState {
 	onTabs = () => {};
 
 	reset() {
-		Object.assign(this, {
-			status: "Running",
-			error: "",
-			reason: "",
-			notices: [],
-			allRuns: [],
-			setup: new TabLog(""),
-		});
-		this.startTime = this.endTime = undefined;
-		for (const known of [this.runs, this.#tasks, this.#sessions, this.#early]) known.clear();
+		const { now, onJob, onWork, onTabs } = this;
+		Object.assign(this, new JobState(), { now, onJob, onWork, onTabs });
+		for (const known of [this.#tasks, this.#sessions, this.#early]) known.clear();
 	}
 
 	get isOver() {
-		return this.status === "Succeeded" || this.status === "Failed" || this.status === "Canceled";
+		return /Succeeded|Failed|Canceled/.test(this.status);
+	}
+
+	get canRetry() {
+		const hasFailed = this.allRuns.some(
+			({ status, evidence }) => status === "Failed" || evidence.some(({ verdict }) => verdict === "failed"),
+		);
+		return this.status === "Paused" ? hasFailed : /Failed|Canceled/.test(this.status);
 	}
 
 	get usage() {

@@ -1,5 +1,5 @@
 // The right part of a job's page: a run of a task with its rounds, the evidence of its attempts and its sessions.
-import { button, byId, element, fill, showStatus } from "../lib/dom.js";
+import { button, byId, copyOf, element, fill, showStatus } from "../lib/dom.js";
 import { nextFrame } from "../shell/frame.js";
 import { attemptPart } from "./evidence.js";
 
@@ -12,7 +12,6 @@ let shown;
 /** The evidence that is shown: what the user has opened stays open until there is more. */
 let known = "";
 
-/** Loaded early, because the server may be gone when the first tab is opened. */
 export const loadRenderer = async () =>
 	(await import("../sessionResponse.js").catch(() => undefined))?.SessionResponseRenderer;
 
@@ -49,7 +48,7 @@ export function showRun(run, { title, status, rounds, tabName, path, choose }) {
 function showTab(run, tab, path) {
 	leaveTab();
 	shown = { run, tab };
-	const div = element("div", { id: "tabPanel", className: "rest", role: "tabpanel" });
+	const div = copyOf("tabPart");
 	fill(panel, div);
 	if (tab === run.changes) showChanges(div, run, path);
 	else showSession(div, tab).then(() => Object.assign(div, { role: "tabpanel" }));
@@ -59,9 +58,9 @@ function showTab(run, tab, path) {
 async function showChanges(div, { workId, attempt }, path) {
 	const { changedFiles } = await import("../session/review.js");
 	div.classList.add("tracking-about");
-	for (let n = 1; n <= attempt; n++) {
-		const files = await changedFiles(path, `workId=${workId}&attempt=${n}`);
-		div.append(element("h3", {}, `Attempt ${n}`), files);
+	for (let n = 0; n <= (attempt > 1 ? attempt : 0); n++) {
+		const files = await changedFiles(path, `workId=${workId}${n ? `&attempt=${n}` : ""}`);
+		div.append(element("h3", {}, n ? `Attempt ${n}` : "All attempts"), files);
 	}
 }
 
@@ -83,7 +82,8 @@ function showAgain() {
 function showTabs(run, current, choose) {
 	const buttons = run.tabs.map(tab => {
 		const isShown = tab === current;
-		return button(tab.name, () => choose(run, tab.name), {
+		return button(tab.label, () => choose(run, tab.name), {
+			value: tab.name,
 			className: isShown ? "selected" : "",
 			role: "tab",
 			"aria-selected": isShown,

@@ -32,13 +32,12 @@ export function showTimeline(place, runs, { now, labelOf, onSelect, isSelected }
 	if (runs.length === 0) return void fill(place, muted("No task has started yet."));
 	const rows = layOutBars(runs, now).map(({ run, left, width, durationMs, isSlowest }) => {
 		const name = labelOf(run.workId);
-		const attempts = run.attempt > 1 && `${run.attempt} attempts`;
 		const row = filled("timelineRow", {
 			".one-line": name,
 			".timeline-time": joined([
 				run.round > 1 && `round ${run.round}`,
 				formatDuration(durationMs),
-				attempts,
+				run.attempt > 1 && `${run.attempt} attempts`,
 				isSlowest && "slowest",
 			]),
 		});

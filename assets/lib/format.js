@@ -52,8 +52,10 @@ export const counted = (count, one) => `${formatCount(count)} ${one}${count === 
 export const joined = (parts, between = " · ") => parts.filter(Boolean).join(between);
 
 /** @param {Totals} totals */
-export const formatChanges = ({ files, added, deleted }) =>
-	`${counted(files, "file")} changed, +${added} −${deleted}`;
+export const formatLines = ({ added, deleted }) => `+${added} −${deleted}`;
+
+/** @param {Totals} totals */
+export const formatChanges = totals => `${counted(totals.files, "file")} changed, ${formatLines(totals)}`;
 
 /** Empty when nothing is known. @param {UsedTokens | undefined | null} usage */
 export function formatUsage(usage) {

@@ -187,7 +187,6 @@ export function showHistory() {
 			if (page.length === PAGE_SIZE || !next.value.hasMore) break;
 			next = await mine.next();
 		}
-		/** @type {{worktrees?: WaitingWorktree[]}} */
 		const { worktrees = [] } = await api("copilot/worktree").catch(() => ({}));
 		// An older answer may arrive later.
 		if (mine !== items) return;
@@ -197,9 +196,16 @@ export function showHistory() {
 		for (const id of ["welcome", "historyEmpty"]) byId(id).hidden = shown.length > 0;
 		byId("tryItLater").hidden = shown.length === 0;
 		if (place.querySelector("details[open]")) return;
-		const known = new Set(shown.map(({ id }) => id));
+		const known = new Set();
+		for (const item of shown) {
+			// The newest that worked in it.
+			if (known.has(item.worktree?.id)) delete item.worktree;
+			for (const one of [item, ...worktreesOf(item)]) known.add(one?.id);
+		}
 		const older = [...active.values()].filter(({ id }) => !known.has(id)).map(activeItem);
-		const others = worktrees.map(worktreeItem).filter(({ id }) => !known.has(id) && !active.has(id));
+		const others = [];
+		for (const one of worktrees)
+			if (!known.has(one.worktree.id) && !active.has(one.id)) others.push(worktreeItem(one));
 		const all = [...older, ...others, ...shown];
 		const focused = place.querySelector(":focus")?.ariaLabel;
 		for (const [i, group] of [...place.children].entries()) {

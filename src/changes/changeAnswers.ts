@@ -15,8 +15,8 @@ export interface SessionOwners {
 /** And of jobs. */
 export interface JobOwners {
   find(id: string): Promise<{ workingDirectory: string; modelId: string; ended: boolean }>;
-  /** The tasks of one of its works, or of all of them. */
-  taskIds(id: string, workId?: number): Promise<string[]>;
+  /** Its runs of tasks so far; a loop runs the same work several times. */
+  runs(id: string): Promise<{ workId: number; taskId: string }[]>;
   sessionIds(taskId: string): Promise<string[]>;
   startSession(modelId: string, workingDirectory: string): Promise<string>;
 }
@@ -90,16 +90,34 @@ export async function recordsOfJob(
 ): Promise<ChangeRecord[]> {
   await jobs.find(id);
   await changes.settled(id, true);
-  const tasks = new Set(await jobs.taskIds(id, workId));
+  const runs = (await jobs.runs(id)).filter(run => workId === undefined || run.workId === workId);
+  const tasks = new Set(runs.map(({ taskId }) => taskId));
   return (await changes.records.of(id, true)).filter(
     record => tasks.has(record.owner) && (attempt === undefined || record.number === attempt),
   );
 }
 
+/** How much each work changed, of those that changed something. */
+async function worksOf({ changes, jobs }: ChangeRouteParts, id: string, records: readonly ChangeRecord[]) {
+  const works = new Map<number, Set<string>>();
+  for (const { workId, taskId } of await jobs.runs(id))
+    works.set(workId, (works.get(workId) ?? new Set()).add(taskId));
+  const answers = [];
+  for (const [workId, tasks] of works) {
+    const totals = await changes.totals(records.filter(({ owner }) => tasks.has(owner)));
+    if (totals && totals.files > 0) answers.push({ workId, ...totals });
+  }
+  return answers;
+}
+
 export async function changesOfJob(parts: ChangeRouteParts, id: string, which: OfJob) {
   const { changes, sessions, jobs } = parts;
   const found = await recordsOfJob(parts, id, which);
-  if (found.length === 0 || !outsideGit(found)) return changes.answer(found);
+  if (found.length === 0 || !outsideGit(found)) {
+    const answer = await changes.answer(found);
+    const isWhole = which.workId === undefined && which.attempt === undefined;
+    return isWhole ? { ...answer, works: await worksOf(parts, id, found) } : answer;
+  }
   const { workingDirectory } = await jobs.find(id);
   const files = [];
   for (const owner of new Set(found.map(record => record.owner)))

@@ -41,6 +41,7 @@ const changeAnswer = object({
   "turns?": list(
     object({ turn: number, "requestId?": text, ...totals, "late?": flag, "shared?": flag, "commit?": text }),
   ),
+  "works?": list(object({ workId: number, ...totals })),
   "undos?": list(object({ undo: number, restored: list(text) })),
 });
 const fileAnswer = object({

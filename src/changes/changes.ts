@@ -6,7 +6,7 @@ import type { Store } from "../store/store.js";
 import { ChangeRecorder, type OpenWork, type Work } from "./changeRecorder.js";
 import { type ChangeRecord, ChangeRecords, type Sharer } from "./changeRecords.js";
 import { collect } from "./collect.js";
-import { diffFile, type FileChange, type FileDiff } from "./diff.js";
+import { type ChangeTotals, diffFile, type FileChange, type FileDiff, type TreeChange } from "./diff.js";
 import { gitPath } from "./gitPath.js";
 import { Snapshots } from "./snapshots.js";
 import { noteOf } from "./undoNote.js";
@@ -112,18 +112,27 @@ export class Changes {
     const range = await this.range(records);
     const about = aboutAll(records);
     if (!range) return { base: null, head: null, ...about, files: [] };
-    const { base, head, repository, prefix } = range;
-    const side = { repository, prefix, left: [] };
+    const { base, head } = range;
     try {
-      const { files, outside } = await this.snapshots.changesBetween(
-        { ...side, tree: base },
-        { ...side, tree: head },
-      );
+      const { files, outside } = await this.#between(range);
       return { base, head, ...about, files, ...(outside > 0 && { outside }) };
     } catch (error) {
       // The rest of the answer is known without the snapshots.
       return { base, head, ...about, problem: unreadable(error), files: [] };
     }
+  }
+
+  /** How much the ended ones of these changed together; only several need git. Undefined where nobody knows. */
+  async totals(records: readonly ChangeRecord[]): Promise<ChangeTotals | undefined> {
+    const ended = records.filter(({ head }) => head !== null);
+    if (ended.length < 2) return ended[0]?.totals ?? undefined;
+    const range = await this.range(ended);
+    return range && (await this.#between(range).catch(() => undefined))?.totals;
+  }
+
+  #between({ repository, prefix, base, head }: ChangeRange): Promise<TreeChange> {
+    const side = { repository, prefix, left: [] };
+    return this.snapshots.changesBetween({ ...side, tree: base }, { ...side, tree: head });
   }
 
   /** Undefined when the file did not change. */

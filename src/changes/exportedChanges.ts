@@ -80,7 +80,8 @@ export function exportedChanges(parts: ChangeRouteParts): ExportedChanges {
       await add("", {});
       for (const workId of new Set(workIds)) {
         const attempts = (await recordsOfJob(parts, id, { workId })).map(record => record.number);
-        for (const attempt of new Set(attempts))
+        await add(`workId=${workId}`, { workId });
+        for (const attempt of attempts.some(number => number > 1) ? new Set(attempts) : [])
           await add(`workId=${workId}&attempt=${attempt}`, { workId, attempt });
       }
       return inFile.answers;

@@ -12,7 +12,7 @@ import { jobSummary, summaryOf } from "./jobAnswers.js";
 import { type ChangesOf, evidenceOfTask, evidenceOfWorks, type ReadLog } from "./jobEvidence.js";
 import type { JobOrigin, JobRecord } from "./jobRecords.js";
 import { knownJob } from "./knownJob.js";
-import { hasReached, reachedWorks, worksToTake } from "./takeover.js";
+import { checkRetry, hasReached, reachedWorks, worksToTake } from "./takeover.js";
 
 const evidence = object({
   taskId: text,
@@ -64,7 +64,7 @@ export function againRoutes(
   async function retry(jobId: string, from: string | undefined) {
     const { engine, worktrees } = currentPortal();
     const job = await knownJob(jobId);
-    checkRetry(job, from);
+    checkRetry(job.status, from);
     const worktree = await worktrees.in(job.workingDirectory);
     if (worktree && worktree.state !== "waiting")
       throw PortalError.explained(
@@ -80,6 +80,9 @@ export function againRoutes(
     const { name: jobName, userInput, workingDirectory } = job;
     const taken = worksToTake(work, reached, from);
     const origin = { retryOf: job.id, taken };
+    // It ends before its successor begins, so that it can never go on as well; unless somebody has just continued it.
+    if (job.status === "Paused" && !(await engine.stopJob(job.id, ["Paused"])))
+      checkRetry((await knownJob(jobId)).status, from);
     return { jobId: await engine.startJob({ entry, jobName, userInput, workingDirectory, origin }) };
   }
 
@@ -135,7 +138,7 @@ export function againRoutes(
       methods: ["POST"],
       summary: "Start a new job that takes over what succeeded and runs the rest again",
       description:
-        "The new job has the definition of the old one. With `from`, that work and everything after it run again.",
+        "The new job has the definition of the old one. With `from`, that work and everything after it run again. A job that is paused ends as canceled.",
       query: {
         from: { type: "string", maxLength: 10_000, description: "The path of a work, such as `w.1`." },
       },
@@ -182,15 +185,6 @@ export function againRoutes(
       handler: ({ params }) => compare(params.jobId, params.otherId),
     }),
   ];
-}
-
-function checkRetry({ status }: JobRecord, from: string | undefined): void {
-  if (status === "Running" || status === "Paused") {
-    const remedy = status === "Paused" ? "continue it, or stop it first" : "stop it first";
-    throw PortalError.explained("JobRunning", `The job is ${status.toLowerCase()}: ${remedy}.`);
-  }
-  if (status === "Succeeded" && from === undefined)
-    throw PortalError.explained("NothingToRetry", "The job succeeded: say from which work it runs again.");
 }
 
 /** The optional body of `again`. */

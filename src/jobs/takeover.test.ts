@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Work } from "../jobsDef.js";
 import type { LiveResponse } from "../live/liveResponse.js";
-import { hasReached, type ReachedWork, reachedWorks, worksToTake } from "./takeover.js";
+import { checkRetry, hasReached, type ReachedWork, reachedWorks, worksToTake } from "./takeover.js";
 
 const ref = (workIdInJob: number, taskId = "t") => ({ kind: "Ref" as const, workIdInJob, taskId });
 const seq: Work<number> = { kind: "Seq", works: [ref(0), ref(1), ref(2)] };
@@ -95,5 +95,22 @@ describe("The works that a job has come to", () => {
       ["w", "w.1", "w.3", "w.", "x"].map(path => hasReached(reached, path)),
       [true, true, false, false, false],
     );
+  });
+});
+
+describe("A retry is possible", () => {
+  test("for a job that failed, was canceled or is paused, from its unfinished works or a chosen one", () => {
+    for (const status of ["Failed", "Canceled", "Paused"] as const)
+      for (const from of [undefined, "w.1"]) assert.doesNotThrow(() => checkRetry(status, from));
+  });
+
+  test("for a job that succeeded only from a chosen work", () => {
+    assert.throws(() => checkRetry("Succeeded"), { code: "NothingToRetry" });
+    assert.doesNotThrow(() => checkRetry("Succeeded", "w.1"));
+  });
+
+  test("not for a job that runs", () => {
+    for (const from of [undefined, "w.1"])
+      assert.throws(() => checkRetry("Running", from), { code: "JobRunning" });
   });
 });

@@ -1,7 +1,9 @@
+import { PortalError } from "../base/portalError.js";
 import type { Work } from "../jobsDef.js";
 import type { Reported } from "../live/callbacks.js";
 import type { StoredResponse } from "../live/storedResponse.js";
 import { partAt } from "./engine/interpreter.js";
+import type { JobStatus } from "./jobRecords.js";
 
 /** A work that ended in an earlier job and counts in a later one. */
 export interface TakenWork {
@@ -58,6 +60,13 @@ export function worksToTake(work: Work<number>, reached: readonly ReachedWork[],
     if (succeeded === undefined || (!succeeded && !isAnswer(run.path))) return [];
     return from === undefined || isBefore(work, run.path, from) ? [{ ...run, succeeded }] : [];
   });
+}
+
+/** Throws why a job cannot be retried: it runs, or it succeeded and nobody says where to begin. */
+export function checkRetry(status: JobStatus, from?: string): void {
+  if (status === "Running") throw PortalError.explained("JobRunning", "The job is running: stop it first.");
+  if (status === "Succeeded" && from === undefined)
+    throw PortalError.explained("NothingToRetry", "The job succeeded: say from which work it runs again.");
 }
 
 /** Whether a job has come to a place, which may be a work of any kind. */

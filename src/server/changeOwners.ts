@@ -37,12 +37,8 @@ export function changeOwners(parts: {
         const { workingDirectory, endedAt } = job;
         return { workingDirectory, modelId: entry?.models.driving ?? "", ended: endedAt !== null };
       },
-      async taskIds(id, workId) {
-        const works = await engine.works(id);
-        return works
-          .filter(work => workId === undefined || work.workIdInJob === workId)
-          .map(work => work.taskId);
-      },
+      runs: async id =>
+        (await engine.works(id)).map(({ workIdInJob: workId, taskId }) => ({ workId, taskId })),
       sessionIds: taskId => sessions.sessionsOf(taskId),
       startSession: async (modelId, workingDirectory) =>
         (await helperSessionStart(modelId, workingDirectory))[1],

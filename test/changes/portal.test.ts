@@ -30,6 +30,7 @@ const portalOf = sharedPortalWithEntry({
 
 type Answer = ChangeAnswer & {
   repository?: false;
+  works?: { workId: number; files: number; added: number; deleted: number }[];
   turns?: { turn: number; files: number; added: number; deleted: number }[];
 };
 const json = (body: object): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
@@ -175,7 +176,13 @@ describe("What a job changed", () => {
       puppet.release(name);
     }
     await bench.jobLog(jobId);
-    assert.deepEqual(paths(await changes()), ["once.txt", "twice.txt"]);
+    const whole = await changes();
+    assert.deepEqual(paths(whole), ["once.txt", "twice.txt"]);
+    // Two attempts at one file are one file.
+    assert.deepEqual(whole.works, [
+      { workId: 0, files: 1, added: 1, deleted: 0 },
+      { workId: 1, files: 1, added: 2, deleted: 0 },
+    ]);
     const { tasks } = (
       await portal.api<{ tasks: { workIdInJob: number; taskName: string }[] }>(`copilot/job/${jobId}/status`)
     ).body;

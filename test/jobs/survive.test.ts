@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
 import { killLoop } from "../support/killLoop.js";
 import type { PortalExit } from "../support/portal.js";
 import { callbacksOf } from "../support/restSession.js";
+import { seen } from "../support/seen.js";
 
 const prefix = "The session crashed, please redo and here is the last request:\n";
 const model = { category: "driving" };
@@ -27,6 +30,12 @@ const tasks: Record<string, TaskOfTest> = {
   interrupted: held("interrupted"),
   terminated: held("terminated"),
   dropped: held("dropped"),
+  fragile: {
+    prompt: ["fragile"],
+    model,
+    criteria: { commands: [{ run: ["test", "-e", "mended"] }], failureAction: { retryTimes: 0 } },
+  },
+  beside: held("beside"),
   borrowed: { prompt: ["borrowed", "@wait borrowed"] },
 };
 const around = (name: string) => ({
@@ -45,6 +54,12 @@ const jobs = {
   interrupted: around("interrupted"),
   terminated: around("terminated"),
   dropped: around("dropped"),
+  halfFailed: {
+    work: {
+      kind: "Seq" as const,
+      works: [task("before"), { kind: "Par" as const, works: [task("fragile"), task("beside")] }],
+    },
+  },
 };
 
 test("A job survives kills, pauses and restarts", async t => {
@@ -53,6 +68,11 @@ test("A job survives kills, pauses and restarts", async t => {
   const promptsSince = (index: number) => puppet.prompts.slice(index);
   const statusOf = async (jobId: string) =>
     (await portal.api<{ status: string }>(`copilot/job/${jobId}/status`)).body.status;
+  const tasksOf = async (jobId: string) => {
+    const path = `copilot/job/${jobId}/status`;
+    const { tasks: runs } = (await portal.api<{ tasks: { taskName: string; status: string }[] }>(path)).body;
+    return runs.map(({ taskName, status }) => `${taskName} ${status}`);
+  };
   /** Starts the job and waits until its prompt is under way. */
   async function startHeld(job: string): Promise<string> {
     const jobId = await startJob(job);
@@ -65,7 +85,7 @@ test("A job survives kills, pauses and restarts", async t => {
     assert.deepEqual({ code, signal }, { code: 0, signal: null });
     assert.deepEqual(await portal.processes(), []);
   }
-  async function continues(job: string, jobId: string, seen: number): Promise<void> {
+  async function continues(job: string, jobId: string, count: number): Promise<void> {
     assert.equal(await statusOf(jobId), "Paused");
     // Another job that starts later and ends shows that the paused one does not resume without a request.
     await jobsPortal.runJob("other");
@@ -81,34 +101,60 @@ test("A job survives kills, pauses and restarts", async t => {
     );
     const prompt = `${job}\n@wait ${job}`;
     assert.deepEqual(
-      promptsSince(seen).filter(text => text.includes(job)),
+      promptsSince(count).filter(text => text.includes(job)),
       [prompt, prefix + prompt],
     );
   }
   let dropped = "";
+  let halfFailed = "";
 
   await t.test("A job paused by api/stop waits until it is continued", async () => {
-    const seen = puppet.prompts.length;
+    const count = puppet.prompts.length;
     const jobId = await startHeld("paused");
     dropped = await startHeld("dropped");
+    halfFailed = await startJob("halfFailed");
+    await puppet.arrived("beside");
+    await seen(async () => (await tasksOf(halfFailed)).includes("fragile Failed"));
     await stopped(portal.stop());
     puppet.release("paused");
     puppet.release("dropped");
     await portal.restart();
-    await continues("paused", jobId, seen);
+    await continues("paused", jobId, count);
   });
+
+  await t.test(
+    "A paused job with a failed task is retried: it ends as canceled, and a new job runs what had not succeeded",
+    async () => {
+      await writeFile(join(jobsPortal.workingDirectory, "mended"), "");
+      const count = puppet.prompts.length;
+      const post = async (path: string) =>
+        (await portal.api<Record<string, string>>(`copilot/job/${halfFailed}/${path}`, { method: "POST" }))
+          .body;
+      assert.equal((await post("retry?from=w.7")).error, "PathNotFound");
+      assert.equal(await statusOf(halfFailed), "Paused");
+      const { jobId = "" } = await post("retry");
+      assert.equal(await statusOf(halfFailed), "Canceled");
+      assert.equal((await jobLog(halfFailed)).at(-1)?.callback, "jobCanceled");
+      assert.equal((await post("continue")).error, "JobNotPaused");
+      puppet.release("beside");
+      assert.equal((await jobLog(jobId)).at(-1)?.callback, "jobSucceeded");
+      assert.deepEqual(promptsSince(count).sort(), ["beside\n@wait beside", "fragile"]);
+      const { retryOf } = (await portal.api<{ retryOf: string }>(`copilot/job/${jobId}/status`)).body;
+      assert.equal(retryOf, halfFailed);
+    },
+  );
 
   await t.test(
     "A job paused by Ctrl+C waits until it is continued, and one stopped while it is paused stays stopped",
     async () => {
       assert.equal(await statusOf(dropped), "Paused");
       assert.deepEqual((await portal.api(`copilot/job/${dropped}/stop`)).body, { result: "Closed" });
-      const seen = puppet.prompts.length;
+      const count = puppet.prompts.length;
       const jobId = await startHeld("interrupted");
       await stopped(portal.kill("SIGINT"));
       puppet.release("interrupted");
       await portal.restart();
-      await continues("interrupted", jobId, seen);
+      await continues("interrupted", jobId, count);
       assert.equal(await statusOf(dropped), "Canceled");
       assert.equal((await jobLog(dropped)).at(-1)?.callback, "jobCanceled");
       const { sessions } = (await portal.api<{ sessions: unknown[] }>("copilot/session/history?status=open"))
@@ -126,7 +172,7 @@ test("A job survives kills, pauses and restarts", async t => {
   });
 
   await t.test("Jobs and tasks survive a kill of the server", async kill => {
-    const seen = puppet.prompts.length;
+    const count = puppet.prompts.length;
     const [killed, branches] = [await startHeld("killed"), await startJob("branches")];
     const sessionId = await jobsPortal.startSession();
     const path = `copilot/task/start/borrowed/session/${sessionId}`;
@@ -149,7 +195,7 @@ test("A job survives kills, pauses and restarts", async t => {
         ]);
         const question = "killed? job_boolean_true\n@wait killed\n@call job_boolean_true yes";
         assert.deepEqual(
-          promptsSince(seen).filter(text => !/left|right|joined|borrowed/.test(text)),
+          promptsSince(count).filter(text => !/left|right|joined|borrowed/.test(text)),
           ["before", "killed", question, prefix + question, "after"],
         );
         const again = await scripted.waitForRequest(({ userText }) => userText === prefix + question);
@@ -175,7 +221,7 @@ test("A job survives kills, pauses and restarts", async t => {
       assert.equal((await taskLog(taskId)).at(-1)?.callback, "taskSucceeded");
       const prompt = "borrowed\n@wait borrowed";
       assert.deepEqual(
-        promptsSince(seen).filter(text => text.includes("borrowed")),
+        promptsSince(count).filter(text => text.includes("borrowed")),
         [prompt, prefix + prompt],
       );
     });

@@ -62,7 +62,8 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.locator('.node[data-work-id="0"]').click();
   await page.getByText("Attempt 1 succeeded").waitFor();
   assert.match((await attempts.first().locator("p").textContent()) ?? "", /1 command/);
-  await page.getByRole("tab", { name: "Changes" }).click();
+  assert.equal(await page.locator('.node[data-work-id="0"] .said').textContent(), "+1 −0");
+  await page.getByRole("tab", { name: "1 file changed, +1 −0" }).click();
   await page.getByText("added made.txt +1 −0").click();
   await page.getByRole("button", { name: "Comment on line 1" }).click();
   await page.keyboard.type("Say good morning");
@@ -83,7 +84,9 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
     },
     async shown => {
       await shown.getByRole("tab", { name: "Changes" }).click();
-      await shown.getByText("No file changed.").first().waitFor();
+      await shown.getByText("No file changed.").nth(2).waitFor();
+      const headings = await shown.locator("#tabPanel h3").allTextContents();
+      assert.deepEqual(headings, ["All attempts", "Attempt 1", "Attempt 2"]);
     },
   );
 
@@ -141,7 +144,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await exported.getByRole("slider", { name: "Position in the run" }).press("End");
   await exported.locator('.node[data-work-id="0"]').click();
   await exported.getByText("Attempt 1 succeeded").waitFor();
-  await exported.getByRole("tab", { name: "Changes" }).click();
+  await exported.getByRole("tab", { name: "1 file changed, +1 −0" }).click();
   await exported.getByText("added made.txt +1 −0").click();
   await exported.locator(".diff-line.added").waitFor();
   assert.equal(await exported.getByRole("button", { name: "Retry from here" }).isVisible(), false);

@@ -28,7 +28,8 @@ describe("a job on its chart", () => {
 
     await node(page, 0).click();
     const tabs = page.getByRole("tab");
-    assert.deepEqual(await tabs.allTextContents(), ["Driving", "Attempt #1", "Attempt #2", "Changes"]);
+    assert.deepEqual(await tabs.allTextContents(), ["Overview", "Attempt #1", "Attempt #2", "Changes"]);
+    assert.equal(await tabs.first().getAttribute("value"), "Driving");
     await page.locator(".message-block-title").first().waitFor();
     assert.deepEqual(
       (await titles(page)).filter(title => title.startsWith("User")),
@@ -57,6 +58,18 @@ describe("a job on its chart", () => {
     await labelled(page, "SUCCEEDED");
     await nodeIs(page, 2, "Succeeded");
     await page.locator("#panel [data-type=User]", { hasText: "plain work" }).waitFor();
+  });
+
+  it("leaves the chart half of a window that has no room for 800 px beside it, until the bar is moved", async t => {
+    const { page } = await openTracking(t, "failing", "", { viewport: { width: 1280, height: 800 } });
+    const widthOf = async (selector: string) => (await page.locator(selector).boundingBox())?.width ?? 0;
+    const [chart, side] = [await widthOf("#chart"), await widthOf("#session-response-part")];
+    assert.ok(chart > 500 && Math.abs(chart - side) < 20, `${chart} and ${side}`);
+    await page.locator("#bar").press("ArrowLeft");
+    assert.equal(await widthOf("#session-response-part"), side + 20);
+    await page.setViewportSize({ width: 2400, height: 800 });
+    await page.reload();
+    assert.equal(await widthOf("#session-response-part"), 800);
   });
 
   it("looks the same in a second window, after a reload and after the end", async t => {
@@ -290,12 +303,12 @@ describe("a job on its chart", () => {
     assert.equal(await page.locator("#session-response-part").isVisible(), false);
     assert.equal(await page.locator("#timeline").isVisible(), true, "the time line comes first");
     await page.locator(".timeline-row", { hasText: "failing" }).tap();
-    await page.getByRole("tab", { name: "Driving" }).waitFor();
+    await page.getByRole("tab", { name: "Overview" }).waitFor();
     assert.equal(await page.locator("#timeline").isVisible(), false);
     await page.getByRole("button", { name: "Back" }).tap();
     await page.getByRole("button", { name: "Chart" }).tap();
     await node(page, 0).tap();
-    await page.getByRole("tab", { name: "Driving" }).waitFor();
+    await page.getByRole("tab", { name: "Overview" }).waitFor();
     await page.getByRole("button", { name: "Back" }).tap();
     assert.equal(await page.locator("#chart").isVisible(), true);
     await assertFits(page, "the tracking page on a phone");

@@ -162,7 +162,7 @@ describe("A replay", () => {
       assert.equal(await page.locator("[data-work-id='1']").getAttribute("data-status"), "Running");
       await seekTo(page, "End");
       await page.locator("[data-work-id='1']").click();
-      await page.getByRole("tab", { name: "Driving" }).waitFor();
+      await page.getByRole("tab", { name: "Overview" }).waitFor();
       await page.getByText("You said: second").waitFor();
       assert.deepEqual(problems, []);
     }

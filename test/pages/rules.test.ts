@@ -63,6 +63,7 @@ interface RunLike {
 interface JobStateLike {
   status: string;
   error: string;
+  canRetry: boolean;
   runs: Map<number, RunLike>;
   allRuns: RunLike[];
   apply(event: object): void;
@@ -257,6 +258,29 @@ describe("the state of a job", () => {
     assert.deepEqual([responses().length, responses()[1]?.delta], [2, "x".repeat(1000)]);
     state.apply(session("a", "onEndMessage", { messageId: "m", completeContent: "x".repeat(1000) }));
     assert.deepEqual([responses().length, responses()[1]?.delta], [3, ""]);
+  });
+
+  it("can be retried once it failed or was canceled, and while it is paused after a failure", () => {
+    const after = (...events: object[]) => {
+      const state = new JobState();
+      for (const event of [job("workStarted", { workId: 0, taskId: "t" }), ...events]) state.apply(event);
+      return state.canRetry;
+    };
+    const ended = (verdict: string) => task("t", "taskAttemptEnded", { verdict });
+    const failed = job("workStopped", { workId: 0, succeeded: false });
+    assert.deepEqual(
+      [
+        after(failed),
+        after(failed, job("jobPaused")),
+        after(ended("failed"), job("jobPaused")),
+        after(ended("interrupted"), job("jobPaused")),
+        after(failed, job("jobPaused"), job("jobContinued")),
+        after(failed, job("jobFailed")),
+        after(job("jobCanceled")),
+        after(failed, job("jobSucceeded")),
+      ],
+      [false, true, true, false, false, true, true, false],
+    );
   });
 
   it("is failed, with the error that stopped the job", () => {

@@ -124,3 +124,28 @@ test("What a deleted session left in its worktree needs the user on the start pa
   await item.waitFor({ state: "detached" });
   assert.equal(await readFile(join(workingDirectory, "b.txt"), "utf8"), "agent\n");
 });
+
+test("A worktree is listed once, with the newest job that worked in it, also when the job that made it is deleted", async t => {
+  const { portal, puppet, workingDirectory, jobLog } = await portalOf(t);
+  await makeRepository(workingDirectory);
+  const post = async (path: string, body = "") =>
+    (await portal.api<{ jobId: string }>(`copilot/job/${path}`, { method: "POST", body })).body.jobId;
+  const old = await post("start/held?isolate=worktree", `${workingDirectory}\nnest`);
+  await puppet.arrived("nest");
+  await post(`${old}/stop`);
+  puppet.release("nest");
+  const retried = await post(`${old}/retry`);
+  assert.equal((await jobLog(retried)).at(-1)?.callback, "jobSucceeded");
+  const { page, problems } = await openPage(t, browser, portal.url);
+  t.after(() => assert.deepEqual(problems, []));
+  const listed = page.locator(".history-item", { has: page.locator(".worktree") });
+  const onlyThatOfTheRetry = async () => {
+    await listed.first().waitFor();
+    assert.equal(await listed.count(), 1);
+    assert.equal((await listed.locator(`a[href*="${retried}"]`).count()) > 0, true);
+  };
+  await onlyThatOfTheRetry();
+  await post(`${old}/delete`);
+  await page.reload();
+  await onlyThatOfTheRetry();
+});

@@ -11,7 +11,7 @@ import { shortReason } from "../../store/failure.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { TaskRecords, taskRow } from "../../tasks/taskRecords.js";
 import { newestRules } from "../../tasks/taskSteps.js";
-import { type JobOrigin, type JobRecord, JobRecords, jobRow } from "../jobRecords.js";
+import { type JobOrigin, type JobRecord, JobRecords, type JobStatus, jobRow } from "../jobRecords.js";
 import { type WorkRun, workRunsIn } from "../jobWorks.js";
 import { EngineControls } from "./engineControls.js";
 import { engineFlows, type TaskInput } from "./engineFlows.js";
@@ -160,10 +160,10 @@ export class JobEngine {
     return id;
   }
 
-  /** False when the job has already ended or never existed. */
-  async stopJob(id: string): Promise<boolean> {
+  /** False when the job has already ended, never existed, or is in another state than these. */
+  async stopJob(id: string, from: JobStatus[] = ["Running", "Paused"]): Promise<boolean> {
     const { durable, watch } = await this.#usable();
-    if (!(await this.jobs.change(id, ["Running", "Paused"], "Canceled"))) return false;
+    if (!(await this.jobs.change(id, from, "Canceled"))) return false;
     failpoint("cancel-decided");
     watch.waiting.delete(id);
     await this.#ends.cancel(id, durable);
