@@ -47,15 +47,17 @@ export interface ChartLayout {
 
 interface Box extends PlacedNode {
   node: ChartNode;
+  /** Its place in the graph. */
+  n: number;
   /** What it and all that follows on its axis need at the sides of the axis. */
   left: number;
   right: number;
-  /** The outermost arrow that leads back to it. */
-  reach?: number;
-  /** How many loops on its axis it is in, how many arrows lead down to it, and those that lead down from it. */
+  /** How many loops on its axis it is in, how many arrows lead down and back to it, and those that begin at it. */
   loops: number;
   entries: number;
+  returns: number;
   down: Link[];
+  back: Link[];
   /** The node in whose branch it is, and the one where its own branches meet. */
   fork?: Box | undefined;
   join?: Box;
@@ -64,11 +66,11 @@ interface Box extends PlacedNode {
 interface Link extends Omit<ChartArrow, "to"> {
   from: Box;
   to: Box;
-  /** Where it goes down, from the axis of its start. */
+  /** Where it goes down, from the axis of its start; for one that leads back, where it goes up. */
   lane: number;
 }
 
-/** As `generateChartNodes` makes it. Each arrow that leads back looks at its whole loop, so there is a limit. */
+/** As `generateChartNodes` makes it. */
 const maxNodes = 5_000;
 export const graphBody = {
   type: "object",
@@ -129,14 +131,9 @@ export function widthOf(text: string): number {
 export function layOut({ nodes }: ChartGraph): ChartLayout {
   const boxes = nodes.map(boxOf);
   const arrows = linksOf(boxes);
-  const loop = ({ from, to }: Link) => boxes.slice(to.node.id, from.node.id + 1);
-  for (const arrow of arrows) {
-    const { from, to } = arrow;
+  for (const { from, to, loopBack } of arrows) {
+    if (loopBack) continue;
     const fork = from.down.length > 1 ? from : from.fork;
-    if (arrow.loopBack) {
-      for (const box of loop(arrow)) if (box.fork === to.fork) box.loops += 1;
-      continue;
-    }
     // Arrows that skip nothing need room for their labels.
     const gap = fork === from && to.entries > 1 ? 2 * gapPx : gapPx;
     to.y = Math.max(to.y, from.y + (from.height + to.height) / 2 + gap);
@@ -145,6 +142,7 @@ export function layOut({ nodes }: ChartGraph): ChartLayout {
     fork.join = to;
     to.fork = fork.fork;
   }
+  countLoops(boxes);
   for (const box of boxes.toReversed()) measure(box);
   const [first = { x: 0, left: 0, right: 0 }] = boxes;
   first.x = first.left;
@@ -152,21 +150,23 @@ export function layOut({ nodes }: ChartGraph): ChartLayout {
     for (const { to, lane } of down) if (to.entries < 2) to.x = x + lane;
     if (join) join.x = x;
   }
+  passLoops(boxes);
   return {
     nodes: boxes.map(({ x, y, width, height }) => ({ x, y, width, height })),
-    arrows: arrows.map(arrow => draw(arrow, loop(arrow))),
+    arrows: arrows.map(draw),
     width: first.left + first.right,
     height: boxes.reduce((most, box) => Math.max(most, box.y + box.height / 2 + turnPx), 0),
   };
 }
 
-function boxOf(node: ChartNode): Box {
+function boxOf(node: ChartNode, n: number): Box {
   const kind = typeof node.hint === "string" ? node.hint : node.hint[0];
   const [least, height] = sizes[kind] ?? [64, 6];
   const width = Math.max(least, node.label ? widthOf(node.label) + 40 : 0);
   // The mark is on the left.
   const sides = { left: width / 2 + 32, right: width / 2 + 12 };
-  return { node, width, height, ...sides, x: 0, y: turnPx + height / 2, loops: 0, entries: 0, down: [] };
+  const place = { x: 0, y: turnPx + height / 2, width, height };
+  return { node, n, ...place, ...sides, loops: 0, entries: 0, returns: 0, down: [], back: [] };
 }
 
 function linksOf(boxes: readonly Box[]): Link[] {
@@ -177,11 +177,39 @@ function linksOf(boxes: readonly Box[]): Link[] {
       if (!to) continue;
       const link = { ...more, from, to, lane: 0 };
       links.push(link);
-      if (link.loopBack) continue;
-      to.entries += 1;
-      from.down.push(link);
+      if (link.loopBack) to.returns += 1;
+      else to.entries += 1;
+      (link.loopBack ? from.back : from.down).push(link);
     }
   return links;
+}
+
+function countLoops(boxes: readonly Box[]): void {
+  /** The loops that are open at this place, by their axis. */
+  const open = new Map<Box | undefined, number>();
+  const add = (fork: Box | undefined, loops: number) => open.set(fork, (open.get(fork) ?? 0) + loops);
+  for (const box of boxes) {
+    add(box.fork, box.returns);
+    box.loops = open.get(box.fork) ?? 0;
+    for (const { to } of box.back) add(to.fork, -1);
+  }
+}
+
+/** An arrow that leads back passes everything in its loop, other such arrows included. */
+function passLoops(boxes: readonly Box[]): void {
+  const before: { n: number; end: number }[] = [];
+  for (const { n, x, width, back } of boxes) {
+    before.push({ n, end: x + width / 2 });
+    for (const arrow of back) {
+      let end = 0;
+      for (let last = before.at(-1); last && last.n >= arrow.to.n; last = before.at(-1)) {
+        end = Math.max(end, last.end);
+        before.pop();
+      }
+      arrow.lane = end + lanePx;
+      before.push({ n: arrow.to.n, end: arrow.lane });
+    }
+  }
 }
 
 /** Puts the branches below a node side by side, those without nodes first. */
@@ -204,12 +232,10 @@ function measure(box: Box): void {
   box.right = Math.max(box.right + loops, below, join?.right ?? 0);
 }
 
-/** `inside` are the nodes of the loop that the arrow closes. */
-function draw({ from, to, loopBack, label, lane }: Link, inside: readonly Box[]): DrawnArrow {
-  const side = from.x + from.width / 2;
+function draw({ from, to, loopBack, label, lane }: Link): DrawnArrow {
   if (loopBack) {
-    to.reach = lanePx + Math.max(...inside.map(box => box.reach ?? box.x + box.width / 2));
-    const path = `M${side} ${from.y}H${to.reach}V${to.y}H${to.x + to.width / 2}m6-4-6 4 6 4`;
+    const side = from.x + from.width / 2;
+    const path = `M${side} ${from.y}H${lane}V${to.y}H${to.x + to.width / 2}m6-4-6 4 6 4`;
     return { path, label, x: side + 6, y: from.y - 6 };
   }
   const [x, y, end] = [from.x + lane, from.y + from.height / 2, to.y - to.height / 2];
