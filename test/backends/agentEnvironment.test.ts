@@ -23,7 +23,6 @@ const planted = {
   COPILOT_PROVIDER_BEARER_TOKEN: "planted-bearer-token",
   MY_OWN_KEY: "planted-key-of-a-named-variable",
   PORTAL_TOKEN: "planted-portal-token",
-  PORTAL_DATABASE_URL: "postgres://planted:password@127.0.0.1/none",
   MCP_HTTP_TOKEN: "planted-mcp-token-0123456789",
 };
 

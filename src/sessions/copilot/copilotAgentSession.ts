@@ -21,6 +21,8 @@ export interface AgentSessionOptions {
 const callTimeoutMs = 3000;
 /** How long a turn may take to end when asked, before the session counts as lost. */
 const endTurnTimeoutMs = 10_000;
+/** When it is asked once more. */
+const abortAgainMs = 2_000;
 /** How long the runtime may take to report idle after its agent has stopped. */
 const idleAfterStopMs = 500;
 
@@ -205,11 +207,15 @@ export class CopilotAgentSession implements AgentSession {
     const done = request.done.given;
     // The runtime ignores an abort before it has picked up the request.
     await Promise.race([request.started.given, done, timeUp]);
-    if (this.#current === request && this.#adapter.started) {
-      await this.#ask("abort", () => this.#raw.abort());
-      await this.#cancelBackground();
+    const stopped = Promise.race([request.agentStopped.given, done, timeUp]).then(() => true);
+    for (let isStopped = false; !isStopped; ) {
+      if (this.#current === request && this.#adapter.started) {
+        await this.#ask("abort", () => this.#raw.abort());
+        await this.#cancelBackground();
+      }
+      // The runtime misses an abort that comes while it starts a tool or a sub-agent.
+      isStopped = await Promise.race([stopped, delay(abortAgainMs, false, { ref: false })]);
     }
-    await Promise.race([request.agentStopped.given, done, timeUp]);
     await Promise.race([done, delay(idleAfterStopMs, undefined, { ref: false })]);
     if (!this.#adapter.onlyBackground) await Promise.race([done, timeUp]);
     if (this.#current !== request) return;
