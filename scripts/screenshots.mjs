@@ -24,6 +24,9 @@ const looks = {
   "4k": { viewport: { width: 3840, height: 2160 }, colorScheme: "light" },
 };
 
+/** On a phone the time line comes first. */
+const showChart = page => page.getByRole("button", { name: "Chart", exact: true }).click();
+
 /** The demo's agents write files, so they get their own folder. */
 function makeProject(folder) {
   mkdirSync(folder);
@@ -242,6 +245,7 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
     "try-it": [
       `${trying}&jobId=${tried}`,
       async page => {
+        await showChart(page);
         await page.locator(".node", { hasText: "mend-the-bug" }).click();
         await page.locator(".evidence-attempt summary").first().click();
       },
@@ -249,6 +253,7 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
     "try-it-card": [
       `${trying}&jobId=${tries}`,
       async page => {
+        await showChart(page);
         await page.locator(".node[data-status='Needs you']").waitFor();
         await page.locator(".inbox-count").click();
       },
