@@ -217,11 +217,11 @@ async function start() {
 }
 
 const evaluateSoon = soon(evaluate, EVALUATE_DELAY_MS);
-prompt.addEventListener("input", () => {
+prompt.oninput = () => {
 	showError();
 	showRunButton();
 	evaluateSoon();
-});
+};
 onSubmit("form", start, prompt);
 onPress("stop", () => api(`copilot/run/${part(runId ?? "")}/stop`, ""), showError);
 // Agent files are edited elsewhere: a user who returns to the page sees the current ones.
@@ -231,7 +231,7 @@ folder.addEventListener(
 	"input",
 	soon(() => Promise.all([loadAgents(), evaluate()]), EVALUATE_DELAY_MS),
 );
-model.addEventListener("change", showWouldRun);
+model.onchange = showWouldRun;
 
 makeSplitter("bar", { initialPx: RUN_PART_PX, minPx: 260, name: "Width of the run part" });
 showPolicy().catch(() => undefined);

@@ -423,10 +423,10 @@ function listen() {
 		const isTaken = target instanceof Element && target.closest("dialog, form, textarea, [open], .inbox");
 		if (key === "Escape" && !defaultPrevented && !isTaken) chooseSummary();
 	});
-	stopJob.addEventListener("click", async () => {
+	stopJob.onclick = async () => {
 		if (await ask(`Stop the job ${jobName}? Its running tasks are stopped.`, "Stop Job"))
 			await send(stopJob, `${jobPath}/stop`).catch(showProblem);
-	});
+	};
 	const stop = () => api(`${jobPath}/stop`, "");
 	const actions = {
 		continueJob: () => api(`${jobPath}/continue`, ""),
@@ -439,12 +439,12 @@ function listen() {
 	for (const [id, action] of Object.entries(actions)) onPress(id, action, showProblem);
 	onClick("showDetails", () => showPart("right"));
 	onClick("back", () => showPart("left"));
-	byId("views").addEventListener("click", ({ target }) => {
+	byId("views").onclick = ({ target }) => {
 		if (!(target instanceof HTMLButtonElement)) return;
 		openView(target.value);
 		keepAddress();
-	});
-	bindNotifications(byId("notify", HTMLInputElement));
+	};
+	bindNotifications("notify");
 }
 
 function restore() {

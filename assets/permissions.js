@@ -1,6 +1,6 @@
 // The permissions page: the rules of every folder, and what they would decide.
 import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
-import { button, byId, element, fill, filled, find, onSubmit, soon } from "./lib/dom.js";
+import { byId, element, fill, filled, find, onSubmit, soon } from "./lib/dom.js";
 import { joined } from "./lib/format.js";
 import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
@@ -20,17 +20,16 @@ let asked = 0;
 
 /** @param {RuleInWords} rule */
 function ruleItem({ folder: name, rule: text, from, effect, covers }) {
-	const remove = button("Remove", () => change(remove, "remove", name, text), {
-		className: "small danger",
-		ariaLabel: `Remove ${visibleLine(text)}`,
-	});
 	const item = filled("ruleItem", {
 		b: effect,
 		"div span": visibleSentence(covers),
 		"div > code": visibleCode(text),
 	});
 	find(item, "b").dataset.effect = effect;
-	if (from === "store") find(item, "li > .muted").replaceWith(remove);
+	const remove = find(item, "button");
+	remove.ariaLabel = `Remove ${visibleLine(text)}`;
+	remove.onclick = () => change(remove, "remove", name, text);
+	find(item, from === "store" ? "li > .muted" : "button").remove();
 	return item;
 }
 
@@ -107,7 +106,7 @@ folder.addEventListener("input", onFolder);
 for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
 onSubmit("test", test);
 onSubmit("add", () => change(rule, "add", folder.value.trim(), rule.value));
-bindNotifications(byId("notify", HTMLInputElement));
+bindNotifications("notify");
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(
 	({ repoRoot }) => {

@@ -11,6 +11,10 @@ declare global {
   ) => HTMLElementTagNameMap[Tag];
   type Fill = <Place extends Element>(place: Place, ...content: Content[]) => Place;
   type MakeButton = (label: Content, onclick: () => unknown, properties?: Properties) => HTMLButtonElement;
+  type MakeInboxEntry = (
+    request: OpenRequest,
+    permissionCard: (request: OpenRequest) => HTMLElement,
+  ) => InboxEntry;
   type OnClick = (id: string, action: () => unknown) => void;
   type ShowStatus = (place: HTMLElement, text: string, status?: string) => void;
   type Find = <Type extends HTMLElement = HTMLElement>(
@@ -78,7 +82,19 @@ declare global {
     look: string,
   ) => HTMLElement;
   /** The time is in milliseconds. */
-  type AddUserMessage = (text: string, title?: string, time?: number, requestId?: string) => void;
+  type AddUserMessage = (
+    text: string,
+    title?: string,
+    time?: number,
+    requestId?: string,
+    pictures?: readonly string[],
+  ) => void;
+  type RequestPictures = (
+    path: string,
+    showError: (error?: unknown) => void,
+  ) => { get: () => readonly string[]; set: (names: string[]) => void };
+  type AddPictures = (event: Event, files: FileList | null | undefined) => Promise<void>;
+  type SendQuery = (request: Pick<UserRequest, "prompt" | "pictures">) => Promise<Answer>;
   type AddToTab<Result> = (
     response: LiveResponse,
     /** The session that it comes from, or the task. */
@@ -301,7 +317,7 @@ declare global {
     /** The class of the button. */
     look: string,
     ...parts: HTMLElement[]
-  ) => { isYes: Promise<boolean>; choose: () => void };
+  ) => Promise<boolean>;
   type AskText = (label: string, value: string) => Promise<string | undefined>;
   type SetPageState = (title: string, status?: string) => void;
   /** Several tabs with the same tag show one notification. */

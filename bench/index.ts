@@ -23,6 +23,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   site: async () => (await import("./site.js")).siteRows(),
   connections: async () => (await import("./connections.js")).connectionRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
+  nodes: async () => (await import("./nodes.js")).nodeRows(),
   acp: async () => (await import("./acp.js")).acpRows(),
   opencode: async () => (await import("./opencode.js")).opencodeRows(),
   search: async () => (await import("./search.js")).searchRows(),

@@ -18,7 +18,9 @@ async function prepare(dataDir: string, sessions: number): Promise<void> {
          now() - i * interval '1 minute'
        from generate_series(1, $1::int) as i returning id
      ), l as (
-       insert into logs (kind, key, reserved) select 'session', id, 1000 from s returning id
+       insert into logs (kind, key, reserved, root) select 'session', id, 1000, id from s returning id
+     ), o as (
+       insert into owned (root, kind, node) select id, 'session', 'local' from s
      )
      insert into log_chunks (log_id, last_n, chars, lines) select id, 3, 600, repeat('x', 600) from l`,
     [sessions],

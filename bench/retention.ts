@@ -30,10 +30,12 @@ async function writeDay({ query }: Pick<Store, "query">, day: Date): Promise<voi
          updated_at, closed_at)
        select session, 'model', 'Model', 'provider', '/work/project', id, 'task', 'closed', at, at, at from task
      ), log as (
-       insert into logs (kind, key, reserved, closed, created_at)
-       select 'job', id, 40, true, at from day union all
-       select 'task', id, 40, true, at from task union all
-       select 'session', session, 400, true, at from task returning id, kind
+       insert into logs (kind, key, reserved, closed, created_at, root)
+       select 'job', id, 40, true, at, id from day union all
+       select 'task', id, 40, true, at, job from task union all
+       select 'session', session, 400, true, at, job from task returning id, kind
+     ), owner as (
+       insert into owned (root, kind, node, since) select id, 'job', 'local', at from day
      ), chunk as (
        insert into log_chunks (log_id, last_n, chars, lines)
        select id, 40, 1500, (select string_agg(md5(log.id::text || '.' || i), '') from generate_series(1, 45) as i)

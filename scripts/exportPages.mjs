@@ -81,6 +81,8 @@ async function exportPage(name, page) {
   const file = html
     .replaceAll(linkPattern, "")
     .replaceAll(/^ *<(link rel="icon"|script).*\n/gm, "")
+    // It leads to other pages of the portal.
+    .replace(/^ *<nav class="rail[\s\S]*?<\/nav>\n/m, "")
     .replace('<html lang="en">', '<html lang="en" data-query="{{query}}">')
     // Functions, because a dollar sign in a replacement text has a meaning.
     .replace('<meta charset="utf-8" />', found => `${found}\n    ${head}`)

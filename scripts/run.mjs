@@ -99,7 +99,7 @@ const commands = {
   "test:fast": () => runTests(testFiles(["src"], args)),
   check,
   bench: () => {
-    const env = { ...process.env, ...chromium(), TEST_AGENTS: testAgents() };
+    const env = { ...process.env, ...chromium(), ...postgres(), TEST_AGENTS: testAgents() };
     run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit", env });
   },
   build: () => undefined,

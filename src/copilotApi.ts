@@ -12,13 +12,16 @@ import type { ExportedChanges } from "./changes/exportedChanges.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import { currentPortal } from "./currentPortal.js";
 import type { LiveResponse } from "./live/liveResponse.js";
+import type { Whereabouts } from "./nodes/whereabouts.js";
 import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
 import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
+import { maxPicturesInRequest } from "./sessions/pictures.js";
 import { PortalSession } from "./sessions/portalSession.js";
 import type { SessionRecord } from "./sessions/sessionRecord.js";
 import { type KnownConversation, sessionNotFound } from "./sessions/sessionRegistry.js";
 import { startAnswer } from "./sessions/startAnswer.js";
 import { type LiveLogs, liveHandlers, liveRoutes } from "./sharedApi.js";
+import { rootOf } from "./store/root.js";
 import { type Isolation, isolationOf, isolationQuery } from "./worktrees/isolation.js";
 import { type OwnedWorktrees, worktreeAnswer, worktreesOf } from "./worktrees/worktreeAnswers.js";
 
@@ -116,15 +119,24 @@ async function knownSession(id: string): Promise<SessionRecord> {
   return record;
 }
 
-function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}) {
+/** What another portal has is busy as long as a request of it has not ended. */
+function statusOf(record: SessionRecord, { waitingFor }: Whereabouts) {
+  if (record.status === "closed") return "Closed";
+  const isBusy =
+    currentPortal().sessions.get(record.id)?.busy ??
+    (record.pendingRequests.length > 0 && waitingFor === undefined);
+  return isBusy ? "Busy" : "Idle";
+}
+
+function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}, where: Whereabouts = {}) {
+  const { node, waitingFor } = where;
   return {
     sessionId: record.id,
     title: record.title,
     modelId: record.modelId,
     modelName: record.modelName,
     workingDirectory: record.workingDirectory,
-    status:
-      record.status === "closed" ? "Closed" : currentPortal().sessions.get(record.id)?.busy ? "Busy" : "Idle",
+    status: statusOf(record, where),
     startTime: record.createdAt.toISOString(),
     lastTime: record.updatedAt.toISOString(),
     ...(record.owner !== null && { owner: record.owner }),
@@ -132,13 +144,19 @@ function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}) {
     usage: record.usage,
     permissions: record.settings.permissions ?? currentPortal().permissions,
     sandbox: record.settings.sandbox ?? false,
+    ...(node !== undefined && { node }),
+    ...(waitingFor !== undefined && record.status === "open" && { waitingFor }),
     ...(owned.worktree && { worktree: owned.worktree }),
   };
 }
 
+const rootOfSession = ({ id, owner }: SessionRecord) => rootOf("session", id, owner).id;
+
 async function summariesOf(records: readonly SessionRecord[]) {
-  const owned = await worktreesOf(currentPortal().worktrees, records);
-  return records.map(record => summaryOf(record, owned.get(record.id)));
+  const { worktrees, whereabouts } = currentPortal();
+  const owned = await worktreesOf(worktrees, records);
+  const where = await whereabouts(records.map(rootOfSession));
+  return records.map(record => summaryOf(record, owned.get(record.id), where.get(rootOfSession(record))));
 }
 
 const usage = object({ inputTokens: number, outputTokens: number, cost: number, premiumRequests: number });
@@ -153,6 +171,8 @@ const summaryFields = {
   lastTime: text,
   "endTime?": text,
   "owner?": text,
+  "node?": text,
+  "waitingFor?": text,
   usage,
   "worktree?": worktreeAnswer,
 };
@@ -186,11 +206,14 @@ async function stopById(id: string) {
   return { result: "Closed" };
 }
 
-async function queryById(id: string, prompt: string) {
+async function queryById(id: string, prompt: string, pictures?: string) {
   const session = await openSession(id);
   if (prompt.trim() === "")
     throw PortalError.malformed("EmptyRequest", "The body is the request, and it is empty.");
-  return { requestId: await session.query(prompt) };
+  const names = pictures?.split(",").filter(name => name !== "") ?? [];
+  if (names.length > maxPicturesInRequest)
+    throw PortalError.malformed("TooManyPictures", `A request has at most ${maxPicturesInRequest} pictures.`);
+  return { requestId: await session.query(prompt, names) };
 }
 
 export function sessionRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "session">): Route[] {
@@ -229,8 +252,16 @@ export function sessionRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "
         "It waits behind earlier requests. The live log shows its course: `onUserRequest`, `onIdle` and a `sessionError` of this request carry its `requestId`.",
       body: "text",
       bodyDescription: "The request.",
-      answers: { json: either(object({ requestId: text }), notFound) },
-      handler: ({ params, body }) => queryById(params.id, body),
+      query: {
+        pictures: {
+          type: "string",
+          description: `The ids of at most ${maxPicturesInRequest} uploaded pictures, with commas between them.`,
+        },
+      },
+      answers: {
+        json: either(object({ requestId: text }), notFound, object({ error: text, message: text })),
+      },
+      handler: ({ params, query, body }) => queryById(params.id, body, query.pictures),
     }),
     defineRoute({
       path: "copilot/session/{id}/cancel",

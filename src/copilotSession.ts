@@ -22,6 +22,7 @@ import { permissionHandler, questionHandler } from "./sessions/copilot/permissio
 import { roleConfig } from "./sessions/copilot/roleConfig.js";
 import { startupConfig } from "./sessions/copilot/startupConfig.js";
 import { jobTools } from "./sessions/jobTools.js";
+import type { Picture } from "./sessions/pictures.js";
 import { safeCallbacks } from "./sessions/safeCallbacks.js";
 import type { SessionControls } from "./sessions/sessionControls.js";
 import type { SessionRole } from "./sessions/sessionHost.js";
@@ -88,6 +89,7 @@ export type SessionState = "idle" | "busy" | "detached" | "stopped" | "crashed";
 
 /** Runs one request at a time and refuses a second one during a turn; the portal's session has the queue. */
 export interface AgentSession extends ICopilotSession {
+  sendRequest(message: string, timeout?: number, pictures?: readonly Picture[]): Promise<void>;
   readonly id: string;
   readonly state: SessionState;
   /** Resolves when no request runs, or when the session has ended. */
@@ -103,6 +105,8 @@ export interface AgentSession extends ICopilotSession {
   /** What the user can set while the session runs, if the agent offers anything. */
   readonly controls?: SessionControls;
   readonly cancelDropsQueue?: boolean;
+  /** Absent where the list of models says it. */
+  readonly takesPictures?: boolean;
 }
 
 export interface StartSessionOptions {

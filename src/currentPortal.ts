@@ -1,4 +1,5 @@
 import type { ModelCatalog } from "./backends/catalog.js";
+import type { FindWhereabouts } from "./nodes/whereabouts.js";
 import type { PermissionPolicy } from "./permissions/approvals.js";
 import type { SessionRegistry } from "./sessions/sessionRegistry.js";
 import type { LiveLogs } from "./sharedApi.js";
@@ -12,6 +13,7 @@ export interface CurrentPortal {
   worktrees: Worktrees;
   /** The policy for sessions whose user chose none. */
   permissions: PermissionPolicy;
+  whereabouts: FindWhereabouts;
 }
 
 /** `helperSessionStart`, `startTask` and the other helpers are plain functions, so they all use this portal. */

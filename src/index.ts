@@ -15,9 +15,9 @@ import { createVendorRouter } from "./server/vendor.js";
  * `taskApi.ts`, `jobsApi.ts` and the rooms. Pages may be opened from anywhere; only programs and the portal's own
  * pages get past `guard.calls`.
  */
-export function createApp({ routes, mcp, log, stopping, ...options }: AppOptions): Express {
+export function createApp({ routes, elsewhere, mcp, log, stopping, ...options }: AppOptions): Express {
   const guard = createGuard(options);
-  const api = (some: typeof routes) => createApiRouter(some, guard.action);
+  const api = (some: typeof routes) => createApiRouter(some, guard.action, elsewhere);
   const app = express();
   app.enable("case sensitive routing");
   app.disable("etag");

@@ -134,12 +134,12 @@ async function planFromBody(jobName: string, body: string) {
 }
 
 async function statusOf(job: JobRecord) {
-  const { engine, worktrees } = currentPortal();
-  const waitingFor = engine.waitingFor(job.id);
+  const { engine, worktrees, whereabouts } = currentPortal();
+  const where = { waitingFor: engine.waitingFor(job.id), ...(await whereabouts([job.id])).get(job.id) };
   const owned = (await worktreesOf(worktrees, [job])).get(job.id);
   const entry = await engine.jobs.entry(job.entryHash);
   const followers = await engine.jobs.followers(job.id);
-  return detailsOf(job, entry, await engine.works(job.id), followers, { waitingFor, owned });
+  return detailsOf(job, entry, await engine.works(job.id), followers, { ...where, owned });
 }
 
 async function stopById(jobId: string) {
@@ -148,15 +148,25 @@ async function stopById(jobId: string) {
   return { result: "Closed" };
 }
 
+/** What this portal can do with a job of another one that is out of reach, by the path of the route. */
+export const jobCallsWithoutOwner = {
+  "copilot/job/{jobId}/stop": async ({ jobId = "" }: Readonly<Record<string, string>>) => {
+    if (!(await currentPortal().engine.stopElsewhere(jobId))) await knownJob(jobId);
+    return { result: "Closed" };
+  },
+};
+
 async function summariesOf(jobs: readonly JobRecord[]) {
-  const { engine, worktrees } = currentPortal();
+  const { engine, worktrees, whereabouts } = currentPortal();
   const ids = jobs.map(({ id }) => id);
+  const where = await whereabouts(ids);
   const usage = await engine.jobs.usage(ids);
   const owned = await worktreesOf(worktrees, jobs);
   return jobs.map(job =>
     summaryOf(job, {
       used: usage.get(job.id),
       waitingFor: engine.waitingFor(job.id),
+      ...where.get(job.id),
       owned: owned.get(job.id),
     }),
   );
@@ -207,6 +217,7 @@ export const startErrors = domainError(
   "NoRepository",
   "NoCommit",
   "WorktreeFailed",
+  "NodeDraining",
 );
 const jobBody = "The first line is the working directory, an absolute path; the rest is the user input.";
 
@@ -276,7 +287,10 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
       path: "copilot/job/{jobId}/continue",
       summary: "Go on with a job that is paused since the server was stopped",
       answers: {
-        json: either(object({ result: oneOfTexts("Continued") }), domainError("JobNotFound", "JobNotPaused")),
+        json: either(
+          object({ result: oneOfTexts("Continued") }),
+          domainError("JobNotFound", "JobNotPaused", "NodeDraining"),
+        ),
       },
       handler: ({ params }) => continueById(params.jobId),
     }),

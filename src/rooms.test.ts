@@ -18,6 +18,7 @@ const rooms = [
   "sandbox",
   "backends",
   "commands",
+  "nodes",
   "sessions",
   "jobs/definition",
   "tasks",

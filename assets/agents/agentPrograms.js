@@ -71,7 +71,7 @@ function addProgram(id) {
 	/** @type {ProgramActions} */
 	const actions = { test, list, restart: () => api(`${path}/restart`, "").then(test) };
 	for (const control of card.querySelectorAll("button"))
-		control.addEventListener("click", () => act(control, actions[control.name] ?? test));
+		control.onclick = () => act(control, actions[control.name] ?? test);
 	byId("programs").append(card);
 	return agent => {
 		const { title, enabled, transport, version, capabilities, sessions, lastError, stderr } = agent;

@@ -1,10 +1,9 @@
 // The messages between the portal and the agent of a session, without secrets.
 import { api, part } from "../lib/api.js";
-import { element, muted } from "../lib/dom.js";
+import { byId, fill, find } from "../lib/dom.js";
 import { joined } from "../lib/format.js";
 import { copyButton } from "../lib/markdown.js";
 import { folded } from "../session/toolView.js";
-import { openDialog } from "../shell/dialog.js";
 
 /** `12:05:01.123 ← session/update agent_message_chunk`. @param {Answer} entry */
 function titleOf({ at, direction, message }) {
@@ -20,16 +19,11 @@ export async function showTraffic(sessionId) {
 	const { messages } = await api(`acp/session/${part(sessionId)}/traffic`);
 	const replay = () => messages.map(entry => `${JSON.stringify(entry)}\n`).join("");
 	const copy = copyButton(replay, "Copy as replay");
-	const { dialog } = openDialog(
-		"Traffic",
-		element("h2", {}, "Traffic"),
-		muted("← came from the agent, → went to it. Secrets are left out."),
-		element(
-			"div",
-			{ className: "traffic rest", role: "group", tabIndex: 0, ariaLabel: "Messages" },
-			...messages.map(entry => folded(titleOf(entry), () => JSON.stringify(entry.message, undefined, 2))),
-		),
-		element("form", { method: "dialog", className: "row" }, copy, element("button", {}, "Close")),
+	const dialog = byId("trafficDialog", HTMLDialogElement);
+	const items = messages.map(entry =>
+		folded(titleOf(entry), () => JSON.stringify(entry.message, undefined, 2)),
 	);
-	dialog.classList.add("wide");
+	fill(find(dialog, ".traffic"), ...items).tabIndex = 0;
+	fill(find(dialog, "span"), copy);
+	dialog.showModal();
 }

@@ -45,5 +45,5 @@ export const send = (control, path, body = "") => withProgress(control, () => ap
 /** @type {OnPress} */
 export function onPress(id, action, onError) {
 	const control = byId(id);
-	control.addEventListener("click", () => withProgress(control, action).catch(onError));
+	control.onclick = () => withProgress(control, action).catch(onError);
 }

@@ -6,7 +6,7 @@ import { ApiError } from "./apiError.js";
 export async function call(path, body) {
 	const response = await fetch(`/api/${path}`, {
 		method: body === undefined ? "GET" : "POST",
-		body: typeof body === "object" ? JSON.stringify(body) : body,
+		body: typeof body === "object" && !(body instanceof Blob) ? JSON.stringify(body) : body,
 		// A foreign page cannot send this header: it identifies the caller when the browser does not.
 		headers: { "X-Portal-Page": "1" },
 	}).catch(() => undefined);
@@ -14,6 +14,7 @@ export async function call(path, body) {
 		connection.lost();
 		throw new ApiError("Unreachable");
 	}
+	if (response.headers.get("content-type")?.startsWith("image/")) return response.blob();
 	const answer = await response
 		.json()
 		.catch(() => ({ error: "BadAnswer", message: `The server answered ${response.status}.` }));

@@ -24,7 +24,7 @@ export const button = (label, onclick, properties = {}) =>
 
 /** @type {OnClick} */
 export function onClick(id, action) {
-	byId(id).addEventListener("click", action);
+	byId(id).onclick = action;
 }
 
 /** Acts once nothing more has come for this time. @type {Soon} */
@@ -42,7 +42,7 @@ export function onSubmit(id, action, text) {
 		event.preventDefault();
 		action();
 	};
-	byId(id).addEventListener("submit", act);
+	byId(id).onsubmit = act;
 	text?.addEventListener("keydown", event => {
 		if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) act(event);
 	});

@@ -8,10 +8,7 @@ import { difference } from "../session/diffView.js";
 import { asJson } from "../session/toolCall.js";
 import { commandText } from "./commandText.js";
 import { permissionOptions } from "./permissionOptions.js";
-import { forgetCard, isReady, watchCard } from "./readyCard.js";
-
-/** The event that bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
-export const ANSWER_EVENT = "permission-answer";
+import { ANSWER_EVENT, forgetCard, isReady, watchCard } from "./readyCard.js";
 
 /** Of a longer change only the beginning is shown: the whole is in the editor. */
 const MAX_DIFF_LINES = 400;
@@ -92,11 +89,11 @@ export function permissionCard(request) {
 		...(request.callback === "onQuestion" ? question(request, answer) : permission(request, answer)),
 		element("p", { className: "permission-outcome", role: "status" }),
 	);
-	card.addEventListener("keydown", event => {
+	card.onkeydown = event => {
 		if (event.target !== card || event.key !== "Enter" || event.repeat) return;
 		const allowOnce = card.querySelector("[data-kind=allow_once]");
 		if (allowOnce instanceof HTMLElement) allowOnce.click();
-	});
+	};
 	watchCard(card);
 	return card;
 }

@@ -2,6 +2,9 @@
 // something else. The same applies when its window has just come to the front: a foreign page can cover it, invite
 // a double click, and disappear after the first click.
 
+/** The event that bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
+export const ANSWER_EVENT = "permission-answer";
+
 const READY_MS = 300;
 /** The longest time between the two clicks of a double click. */
 const DOUBLE_CLICK_MS = 500;

@@ -1,7 +1,7 @@
 // Files of a folder that want to run commands: each runs only after the user has allowed its current version.
 import { errorAt, send } from "../lib/api.js";
-import { button, byId, element, fill, find, muted } from "../lib/dom.js";
-import { codeOf, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { byId, element, fill, filled, find } from "../lib/dom.js";
+import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
 import { commandText } from "./commandText.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
 
@@ -10,35 +10,30 @@ const quoted = word => (/^[^\s'"#;&|<>(){}$`\\]+$/.test(word) ? word : `'${word}
 
 /** @type {StartupItem} */
 function fileItem(folder, file, onDecided) {
-	const item = element("div", {
-		className: "startup-file stack",
-		role: "group",
-		ariaLabel: visibleLine(file.file),
-	});
-	const problem = element("p", { className: "field-error", role: "alert" });
-	/** @type {DecideStartup} */
-	async function decide(effect, control) {
-		if (!isReady(item)) return;
-		const rule = `${effect} startup ${quoted(file.file)} ${file.sha256}`;
-		try {
-			await send(control, "copilot/permission/rules/add", { folder, rule });
-			forgetCard(item);
-			onDecided();
-		} catch (error) {
-			errorAt(problem)(error);
-		}
-	}
-	const allow = button("Allow", () => decide("allow", allow));
-	const never = button("Never", () => decide("reject", never), "small danger");
-	// A file that cannot be read completely has no version to allow.
-	const answers = file.sha256 === "" ? [muted("cannot be allowed")] : [allow, never];
-	item.append(
-		element("div", "startup-head line", codeOf(file.file), ...answers),
-		...file.runs.map(({ when, command }) =>
+	const item = filled("startupFile", {
+		code: visibleCode(file.file),
+		".stack": file.runs.map(({ when, command }) =>
 			element("div", {}, element("span", "muted", visibleProse(String(when))), commandText(String(command))),
 		),
-		problem,
-	);
+	});
+	Object.assign(item, { role: "group", ariaLabel: visibleLine(file.file) });
+	// A file that cannot be read completely has no version to allow.
+	const isWhole = file.sha256 !== "";
+	find(item, ".muted").hidden = isWhole;
+	for (const control of item.querySelectorAll("button")) {
+		control.hidden = !isWhole;
+		control.onclick = async () => {
+			if (!isReady(item)) return;
+			const rule = `${control.value} startup ${quoted(file.file)} ${file.sha256}`;
+			try {
+				await send(control, "copilot/permission/rules/add", { folder, rule });
+				forgetCard(item);
+				onDecided();
+			} catch (error) {
+				errorAt(find(item, ".field-error"))(error);
+			}
+		};
+	}
 	watchCard(item);
 	return item;
 }

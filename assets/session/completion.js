@@ -78,13 +78,13 @@ export function completeRequest(prompt, known) {
 	}
 
 	// The request keeps the focus.
-	list.addEventListener("pointerdown", event => event.preventDefault());
-	list.addEventListener("click", event => {
+	list.onpointerdown = event => event.preventDefault();
+	list.onclick = event => {
 		at = [...list.children].findIndex(item => item.contains(/** @type {Node} */ (event.target)));
 		if (at >= 0) choose();
-	});
+	};
 	prompt.addEventListener("input", show);
-	prompt.addEventListener("blur", close);
+	prompt.onblur = close;
 	prompt.addEventListener("keydown", event => {
 		if (list.hidden) return;
 		const { key } = event;

@@ -58,10 +58,10 @@ export function followFolder(folder) {
 	}
 
 	folder.addEventListener("input", onFolder);
-	permissions.addEventListener("change", () => {
+	permissions.onchange = () => {
 		isTouched = true;
 		showHint();
-	});
+	};
 	showHint();
 
 	/** @returns {Answer} */

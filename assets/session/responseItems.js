@@ -5,6 +5,7 @@ import { formatDuration, formatUsage, joined } from "../lib/format.js";
 import { notice } from "../lib/visibleText.js";
 import { MessageBlock } from "../messageBlock.js";
 import { permissionCard, settleCard } from "../permissions/permissionCard.js";
+import { picture } from "./pictures.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
 import { toolView } from "./toolView.js";
 
@@ -42,12 +43,13 @@ export function responseItems(placeItem, waiting) {
 	}
 
 	/** @type {AddUserMessage} */
-	function addUserMessage(text, title = "", time, requestId = "") {
+	function addUserMessage(text, title = "", time, requestId = "", pictures = []) {
 		const block = new MessageBlock("User");
 		block.divElement.dataset.key = requestId;
 		block.title = title;
 		block.time = time;
 		block.appendData(text);
+		block.divElement.append(element("div", "pictures row", ...pictures.map(picture)));
 		place(block.divElement);
 		block.complete();
 	}
@@ -142,7 +144,7 @@ export function responseItems(placeItem, waiting) {
 			block.complete();
 			block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
 		},
-		onUserRequest: data => addUserMessage(data.prompt, "", data.time, data.requestId),
+		onUserRequest: data => addUserMessage(data.prompt, "", data.time, data.requestId, data.pictures),
 		onGeneratedUserPrompt: data => addUserMessage(data.prompt, "Task", data.time, data.requestId),
 		taskDecision: data => addUserMessage(data.reason, "TaskDecision", data.time),
 		onPermissionRequest: addCard,

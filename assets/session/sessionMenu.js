@@ -36,15 +36,15 @@ export function sessionMenu(path, { showOver, showError }) {
 		});
 	}
 
-	heading.addEventListener("click", edit);
-	heading.addEventListener("blur", save);
-	heading.addEventListener("keydown", event => {
+	heading.onclick = edit;
+	heading.onblur = save;
+	heading.onkeydown = event => {
 		if (event.key === "Escape") heading.textContent = title;
 		if (event.key === "Enter" || event.key === "Escape") {
 			event.preventDefault();
 			heading.blur();
 		}
-	});
+	};
 	onClick("rename", edit);
 	const replay = `/index.html?session=${path.split("/").at(-1)}&replay`;
 	for (const link of byId("sessionMenu").querySelectorAll("a")) {

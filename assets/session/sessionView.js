@@ -14,6 +14,7 @@ import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
 import { PendingRequests } from "./pendingRequests.js";
+import { requestPictures } from "./pictures.js";
 import { sessionMenu } from "./sessionMenu.js";
 import { turnChanges } from "./turnChanges.js";
 
@@ -32,6 +33,7 @@ export function openSessionView(sessionId, showOver) {
 	const { placeholder } = prompt;
 	const task = byId("task-select", HTMLSelectElement);
 	const policy = byId("policy", HTMLSelectElement);
+	const addPicture = byId("addPicture", HTMLButtonElement);
 	const showError = errorAt("requestError");
 	/** What a request may name. @type {KnownNames} */
 	const known = { folder: "", tasks: [], commands: [] };
@@ -58,8 +60,9 @@ export function openSessionView(sessionId, showOver) {
 	let isClosed = false;
 	/** @type {Set<string>} */
 	const wordlessTasks = new Set();
-	/** By the ids of the requests. @type {Map<string | undefined, string>} */
-	const prompts = new Map();
+	/** By their ids. @type {Map<string | undefined, UserRequest>} */
+	const requests = new Map();
+	const pictures = requestPictures(path, showError);
 	/** Sends again what failed. @type {HTMLElement | undefined} */
 	let again;
 	let stopReading = () => {};
@@ -80,7 +83,7 @@ export function openSessionView(sessionId, showOver) {
 		for (const id of ["stopTurn", "queue-button"]) byId(id).hidden = !isBusy;
 		byId("reopen").hidden = !isClosed;
 		for (const control of [send, close]) control.hidden = isClosed;
-		for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy])
+		for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy, addPicture])
 			control.disabled = isClosed;
 		prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
 		renderer.setAwaiting(isBusy);
@@ -97,10 +100,10 @@ export function openSessionView(sessionId, showOver) {
 			if (recent.push(response) > MAX_RECENT) recent.shift();
 			drawer?.show(response);
 		}
-		const failed = "sessionError" in response && prompts.get(response.requestId);
+		const failed = "sessionError" in response && requests.get(response.requestId);
 		if (failed) {
 			again?.remove();
-			again = button("Send again", () => api(`${path}/query`, failed).catch(showError));
+			again = button("Send again", () => query(failed).catch(showError));
 			renderer.addItem(again);
 		}
 		if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
@@ -110,7 +113,7 @@ export function openSessionView(sessionId, showOver) {
 			asked.delete(response.requestId);
 		else if (response.callback === "onUserRequest" || response.callback === "onGeneratedUserPrompt") {
 			pending.begin(response.requestId);
-			if (response.callback === "onUserRequest") prompts.set(response.requestId, response.prompt);
+			if (response.callback === "onUserRequest") requests.set(response.requestId, response);
 			again?.remove();
 			if (title.get() === "") title.show(response.prompt.trim().split("\n", 1)[0] ?? "");
 		} else if (response.callback === "onSessionInfo") {
@@ -133,21 +136,27 @@ export function openSessionView(sessionId, showOver) {
 			const item = copyOf("queuedRequest");
 			find(item, "span").append(visibleLine(request.prompt.slice(0, 200).replaceAll("\n", " ")));
 			for (const control of item.querySelectorAll("button"))
-				control.addEventListener("click", () => change(request, control).catch(showError));
+				control.onclick = () => change(request, control).catch(showError);
 			return item;
 		});
 		fill(byId("queue"), ...items);
 	}
 
 	/** Takes back a request that waits, and does with it what the button says. @type {ChangeQueued} */
-	async function change({ requestId, prompt: text }, control) {
-		const { dropped } = await post(control, `${path}/request/${part(requestId)}/drop`);
+	async function change(request, control) {
+		const { dropped } = await post(control, `${path}/request/${part(request.requestId)}/drop`);
 		if (!dropped) return;
-		if (control.value === "edit") keepDraft(joined([prompt.value, text], "\n"));
+		if (control.value === "edit") {
+			keepDraft(joined([prompt.value, request.prompt], "\n"));
+			pictures.set([...pictures.get(), ...(request.pictures ?? [])]);
+		}
 		if (control.value !== "steer") return;
 		await api(`${path}/cancel`, "");
-		await api(`${path}/query`, text);
+		await query(request);
 	}
+
+	/** @type {SendQuery} */
+	const query = ({ prompt: text, pictures: names = [] }) => api(`${path}/query?pictures=${names}`, text);
 
 	/** What is not sent yet survives a reload. @param {string} text */
 	function keepDraft(text) {
@@ -234,8 +243,10 @@ export function openSessionView(sessionId, showOver) {
 		showState();
 		try {
 			const start = `copilot/task/start/${part(taskName)}/session/${part(sessionId)}`;
-			const { taskId } = await post(send, taskName === "" ? `${path}/query` : start, text);
-			if (taskName !== "") followTask(taskId, taskName);
+			if (taskName === "") {
+				await withProgress(send, () => query({ prompt: text, pictures: pictures.get() }));
+				pictures.set([]);
+			} else followTask((await post(send, start, text)).taskId, taskName);
 			keepDraft("");
 			task.value = "";
 			renderer.scrollToBottom();
@@ -273,21 +284,21 @@ export function openSessionView(sessionId, showOver) {
 	prompt.addEventListener("keydown", event => {
 		if (event.key === "Enter" && event.shiftKey && (event.ctrlKey || event.metaKey)) sendRequest(true);
 	});
-	policy.addEventListener("change", () => api(`${path}/policy`, { policy: policy.value }).catch(showError));
+	policy.onchange = () => api(`${path}/policy`, { policy: policy.value }).catch(showError);
 	onPress("stopTurn", () => api(`${path}/cancel`, ""), showError);
 	onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
-	close.addEventListener("click", async () => {
+	close.onclick = async () => {
 		await withProgress(close, closeSession);
 		leave("The session has ended", location.href);
-	});
+	};
 	const stopServer = byId("stop-server-button");
-	stopServer.addEventListener("click", async () => {
+	stopServer.onclick = async () => {
 		if (!(await askToStopServer())) return;
 		await withProgress(stopServer, closeSession);
 
 		await api("stop", "").catch(() => undefined);
 		leave("The server has stopped");
-	});
+	};
 
 	/** @param {Answer} summary */
 	function showAbout({ modelName, modelId, workingDirectory, usage }) {

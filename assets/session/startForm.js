@@ -129,7 +129,7 @@ export async function openStartForm(open) {
 	onClick("jobs-button", () => {
 		location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
 	});
-	model.addEventListener("change", showModelHint);
+	model.onchange = showModelHint;
 	offerFolders(workingDirectory);
 	showHistory();
 	if (location.hash === "#new") workingDirectory.select();

@@ -4,7 +4,7 @@ import { isReady, watchCard } from "../permissions/readyCard.js";
 
 const question = byId("question");
 watchCard(question);
-question.addEventListener("submit", event => {
+question.onsubmit = event => {
 	if (!isReady(question)) event.preventDefault();
-});
+};
 for (const button of question.querySelectorAll("button")) button.disabled = false;

@@ -1,17 +1,12 @@
 // Shows a banner while the server cannot be reached.
-import { element } from "../lib/dom.js";
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 5_000;
 /** A restart takes less time, so it shows no banner. */
 const BANNER_DELAY_MS = 1_000;
 
-const banner = element(
-	"div",
-	{ className: "banner", role: "status" },
-	element("span", "spinner"),
-	"The server cannot be reached. Nothing is lost; trying again …",
-);
+/** @param {boolean} isLost */
+const showBanner = isLost => document.querySelector(".banner")?.toggleAttribute("hidden", !isLost);
 
 /** Whether the server is there after a pause. @param {number} delayMs */
 async function isThereIn(delayMs) {
@@ -29,12 +24,12 @@ class Connection extends EventTarget {
 		if (this.isLost) return;
 		this.isLost = true;
 		this.dispatchEvent(new Event("lost"));
-		const bannerTimer = setTimeout(() => document.body.append(banner), BANNER_DELAY_MS);
+		const bannerTimer = setTimeout(showBanner, BANNER_DELAY_MS, true);
 		let delayMs = FIRST_DELAY_MS;
 		while (!(await isThereIn(delayMs))) delayMs = Math.min(delayMs * 1.5, MAX_DELAY_MS);
 		this.isLost = false;
 		clearTimeout(bannerTimer);
-		banner.remove();
+		showBanner(false);
 		this.dispatchEvent(new Event("back"));
 	}
 }

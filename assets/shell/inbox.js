@@ -1,46 +1,23 @@
 // The open requests of every session and job, on every page: a count, and the cards to answer.
 import { api, messageOf, part } from "../lib/api.js";
-import { element } from "../lib/dom.js";
+import { byId, element, find } from "../lib/dom.js";
 import { visibleCode, visibleProse } from "../lib/visibleText.js";
-import { ANSWER_EVENT, failCard, permissionCard } from "../permissions/permissionCard.js";
-import { forgetCard } from "../permissions/readyCard.js";
+import { ANSWER_EVENT, forgetCard } from "../permissions/readyCard.js";
 import "./focus.js";
-import { onOverview } from "./overview.js";
+import { onOverview, addressOf as placeOf } from "./overview.js";
 import { bindNotifications, notify, setWaiting } from "./pageState.js";
 
 /** @type {Map<string, InboxEntry>} */
 const cards = new Map();
 
-const notifyBox = element("input", { type: "checkbox" });
-bindNotifications(notifyBox);
-const list = element(
-	"div",
-	{ className: "inbox-list", id: "inboxList" },
-	element(
-		"div",
-		"row inbox-where",
-		element("label", "row", notifyBox, "Notify me"),
-		element("span", "spring"),
-		element("a", { href: "/permissions.html" }, "Rules"),
-	),
-);
-const count = element("button", {
-	className: "inbox-count",
-	type: "button",
-	"aria-expanded": "false",
-	"aria-controls": "inboxList",
-});
-const inbox = element(
-	"aside",
-	{ className: "inbox", "aria-label": "Requests that wait for you", hidden: true },
-	count,
-	list,
-);
-list.hidden = true;
-count.addEventListener("click", () => {
+const inbox = find(document, ".inbox");
+const list = byId("inboxList");
+const count = find(inbox, "button");
+bindNotifications("notifyMe");
+count.onclick = () => {
 	list.hidden = !list.hidden;
 	count.setAttribute("aria-expanded", String(!list.hidden));
-});
+};
 
 /** A line above the page; on the start page, a part of the list. @param {HTMLElement} place */
 export function placeInbox(place = document.body) {
@@ -56,11 +33,17 @@ function addressOf({ source, sessionId, taskId = source === "task" ? sessionId :
 	const [jobId = "", path] = taskId.split(".", 2);
 	if (path) return `/jobTracking.html?jobId=${part(jobId)}&task=${part(taskId)}`;
 	if (source === "task") return undefined;
-	return `/${source === "run" ? "agents.html?run" : "index.html?session"}=${part(sessionId)}`;
+	return placeOf({ kind: source, id: sessionId, title: "" });
 }
 
-/** @param {OpenRequest} request @returns {InboxEntry} */
-function entryOf(request) {
+/** Seldom needed, so not loaded with every page. */
+const loadCards = () => import("../permissions/permissionCard.js");
+
+/** What the server said last. @type {OpenRequest[]} */
+let newest = [];
+
+/** @type {MakeInboxEntry} */
+function entryOf(request, permissionCard) {
 	const title = visibleProse(request.sessionTitle || "Session");
 	const href = addressOf(request);
 	const link = href ? element("a", { href }, title) : title;
@@ -70,7 +53,11 @@ function entryOf(request) {
 }
 
 /** @param {Overview} overview */
-function show({ requests }) {
+async function show({ requests }) {
+	newest = requests;
+	const cardsPart = requests.length > 0 ? await loadCards() : undefined;
+	// A newer answer has come meanwhile.
+	if (requests !== newest) return;
 	const waiting = new Set(requests.map(({ requestId }) => requestId));
 	for (const [id, { entry, card }] of cards)
 		if (!waiting.has(id)) {
@@ -79,8 +66,8 @@ function show({ requests }) {
 			cards.delete(id);
 		}
 	for (const request of requests) {
-		if (cards.has(request.requestId)) continue;
-		const made = entryOf(request);
+		if (!cardsPart || cards.has(request.requestId)) continue;
+		const made = entryOf(request, cardsPart.permissionCard);
 		cards.set(request.requestId, made);
 		list.append(made.entry);
 		notify(`${request.sessionTitle || "A session"} waits for you`, request.requestId);
@@ -94,6 +81,7 @@ document.addEventListener(ANSWER_EVENT, async event => {
 	try {
 		await api("copilot/permission/answer", JSON.stringify(/** @type {CustomEvent} */ (event).detail));
 	} catch (error) {
+		const { failCard } = await loadCards();
 		failCard(/** @type {HTMLElement} */ (event.target), messageOf(error));
 	}
 });

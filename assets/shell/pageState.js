@@ -1,4 +1,5 @@
 // What a tab in the background shows: its title, its icon, and a notification for users who want one.
+import { byId } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
 const NAME = "Copilot Portal";
@@ -38,12 +39,13 @@ export function notify(text, tag = location.href) {
 const wantsNotifications = () =>
 	localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
 
-/** @param {HTMLInputElement} box */
-export function bindNotifications(box) {
+/** @param {string} id */
+export function bindNotifications(id) {
+	const box = byId(id, HTMLInputElement);
 	box.checked = wantsNotifications();
-	box.addEventListener("change", async () => {
+	box.onchange = async () => {
 		if (box.checked && "Notification" in window) await Notification.requestPermission();
 		localStorage.setItem(WISH, box.checked ? "yes" : "no");
 		box.checked = wantsNotifications();
-	});
+	};
 }

@@ -1,6 +1,6 @@
 // The search of every page: pages, sessions, jobs and runs by name, and what was said in them.
 import { api, part } from "../lib/api.js";
-import { element, fill, soon } from "../lib/dom.js";
+import { element, fill, filled, find, soon } from "../lib/dom.js";
 import { formatTime } from "../lib/format.js";
 import { visibleLine } from "../lib/visibleText.js";
 import { openDialog } from "./dialog.js";
@@ -14,18 +14,16 @@ const names = { reason: "decision", input: "job" };
 
 /** @type {FoundRow} */
 function row(href, kind, title, time, text = []) {
-	const about = element(
-		"span",
-		"line muted",
-		element("span", "history-kind", kind),
-		element("b", "one-line", visibleLine(title)),
-		time === undefined ? "" : formatTime(new Date(time)),
-	);
-	return element(
-		"li",
-		"search-hit",
-		element(href ? "a" : "div", { href, className: "item-link" }, about, ...text),
-	);
+	const made = filled("foundItem", {
+		".history-kind": kind,
+		b: visibleLine(title),
+		time: time === undefined ? "" : formatTime(new Date(time)),
+	});
+	const link = find(made, "a", HTMLAnchorElement);
+	if (href) link.href = href;
+	else link.removeAttribute("href");
+	link.append(...text);
+	return made;
 }
 
 /** The text with its marks; whatever it says, it stays text. @type {Marked} */
@@ -71,7 +69,7 @@ async function said(words) {
 	return hits.map(hitRow);
 }
 
-/** @param {Words} places the pages, by name */
+/** @param {HTMLAnchorElement[]} places the pages */
 export function showPalette(places) {
 	if (document.querySelector("dialog[open]")) return;
 	const input = element("input", {
@@ -85,9 +83,9 @@ export function showPalette(places) {
 
 	async function look() {
 		const words = input.value.trim();
-		const pages = Object.entries(places)
-			.filter(([name]) => name.toLowerCase().includes(words.toLowerCase()))
-			.map(([name, href]) => row(href, "page", name));
+		const pages = places
+			.filter(({ title }) => title.toLowerCase().includes(words.toLowerCase()))
+			.map(({ href, title }) => row(href, "page", title));
 		const rows = words
 			? await Promise.all([...["session", "job", "run"].map(kind => named(kind, words)), said(words)])
 			: [];
@@ -97,10 +95,10 @@ export function showPalette(places) {
 		if (!found.firstChild) fill(found, element("li", "muted", `Nothing matches “${words}”.`));
 	}
 
-	input.addEventListener("input", soon(look, SEARCH_DELAY_MS));
+	input.oninput = soon(look, SEARCH_DELAY_MS);
 	// Up and down go through what was found; Enter opens the first. Escape would only clear the words.
-	dialog.addEventListener("keydown", event => {
-		const links = [...found.querySelectorAll("a")];
+	dialog.onkeydown = event => {
+		const links = [...found.querySelectorAll("a")].filter(({ href }) => href);
 		const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement));
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step) (links[at + step] ?? input).focus();
@@ -108,10 +106,10 @@ export function showPalette(places) {
 		else if (event.key === "Escape") dialog.close();
 		else return;
 		event.preventDefault();
-	});
+	};
 	// The page may stay when only the part after # changes.
-	found.addEventListener("click", event => {
+	found.onclick = event => {
 		if (/** @type {Element} */ (event.target).closest("a")) dialog.close();
-	});
+	};
 	look();
 }

@@ -31,7 +31,7 @@ export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, n
 	let wishedPx = initialPx;
 	addEventListener("resize", () => setSize(wishedPx));
 
-	bar.addEventListener("pointerdown", down => {
+	bar.onpointerdown = down => {
 		bar.setPointerCapture(down.pointerId);
 		bar.dataset.dragging = "";
 		const startPx = sizePx;
@@ -43,9 +43,9 @@ export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, n
 			delete bar.dataset.dragging;
 			bar.onpointermove = null;
 		};
-	});
+	};
 
-	bar.addEventListener("keydown", event => {
+	bar.onkeydown = event => {
 		const wantedPx = {
 			[isVertical ? "ArrowUp" : "ArrowLeft"]: sizePx + KEY_STEP_PX,
 			[isVertical ? "ArrowDown" : "ArrowRight"]: sizePx - KEY_STEP_PX,
@@ -56,5 +56,5 @@ export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, n
 		setSize(wantedPx);
 		wishedPx = sizePx;
 		event.preventDefault();
-	});
+	};
 }

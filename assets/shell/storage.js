@@ -58,6 +58,6 @@ async function cleanUp() {
 }
 
 onPress("cleanUp", cleanUp, showError);
-details.addEventListener("toggle", () => {
+details.ontoggle = () => {
 	if (details.open) show().catch(showError);
-});
+};

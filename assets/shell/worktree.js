@@ -29,12 +29,12 @@ export function worktreeLine(worktree, refresh) {
 
 	for (const button of block.querySelectorAll("button")) {
 		button.hidden = Boolean(missing) && button.value !== "discard";
-		button.addEventListener("click", async () => {
+		button.onclick = async () => {
 			const question = `Discard everything that was done on ${branch}?`;
 			if (button.value === "discard" && !(await ask(question, "Discard"))) return;
 			fill(problem);
 			await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, showProblem);
-		});
+		};
 	}
 	return [block];
 }

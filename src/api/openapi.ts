@@ -5,7 +5,7 @@ const errorDescriptions = {
   400: "Malformed: an argument, the path or the body",
   401: "The token is missing or wrong, where the portal asks for one",
   403: "Refused by the guard",
-  413: "The body is larger than 1 MiB",
+  413: "The body is larger than the route takes: 1 MiB, and 5 MiB for a picture",
   429: "Too many wrong tokens",
   500: "Something went wrong; the log has the details under the id",
   503: "The portal is stopping, or something that it needs is missing at the moment",
@@ -46,6 +46,14 @@ function content({ answers }: Route): JsonSchema {
   };
 }
 
+function bodyContent({ body, bodySchema }: Route): JsonSchema {
+  if (body === "bytes")
+    return { "image/*": { schema: { type: "string", contentMediaType: "application/octet-stream" } } };
+  return bodySchema
+    ? { "application/json": { schema: bodySchema } }
+    : { "text/plain": { schema: { type: "string" } } };
+}
+
 function operation(route: Route, method: Method): JsonSchema {
   const errors = Object.keys(errorDescriptions).map(status => [
     status,
@@ -61,13 +69,11 @@ function operation(route: Route, method: Method): JsonSchema {
     tags: [route.path.startsWith("copilot/") ? (route.path.split("/")[1] ?? "") : "portal"],
     parameters: parameters(route),
     // OpenAPI defines no meaning for the body of a GET, although the portal reads it.
-    ...(route.body === "text" &&
+    ...(route.body !== "none" &&
       method !== "GET" && {
         requestBody: {
           ...(route.bodyDescription && { description: route.bodyDescription }),
-          content: route.bodySchema
-            ? { "application/json": { schema: route.bodySchema } }
-            : { "text/plain": { schema: { type: "string" } } },
+          content: bodyContent(route),
         },
       }),
     responses: { 200: { description: "The answer", content: content(route) }, ...Object.fromEntries(errors) },

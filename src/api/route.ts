@@ -29,6 +29,8 @@ export interface Call<Params = Record<string, string>, Query = Record<string, un
   readonly query: Query;
   /** The text of the body; empty when the route takes none. */
   readonly body: string;
+  /** The same of a route that takes bytes. */
+  readonly bytes: Buffer;
   /** The same as `bodySchema` describes it; undefined where the route has none. */
   readonly json: Json;
   readonly req: Request;
@@ -50,7 +52,9 @@ interface RouteText {
   /** Slashes in the last argument need not be encoded: it takes the rest of the path. */
   readonly lastTakesSlashes?: true;
   /** How the route reads the body; without it, the body is ignored. */
-  readonly body?: "none" | "text";
+  readonly body?: "none" | "text" | "bytes";
+  /** For bytes; a text has the portal's own limit. */
+  readonly maxBodyBytes?: number;
   readonly bodyDescription?: string;
   /** For a JSON body. */
   readonly bodySchema?: JsonSchema;
@@ -88,7 +92,7 @@ export interface Route extends RouteText {
   readonly path: string;
   readonly params: Readonly<Record<string, JsonSchema>>;
   readonly query: QuerySchemas;
-  readonly body: "none" | "text";
+  readonly body: "none" | "text" | "bytes";
   handler(call: Call): unknown;
 }
 

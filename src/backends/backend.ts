@@ -8,6 +8,8 @@ export interface PortalModel {
   backend: "github" | "provider" | "demo" | "acp";
   /** The ACP agent behind it. */
   agent?: string;
+  /** Whether it takes pictures; absent when nobody has said so. */
+  vision?: boolean;
 }
 
 export interface Notice {
@@ -28,6 +30,7 @@ export interface BackendModel {
   name: string;
   multiplier: number;
   agent?: string;
+  vision?: boolean | undefined;
   /** Absent where the Copilot runtime does not run it. */
   target?: SessionTarget;
 }

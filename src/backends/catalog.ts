@@ -89,12 +89,13 @@ export function mergeModels(
   const entries = new Map<string, CatalogEntry>();
   for (const { backend, models } of lists) {
     const own = new Set<string>();
-    for (const { id: plainId, name, multiplier, agent, target } of models) {
+    for (const { id: plainId, name, multiplier, agent, vision, target } of models) {
       if (own.has(plainId)) continue;
       own.add(plainId);
       const id = entries.has(plainId) ? `${backend.name}/${plainId}` : plainId;
       if (entries.has(id)) continue;
-      const model = { id, name, multiplier, backend: backend.kind, ...(agent !== undefined && { agent }) };
+      const known = { ...(agent !== undefined && { agent }), ...(vision !== undefined && { vision }) };
+      const model = { id, name, multiplier, backend: backend.kind, ...known };
       entries.set(id, { model, ...(target && { target }) });
     }
   }

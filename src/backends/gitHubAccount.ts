@@ -6,6 +6,7 @@ export interface GitHubModel {
   id: string;
   name: string;
   billing?: { multiplier?: number };
+  capabilities?: { supports?: { vision?: boolean } };
 }
 
 /**

@@ -40,11 +40,12 @@ export function gitHubBackend(useClient: () => Promise<AccountClient>, token?: s
         throw BackendUnavailable.notSetUp(`You are not signed in to GitHub Copilot. ${howToSignIn}`);
       }
       const models = await listModels(client, token);
-      return models.map(({ id, name, billing }) => ({
+      return models.map(({ id, name, billing, capabilities }) => ({
         id,
         name,
         // `auto` has no price of its own: it costs what the chosen model costs, usually one request.
         multiplier: billing?.multiplier ?? 1,
+        vision: capabilities?.supports?.vision,
         target: { model: id, ...(token !== undefined && { gitHubToken: token }) },
       }));
     },

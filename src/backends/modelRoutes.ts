@@ -1,5 +1,5 @@
 import { defineRoute, type Route } from "../api/route.js";
-import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import { flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import type { ModelCatalog } from "./catalog.js";
 
 const model = object({
@@ -8,6 +8,7 @@ const model = object({
   multiplier: number,
   backend: oneOfTexts("github", "provider", "demo", "acp"),
   "agent?": text,
+  "vision?": flag,
 });
 const notice = object({ level: oneOfTexts("info", "warning", "error"), message: text });
 

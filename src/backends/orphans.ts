@@ -12,6 +12,13 @@ const run = promisify(execFile);
  */
 export const ownerVariable = "COPILOT_PORTAL_OWNER";
 
+/** Part of the name of a process that works on what can move to another node: when the lease is lost, only these end. */
+export const movablePart = "movable-";
+
+export function isMovableOwner(owner: string): boolean {
+  return /\/(acp-|command-)?movable-/.test(owner);
+}
+
 interface OwnedProcess {
   pid: number;
   owner: string;

@@ -10,6 +10,8 @@ export interface ProviderModel {
   wireModel?: string;
   maxPromptTokens?: number;
   maxOutputTokens?: number;
+  /** False for a model that takes no pictures. */
+  vision?: boolean;
 }
 
 /** One of the user's own providers from portal.config.json. */
@@ -40,6 +42,7 @@ const modelSchema = {
     wireModel: text,
     maxPromptTokens: tokens,
     maxOutputTokens: tokens,
+    vision: { type: "boolean" },
   },
   required: ["id"],
   additionalProperties: false,

@@ -81,11 +81,12 @@ function providerBackend(settings: ProviderSettings, env: Env): Backend {
     async list(signal): Promise<BackendModel[]> {
       const known = listed(settings);
       const access = providerConfig(settings, { id: "" }, env);
-      const models = known ?? (await fetchModelIds(settings.name, access, signal));
+      const models: ProviderModel[] = known ?? (await fetchModelIds(settings.name, access, signal));
       return models.map(model => ({
         id: model.id,
         name: model.name ?? model.id,
         multiplier: 0,
+        vision: model.vision,
         target: { model: model.id, provider: providerConfig(settings, model, env) },
       }));
     },

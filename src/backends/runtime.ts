@@ -5,7 +5,7 @@ import { PortalError } from "../base/portalError.js";
 import { withTimeout } from "../base/withTimeout.js";
 import type { Sandboxes } from "../sandbox/sandboxes.js";
 import { agentEnvironment } from "./agentEnvironment.js";
-import { endOwnedProcesses } from "./orphans.js";
+import { endOwnedProcesses, movablePart } from "./orphans.js";
 import { CopilotRuntime, type RuntimeLimits, type RuntimeSession } from "./runtimeProcess.js";
 import { runtimeProgram } from "./runtimeProgram.js";
 
@@ -29,6 +29,8 @@ export interface RuntimePoolOptions extends Partial<RuntimeLimits> {
   log: Log;
   /** Whether the portal is stopping. */
   isStopping?(): boolean;
+  /** Whether what works in this folder can move to another node. */
+  isMovable?(folder: string): Promise<boolean>;
 }
 
 const defaultLimits: RuntimeLimits = {
@@ -45,9 +47,13 @@ const defaultLimits: RuntimeLimits = {
 const maxSandboxedRuntimes = 8;
 /** The runtime without a sandbox. */
 const shared = "";
+/** The runtime without a sandbox for what can move to another node; no folder has this name. */
+const sharedMovable = "\0movable";
+const isShared = (key: string) => key === shared || key === sharedMovable;
 
 /**
- * The runtimes of all sessions: a shared one, and one for each working directory in a sandbox. Each starts on first use
+ * The runtimes of all sessions: a shared one, another for what can move to another node, so that it can be ended alone,
+ * and one for each working directory in a sandbox. Each starts on first use
  * and is replaced when it dies, hangs or grows too large.
  */
 export class RuntimePool {
@@ -63,11 +69,13 @@ export class RuntimePool {
     this.#limits = { ...defaultLimits, ...options };
   }
 
-  /** The current runtime, known to answer at this moment; with a folder, the runtime in that folder's sandbox. */
-  async use(sandboxed: string = shared): Promise<Runtime> {
+  /** The current runtime, known to answer at this moment; with a sandbox, the one in the sandbox of that folder. */
+  async use(sandbox?: string, workingDirectory = sandbox): Promise<Runtime> {
+    const isMovable = workingDirectory !== undefined && (await this.#isMovable(workingDirectory));
+    const sandboxed = sandbox ?? (isMovable ? sharedMovable : shared);
     for (;;) {
       if (this.#stopped) throw PortalError.unavailable("PortalStopping", "The portal is stopping.");
-      const current = this.#current.get(sandboxed) ?? this.#start(sandboxed);
+      const current = this.#current.get(sandboxed) ?? this.#start(sandboxed, isMovable);
       this.#current.set(sandboxed, current);
       const runtime = await current.catch((error: unknown) => this.#startFailed(sandboxed, current, error));
       if (this.#current.get(sandboxed) !== current) continue;
@@ -103,7 +111,11 @@ export class RuntimePool {
     if (ended.length > 0) this.#options.log.info({ pids: ended }, "Ended commands that agents left running");
   }
 
-  async #start(sandboxed: string): Promise<CopilotRuntime> {
+  async #isMovable(folder: string): Promise<boolean> {
+    return (await this.#options.isMovable?.(folder)) ?? false;
+  }
+
+  async #start(sandboxed: string, isMovable: boolean): Promise<CopilotRuntime> {
     const {
       env = agentEnvironment(process.env),
       marker,
@@ -111,12 +123,11 @@ export class RuntimePool {
       sandboxes,
       isStopping = () => false,
     } = this.#options;
-    const owner = `${marker}/${++this.#started}`;
-    const command =
-      sandboxed === shared
-        ? undefined
-        : await sandboxes?.wrap(sandboxed, { ...runtimeProgram(env), by: "user" });
-    if (command === undefined && sandboxed !== shared) throw new Error("This pool has no sandboxes");
+    const owner = `${marker}/${isMovable ? movablePart : ""}${++this.#started}`;
+    const command = isShared(sandboxed)
+      ? undefined
+      : await sandboxes?.wrap(sandboxed, { ...runtimeProgram(env), by: "user" });
+    if (command === undefined && !isShared(sandboxed)) throw new Error("This pool has no sandboxes");
     if (command) this.#makeRoom();
     const runtime = await CopilotRuntime.start({
       env,
@@ -133,7 +144,7 @@ export class RuntimePool {
 
   /** Retires the least recently used runtime; its sessions return with their next request. */
   #makeRoom(): void {
-    const idle = [...this.#runtimes].filter(([{ isIdle }, folder]) => folder !== shared && isIdle);
+    const idle = [...this.#runtimes].filter(([{ isIdle }, folder]) => !isShared(folder) && isIdle);
     if (idle.length < maxSandboxedRuntimes) return;
     const [oldest] = idle.sort(([a], [b]) => a.lastUseMs - b.lastUseMs);
     if (!oldest) return;

@@ -7,6 +7,8 @@ export const failpoints = [
   "store-folder-drafted",
   "schema-step-done",
   "store-opened",
+  "boot-begun",
+  "roots-claimed",
   "open-blocks-ended",
   "interruption-reported",
   "engine-launched",

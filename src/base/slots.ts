@@ -20,6 +20,10 @@ export class Slots {
     return this.#taken >= this.limit;
   }
 
+  get taken(): number {
+    return this.#taken;
+  }
+
   get waiting(): number {
     return this.#waiting.length;
   }

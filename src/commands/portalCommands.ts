@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { endOwnedProcesses, ownerVariable } from "../backends/orphans.js";
+import { endOwnedProcesses, movablePart, ownerVariable } from "../backends/orphans.js";
 import { checkWorkingDirectory } from "../base/workingDirectory.js";
 import { type CommandInFolder, type Sandboxes, sandboxFolder } from "../sandbox/sandboxes.js";
 import { type CommandEnd, runCommand } from "./runCommand.js";
@@ -35,14 +35,23 @@ export interface PortalCommandsOptions {
   marker: string;
   sandboxes: Pick<Sandboxes, "wrap">;
   sandbox: boolean;
+  /** Whether what works in this folder can move to another node. */
+  isMovable?(folder: string): Promise<boolean>;
 }
 
-export function portalCommands({ env, marker, sandboxes, sandbox }: PortalCommandsOptions): Commands {
+export function portalCommands({
+  env,
+  marker,
+  sandboxes,
+  sandbox,
+  isMovable,
+}: PortalCommandsOptions): Commands {
   return {
     async run(command, { workingDirectory, sandbox: isSandboxed = sandbox, signal, onOutput }) {
       await checkWorkingDirectory(workingDirectory);
       const [program = "", ...args] = command.shell ? shellCommand(command.run) : command.run;
-      const owner = `${marker}/command-${randomUUID()}`;
+      const moves = (await isMovable?.(workingDirectory)) ?? false;
+      const owner = `${marker}/command-${moves ? movablePart : ""}${randomUUID()}`;
       const common = { timeoutMs: command.timeoutMs, signal, onOutput };
       if (isSandboxed) {
         const cwd = await sandboxFolder(workingDirectory);

@@ -110,6 +110,8 @@ export function againRoutes(
   }
 
   async function compare(...ids: string[]) {
+    // Another portal may write the second one.
+    for (const id of ids) await logs.refresh(id);
     const jobs = await Promise.all(ids.map(knownJob));
     const usage = await currentPortal().engine.jobs.usage(ids);
     const works = compareWorks(...(await Promise.all(jobs.map(namedWorks))));

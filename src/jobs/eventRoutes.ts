@@ -2,8 +2,8 @@ import { defineRoute, type Route } from "../api/route.js";
 import { PortalError } from "../base/portalError.js";
 import { closedEvent, EventStream } from "../live/eventStream.js";
 import { followLog } from "../live/follow.js";
+import type { FollowStream, StreamsElsewhere, WantedStream } from "../live/joinedStreams.js";
 import type { LiveLogs } from "../live/liveLogs.js";
-import type { LogKind } from "../live/liveResponse.js";
 import { errorsOf } from "../sharedApi.js";
 import { JobStream } from "./jobStream.js";
 import { parseJobCursor } from "./jobStreamCursor.js";
@@ -35,16 +35,6 @@ const bodySchema = {
   additionalProperties: false,
 } as const;
 
-interface Wanted {
-  readonly name: string;
-  readonly kind: LogKind | "overview";
-  readonly id: string;
-  readonly after?: string;
-  readonly all?: boolean;
-}
-
-type Follow = (stream: EventStream) => Promise<void>;
-
 /** What is no log but changes too, and has no end. */
 export interface FollowedOverview {
   follow(stream: EventStream, mark: string): Promise<void>;
@@ -54,8 +44,8 @@ export interface FollowedOverview {
 function reader(
   logs: LiveLogs,
   overview: FollowedOverview,
-  { name, kind, id, after = "", all = false }: Wanted,
-): Follow {
+  { name, kind, id, after = "", all = false }: WantedStream,
+): FollowStream {
   const mark = `stream: ${name}\n`;
   if (kind === "overview") return stream => overview.follow(stream, mark);
   const errors = errorsOf[kind];
@@ -74,7 +64,11 @@ function reader(
 }
 
 /** Several logs on one connection: a browser opens only six to a host, however many tabs it has. */
-export function eventRoutes(logs: LiveLogs, overview: FollowedOverview): Route[] {
+export function eventRoutes(
+  logs: LiveLogs,
+  overview: FollowedOverview,
+  elsewhere?: StreamsElsewhere,
+): Route[] {
   return [
     defineRoute({
       path: "copilot/events",
@@ -85,10 +79,11 @@ export function eventRoutes(logs: LiveLogs, overview: FollowedOverview): Route[]
         "Each event has a field `stream` with the name of its log; otherwise it is as in `events` of the log, with `after` for where to go on and `all` for everything below a job. A log that does not exist ends at once. `overview` is what `copilot/overview/events` sends.",
       bodySchema,
       answers: { eventStream: "One response each; `stream` says which log, `id` where to go on." },
-      handler: async ({ json, res }) => {
-        const readers = json.streams.map(wanted => reader(logs, overview, wanted));
+      handler: async ({ json: { streams }, req, res }) => {
+        const here = new Map(streams.map(wanted => [wanted, reader(logs, overview, wanted)]));
+        const there = await elsewhere?.(streams, req, wanted => here.get(wanted) ?? (async () => {}));
         const stream = new EventStream(res);
-        await Promise.all(readers.map(follow => follow(stream)));
+        await Promise.all([...here].map(([wanted, follow]) => (there?.get(wanted) ?? follow)(stream)));
         stream.end("");
       },
     }),

@@ -18,6 +18,7 @@ const summaryFields = {
   workingDirectory: text,
   userInput: text,
   "usage?": usage,
+  "node?": text,
   "waitingFor?": text,
   "reason?": text,
   "retryOf?": text,
@@ -28,7 +29,9 @@ const summaryFields = {
 
 export interface SummaryExtras {
   used?: JobUsage | undefined;
-  /** What the job needs to continue and this portal does not have. */
+  /** The node that has the job. */
+  node?: string | undefined;
+  /** What the job needs to continue and does not have: that node, or a portal of another version. */
   waitingFor?: string | undefined;
   /** The worktrees of the job and of its branches. */
   owned?: OwnedWorktrees | undefined;
@@ -53,7 +56,7 @@ export const jobDetails = object({
   ),
 });
 
-export function summaryOf(job: JobRecord, { used, waitingFor, owned }: SummaryExtras = {}) {
+export function summaryOf(job: JobRecord, { used, node, waitingFor, owned }: SummaryExtras = {}) {
   return {
     jobId: job.id,
     jobName: job.name,
@@ -63,7 +66,8 @@ export function summaryOf(job: JobRecord, { used, waitingFor, owned }: SummaryEx
     workingDirectory: job.workingDirectory,
     userInput: job.userInput,
     ...(used && { usage: used }),
-    ...(waitingFor !== undefined && { waitingFor }),
+    ...(node !== undefined && { node }),
+    ...(waitingFor !== undefined && job.endedAt === null && { waitingFor }),
     ...(job.reason !== null && { reason: job.reason }),
     ...(job.retryOf !== null && { retryOf: job.retryOf }),
     ...(job.againOf !== null && { againOf: job.againOf }),

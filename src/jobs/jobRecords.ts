@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Entry } from "../jobsDef.js";
 import type { OwnerRow } from "../live/logTable.js";
+import type { Ownership } from "../store/ownership.js";
 import type { Store } from "../store/store.js";
 import type { TakenWork } from "./takeover.js";
 
@@ -78,9 +79,11 @@ export function jobRow(
 /** The jobs and the entries that they were started with: a job keeps its own copy. */
 export class JobRecords {
   readonly #store: Pick<Store, "query">;
+  readonly #ownership: Pick<Ownership, "owner">;
 
-  constructor(store: Pick<Store, "query">) {
+  constructor(store: Pick<Store, "query">, ownership: Pick<Ownership, "owner">) {
     this.#store = store;
+    this.#ownership = ownership;
   }
 
   /** The same entry is stored once for all its jobs; saving it again keeps it until a job names it. */
@@ -137,10 +140,47 @@ export class JobRecords {
     );
   }
 
+  /** The same among the jobs of this portal, or for the one that is this root. */
+  own(status: JobStatus, root?: string): Promise<JobRecord[]> {
+    return this.#own(columns, "status = $2 and not deleting order by created_at, id", root, status);
+  }
+
+  /**
+   * Decides for another portal, which has not been asked, that a job ends; that portal carries it out. The only write
+   * to a job that is not its writer's own.
+   */
+  async cancelElsewhere(id: string): Promise<boolean> {
+    const rows = await this.#store.query(
+      "update jobs set status = 'Canceled' where id = $1 and status in ('Running', 'Paused') and not deleting returning id",
+      [id],
+    );
+    return rows.length > 0;
+  }
+
   /** Stopped by the user, but the server died before everything below them ended. */
-  halfCanceled(): Promise<JobRecord[]> {
-    return this.#store.query<JobRecord>(
-      `select ${columns} from jobs where status = 'Canceled' and ended_at is null and not deleting`,
+  halfCanceled(root?: string): Promise<JobRecord[]> {
+    return this.#own(columns, "status = 'Canceled' and ended_at is null and not deleting", root);
+  }
+
+  async #own<Row extends object>(
+    what: string,
+    condition: string,
+    root: string | undefined,
+    ...more: unknown[]
+  ): Promise<Row[]> {
+    const values = [root ?? null, ...more];
+    const owned = await this.#ownership.owner("jobs.id", values);
+    return this.#store.query<Row>(
+      `select ${what} from jobs where ($1::text is null or id = $1) and ${owned} and ${condition}`,
+      values,
+    );
+  }
+
+  async #change<Row extends object>(set: string, values: unknown[], condition: string): Promise<Row[]> {
+    const owned = await this.#ownership.owner("jobs.id", values);
+    return this.#store.query<Row>(
+      `update jobs set ${set} where ${condition} and ${owned} returning id`,
+      values,
     );
   }
 
@@ -177,11 +217,11 @@ export class JobRecords {
 
   /** Hides the job at once; if its deletion is interrupted, the next start finishes it. */
   async markDeleting(id: string): Promise<void> {
-    await this.#store.query("update jobs set deleting = true where id = $1", [id]);
+    await this.#change("deleting = true", [id], "id = $1");
   }
 
-  async halfDeleted(): Promise<string[]> {
-    const rows = await this.#store.query<{ id: string }>("select id from jobs where deleting");
+  async halfDeleted(root?: string): Promise<string[]> {
+    const rows = await this.#own<{ id: string }>("id", "deleting", root);
     return rows.map(({ id }) => id);
   }
 
@@ -191,33 +231,27 @@ export class JobRecords {
 
   /** False when the job is no longer in one of these states. */
   async change(id: string, from: JobStatus[], to: JobStatus): Promise<boolean> {
-    const rows = await this.#store.query(
-      "update jobs set status = $3 where id = $1 and status = any($2) returning id",
-      [id, from, to],
-    );
+    const rows = await this.#change("status = $3", [id, from, to], "id = $1 and status = any($2)");
     return rows.length > 0;
   }
 
-  async pauseAll(): Promise<string[]> {
-    const rows = await this.#store.query<{ id: string }>(
-      "update jobs set status = 'Paused' where status = 'Running' returning id",
+  async pauseAll(exceptMovable = false): Promise<string[]> {
+    const rows = await this.#change<{ id: string }>(
+      "status = 'Paused'",
+      [exceptMovable],
+      "status = 'Running' and not ($1 and exists (select from owned o where o.root = jobs.id and o.movable))",
     );
     return rows.map(({ id }) => id);
   }
 
   /** The first error counts, and its reason is the job's. */
   async setError(id: string, error: string, reason?: string): Promise<void> {
-    await this.#store.query("update jobs set error = $2, reason = $3 where id = $1 and error is null", [
-      id,
-      error,
-      reason ?? null,
-    ]);
+    const values = [id, error, reason ?? null];
+    await this.#change("error = $2, reason = $3", values, "id = $1 and error is null");
   }
 
   async end(id: string, status: JobStatus, reason?: string): Promise<void> {
-    await this.#store.query(
-      "update jobs set status = $2, ended_at = coalesce(ended_at, now()), reason = $3 where id = $1",
-      [id, status, reason ?? null],
-    );
+    const values = [id, status, reason ?? null];
+    await this.#change("status = $2, ended_at = coalesce(ended_at, now()), reason = $3", values, "id = $1");
   }
 }

@@ -184,7 +184,8 @@ type Interruptible = { interrupted?: true | undefined };
 /** What happens in a session, whatever its backend. */
 export interface SessionArguments {
   /** A user's request was accepted. */
-  onUserRequest: { requestId: string; prompt: string };
+  /** `pictures` are the names of those that go with it. */
+  onUserRequest: { requestId: string; prompt: string; pictures?: readonly string[] };
   /** A task sent this prompt; `round` separates it from other tasks' prompts. */
   onGeneratedUserPrompt: { requestId?: string; prompt: string; round?: string };
   onAgentStart: { turnId: string };

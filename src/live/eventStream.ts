@@ -71,8 +71,11 @@ export class EventStream {
     return new Promise(resolve => this.#waiting.add(resolve));
   }
 
+  /** Nothing can be sent afterwards: to those who still follow a log, the client has gone. */
   end(events: string): void {
-    if (!this.#isGone) this.#res.end(events);
+    if (this.#isGone) return;
+    this.#res.end(events);
+    this.#gone();
   }
 
   #write(text: string): void {

@@ -1,8 +1,10 @@
-import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import type { PortalError } from "../base/portalError.js";
 import { EventLog, type LogStore } from "../store/eventLog.js";
 import { shortReason } from "../store/failure.js";
+import { Ownership } from "../store/ownership.js";
+import { type Root, rootOf } from "../store/root.js";
+import { Adoption } from "./adoption.js";
 import { LiveLog, type LogListener, reservedAhead } from "./liveLog.js";
 import type { LogKind } from "./liveResponse.js";
 import { type LogRow, LogTable, type OwnerRow } from "./logTable.js";
@@ -14,6 +16,9 @@ const keyOf = (kind: LogKind, id: string) => `${kind}/${id}`;
 
 /** All live logs of the portal: in memory when they are in use, else in the store. */
 export class LiveLogs {
+  /** Which roots this portal may write. */
+  readonly ownership: Ownership;
+  readonly adoption: Adoption;
   readonly #table: LogTable;
   readonly #eventLog: EventLog;
   readonly #log: Log;
@@ -22,9 +27,18 @@ export class LiveLogs {
   readonly #timer: NodeJS.Timeout;
   #listener: LogListener | undefined;
 
-  constructor(store: LogStore, log: Log) {
-    this.#table = new LogTable(store);
-    this.#eventLog = new EventLog(store, log);
+  constructor(store: LogStore, log: Log, ownership = new Ownership(store)) {
+    this.ownership = ownership;
+    this.#table = new LogTable(store, ownership);
+    this.#eventLog = new EventLog(store, ownership, log);
+    this.adoption = new Adoption({
+      store,
+      ownership,
+      table: this.#table,
+      open: (kind, id) => this.open(kind, id),
+      catchUp: roots => this.#catchUp(roots),
+    });
+    ownership.onLost(root => this.#forgetRoot(root));
     this.#log = log;
     this.#timer = setInterval(() => this.rest(), restIntervalMs);
     this.#timer.unref();
@@ -44,14 +58,27 @@ export class LiveLogs {
   /** Creates a log; it is stored when this resolves. */
   async create(kind: LogKind, id: string): Promise<LiveLog> {
     const earlier = this.#logs.get(keyOf(kind, id));
-    const created = await this.#register(kind, id, this.#insert(kind, id, earlier));
+    const created = await this.#register(kind, id, this.#insert(kind, id, rootOf(kind, id), earlier));
     if (!created) throw new Error(`There is a log of ${kind} ${id} already`);
     return created;
   }
 
-  /** Undefined when there is no such log. Blocks that were open when the portal died are ended first. */
+  /** Opens a log to read it, which changes nothing. Undefined when there is no such log. */
   open(kind: LogKind, id: string): Promise<LiveLog | undefined> {
     return this.#logs.get(keyOf(kind, id)) ?? this.#register(kind, id, this.#load(kind, id));
+  }
+
+  /** Opens a log to write to it: its root is adopted, if an earlier boot had it. */
+  async openOwned(kind: LogKind, id: string): Promise<LiveLog | undefined> {
+    const log = await this.open(kind, id);
+    // What has no row of its own yet belongs to a job.
+    if (log) await this.adoption.win({ id: log.root, kind: log.root === id ? kind : "job" });
+    return log;
+  }
+
+  /** For readers of a root that another portal may write: what is open of it here is brought up to what the store has. */
+  async refresh(root: string): Promise<void> {
+    if (!this.ownership.owns(root)) await this.#catchUp(new Set([root]));
   }
 
   /** The log, if it is in memory and not closed, as every log is that is being written. */
@@ -61,24 +88,29 @@ export class LiveLogs {
   }
 
   /**
-   * For a log with a derived id: created the first time, found again after a restart. A new log is stored together
-   * with the row that it belongs to, if given, so that neither exists without the other.
+   * For a log with a derived id: created the first time, found again after a restart, to be written. A new log is
+   * stored together with the row that it belongs to, if given, so that neither exists without the other.
    */
   async openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<LiveLog> {
+    const root = rootOf(kind, id, owner?.owner as string | null | undefined);
+    // Only its own log makes a root.
+    if (root.id !== id) await this.adoption.win(root);
     const earlier = this.#logs.get(keyOf(kind, id));
-    const log = await this.#register(kind, id, this.#openOrInsert(kind, id, earlier, owner));
+    const log = await this.#register(kind, id, this.#openOrInsert(kind, id, root, earlier, owner));
     if (!log) throw new Error(`The log of ${kind} ${id} has just been deleted`);
+    await this.adoption.win({ ...root, id: log.root });
     return log;
   }
 
   async delete(kind: LogKind, id: string): Promise<void> {
-    const log = await this.open(kind, id);
+    const log = await this.openOwned(kind, id);
     if (!log) return;
     const deleted = log.delete();
     // Concurrent callers wait for the outcome.
     const left: Promise<LiveLog | undefined> = deleted.then(
       () => {
         this.#opened.delete(keyOf(kind, id));
+        this.ownership.forget(id);
         return undefined;
       },
       () => log,
@@ -126,9 +158,15 @@ export class LiveLogs {
     return answer;
   }
 
-  async #insert(kind: LogKind, id: string, earlier: Promise<unknown> | undefined, owner?: OwnerRow) {
+  async #insert(
+    kind: LogKind,
+    id: string,
+    root: Root,
+    earlier: Promise<unknown> | undefined,
+    owner?: OwnerRow,
+  ) {
     if (await earlier) return undefined;
-    const row = await this.#table.insert(kind, id, reservedAhead, owner);
+    const row = await this.#table.insert({ kind, key: id, reserved: reservedAhead, root, owner });
     return row && this.#liveLog(kind, id, row);
   }
 
@@ -136,12 +174,25 @@ export class LiveLogs {
   async #openOrInsert(
     kind: LogKind,
     id: string,
+    root: Root,
     earlier: Promise<LiveLog | undefined> | undefined,
     owner?: OwnerRow,
   ) {
     return (
-      (await earlier) ?? (await this.#insert(kind, id, undefined, owner)) ?? (await this.#load(kind, id))
+      (await earlier) ??
+      (await this.#insert(kind, id, root, undefined, owner)) ??
+      (await this.#load(kind, id))
     );
+  }
+
+  /** Those that are open to readers may have been opened before the earlier owner's last write. */
+  async #catchUp(roots: ReadonlySet<string>): Promise<void> {
+    for (const log of [...this.#opened.values()]) if (roots.has(log.root)) await log.catchUp();
+  }
+
+  /** Somebody else writes these logs now: who reads them here finds them anew in the store. */
+  #forgetRoot(root: string): void {
+    for (const [key, log] of this.#opened) if (log.root === root) this.#forget(key);
   }
 
   #forget(key: string): void {
@@ -156,6 +207,7 @@ export class LiveLogs {
       row,
       table: this.#table,
       eventLog: this.#eventLog,
+      ownership: this.ownership,
       log: this.#log,
       heard: (changed, response) => this.#listener?.(changed, response),
     });
@@ -169,18 +221,14 @@ export class LiveLogs {
     const row = await this.#table.find(kind, id);
     if (!row) return undefined;
     const log = this.#liveLog(kind, id, row);
-    if (row.openFrom > 0) {
-      await log.restore(row.openFrom);
-      // No writer in this process can own these blocks.
-      await log.endOpenBlocks();
-      failpoint("open-blocks-ended");
-    }
+    if (row.openFrom > 0) await log.restore(row.openFrom);
     return log;
   }
 
   async #close(): Promise<void> {
     clearInterval(this.#timer);
     for (const log of this.#opened.values()) {
+      if (!log.isOwned) continue;
       log.settle().catch((error: unknown) => {
         this.#log.error({ [log.kind]: log.id, reason: shortReason(error) }, "responses were lost");
       });

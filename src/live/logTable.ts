@@ -1,8 +1,12 @@
-import type { Store } from "../store/store.js";
+import { isFenced, type Ownership, takenOver } from "../store/ownership.js";
+import type { Root } from "../store/root.js";
+import type { Query, Store } from "../store/store.js";
 import type { LogKind } from "./liveResponse.js";
 
 export interface LogRow {
   id: number;
+  /** The id of the root that it belongs to. */
+  root: string;
   /** Numbers up to this one may have been handed out. */
   reserved: number;
   /** The number of the oldest Start without an End, or a lower one; 0 when there is none. */
@@ -12,8 +16,23 @@ export interface LogRow {
   lastN: number;
 }
 
+export interface StoredChunk {
+  lastN: number;
+  lines: string;
+}
+
 /** Columns of the row that a log belongs to. */
 export type OwnerRow = Readonly<Record<string, unknown>>;
+
+/** A log that does not exist yet. */
+export interface NewLog {
+  readonly kind: LogKind;
+  readonly key: string;
+  readonly reserved: number;
+  readonly root: Root;
+  /** The row that is stored with it. */
+  readonly owner?: OwnerRow | undefined;
+}
 
 const maxChunksPerPage = 1_000;
 
@@ -28,30 +47,49 @@ const ownerTables: Readonly<Record<LogKind, string>> = {
 /** The statements of live logs, except for writing batches. */
 export class LogTable {
   readonly #store: Pick<Store, "query">;
+  readonly #ownership: Ownership;
 
-  constructor(store: Pick<Store, "query">) {
+  constructor(store: Pick<Store, "query">, ownership: Ownership) {
     this.#store = store;
+    this.#ownership = ownership;
   }
 
-  /** Stores a log with the row that it belongs to. Undefined when the log exists already. */
-  async insert(kind: LogKind, key: string, reserved: number, owner?: OwnerRow): Promise<LogRow | undefined> {
-    const values: unknown[] = [kind, key, reserved];
-    const columns = Object.keys(owner ?? {});
-    const places = Object.values(owner ?? {}).map(value => `$${values.push(value)}`);
-    const both = owner
-      ? `with owner as (insert into ${ownerTables[kind]} (${columns.join(", ")}) values (${places.join(", ")})
-           on conflict do nothing) `
-      : "";
+  /**
+   * Stores a log with the row that it belongs to, and its root if that is new. Undefined when the log exists already,
+   * or when the root is somebody else's.
+   */
+  async insert({ kind, key, reserved, root, owner = {} }: NewLog): Promise<LogRow | undefined> {
+    const values: unknown[] = [kind, key, reserved, root.id];
+    // Only its own log makes a root.
+    const isRoot = root.id === key;
+    const movable = isRoot && (await this.#ownership.isMovable(owner.working_directory ?? owner.repo_root));
+    const parts = [await this.#ownership.made(root, movable, values)];
+    const columns = Object.keys(owner);
+    const places = Object.values(owner).map(value => `$${values.push(value)}`);
+    if (columns.length > 0)
+      parts.push(`owner as (insert into ${ownerTables[kind]} (${columns.join(", ")})
+        select ${places.join(", ")} from mine on conflict do nothing)`);
     const [row] = await this.#store.query<{ id: number }>(
-      `${both}insert into logs (kind, key, reserved) values ($1, $2, $3) on conflict do nothing returning id`,
+      `with ${parts.join(", ")} insert into logs (kind, key, reserved, root) select $1, $2, $3, $4 from mine
+       on conflict do nothing returning id`,
       values,
     );
-    return row && { id: row.id, reserved, openFrom: 0, closed: false, lastN: 0 };
+    if (!row) return undefined;
+    if (isRoot) this.#ownership.won([{ root: root.id, movable }]);
+    return { id: row.id, root: root.id, reserved, openFrom: 0, closed: false, lastN: 0 };
+  }
+
+  /** The open logs of these roots in which blocks have no end. */
+  withOpenBlocks(roots: readonly string[]): Promise<{ kind: LogKind; key: string }[]> {
+    return this.#store.query<{ kind: LogKind; key: string }>(
+      "select kind, key from logs where root = any($1) and not closed and open_from > 0 order by id",
+      [roots],
+    );
   }
 
   async find(kind: LogKind, key: string): Promise<LogRow | undefined> {
     const [row] = await this.#store.query<LogRow>(
-      `select id, reserved, open_from as "openFrom", closed,
+      `select id, root, reserved, open_from as "openFrom", closed,
          coalesce((select max(last_n) from log_chunks where log_id = logs.id), 0) as "lastN"
        from logs where kind = $1 and key = $2`,
       [kind, key],
@@ -59,15 +97,22 @@ export class LogTable {
     return row;
   }
 
-  /** Deletes a log together with the row that it belongs to. */
-  async delete(id: number, kind: LogKind, key: string): Promise<void> {
-    await this.#store.query(
-      `with a as (delete from log_chunks where log_id = $1), b as (delete from log_cursors where log_id = $1),
+  /** Deletes a log together with the row that it belongs to, and with its root if it is the log of the root itself. */
+  async delete({ id, root }: Pick<LogRow, "id" | "root">, kind: LogKind, key: string): Promise<void> {
+    const values: unknown[] = [id, key];
+    const fence = await this.#ownership.fence([root], values);
+    const deleted = this.#store.query(
+      `with ${fence}, a as (delete from log_chunks where log_id = $1),
+         b as (delete from log_cursors where log_id = $1),
          c as (delete from ${ownerTables[kind]} where id = $2), d as (delete from search_texts where log_id = $1),
-         e as (delete from search_backlog where log_id = $1)
-       delete from logs where id = $1`,
-      [id, key],
+         e as (delete from search_backlog where log_id = $1), f as (delete from owned where root = $2),
+         g as (delete from waiting where session_id = $2)
+       delete from logs where id = $1 and (select ok from fence) = 1`,
+      values,
     );
+    await deleted.catch(error => {
+      throw isFenced(error) ? takenOver(kind, key) : error;
+    });
   }
 
   /** The logs of a job's tasks. */
@@ -110,8 +155,8 @@ export class LogTable {
   }
 
   /** The last chunks before the one that ends with a number: as many as fit into this size, at least one. */
-  pageBelow(id: number, lastN: number, maxChars: number): Promise<{ lastN: number; lines: string }[]> {
-    return this.#store.query<{ lastN: number; lines: string }>(
+  pageBelow(id: number, lastN: number, maxChars: number): Promise<StoredChunk[]> {
+    return this.#store.query<StoredChunk>(
       `select last_n as "lastN", lines from (
          select last_n, lines, sum(chars) over (order by last_n desc) - chars as newer from (
            select last_n, chars, lines from log_chunks where log_id = $1 and last_n < $2
@@ -123,15 +168,25 @@ export class LogTable {
   }
 
   /** The next chunks after a number: as many as fit into this size, at least one. */
-  page(id: number, after: number, maxChars: number): Promise<{ lastN: number; lines: string }[]> {
-    return this.#store.query<{ lastN: number; lines: string }>(
-      `select last_n as "lastN", lines from (
-         select last_n, lines, sum(chars) over (order by last_n) - chars as before from (
-           select last_n, chars, lines from log_chunks where log_id = $1 and last_n > $2
-           order by last_n limit ${maxChunksPerPage}
-         ) as chunks
-       ) as sized where before <= $3 order by last_n`,
-      [id, after, maxChars],
-    );
+  page(id: number, after: number, maxChars: number): Promise<StoredChunk[]> {
+    return chunksAfter(this.#store.query, id, after, maxChars);
   }
+}
+
+/** The next chunks of a log after a number: as many as fit into this size, at least one. */
+export function chunksAfter(
+  query: Query,
+  id: number,
+  after: number,
+  maxChars: number,
+): Promise<StoredChunk[]> {
+  return query<StoredChunk>(
+    `select last_n as "lastN", lines from (
+       select last_n, lines, sum(chars) over (order by last_n) - chars as before from (
+         select last_n, chars, lines from log_chunks where log_id = $1 and last_n > $2
+         order by last_n limit ${maxChunksPerPage}
+       ) as chunks
+     ) as sized where before <= $3 order by last_n`,
+    [id, after, maxChars],
+  );
 }

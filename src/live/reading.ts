@@ -1,6 +1,6 @@
 import type { PageSize } from "./history.js";
-import type { LiveLog } from "./liveLog.js";
 import { type MergeRules, Merger, type ReadResponse } from "./merge.js";
+import type { ShownLog } from "./shownLog.js";
 
 export interface ReadOptions {
   /** Also reads the deltas of ended blocks. */
@@ -21,7 +21,7 @@ const onePageChars = 256 * 1024;
 /** Smaller pages ask the store too often; the records of larger ones live long enough to burden the collector. */
 const wholeAnswerPage: PageSize = { maxRecords: Number.POSITIVE_INFINITY, maxChars: 1024 * 1024 };
 
-function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
+function rulesOf(log: ShownLog, options: ReadOptions): MergeRules {
   return {
     deltaHead: options.keepsEnded ? block => log.deltaHead(block) : block => log.openDeltaHead(block),
     joinsOverOthers: options.wholeAnswerChars !== undefined,
@@ -30,7 +30,7 @@ function rulesOf(log: LiveLog, options: ReadOptions): MergeRules {
 
 /** The current responses above a number, page by page. */
 export async function* readLog(
-  log: LiveLog,
+  log: ShownLog,
   after: number,
   options: ReadOptions = {},
 ): AsyncGenerator<ReadPage, void, void> {
@@ -53,7 +53,7 @@ export async function* readLog(
 }
 
 /** The same up to a number, as one page, if memory has all of it. */
-export function readRecent(log: LiveLog, after: number, last: number): readonly [ReadPage] | undefined {
+export function readRecent(log: ShownLog, after: number, last: number): readonly [ReadPage] | undefined {
   const records = log.recent(after, last);
   if (!records) return undefined;
   const merger = new Merger(rulesOf(log, {}));
@@ -61,7 +61,7 @@ export function readRecent(log: LiveLog, after: number, last: number): readonly 
 }
 
 /** The first response above a number; undefined when there is none yet. */
-export async function readOne(log: LiveLog, after: number): Promise<ReadResponse | undefined> {
+export async function readOne(log: ShownLog, after: number): Promise<ReadResponse | undefined> {
   const last = log.visibleN;
   const merger = new Merger(rulesOf(log, { keepsEnded: true }));
   let maxRecords = firstPageRecords;

@@ -103,3 +103,16 @@ export function parseTrustedLines(lines: string, after: number, records: LogReco
     at = end + 1;
   }
 }
+
+export const charsOf = (records: readonly LogRecord[]) =>
+  records.reduce((sum, { json }) => sum + json.length, 0);
+
+/** How many of the first records fit into so many characters: at least one. */
+export function countUpTo(records: readonly LogRecord[], maxChars: number): number {
+  let chars = 0;
+  const tooMuch = records.findIndex(({ json }, i) => {
+    chars += json.length;
+    return i > 0 && chars > maxChars;
+  });
+  return tooMuch === -1 ? records.length : tooMuch;
+}

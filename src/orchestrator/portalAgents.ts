@@ -67,7 +67,7 @@ export function installAgents(parts: PortalAgentsParts): PortalAgents {
     log,
     // Availability is asked of the same runtime that runs the agents.
     runtimes: {
-      use: () => runtimes.use(sandbox ? of.repoRoot : undefined),
+      use: () => runtimes.use(sandbox ? of.repoRoot : undefined, of.repoRoot),
       running: sandboxed => runtimes.running(sandboxed),
     },
     sessions: { hostOf, startup, sandbox, models: catalogModels(catalog, of, chosen) },

@@ -9,4 +9,8 @@ export interface ActiveItem {
   doing: string;
   /** Since when it does this. */
   since: string;
+  /** The portal that has it, where there are several. */
+  node?: string;
+  /** That portal, when only it could go on and it is not running. */
+  waitingFor?: string;
 }

@@ -3,15 +3,19 @@ import type { JobRecord } from "../jobs/jobRecords.js";
 import type { LiveResponse } from "../live/callbacks.js";
 import type { EventStream } from "../live/eventStream.js";
 import type { LiveLog } from "../live/liveLog.js";
+import type { FindWhereabouts, Whereabouts } from "../nodes/whereabouts.js";
 import type { Approvals } from "../permissions/approvals.js";
 import type { PortalSession } from "../sessions/portalSession.js";
 import type { LiveLogs } from "../sharedApi.js";
 import { shortReason } from "../store/failure.js";
 import type { ActiveItem } from "./activeItem.js";
 import { doingOf } from "./doing.js";
+import type { Elsewhere, SessionElsewhere } from "./overviewElsewhere.js";
 
 /** Changes are shown together after this time: soon enough for a reader, seldom enough to cost little. */
 const quietMs = 200;
+/** Of what happens at other portals only their requests are announced: while somebody looks, the store is asked this often. */
+const lookElsewhereMs = 2_000;
 
 export interface OverviewParts {
   logs: LiveLogs;
@@ -19,6 +23,10 @@ export interface OverviewParts {
   /** Running and paused. */
   jobs(): Promise<readonly JobRecord[]>;
   approvals: Pick<Approvals, "list">;
+  /** What other portals on the same store do; undefined where there are none. */
+  elsewhere?: (() => Promise<Elsewhere>) | undefined;
+  /** Which portal has what, by root. */
+  whereabouts: FindWhereabouts;
   log: Log;
 }
 
@@ -37,26 +45,43 @@ export class Overview {
   /** What the store said last: while it fails, users still have to see what waits for them. */
   #knownJobs: readonly JobRecord[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #elsewhere: Elsewhere = { sessions: [], requests: [] };
+  #dueMs = 0;
+  #lookedElsewhereMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: OverviewParts) {
     this.#parts = parts;
     parts.logs.listen((log, response) => this.#heard(log, response));
   }
 
+  /** Something may have changed at other portals. */
+  lookElsewhereSoon(): void {
+    this.#lookedElsewhereMs = Number.NEGATIVE_INFINITY;
+    if (this.#watchers.size > 0) this.#changedIn(quietMs);
+  }
+
   async now() {
     const { sessions, approvals } = this.#parts;
-    const requests = approvals.list();
+    const elsewhere = await this.#lookElsewhere();
+    const requests = [...approvals.list(), ...elsewhere.requests];
     const waiting = new Set(
       requests.flatMap(({ sessionId, taskId = sessionId }) => [sessionId, jobOf(taskId)]),
     );
     const busy = sessions.open.filter(session => session.busy);
     const jobs = await this.#runningJobs();
-    const active = [
+    const items = [
       ...busy
         .filter(({ record }) => record.owner === null)
         .map(session => this.#sessionItem(session, waiting)),
-      ...jobs.map(job => this.#jobItem(job, busy, waiting)),
+      ...elsewhere.sessions
+        .filter(({ owner }) => owner === null)
+        .map(session => itemElsewhere(session, waiting)),
+      ...jobs.map(job =>
+        this.#jobItem(job, [...busy.map(({ record }) => record), ...elsewhere.sessions], waiting),
+      ),
     ];
+    const where = await this.#whereabouts(items.map(({ id }) => id));
+    const active: ActiveItem[] = items.map(item => ({ ...item, ...where.get(item.id) }));
     // What needs someone comes first, then what changed last.
     active.sort((a, b) => needOf(a) - needOf(b) || b.since.localeCompare(a.since));
     return { active, requests };
@@ -84,6 +109,7 @@ export class Overview {
       };
       const unsubscribe = stream.onGone(done);
       this.#watchers.add(done);
+      if (this.#parts.elsewhere) this.#changedIn(lookElsewhereMs);
       if (stream.isGone) done();
     });
   }
@@ -92,10 +118,39 @@ export class Overview {
     if (kind === "job") this.#jobs = undefined;
     if (kind === "session" && response) this.#note(id, response);
     if (this.#watchers.size === 0) return;
-    this.#timer ??= setTimeout(() => {
+    this.#changedIn(quietMs);
+  }
+
+  /** The sooner of two times counts. */
+  #changedIn(delayMs: number): void {
+    const atMs = performance.now() + delayMs;
+    if (this.#timer && this.#dueMs <= atMs) return;
+    clearTimeout(this.#timer);
+    this.#dueMs = atMs;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
       for (const changed of this.#watchers) changed();
-    }, quietMs);
+    }, delayMs);
+  }
+
+  async #lookElsewhere(): Promise<Elsewhere> {
+    const { elsewhere, log } = this.#parts;
+    const nowMs = performance.now();
+    if (!elsewhere || nowMs - this.#lookedElsewhereMs < lookElsewhereMs / 2) return this.#elsewhere;
+    this.#lookedElsewhereMs = nowMs;
+    // Another portal may have started or ended one.
+    this.#jobs = undefined;
+    try {
+      this.#elsewhere = await elsewhere();
+    } catch (error) {
+      log.debug({ reason: shortReason(error) }, "cannot look for what runs elsewhere");
+    }
+    return this.#elsewhere;
+  }
+
+  /** While the store fails, users still have to see what waits for them. */
+  async #whereabouts(roots: readonly string[]): Promise<ReadonlyMap<string, Whereabouts>> {
+    return this.#parts.whereabouts(roots).catch(() => new Map());
   }
 
   #note(sessionId: string, response: LiveResponse): void {
@@ -130,9 +185,13 @@ export class Overview {
     };
   }
 
-  #jobItem(job: JobRecord, busy: readonly PortalSession[], waiting: ReadonlySet<string>): ActiveItem {
-    const own = busy.filter(({ record }) => record.owner !== null && jobOf(record.owner) === job.id);
-    const names = [...new Set(own.map(({ record }) => record.title))];
+  #jobItem(
+    job: JobRecord,
+    busy: readonly Pick<SessionElsewhere, "id" | "owner" | "title">[],
+    waiting: ReadonlySet<string>,
+  ): ActiveItem {
+    const own = busy.filter(({ owner }) => owner !== null && jobOf(owner) === job.id);
+    const names = [...new Set(own.map(({ title }) => title))];
     const newest = own
       .map(({ id }) => this.#doing.get(id))
       .reduce((last, each) => (each && each.since > (last?.since ?? 0) ? each : last), undefined);
@@ -150,5 +209,14 @@ export class Overview {
 
 /** The id of a job's task begins with the id of the job. */
 const jobOf = (taskId: string) => taskId.split(".", 1)[0] ?? taskId;
+
+/** What it does is known to its own portal only. */
+function itemElsewhere(
+  { id, title, workingDirectory, updatedAt }: SessionElsewhere,
+  waiting: ReadonlySet<string>,
+): ActiveItem {
+  const state = waiting.has(id) ? "waiting" : "running";
+  return { kind: "session", id, title, workingDirectory, state, doing: "", since: updatedAt.toISOString() };
+}
 
 const needOf = ({ state }: ActiveItem) => (state === "running" ? 1 : 0);

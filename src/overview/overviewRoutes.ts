@@ -12,6 +12,8 @@ const activeItem = object({
   state: oneOfTexts("running", "waiting", "paused"),
   doing: text,
   since: text,
+  "node?": text,
+  "waitingFor?": text,
 });
 
 export function overviewRoutes(overview: Overview): Route[] {

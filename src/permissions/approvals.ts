@@ -17,13 +17,14 @@ import {
 import {
   type Asker,
   asksPermission,
+  itemOf,
   type Question,
   requestNotFound,
   WaitingRequests,
 } from "./waitingRequests.js";
 
 export { type Decision, type PermissionPolicy, permissionPolicies } from "./settlement.js";
-export type { Asker, Question } from "./waitingRequests.js";
+export type { Asker, InboxItem, Question } from "./waitingRequests.js";
 
 /** What an agent sends with its request. */
 export interface Offer {
@@ -100,19 +101,12 @@ export class Approvals {
   /** The waiting requests, oldest first. */
   list(sessionId?: string) {
     const waiting = sessionId === undefined ? this.#waiting.all() : this.#waiting.of(sessionId);
-    return waiting.map(({ asker: { id, source = "session", record }, request }) => ({
-      source,
-      sessionId: id,
-      sessionTitle: record.title,
-      workingDirectory: record.workingDirectory,
-      ...(record.owner && { taskId: record.owner }),
-      ...request,
-    }));
+    return waiting.map(itemOf);
   }
 
-  /** Resolves when something waits, or after this time. */
-  asked(timeoutMs: number): Promise<void> {
-    return this.#waiting.asked(timeoutMs);
+  /** Resolves when something waits, after this time, or when the signal fires. */
+  asked(timeoutMs: number, signal?: AbortSignal): Promise<void> {
+    return this.#waiting.asked(timeoutMs, signal);
   }
 
   async permission(asker: Asker, action: Action, offer?: Offer): Promise<Decision> {

@@ -3,11 +3,14 @@ import { type BodyOf, defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
 import type { Action } from "./action.js";
-import { type Approvals, type PermissionPolicy, permissionPolicies } from "./approvals.js";
+import { type Approvals, type InboxItem, type PermissionPolicy, permissionPolicies } from "./approvals.js";
+import type { InboxElsewhere } from "./requestsElsewhere.js";
 import { decide } from "./rules.js";
 
 /** The same time as a live log holds a call. */
 const maxWaitMs = 5000;
+/** What other portals are asked is announced; what got lost is noticed after this time. */
+const lookElsewhereMs = 2000;
 
 const answerFields = {
   requestId: text,
@@ -67,10 +70,33 @@ export interface PermissionRoutesParts {
   approvals: Approvals;
   /** Wakes a sleeping session. Throws `SessionNotFound`. */
   openSession(id: string): Promise<{ setPermissions(policy: PermissionPolicy): Promise<void> }>;
+  /** What waits at other portals on the same store. */
+  elsewhere: InboxElsewhere;
+}
+
+/** Everything that waits, here and at other portals; with `waitMs` as soon as something does, or after that time. */
+async function pending(
+  { approvals, elsewhere }: Pick<PermissionRoutesParts, "approvals" | "elsewhere">,
+  waitMs: number,
+): Promise<InboxItem[]> {
+  const untilMs = performance.now() + waitMs;
+  for (;;) {
+    const heard = new AbortController();
+    // Before looking, so that nothing is missed in between.
+    const unwatch = elsewhere.watch(() => heard.abort());
+    try {
+      const requests = [...approvals.list(), ...(await elsewhere.list())];
+      const leftMs = untilMs - performance.now();
+      if (requests.length > 0 || leftMs <= 0) return requests;
+      await approvals.asked(Math.min(leftMs, lookElsewhereMs), heard.signal);
+    } finally {
+      unwatch();
+    }
+  }
 }
 
 /** The routes for answers, rules and waiting requests. */
-export function permissionRoutes({ approvals, openSession }: PermissionRoutesParts): Route[] {
+export function permissionRoutes({ approvals, openSession, elsewhere }: PermissionRoutesParts): Route[] {
   return [
     defineRoute({
       path: "copilot/session/{id}/permission",
@@ -125,10 +151,9 @@ export function permissionRoutes({ approvals, openSession }: PermissionRoutesPar
         },
       },
       answers: { json: object({ requests: list(pendingRequest) }) },
-      handler: async ({ query }) => {
-        if (query.wait) await approvals.asked(maxWaitMs);
-        return { requests: approvals.list() };
-      },
+      handler: async ({ query }) => ({
+        requests: await pending({ approvals, elsewhere }, query.wait ? maxWaitMs : 0),
+      }),
     }),
     defineRoute({
       path: "copilot/permission/answer",

@@ -16,7 +16,8 @@ export interface Asker {
     /** The task that started the session. */
     readonly owner?: string | null;
   };
-  push(response: LiveResponse): Promise<void>;
+  /** With a request that waits comes what the inbox shows of it. */
+  push(response: LiveResponse, item?: InboxItem): Promise<void>;
 }
 
 export interface Question {
@@ -41,6 +42,23 @@ export interface Waiting<Subject = PermissionSubject | Question> {
   readonly isOpen: boolean;
   /** False when it was already settled. */
   settle(settled: Settled): boolean;
+}
+
+/** A waiting request as the inbox shows it. */
+export type InboxItem = ReturnType<typeof itemOf>;
+
+export function itemOf({
+  asker: { id, source = "session", record },
+  request,
+}: Pick<Waiting, "asker" | "request">) {
+  return {
+    source,
+    sessionId: id,
+    sessionTitle: record.title,
+    workingDirectory: record.workingDirectory,
+    ...(record.owner && { taskId: record.owner }),
+    ...request,
+  };
 }
 
 /** A request before it has an id. */
@@ -94,10 +112,11 @@ export class WaitingRequests {
     }
   }
 
-  /** Resolves when something waits, or after this time. */
-  async asked(timeoutMs: number): Promise<void> {
+  /** Resolves when something waits, after this time, or when the signal fires. */
+  async asked(timeoutMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#waiting.size > 0) return;
-    await once(this.#events, "asked", { signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined);
+    const ends = [AbortSignal.timeout(Math.ceil(timeoutMs)), ...(signal ? [signal] : [])];
+    await once(this.#events, "asked", { signal: AbortSignal.any(ends) }).catch(() => undefined);
   }
 
   wait(
@@ -135,7 +154,7 @@ export class WaitingRequests {
         },
       };
       this.#waiting.set(requestId, waiting);
-      void asker.push(request);
+      void asker.push(request, itemOf(waiting));
       if (signal?.aborted) withdraw();
       else signal?.addEventListener("abort", withdraw);
       this.#events.emit("asked");

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../base/log.js";
 import { readChunk } from "../live/chunk.js";
-import { LogTable } from "../live/logTable.js";
+import { chunksAfter } from "../live/logTable.js";
 import type { LogRecord } from "../live/record.js";
 import { textsIn } from "../live/searchText.js";
 import { insertTexts } from "../store/eventLog.js";
@@ -25,14 +25,12 @@ const retryMs = 10_000;
  */
 export class SearchBacklog {
   readonly #store: Store;
-  readonly #table: LogTable;
   readonly #log: Log;
   readonly #closing = new AbortController();
   #working: Promise<void> | undefined;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
-    this.#table = new LogTable(store);
     this.#log = log;
   }
 
@@ -72,7 +70,9 @@ export class SearchBacklog {
     );
     if (!next) return false;
     const { logId, doneN, lastN } = next;
-    const chunks = (await this.#table.page(logId, doneN, pageChars)).filter(chunk => chunk.lastN <= lastN);
+    const chunks = (await chunksAfter(this.#store.query, logId, doneN, pageChars)).filter(
+      chunk => chunk.lastN <= lastN,
+    );
     const records: LogRecord[] = [];
     for (const { lines } of chunks) readChunk(lines, doneN, records, () => {});
     const texts = textsIn(records).map(text => ({ logId, ...text }));

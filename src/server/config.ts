@@ -9,6 +9,8 @@ export interface Config {
   providers: ProviderSettings[];
   /** How many job tasks may have a session at once. */
   maxTasks?: number;
+  /** How many jobs may run at once. Without it: 8 on a database server, as many as are started on an embedded store. */
+  maxJobs?: number;
   permissions?: PermissionSettings;
   /** How many days things are kept after their end. */
   retention?: Partial<Retention>;
@@ -36,6 +38,7 @@ const configSchema = {
     $schema: { type: "string" },
     providers: { type: "array", items: providerSchema },
     maxTasks: { type: "integer", minimum: 1, maximum: 1000 },
+    maxJobs: { type: "integer", minimum: 1, maximum: 1000 },
     permissions: {
       type: "object",
       properties: {

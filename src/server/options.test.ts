@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { StartError } from "../base/startError.js";
-import { parseOptions, stateFolder } from "./options.js";
+import { checkNodeToken, parseOptions, stateFolder } from "./options.js";
 
 describe("The command line", () => {
   test("every option has a default", () => {
@@ -45,6 +45,39 @@ describe("The command line", () => {
     assert.throws(() => parseOptions(["--database-url", ""], env), /--database-url: the address is empty/);
   });
 
+  const onServer = ["--database-url", "postgresql://u@h/p"];
+
+  test("a node has a name, an address and folders that all nodes see", () => {
+    const { node, nodeUrl, sharedDirs } = parseOptions(
+      [...onServer, "--node", "a-1", "--node-url", "http://10.0.0.1:8888/", "--shared-dir", "/mnt/a/"].concat(
+        [...["--shared-dir", "/mnt/b", "--port", "0"]],
+      ),
+    );
+    assert.deepEqual(
+      { node, nodeUrl, sharedDirs },
+      { node: "a-1", nodeUrl: "http://10.0.0.1:8888", sharedDirs: ["/mnt/a/", "/mnt/b"] },
+    );
+    assert.match(parseOptions(onServer).node, /^[a-z0-9-]{1,40}$/);
+  });
+
+  test("nodes that others reach need one token that all know", () => {
+    const check = (args: string[], env: NodeJS.ProcessEnv) => checkNodeToken(parseOptions(args, {}), env);
+    assert.throws(
+      () => check([...onServer, "--host", "10.0.0.1"], {}),
+      /--host 10.0.0.1: with --database-url all nodes need the same token; set PORTAL_TOKEN/,
+    );
+    check([...onServer, "--host", "10.0.0.1"], { PORTAL_TOKEN: "x".repeat(16) });
+    const named = [...onServer, "--node-url", "http://node-b:8888"];
+    assert.throws(
+      () => check(named, {}),
+      /^StartError: --node-url http:\/\/node-b:8888: with --database-url/,
+    );
+    assert.equal(parseOptions(named).auth, true, "others reach it, whatever it listens on");
+    assert.equal(parseOptions([...onServer, "--node-url", "http://localhost:1"]).auth, false);
+    check(onServer, {});
+    check(["--host", "10.0.0.1"], {});
+  });
+
   const refused: Record<string, [string[], RegExp]> = {
     "an unknown option": [["--prot", "1"], /prot/],
     "an unknown word": [["serve"], /serve/],
@@ -70,6 +103,17 @@ describe("The command line", () => {
       /no-such-file.json: there is no such file/,
     ],
     "an unknown log level": [["--log-level", "loud"], /loud/],
+    "a node with capital letters": [[...onServer, "--node", "A"], /--node A: a name has 1 to 40 characters/],
+    "a node without a name": [[...onServer, "--node", ""], /--node/],
+    "a node without a database": [["--node", "a"], /--node a: a portal is a node of a database/],
+    "a shared folder without a database": [["--shared-dir", "/a"], /--shared-dir \/a: a portal is a node/],
+    "a relative shared folder": [[...onServer, "--shared-dir", "a"], /--shared-dir a: every node has to see/],
+    "a shared folder without a name": [[...onServer, "--shared-dir"], /shared-dir/],
+    "an address of a node with a path": [[...onServer, "--node-url", "http://h/x"], /without a path/],
+    "an address of a node with another scheme": [
+      [...onServer, "--node-url", "ftp://h"],
+      /http:\/\/HOST:PORT/,
+    ],
     "an empty data folder": [["--data-dir", ""], /--data-dir/],
   };
   for (const [what, [args, message]] of Object.entries(refused)) {

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { isIP } from "node:net";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, normalize, resolve } from "node:path";
 import yargs from "yargs";
 import { isLoopbackName } from "../base/loopback.js";
 import { packageVersion, repoRoot } from "../base/paths.js";
 import { StartError } from "../base/startError.js";
+import { checkNodeName, checkNodeUrl, nodeNameOf } from "../nodes/nodeName.js";
 import { type PermissionPolicy, permissionPolicies } from "../permissions/approvals.js";
 
 export interface Options {
@@ -23,6 +24,12 @@ export interface Options {
   dataDir: string;
   /** A database on a server instead of the embedded store. Holds a password: never show it. */
   databaseUrl: string | undefined;
+  /** This portal among those on the same database. */
+  node: string;
+  /** Where the other nodes reach this one; undefined means at the address that it listens on. */
+  nodeUrl: string | undefined;
+  /** Folders that every node sees under the same path. */
+  sharedDirs: string[];
   /** The policy for sessions that choose none. */
   permissions: PermissionPolicy;
   /** Whether agents run in a sandbox unless a session says otherwise. */
@@ -95,6 +102,48 @@ export function chosenDatabase(given: string | undefined, env: NodeJS.ProcessEnv
   return given ?? (env.PORTAL_DATABASE_URL || undefined);
 }
 
+/** Nodes are of use only where they share a database. */
+function chosenNode(
+  parsed: { node: string | undefined; nodeUrl: string | undefined; sharedDirs: readonly string[] },
+  databaseUrl: string | undefined,
+): Pick<Options, "node" | "nodeUrl" | "sharedDirs"> {
+  const { node, nodeUrl, sharedDirs } = parsed;
+  const given = { "--node": node, "--node-url": nodeUrl, "--shared-dir": sharedDirs[0] };
+  const [alone] = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (databaseUrl === undefined && alone)
+    throw new StartError(
+      `${alone[0]} ${alone[1]}: a portal is a node of a database; name it with --database-url`,
+    );
+  const wrong = sharedDirs.find(folder => !isAbsolute(folder));
+  if (wrong !== undefined)
+    throw new StartError(
+      `--shared-dir ${wrong}: every node has to see the folder under the same path; give the whole path`,
+    );
+  const name = node === undefined ? nodeNameOf() : checkNodeName(node);
+  if (name === undefined && databaseUrl !== undefined)
+    throw new StartError("--node: this machine has no name that a node could have; choose one");
+  return {
+    node: name ?? "",
+    nodeUrl: nodeUrl === undefined ? undefined : checkNodeUrl(nodeUrl),
+    sharedDirs: [...new Set(sharedDirs.map(normalize))],
+  };
+}
+
+/** Nodes show each other their token; one that makes up its own could reach nobody. */
+export function checkNodeToken({ databaseUrl, host, nodeUrl }: Options, env: NodeJS.ProcessEnv): void {
+  if (databaseUrl === undefined || env.PORTAL_TOKEN) return;
+  const reached = isLoopbackName(host) ? isReached(nodeUrl) && `--node-url ${nodeUrl}` : `--host ${host}`;
+  if (reached)
+    throw new StartError(
+      `${reached}: with --database-url all nodes need the same token; set PORTAL_TOKEN for each of them`,
+    );
+}
+
+/** Whether a node may be called from other machines by the address that it names. */
+function isReached(nodeUrl: string | undefined): boolean {
+  return nodeUrl !== undefined && !isLoopbackName(new URL(nodeUrl).hostname);
+}
+
 /** For the portal and for the commands on its store. */
 export const databaseOption = {
   type: "string",
@@ -106,7 +155,7 @@ function createParser(args: readonly string[]) {
   return yargs([...args])
     .scriptName("copilot-portal")
     .usage(
-      "$0 [port] [options]\n$0 export FILE [--data-dir DIR | --database-url URL]\n$0 import FILE [--data-dir DIR | --database-url URL] [--continue]\n\nRuns AI coding agents from a browser, curl, an editor or another agent.",
+      "$0 [port] [options]\n$0 export FILE [--data-dir DIR | --database-url URL]\n$0 import FILE [--data-dir DIR | --database-url URL] [--continue] [--node NAME]\n$0 restored [--data-dir DIR | --database-url URL]\n$0 nodes\n$0 node remove NAME\n\nRuns AI coding agents from a browser, curl, an editor or another agent.",
     )
     .parserConfiguration({
       "duplicate-arguments-array": false,
@@ -155,6 +204,21 @@ function createParser(args: readonly string[]) {
       describe: "Where the embedded store lives",
     })
     .option("database-url", databaseOption)
+    .option("node", {
+      type: "string",
+      requiresArg: true,
+      describe: "Name of this portal among those on the same database [default: the name of the machine]",
+    })
+    .option("node-url", {
+      type: "string",
+      requiresArg: true,
+      describe: "Where the other nodes reach this one [default: from --host and the port]",
+    })
+    .option("shared-dir", {
+      type: "string",
+      requiresArg: true,
+      describe: "A folder that every node sees under this path; repeatable",
+    })
     .option("permissions", {
       choices: permissionPolicies,
       default: "allow-all" as PermissionPolicy,
@@ -168,6 +232,17 @@ function createParser(args: readonly string[]) {
     .option("demo", { type: "boolean", default: false, describe: "List the demo model also beside others" })
     .option("open", { type: "boolean", default: false, describe: "Open the browser" })
     .option("log-level", { choices: logLevels, default: "info", describe: "Of the log on stderr" });
+}
+
+/** Of every other option the last one counts; this one is repeatable. */
+function sharedDirsIn(args: readonly string[]): string[] {
+  const { sharedDir } = yargs([...args])
+    .help(false)
+    .version(false)
+    .exitProcess(false)
+    .option("shared-dir", { type: "string", array: true, nargs: 1 })
+    .parseSync();
+  return sharedDir ?? [];
 }
 
 /** The port may be a bare number, as in `yarn portal 9000`. */
@@ -189,17 +264,20 @@ export function parseOptions(args: readonly string[], env = process.env): Option
     .parseSync();
   const host = checkHost(parsed.host);
   const allowedHosts = parsed.allowedHosts === undefined ? [] : parseHosts(parsed.allowedHosts);
+  const databaseUrl = chosenDatabase(parsed.databaseUrl, env);
+  const node = chosenNode({ ...parsed, sharedDirs: sharedDirsIn(args) }, databaseUrl);
   return {
     port: chosenPort(parsed.port, parsed._),
     host,
     allowedHosts,
     // Others can reach any other address or name, and an agent in a sandbox can reach every address.
-    auth: parsed.auth || !isLoopbackName(host) || allowedHosts.length > 0,
+    auth: parsed.auth || !isLoopbackName(host) || allowedHosts.length > 0 || isReached(node.nodeUrl),
     test: parsed.test,
     entryFile: findEntry(parsed.entry),
     configFile: findConfig(parsed.config),
     dataDir: chosenFolder(parsed.dataDir),
-    databaseUrl: chosenDatabase(parsed.databaseUrl, env),
+    databaseUrl,
+    ...node,
     permissions: parsed.permissions,
     sandbox: parsed.sandbox,
     demo: parsed.demo,

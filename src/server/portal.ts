@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Express, RequestHandler } from "express";
 import type { Route } from "../api/route.js";
+import type { AnswersElsewhere } from "../api/router.js";
 import { agentEnvironment, gitHubTokenIn } from "../backends/agentEnvironment.js";
 import { createCatalog } from "../backends/catalog.js";
 import { demoBackend } from "../backends/demo/demoBackend.js";
@@ -10,6 +11,7 @@ import { sweepOrphans } from "../backends/orphans.js";
 import { knownSecrets, providerBackends } from "../backends/providers.js";
 import { RuntimePool } from "../backends/runtime.js";
 import type { Log } from "../base/log.js";
+import type { PortalError } from "../base/portalError.js";
 import { changeRoutes } from "../changes/changeRoutes.js";
 import { Changes } from "../changes/changes.js";
 import { Comments } from "../changes/comments.js";
@@ -23,16 +25,22 @@ import { againRoutes } from "../jobs/againRoutes.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
 import { eventRoutes } from "../jobs/eventRoutes.js";
-import { jobRoutes, jobTestRoutes } from "../jobsApi.js";
+import { jobCallsWithoutOwner, jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
+import { nodeRouting } from "../nodes/proxyParts.js";
+import { placeOf } from "../nodes/proxyPlaces.js";
+import type { SharedFolders } from "../nodes/sharedFolders.js";
+import { whereaboutsIn } from "../nodes/whereabouts.js";
 import { installAgents } from "../orchestrator/portalAgents.js";
 import { Overview } from "../overview/overview.js";
+import { overviewElsewhere } from "../overview/overviewElsewhere.js";
 import { overviewRoutes } from "../overview/overviewRoutes.js";
 import { Approvals } from "../permissions/approvals.js";
 import { FolderChoices } from "../permissions/folderChoices.js";
 import { folderRoutes } from "../permissions/folderRoutes.js";
 import { permissionRoutes } from "../permissions/permissionRoutes.js";
 import type { Policy } from "../permissions/policy.js";
+import { inboxElsewhere } from "../permissions/requestsElsewhere.js";
 import { RuleStore } from "../permissions/ruleStore.js";
 import { StartupGate } from "../permissions/startup/startupGate.js";
 import { Sandboxes } from "../sandbox/sandboxes.js";
@@ -46,7 +54,11 @@ import { readAgentsFile } from "../sessions/acp/agentSettings.js";
 import { editorRoutes } from "../sessions/acp/editorRoutes.js";
 import { JobToolServer } from "../sessions/acp/jobTools/jobToolServer.js";
 import { oneDeeper } from "../sessions/acp/nesting.js";
+import { AgentMemory } from "../sessions/copilot/agentMemory.js";
 import { copilotHost } from "../sessions/copilot/copilotHost.js";
+import { copilotHomeIn } from "../sessions/copilot/memoryFiles.js";
+import { pictureRoutes } from "../sessions/pictureRoutes.js";
+import { Pictures } from "../sessions/pictures.js";
 import { SessionRecords } from "../sessions/sessionRecord.js";
 import { SessionRegistry } from "../sessions/sessionRegistry.js";
 import { LiveLogs } from "../sharedApi.js";
@@ -63,9 +75,11 @@ import { worktreeRoutes } from "../worktrees/worktreeRoutes.js";
 import { Worktrees } from "../worktrees/worktrees.js";
 import { changeOwners } from "./changeOwners.js";
 import type { Config } from "./config.js";
+import { givingUp } from "./givingUp.js";
 import { healthOf } from "./health.js";
 import { hostsOf, localUrlOf } from "./listen.js";
 import type { Options } from "./options.js";
+import { maxJobsOf, nodeUrlOf, portalNodes } from "./portalNode.js";
 import { portalRoutes, withOpenApi } from "./portalRoutes.js";
 import { entryRefused } from "./readEntry.js";
 import type { Shutdown, Stage } from "./shutdown.js";
@@ -74,6 +88,8 @@ import { worktreeOwners } from "./worktreeOwners.js";
 
 export interface AppOptions extends GuardOptions {
   routes: readonly Route[];
+  /** Answers what belongs to another portal on the same store. */
+  elsewhere?: AnswersElsewhere | undefined;
   /** Handles `/mcp`. */
   mcp?: RequestHandler;
   log: Log;
@@ -107,10 +123,14 @@ export interface PortalOptions {
   token: string | undefined;
   /** Releases the data folder's lock; called when the portal has stopped. */
   unlock: Unlock;
+  /** The folders that every node of the database sees; absent without a database on a server. */
+  shared?: SharedFolders | undefined;
   /** Identifies this portal in the processes it starts. */
   marker: string;
   /** Called when somebody has signed in through the printed address. */
   onExchange?: () => void;
+  /** Called when another portal has the name of this one: it has to end. */
+  onReplaced(error: PortalError): void;
   shutdown: Pick<Shutdown, "stopping" | "stop" | "byUser">;
 }
 
@@ -118,6 +138,8 @@ export interface PortalOptions {
 export function createPortal(parts: PortalOptions): Portal {
   const { options, config, entry, policy, log, port, token, unlock, marker, shutdown } = parts;
   const { dataDir, databaseUrl } = options;
+  const { shared } = parts;
+  const isMovable = shared?.has;
   const store = openStore({ dataDir, databaseUrl, log, unlock });
   // Only the holder of the data folder's lock may end what an earlier portal left running.
   const swept = sweepOrphans(marker).catch(error =>
@@ -130,7 +152,14 @@ export function createPortal(parts: PortalOptions): Portal {
     settings: config.sandbox ?? {},
     env,
   });
-  const runtimes = new RuntimePool({ env, marker, sandboxes, log, isStopping: () => shutdown.stopping });
+  const runtimes = new RuntimePool({
+    env,
+    marker,
+    sandboxes,
+    log,
+    isStopping: () => shutdown.stopping,
+    ...(isMovable && { isMovable }),
+  });
   const demo = demoBackend(log);
   const github = gitHubBackend(async () => (await runtimes.use()).client, gitHubTokenIn(process.env));
   const own = providerBackends(config.providers, process.env);
@@ -142,6 +171,7 @@ export function createPortal(parts: PortalOptions): Portal {
     secrets,
     sandboxes,
     sandbox: options.sandbox,
+    ...(isMovable && { isMovable }),
     log,
   });
   const models = createCatalog({
@@ -151,11 +181,29 @@ export function createPortal(parts: PortalOptions): Portal {
     log,
   });
 
-  const logs = new LiveLogs(store, log);
-  const records = new SessionRecords(store);
+  const nodes = portalNodes({
+    options,
+    providers: config.providers.map(({ name }) => name),
+    agents: readAgentsFile(options.configFile, process.env).agents.map(({ id }) => id),
+    port,
+    token,
+    marker,
+    shared,
+    store,
+    log,
+  });
+  const { ownership } = nodes;
+  const logs = new LiveLogs(store, log, ownership);
+  const records = new SessionRecords(store, logs.ownership);
   const { timeoutSeconds } = config.permissions ?? {};
   const changes = new Changes({ dataDir: options.dataDir, store, log });
-  const worktrees = new Worktrees({ dataDir: options.dataDir, store, snapshots: changes.snapshots, log });
+  const worktrees = new Worktrees({
+    dataDir: options.dataDir,
+    store,
+    node: ownership.node,
+    snapshots: changes.snapshots,
+    log,
+  });
   const rules = new RuleStore(store, policy, async folder => (await worktrees.in(folder))?.origin);
   const approvals = new Approvals(rules, timeoutSeconds && timeoutSeconds * 1000);
   const choices = new FolderChoices(store);
@@ -165,6 +213,7 @@ export function createPortal(parts: PortalOptions): Portal {
     catalog: models,
     runtimes,
     sandboxes,
+    memory: new AgentMemory({ store, ownership, home: copilotHomeIn(env), log }),
     secrets,
     toolOutputDirectory,
     log,
@@ -173,12 +222,13 @@ export function createPortal(parts: PortalOptions): Portal {
   const acp = new AcpHost({ agents: acpAgents, jobTools, log });
   const { permissions, sandbox } = options;
   const hostOf = (backend: string) => (backend === "acp" ? acp : copilot);
+  const pictures = new Pictures(join(options.dataDir, "pictures"));
   const sessions = new SessionRegistry(
-    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup, changes },
+    { records, catalog: models, hostOf, log, approvals, permissions, sandbox, startup, changes, pictures },
     logs,
   );
 
-  const ownCommands = portalCommands({ env, marker, sandboxes, sandbox });
+  const ownCommands = portalCommands({ env, marker, sandboxes, sandbox, ...(isMovable && { isMovable }) });
   const commands = taskCommands({
     commands: ownCommands,
     approvals,
@@ -195,15 +245,28 @@ export function createPortal(parts: PortalOptions): Portal {
       setupCommands: ownCommands,
       log,
       maxTasks: config.maxTasks,
+      maxJobs: maxJobsOf(config, options),
     },
     // A command that an earlier portal left running must not meet its repetition.
     Promise.all([sessions.recovered, swept, worktrees.recovered]),
   );
+  const joined = nodes.start({ logs, engine, marker, replaced: parts.onReplaced });
+  joined.catch(() => {});
   const installed = new InstalledEntry({ catalog: models, hasRunningSessions });
   if (entry) installed.use(entry);
   else if (!options.test) installed.use({ entry: builtInEntry, notices: [] }, modelAlternatives);
   for (const { message } of entry?.notices ?? []) log.warn({ entry: options.entryFile }, message);
-  setCurrentPortal({ catalog: models, logs, sessions, worktrees, permissions, engine, installed });
+  const whereabouts = whereaboutsIn(store);
+  setCurrentPortal({
+    catalog: models,
+    logs,
+    sessions,
+    worktrees,
+    permissions,
+    whereabouts,
+    engine,
+    installed,
+  });
 
   const backlog = new SearchBacklog(store, log);
   backlog.start();
@@ -233,6 +296,7 @@ export function createPortal(parts: PortalOptions): Portal {
     retention: config.retention,
     toolOutputDirectory,
     changes,
+    pictures,
     log,
   });
 
@@ -247,19 +311,40 @@ export function createPortal(parts: PortalOptions): Portal {
     sessions,
     jobs: () => engine.jobs.withStatus("Running", "Paused"),
     approvals,
+    elsewhere: store.kind === "server" ? () => overviewElsewhere(store, logs.ownership) : undefined,
+    whereabouts,
     log,
   });
+  const inbox = inboxElsewhere(store, logs.ownership);
+  inbox.watch(() => overview.lookElsewhereSoon());
+  const routing =
+    store.kind === "server"
+      ? nodeRouting({
+          store,
+          logs,
+          token,
+          withoutOwner: jobCallsWithoutOwner,
+          givingUp: givingUp({ logs, engine, sessions }),
+        })
+      : undefined;
   const tryIt = new TryIt({ dataDir: options.dataDir, permissions, engine, sessions, rules });
   const routes = [
     ...portalRoutes({
       permissions,
       stop: () => void shutdown.stop(0, true),
-      health: () => healthOf({ store, jobs: engine, runtime: runtimes.state() }),
+      health: async () =>
+        healthOf({ store, jobs: engine, runtime: runtimes.state(), node: await nodes.health() }),
     }),
+    ...nodes.routes({ logs, engine, sessions }),
     ...modelRoutes(models),
     ...searchRoutes(store.query),
     ...sessionRoutes(logs, exported),
-    ...permissionRoutes({ approvals, openSession }),
+    ...pictureRoutes({ pictures, openSession }),
+    ...permissionRoutes({
+      approvals,
+      openSession,
+      elsewhere: inbox,
+    }),
     ...folderCompletionRoutes(),
     ...folderRoutes({
       gate: startup,
@@ -268,7 +353,7 @@ export function createPortal(parts: PortalOptions): Portal {
     }),
     ...taskRoutes(logs),
     ...jobRoutes(logs, exported),
-    ...eventRoutes(logs, overview),
+    ...eventRoutes(logs, overview, routing?.divide),
     ...overviewRoutes(overview),
     ...againRoutes(
       logs,
@@ -287,19 +372,28 @@ export function createPortal(parts: PortalOptions): Portal {
     ...worktreeRoutes({ worktrees, ...worktreeOwners({ sessions, engine }) }),
     ...(options.test ? jobTestRoutes() : []),
   ];
+  // Here, so that a route that nobody has placed is noticed on every store.
+  for (const route of routes) placeOf(route);
   const app = parts.createApp({
     routes: withOpenApi(routes),
+    elsewhere: routing?.answer,
     mcp: agents.mcp,
     log,
     port: () => port,
     token,
     onExchange: parts.onExchange,
     hasSandboxes: () => sandboxes.isUsed,
-    allowedHosts: [...options.allowedHosts, ...hostsOf(options.host, port)],
+    allowedHosts: [
+      ...options.allowedHosts,
+      ...hostsOf(options.host, port),
+      // The other nodes call it by this one.
+      ...(options.databaseUrl !== undefined ? [new URL(nodeUrlOf(options, port)).host] : []),
+    ],
     stopping: () => shutdown.stopping,
   });
   const stopAgents = () => Promise.all([runtimes.stop(700), acpAgents.close({ exitMs: 700, killMs: 500 })]);
-  const closeEngine = () => engine.close({ pause: shutdown.byUser });
+  const closeEngine = async () =>
+    engine.close({ pause: shutdown.byUser, handsOver: await nodes.hasHeirs().catch(() => false) });
   // Together they take less than five seconds.
   const stages = [
     {
@@ -316,5 +410,5 @@ export function createPortal(parts: PortalOptions): Portal {
   const entryFits = installed.checkModels().catch(error => {
     throw entryRefused(options.entryFile ?? "", error);
   });
-  return { app, stages, ready: Promise.all([store.ready, entryFits]) };
+  return { app, stages, ready: Promise.all([store.ready, entryFits, joined]) };
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { openApiDocument } from "../api/openapi.js";
 import { defineRoute, type Route } from "../api/route.js";
-import { number, object, oneOfTexts, text } from "../api/schemas.js";
+import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { packageVersion, repoRoot } from "../base/paths.js";
+import { shownStates } from "../nodes/shownNode.js";
 import { type PermissionPolicy, permissionPolicies } from "../permissions/settlement.js";
 import type { Health } from "./health.js";
 
@@ -10,7 +11,7 @@ export interface PortalRoutesOptions {
   /** The policy for sessions, tasks and jobs that choose none. */
   permissions: PermissionPolicy;
   /** The state of the parts, for `health`. */
-  health(): Health;
+  health(): Promise<Health>;
   /** Starts to stop the portal. */
   stop(): void;
 }
@@ -49,11 +50,18 @@ export function portalRoutes({ permissions, health, stop }: PortalRoutesOptions)
           store: oneOfTexts("opening", "ready", "failing", "closed"),
           runtime: oneOfTexts("none", "running"),
           "message?": text,
+          node: text,
+          nodes: list(object({ name: text, state: oneOfTexts(...shownStates) })),
+          lease: oneOfTexts("held", "lost", "none"),
           version: text,
           uptimeSeconds: number,
         }),
       },
-      handler: () => ({ ...health(), version: packageVersion, uptimeSeconds: Math.round(process.uptime()) }),
+      handler: async () => ({
+        ...(await health()),
+        version: packageVersion,
+        uptimeSeconds: Math.round(process.uptime()),
+      }),
     }),
     defineRoute({
       path: "stop",

@@ -6,6 +6,7 @@ import { PortalError } from "../base/portalError.js";
 import { searchPath } from "../base/searchPath.js";
 import { StartError } from "../base/startError.js";
 import { chosenToken } from "../guard/token/token.js";
+import { SharedFolders } from "../nodes/sharedFolders.js";
 import { readPolicy } from "../permissions/policy.js";
 import { availabilityOf, probe } from "../sandbox/availability.js";
 import { agentSecrets, readAgentsFile } from "../sessions/acp/agentSettings.js";
@@ -14,8 +15,9 @@ import { checkServer } from "../store/server/checkServer.js";
 import { databaseSecrets } from "../store/server/serverAddress.js";
 import { readConfig } from "./config.js";
 import { listen, urlOf } from "./listen.js";
+import { runNodeCommand } from "./nodeCommands.js";
 import { openBrowser, type RedirectFile, redirectFile } from "./openBrowser.js";
-import { parseOptions } from "./options.js";
+import { checkNodeToken, parseOptions } from "./options.js";
 import { type CreateApp, createPortal } from "./portal.js";
 import { writeAddress } from "./portalAddress.js";
 import { readEntry } from "./readEntry.js";
@@ -44,8 +46,9 @@ async function needSandbox(): Promise<void> {
 async function open(createApp: CreateApp): Promise<void> {
   process.env.PATH = searchPath(process.env.PATH ?? "", packageRoot);
   const args = process.argv.slice(2);
-  if (await runStoreCommand(args)) process.exit(0);
+  if ((await runStoreCommand(args)) || (await runNodeCommand(args))) process.exit(0);
   const options = parseOptions(args);
+  checkNodeToken(options, process.env);
   // No program that the portal starts inherits it.
   delete process.env.PORTAL_DATABASE_URL;
   if (options.sandbox) await needSandbox();
@@ -63,6 +66,7 @@ async function open(createApp: CreateApp): Promise<void> {
   const log = createLog(options.logLevel, secrets);
   const marker = await ownerMarker(options.dataDir);
   if (databaseUrl !== undefined) await checkServer(databaseUrl);
+  const shared = databaseUrl === undefined ? undefined : await SharedFolders.open(options.sharedDirs, log);
   const { server, port } = await listen(options.host, options.port);
   const unlock = await lockDataFolder(options.dataDir);
 
@@ -71,6 +75,11 @@ async function open(createApp: CreateApp): Promise<void> {
   const shutdown = new Shutdown({ stages: () => [...portal.stages, closeServer], exit: process.exit, log });
   const closeServer = { name: "connections", timeoutMs: 100, stop: () => server.closeAllConnections() };
   const onExchange = () => redirect?.remove();
+  const endWith = (error: unknown) => {
+    if (shutdown.stopping) return;
+    explain(error);
+    void shutdown.stop(1);
+  };
   const parts = {
     createApp,
     options,
@@ -81,9 +90,11 @@ async function open(createApp: CreateApp): Promise<void> {
     port,
     token,
     unlock,
+    shared,
     marker,
     shutdown,
     onExchange,
+    onReplaced: endWith,
   };
   const portal = createPortal(parts);
   server.on("request", portal.app);
@@ -95,11 +106,7 @@ async function open(createApp: CreateApp): Promise<void> {
     log.fatal({ err: error }, "unexpected failure, stopping");
     void shutdown.stop(1);
   });
-  portal.ready.catch(error => {
-    if (shutdown.stopping) return;
-    explain(error);
-    void shutdown.stop(1);
-  });
+  portal.ready.catch(endWith);
 
   const url = urlOf(options.host, port);
   writeAddress(options.dataDir, url);

@@ -57,6 +57,8 @@ describe("The files of the pages", () => {
     const file = join(folder, "page.js");
     await writeFile(file, `export const text = "${"a".repeat(2000)}";`);
     await writeFile(join(folder, "small.css"), "a{}");
+    await mkdir(join(folder, "api"));
+    await writeFile(join(folder, "api", "page.js"), "");
     const server = express().use(staticRouter(folder)).listen(0);
     t.after(() => server.close());
     await once(server, "listening");
@@ -86,6 +88,11 @@ describe("The files of the pages", () => {
     }
     const small = await get("small.css", { "accept-encoding": "br" });
     assert.deepEqual([small.headers.get("content-encoding"), await small.text()], [null, "a{}"]);
+  });
+
+  test("are never at an address of the API", async t => {
+    const { get } = await serve(t);
+    assert.equal((await get("api/page.js", {})).status, 404);
   });
 
   test("are sent again only when they have changed, and then at once", async t => {

@@ -22,11 +22,14 @@ function askAgain(res: ServerResponse): void {
   res.setHeader("Cache-Control", "no-cache");
 }
 
+const isCall = (path: string) => /^\/(api|mcp)(\/|$)/.test(path);
+
 /** Serves the files of a folder and nothing else: no dotfile, no `..`, no link that leads out. */
 export function staticRouter(folder: string): RequestHandler {
   const files = new KeptFiles();
   return async function sendFile(req, res, next) {
-    if (req.method !== "GET" && req.method !== "HEAD") return next();
+    // Looking for a file takes longer than many calls.
+    if ((req.method !== "GET" && req.method !== "HEAD") || isCall(req.path)) return next();
     const path = req.path.endsWith("/") ? `${req.path}index.html` : req.path;
     const found = await fileInside(folder, path);
     if (found === undefined) return next();
@@ -43,8 +46,7 @@ export function staticRouter(folder: string): RequestHandler {
 /** Someone who follows an address that does not exist gets a page; a program gets an error as from everything else. */
 export function unknownPage(file: string): RequestHandler {
   return function answerUnknownPage(req, res, next) {
-    const isCall = /^\/(api|mcp)(\/|$)/.test(req.path);
-    if (isCall || req.method !== "GET" || req.accepts(["json", "html"]) !== "html") return next();
+    if (isCall(req.path) || req.method !== "GET" || req.accepts(["json", "html"]) !== "html") return next();
     askAgain(res);
     res.status(404).sendFile(file);
   };

@@ -6,9 +6,16 @@ import { createLog, type Log } from "../base/log.js";
 import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
 import { StartError } from "../base/startError.js";
+import { checkNodeName, nodeNameOf } from "../nodes/nodeName.js";
 import { LiveLogs } from "../sharedApi.js";
 import { shortReason } from "../store/failure.js";
-import { pauseEverything, raiseReserved, type Unfinished } from "../store/keep/afterImport.js";
+import {
+  disownEverything,
+  pauseEverything,
+  raiseBoots,
+  raiseReserved,
+  type Unfinished,
+} from "../store/keep/afterImport.js";
 import { exportStore } from "../store/keep/exportStore.js";
 import { importIntoServer } from "../store/keep/importServer.js";
 import { type FinishImport, type ImportedStore, importStore } from "../store/keep/importStore.js";
@@ -20,8 +27,12 @@ import {
   schemaVersion,
 } from "../store/keep/storeFolder.js";
 import { lockDataFolder, type Unlock } from "../store/lock/lock.js";
+import { onlyNode } from "../store/ownership.js";
 import { checkServer } from "../store/server/checkServer.js";
+import { Keeper } from "../store/server/keeper.js";
 import { parseAddress } from "../store/server/serverAddress.js";
+import { reserve } from "../store/server/serverLocks.js";
+import { memoryHere } from "./memoryHere.js";
 import { chosenDatabase, databaseOption, stateFolder } from "./options.js";
 import { readAddress } from "./portalAddress.js";
 
@@ -31,14 +42,17 @@ interface StoreCommand {
   /** A database on a server, which then is the store; the data folder is not used. */
   databaseUrl: string | undefined;
   goesOn: boolean;
+  /** The node that has the folders of what is imported. */
+  node: string;
 }
 
 const commands: Record<string, (command: StoreCommand, log: Log) => Promise<string>> = {
   export: exportTo,
   import: importFrom,
+  restored: afterRestore,
 };
 
-/** Runs `copilot-portal export FILE` and `copilot-portal import FILE`. False for any other command line. */
+/** Runs `copilot-portal export FILE`, `import FILE` and `restored`. False for any other command line. */
 export async function runStoreCommand(args: readonly string[]): Promise<boolean> {
   const [name = "", ...rest] = args;
   const perform = Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -51,7 +65,7 @@ export async function runStoreCommand(args: readonly string[]): Promise<boolean>
 function parse(name: string, args: readonly string[]): StoreCommand {
   const parser = yargs([...args])
     .scriptName(`copilot-portal ${name}`)
-    .usage(`$0 FILE [options]`)
+    .usage(name === "restored" ? "$0 [options]" : "$0 FILE [options]")
     .locale("en")
     .version(false)
     .strictOptions()
@@ -69,35 +83,54 @@ function parse(name: string, args: readonly string[]): StoreCommand {
       hidden: name !== "import",
       describe: "Running jobs continue at the next start; without this option they wait to be continued",
     })
+    .option("node", {
+      type: "string",
+      requiresArg: true,
+      hidden: name !== "import",
+      describe:
+        "The node that goes on with what is imported into a database [default: the name of the machine]",
+    })
     .fail((message, error) => {
       throw new StartError(
         `${(message ?? error.message).replaceAll(/\s+/g, " ")}; copilot-portal ${name} --help lists the options`,
       );
     });
-  const { dataDir, databaseUrl, continue: goesOn, _: files } = parser.parseSync();
-  const [file, ...others] = files.map(String);
-  if (!file || others.length > 0) throw new StartError(`copilot-portal ${name} takes one FILE`);
+  const { dataDir, continue: goesOn, node, _: files, ...given } = parser.parseSync();
+  const [file = "", ...others] = files.map(String);
+  if (name === "restored" ? file !== "" : !file || others.length > 0)
+    throw new StartError(`copilot-portal ${name} takes ${name === "restored" ? "no" : "one"} FILE`);
   if (dataDir === "") throw new StartError("--data-dir: the name of the folder is empty");
   if (goesOn && name !== "import") throw new StartError("--continue is for import only");
+  if (node !== undefined && name !== "import") throw new StartError("--node is for import only");
+  const databaseUrl = chosenDatabase(given.databaseUrl, process.env);
   // npm changes to the package's folder; the file is relative to the user's folder.
   return {
     file: resolve(process.env.INIT_CWD ?? "", file),
     dataDir: resolve(dataDir),
-    databaseUrl: chosenDatabase(databaseUrl, process.env),
+    databaseUrl,
     goesOn,
+    node: nodeOf(node, databaseUrl),
   };
+}
+
+/** An embedded store has one portal, whose name is of no meaning. */
+function nodeOf(given: string | undefined, databaseUrl: string | undefined): string {
+  if (databaseUrl !== undefined)
+    return given === undefined ? (nodeNameOf() ?? onlyNode) : checkNodeName(given);
+  if (given === undefined) return onlyNode;
+  throw new StartError(`--node ${given}: a portal is a node of a database; name it with --database-url`);
 }
 
 async function exportTo(command: StoreCommand, log: Log): Promise<string> {
   const { file, databaseUrl } = command;
   const rows = await (databaseUrl === undefined
     ? exportDataFolder(command, log)
-    : exportServer(databaseUrl, file));
+    : exportServer(databaseUrl, command));
   return `Exported ${rows} rows to ${file}. The file holds everything that was said: keep it safe.`;
 }
 
 /** One transaction sees one moment, so a portal may be at work. */
-async function exportServer(url: string, file: string): Promise<number> {
+async function exportServer(url: string, command: StoreCommand): Promise<number> {
   const { name } = parseAddress(url);
   const store = openStoreServer(url);
   try {
@@ -105,13 +138,14 @@ async function exportServer(url: string, file: string): Promise<number> {
       throw new StartError(`--database-url: ${name} cannot be reached: ${shortReason(error)}`);
     });
     if (version === 0) throw new StartError(`There is no store in the database ${name}.`);
-    return await exportRows(store, file);
+    return await exportRows(store, command);
   } finally {
     await store.close();
   }
 }
 
-async function exportDataFolder({ file, dataDir }: StoreCommand, log: Log): Promise<number> {
+async function exportDataFolder(command: StoreCommand, log: Log): Promise<number> {
+  const { dataDir } = command;
   const unlock = await lockDataFolder(dataDir).catch((error: unknown) => {
     if (error instanceof PortalError && error.code === "DataFolderInUse") return error;
     throw error;
@@ -120,26 +154,26 @@ async function exportDataFolder({ file, dataDir }: StoreCommand, log: Log): Prom
   try {
     if (isRunning) await askForSnapshot(dataDir, unlock);
     const folder = isRunning ? snapshotFolder(dataDir) : join(dataDir, "store");
-    return await exportFolder(folder, file, log);
+    return await withFolder(folder, log, store => exportRows(store, command));
   } finally {
     if (isRunning) await removeSnapshot(dataDir);
     else unlock();
   }
 }
 
-async function exportFolder(folder: string, file: string, log: Log): Promise<number> {
+async function withFolder(folder: string, log: Log, work: Change): Promise<number> {
   if (!existsSync(join(folder, "PG_VERSION"))) throw new StartError(`There is no store in ${folder}.`);
   const store = await openStoreFolder(folder, log);
   try {
-    return await exportRows(store, file);
+    return await work(store);
   } finally {
     await store.close();
   }
 }
 
-async function exportRows(store: StoredRows, file: string): Promise<number> {
+async function exportRows(store: StoredRows, { file, dataDir }: StoreCommand): Promise<number> {
   try {
-    return await exportStore(store, file);
+    return await exportStore(store, file, memoryHere(dataDir, process.env));
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (/^E(CONN|PIPE|TIMEDOUT)/.test(code) || /^Connection terminated/.test(messageOf(error)))
@@ -173,10 +207,10 @@ async function askForSnapshot(dataDir: string, inUse: PortalError): Promise<void
 }
 
 async function importFrom(command: StoreCommand, log: Log): Promise<string> {
-  const { databaseUrl, dataDir, goesOn } = command;
+  const { databaseUrl, dataDir } = command;
   let paused: Unfinished[] = [];
   const finish: FinishImport = async store => {
-    paused = await finishImport(store, goesOn, log);
+    paused = await finishImport(store, command, log);
   };
   const rows = await (databaseUrl === undefined
     ? importDataFolder(command, log, finish)
@@ -185,6 +219,47 @@ async function importFrom(command: StoreCommand, log: Log): Promise<string> {
   const waiting = jobs === 0 ? "" : ` ${jobs === 1 ? "One job waits" : `${jobs} jobs wait`} to be continued.`;
   const place = databaseUrl === undefined ? dataDir : `the database ${parseAddress(databaseUrl).name}`;
   return `Imported ${rows} rows into ${place}.${waiting}`;
+}
+
+/** After a database or a folder was restored from a backup: what was handed out since the backup is not handed out again. */
+async function afterRestore({ databaseUrl, dataDir }: StoreCommand, log: Log): Promise<string> {
+  const raise = (store: Pick<StoredRows, "transaction">) =>
+    store.transaction(async query => {
+      await raiseBoots(query);
+      return raiseReserved(query);
+    });
+  const logs = await (databaseUrl === undefined
+    ? changeDataFolder(dataDir, log, raise)
+    : changeServer(databaseUrl, raise));
+  return `Raised the numbers of ${logs} open ${logs === 1 ? "log" : "logs"}. The portals can start now.`;
+}
+
+type Change = (store: StoredRows) => Promise<number>;
+
+async function changeDataFolder(dataDir: string, log: Log, change: Change): Promise<number> {
+  const unlock = await lockDataFolder(dataDir);
+  try {
+    return await withFolder(join(dataDir, "store"), log, change);
+  } finally {
+    unlock();
+  }
+}
+
+/** No portal may be at work: it would go on with the numbers that it knows. */
+async function changeServer(url: string, change: Change): Promise<number> {
+  await checkServer(url);
+  const { config, name } = parseAddress(url);
+  const keeper = await Keeper.open(config, { onGone: () => {}, onNotified: () => {} });
+  const store = openStoreServer(url);
+  try {
+    await reserve(keeper.query, name, "alone");
+    if ((await schemaVersion(store.query, "portal_schema")) === 0)
+      throw new StartError(`There is no store in the database ${name}.`);
+    return await change(store);
+  } finally {
+    await store.close();
+    await keeper.end().catch(() => {});
+  }
 }
 
 async function importDataFolder({ file, dataDir }: StoreCommand, log: Log, finish: FinishImport) {
@@ -201,18 +276,24 @@ async function importServer(url: string, file: string, log: Log, finish: FinishI
   return importIntoServer({ url, file, log, finish });
 }
 
-async function finishImport(store: ImportedStore, goesOn: boolean, log: Log): Promise<Unfinished[]> {
+async function finishImport(
+  store: ImportedStore,
+  { goesOn, node }: StoreCommand,
+  log: Log,
+): Promise<Unfinished[]> {
   await raiseReserved(store.query);
-  if (goesOn) return [];
-  const unfinished = await store.transaction(pauseEverything);
+  await disownEverything(store.query, onlyNode);
+  const unfinished = goesOn ? [] : await store.transaction(pauseEverything);
   const logs = new LiveLogs(store, log);
   for (const each of unfinished) await tellPaused(logs, each);
+  // After the logs, which registered before: whoever writes to a log owns it.
+  store.beforeClose(() => disownEverything(store.query, node));
   return unfinished;
 }
 
 /** Logs what a stopping portal would log. */
 async function tellPaused(logs: LiveLogs, { kind, id }: Unfinished): Promise<void> {
-  const log = await logs.open(kind, id);
+  const log = await logs.openOwned(kind, id);
   if (!log || log.closed) return;
   if (kind === "job") return log.append({ callback: "jobPaused" });
   void log.append({ taskError: "The server was stopped before the task had ended." });

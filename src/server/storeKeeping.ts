@@ -3,6 +3,7 @@ import type { Log } from "../base/log.js";
 import type { Changes } from "../changes/changes.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
 import type { LogKind } from "../live/liveResponse.js";
+import type { Pictures } from "../sessions/pictures.js";
 import type { SessionHost } from "../sessions/sessionHost.js";
 import type { SessionRegistry } from "../sessions/sessionRegistry.js";
 import type { LiveLogs } from "../sharedApi.js";
@@ -10,6 +11,7 @@ import { deleteFilesBefore } from "../store/keep/files.js";
 import { Janitor } from "../store/keep/janitor.js";
 import { defaultRetention, type Retention } from "../store/keep/retention.js";
 import { removeSnapshotBefore } from "../store/keep/snapshot.js";
+import { locks, whenFree } from "../store/server/serverLocks.js";
 import type { Store } from "../store/store.js";
 import { storageRoutes } from "./storageRoutes.js";
 
@@ -23,6 +25,7 @@ export interface StoreKeepingParts {
   retention: Partial<Retention> | undefined;
   toolOutputDirectory: string;
   changes: Pick<Changes, "collect">;
+  pictures: Pick<Pictures, "delete">;
   log: Log;
 }
 
@@ -33,12 +36,15 @@ export interface StoreKeeping {
 
 /** Keeps the store from growing forever: a janitor that knows what each part has to forget. */
 export function keepStore(parts: StoreKeepingParts): StoreKeeping {
-  const { dataDir, store, logs, sessions, hostOf, engine, toolOutputDirectory, changes, log } = parts;
+  const { dataDir, store, logs, sessions, hostOf, engine, toolOutputDirectory, changes, pictures, log } =
+    parts;
   const retention = { ...defaultRetention, ...parts.retention };
   const janitor = new Janitor({
     store,
     log,
     retention,
+    node: logs.ownership.node,
+    ...(store.kind === "server" && { whenFree: work => whenFree(store.aside, locks.janitor, work) }),
     deleteLogs: rows => logs.deleteAll(rows.map(row => ({ ...row, kind: row.kind as LogKind }))),
     async closeSession(id) {
       const session = await sessions.wake(id);
@@ -46,7 +52,10 @@ export function keepStore(parts: StoreKeepingParts): StoreKeeping {
       await sessions.stop(session);
       return true;
     },
-    forgetConversation: conversation => hostOf(conversation.backend).delete(conversation),
+    async forgetConversation(conversation) {
+      await pictures.delete(conversation.id);
+      await hostOf(conversation.backend).delete(conversation);
+    },
     forgetFlows: ids => engine.forgetFlows(ids),
     async forgetFiles(cutoffs) {
       if (cutoffs.sessions) await deleteFilesBefore(toolOutputDirectory, cutoffs.sessions);

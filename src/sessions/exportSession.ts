@@ -17,7 +17,7 @@ export function responseAsMarkdown(response: StoredResponse, toolNames: Map<stri
   if ("sessionError" in response) return `> **Error:** ${response.sessionError.replaceAll("\n", "\n> ")}\n`;
   switch (response.callback) {
     case "onUserRequest":
-      return `## User\n\n${response.prompt}\n`;
+      return `## User\n\n${response.prompt}\n${(response.pictures ?? []).map(name => `\n_Picture: ${name}_\n`).join("")}`;
     case "onGeneratedUserPrompt":
       return `## Task\n\n${response.prompt}\n`;
     case "onEndReasoning":

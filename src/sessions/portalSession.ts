@@ -3,6 +3,7 @@ import type { CopilotSession } from "@github/copilot-sdk";
 import type { ModelCatalog } from "../backends/catalog.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
+import { PortalError } from "../base/portalError.js";
 import type { OpenWork } from "../changes/changeRecorder.js";
 import type { Changes } from "../changes/changes.js";
 import type {
@@ -14,9 +15,10 @@ import type {
 } from "../copilotSession.js";
 import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../live/liveResponse.js";
-import type { Approvals, PermissionPolicy, SessionPermissions } from "../permissions/approvals.js";
+import type { Approvals, InboxItem, PermissionPolicy, SessionPermissions } from "../permissions/approvals.js";
 import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startup/startupGate.js";
 import { logCallbacks } from "./logCallbacks.js";
+import type { Pictures } from "./pictures.js";
 import type { SessionControls } from "./sessionControls.js";
 import { SessionCrashedError } from "./sessionCrashedError.js";
 import type { OpenSession, SessionHost } from "./sessionHost.js";
@@ -44,6 +46,19 @@ export interface SessionParts {
   sandbox: boolean;
   /** Records what each turn changes in the folder. */
   changes: Pick<Changes, "begin" | "untold" | "told">;
+  /** What users show to agents. */
+  pictures: Pick<Pictures, "read" | "delete">;
+}
+
+/** A request that was accepted. */
+interface AcceptedRequest {
+  requestId: string;
+  message: string;
+  timeout?: number | undefined;
+  /** Counts the requests of users; what a task sends belongs to its attempt. */
+  turn?: number;
+  /** The names of what goes with it. */
+  pictures?: readonly string[];
 }
 
 const titleLength = 80;
@@ -130,21 +145,28 @@ export class PortalSession implements ICopilotSession {
     return this.#agent?.rawSection;
   }
 
-  push(response: LiveResponse): Promise<void> {
-    return this.log.append(response);
+  push(response: LiveResponse, item?: InboxItem): Promise<void> {
+    return this.log.append(response, undefined, item);
   }
 
   /** Accepts a user's request and returns its id. It is durable when this resolves and runs after the earlier ones. */
-  async query(prompt: string): Promise<string> {
+  async query(prompt: string, pictures: readonly string[] = []): Promise<string> {
     const requestId = randomUUID();
+    for (const name of pictures) await this.#parts.pictures.read(this.id, name);
+    const shown = pictures.length > 0 && { pictures };
     await this.log.unlessFailing(() => {
       // Turns are counted in the order in which their requests are accepted.
       this.record.turns = (this.record.turns ?? 0) + 1;
       const turn = this.record.turns;
-      const accepted = this.#accept(requestId, prompt, { callback: "onUserRequest", requestId, prompt });
+      const accepted = this.#accept(requestId, prompt, {
+        callback: "onUserRequest",
+        requestId,
+        prompt,
+        ...shown,
+      });
       // It runs even if the user has meanwhile heard that the store fails: then it is stored later.
       accepted
-        .then(() => this.#enqueue(requestId, prompt, undefined, turn))
+        .then(() => this.#enqueue({ requestId, message: prompt, turn, ...shown }))
         .catch(error => {
           // The caller who stopped the session knows.
           const level = this.#stopped ? "debug" : "info";
@@ -163,7 +185,21 @@ export class PortalSession implements ICopilotSession {
   ): Promise<void> {
     const requestId = randomUUID();
     await this.#accept(requestId, message, said?.(requestId));
-    await this.#enqueue(requestId, message, timeout);
+    await this.#enqueue({ requestId, message, timeout });
+  }
+
+  /** Throws if its model, or its agent, is known to take no pictures. */
+  async checkPictures(): Promise<void> {
+    const { backend, modelId, modelName } = this.record;
+    const takesPictures =
+      backend === "acp"
+        ? (await this.attach("known")).takesPictures
+        : (await this.#parts.catalog.find(modelId))?.model.vision;
+    if (takesPictures === false)
+      throw PortalError.explained(
+        "PicturesNotSupported",
+        `${modelName} takes no pictures. Describe what the picture shows, or start a session with another model.`,
+      );
   }
 
   /** Ends the running turn; the session and its queued requests stay. False when no turn was running. */
@@ -230,6 +266,10 @@ export class PortalSession implements ICopilotSession {
     return true;
   }
 
+  get #host(): SessionHost {
+    return this.#parts.hostOf(this.record.backend);
+  }
+
   #starting(notice: StartingSession["notice"]): StartingSession {
     const { workingDirectory: folder, owner } = this.record;
     return { folder, owner, policy: this.permissions, notice };
@@ -245,8 +285,8 @@ export class PortalSession implements ICopilotSession {
     conversation: OpenSession["conversation"],
     options: Pick<OpenSession, "load">,
   ): Promise<AgentSession> {
-    const { id, modelId, backend, workingDirectory, settings, owner } = this.record;
-    const host = this.#parts.hostOf(backend);
+    const { id, modelId, workingDirectory, settings, owner } = this.record;
+    const host = this.#host;
     this.#conversation = conversation;
     const callbacks = this.#callbacks();
     const starting = this.#starting((title, text) => callbacks.onNotice?.("warning", title, text));
@@ -316,33 +356,27 @@ export class PortalSession implements ICopilotSession {
     this.record.pendingRequests = this.record.pendingRequests.filter(id => id !== requestId);
   }
 
-  /** `turn` counts the requests of users; what a task sends belongs to its attempt. */
-  #enqueue(requestId: string, message: string, timeout: number | undefined, turn?: number): Promise<void> {
+  #enqueue(request: AcceptedRequest): Promise<void> {
     const number = ++this.#requests;
-    const done = this.#queue.then(() => this.#runTurn(number, requestId, message, timeout, turn));
+    const done = this.#queue.then(() => this.#runTurn(number, request));
     this.#queue = done.catch(() => undefined);
     return done;
   }
 
-  #beginWork(turn: number | undefined, requestId: string): OpenWork | undefined {
+  #beginWork({ turn, requestId }: AcceptedRequest): OpenWork | undefined {
     if (turn === undefined) return undefined;
     const { id: owner, workingDirectory: folder, title: name } = this.record;
     return this.#parts.changes.begin({ kind: "turn", owner, number: turn, requestId, folder, name });
   }
 
-  async #runTurn(
-    number: number,
-    requestId: string,
-    message: string,
-    timeout: number | undefined,
-    turn: number | undefined,
-  ): Promise<void> {
+  async #runTurn(number: number, request: AcceptedRequest): Promise<void> {
+    const { requestId, message, timeout, pictures = [] } = request;
     if (this.#dropped.delete(requestId)) return;
     let work: OpenWork | undefined;
     try {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (number <= this.#dropUpTo) return;
-      work = this.#beginWork(turn, requestId);
+      work = this.#beginWork(request);
       this.#work = work;
       const start = await Promise.race([this.#prepare(work), this.#leftStart()]);
       this.#leaveStart = undefined;
@@ -350,9 +384,12 @@ export class PortalSession implements ICopilotSession {
       if (!start) return;
       this.#conversation = "known";
       const { agent, text, ids } = start;
+      const shown = await Promise.all(pictures.map(name => this.#parts.pictures.read(this.id, name)));
       await agent
-        .sendRequest(text + message, timeout)
-        .finally(() => this.#parts.approvals.turnEnded(this.id));
+        .sendRequest(text + message, timeout, shown)
+        .finally(() => this.#parts.approvals.turnEnded(this.id))
+        // Whoever sees the end of a turn may count on its memory.
+        .finally(() => this.#host.turnEnded?.(this.record));
       await this.#parts.changes.told(ids);
       failpoint("turn-ended");
     } catch (error) {
@@ -396,8 +433,13 @@ export class PortalSession implements ICopilotSession {
   /** The turn itself writes `onIdle`, after a possible `sessionError`, so that it always comes last. */
   #callbacks(): SessionCallbacks {
     const push = (response: LiveResponse) => this.log.appendSoon(response);
+    const written = logCallbacks(push);
     return {
-      ...logCallbacks(push),
+      ...written,
+      onEndToolExecution: (...end) => {
+        written.onEndToolExecution(...end);
+        this.#host.toolEnded?.(this.record);
+      },
       onUsage: usage => this.#used(usage),
       onOther: response => {
         push(response);

@@ -53,11 +53,17 @@ export interface OpenSession {
   say(text: string): void;
 }
 
+/** What a host knows a conversation by. */
+export type Conversed = Pick<SessionRecord, "id" | "settings" | "workingDirectory" | "owner">;
+
 /** Opens agent sessions: on the Copilot runtime, or on ACP agents. */
 export interface SessionHost {
   open(request: OpenSession): Promise<AgentSession>;
+  /** Stores what is new of a conversation for the nodes that may go on with it. Neither fails. */
+  toolEnded?(record: Conversed): void;
+  turnEnded?(record: Conversed): Promise<void>;
   /** Deletes what the agent has stored of a conversation. */
-  delete(record: Pick<SessionRecord, "id" | "settings" | "workingDirectory">): Promise<void>;
+  delete(record: Omit<Conversed, "owner">): Promise<void>;
   /** Present when agents read a folder's settings by themselves; names the agent if it is known. */
   startupReader?(modelId: string): StartupReader | undefined;
   /** The policy of a new session on this model, if it overrides the portal's. */

@@ -2,6 +2,7 @@ import type { TurnUsage } from "../live/callbacks.js";
 import type { OwnerRow } from "../live/logTable.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
 import type { RowChange } from "../store/eventLog.js";
+import type { Ownership } from "../store/ownership.js";
 import type { Store } from "../store/store.js";
 
 /** What the store knows about a session; the conversation is in its live log and with the agent runtime. */
@@ -90,9 +91,11 @@ export function recordChange(
 /** Every statement on the sessions table, except what is stored with the log. */
 export class SessionRecords {
   readonly #store: Store;
+  readonly #ownership: Pick<Ownership, "owner">;
 
-  constructor(store: Store) {
+  constructor(store: Store, ownership: Pick<Ownership, "owner">) {
     this.#store = store;
+    this.#ownership = ownership;
   }
 
   async find(id: string): Promise<SessionRecord | undefined> {
@@ -107,12 +110,13 @@ export class SessionRecords {
     return this.#store.patiently(work);
   }
 
-  /** Open sessions with requests that did not end before the server stopped. */
-  async interrupted(): Promise<string[]> {
-    // The store may open late.
-    await this.#store.ready;
+  /** Open sessions of this portal, or of one of its roots, with requests that have not ended. */
+  async pending(root?: string): Promise<string[]> {
+    const values: unknown[] = [root ?? null];
     const rows = await this.#store.query<{ id: string }>(
-      "SELECT id FROM sessions WHERE status = 'open' AND pending_requests > 0",
+      `SELECT id FROM sessions WHERE status = 'open' AND pending_requests > 0
+         AND ($1::text IS NULL OR root = $1) AND ${await this.#ownership.owner("sessions.root", values)}`,
+      values,
     );
     return rows.map(({ id }) => id);
   }
@@ -148,14 +152,17 @@ export class SessionRecords {
   }
 
   async rename(id: string, title: string): Promise<void> {
-    await this.#store.query("UPDATE sessions SET title = $2, updated_at = now() WHERE id = $1", [id, title]);
+    await this.#change(id, "title = $2, updated_at = now()", title);
   }
 
   async setSettings(id: string, settings: SessionSettings): Promise<void> {
-    await this.#store.query("UPDATE sessions SET settings = $2 WHERE id = $1", [
-      id,
-      JSON.stringify(settings),
-    ]);
+    await this.#change(id, "settings = $2", JSON.stringify(settings));
+  }
+
+  async #change(id: string, set: string, value: string): Promise<void> {
+    const values: unknown[] = [id, value];
+    const owned = await this.#ownership.owner("sessions.root", values);
+    await this.#store.query(`UPDATE sessions SET ${set} WHERE id = $1 AND ${owned}`, values);
   }
 
   async delete(id: string): Promise<void> {

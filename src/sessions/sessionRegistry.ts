@@ -54,9 +54,14 @@ export class SessionRegistry {
   constructor(parts: SessionParts, logs: LiveLogs) {
     this.#parts = parts;
     this.#logs = logs;
-    this.recovered = this.#recover().then(() => {
-      this.#isRecovered = true;
-    });
+    logs.adoption.mendsWith(root => this.#mend(root));
+    logs.ownership.onLost(root => this.#leave(root));
+    this.recovered = logs.adoption
+      .start()
+      .then(() => this.#mend())
+      .then(() => {
+        this.#isRecovered = true;
+      });
     this.recovered.catch(() => undefined);
   }
 
@@ -178,7 +183,7 @@ export class SessionRegistry {
     const known = await this.wake(id);
     if (known) return known;
     const record = await this.#parts.records.find(id);
-    const log = record && (await this.#logs.open("session", id));
+    const log = record && (await this.#logs.openOwned("session", id));
     if (!record || !log) throw sessionNotFound(id);
     record.turns ??= await turnsIn(log.responses());
     Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: [] });
@@ -196,6 +201,7 @@ export class SessionRegistry {
     if (session) await this.stop(session);
     // First what could not be found without the record.
     await this.#parts.hostOf(record.backend).delete(record);
+    await this.#parts.pictures.delete(id);
     failpoint("agent-memory-deleted");
     await this.#logs.delete("session", id);
     await this.#parts.records.delete(id);
@@ -203,6 +209,7 @@ export class SessionRegistry {
   }
 
   async rename(id: string, title: string): Promise<void> {
+    await this.#logs.openOwned("session", id);
     await this.#parts.records.rename(id, title);
     const session = this.#sessions.get(id);
     if (session) session.record.title = title;
@@ -222,11 +229,12 @@ export class SessionRegistry {
     await Promise.allSettled(this.open.map(session => session.stop(interruption)));
   }
 
-  async #recover(): Promise<void> {
+  /** Waking a session reports what an earlier owner left unfinished; those that are awake need no mending. */
+  async #mend(root?: string): Promise<void> {
     const { records, log } = this.#parts;
-    for (const id of await records.patiently(() => records.interrupted())) {
+    for (const id of await records.patiently(() => records.pending(root))) {
       try {
-        await records.patiently(() => this.#recoverOne(id));
+        await records.patiently(() => this.wake(id));
       } catch (error) {
         // One failure must not affect the other sessions.
         log.error({ err: error, sessionId: id }, "cannot resume a session");
@@ -234,25 +242,31 @@ export class SessionRegistry {
     }
   }
 
-  async #recoverOne(id: string): Promise<void> {
-    const session = await this.wake(id);
-    if (session && session.record.pendingRequests.length > 0) await this.#reportInterruption(session);
+  /** Another portal goes on with these sessions: nothing more is written here. */
+  #leave(root: string): void {
+    const { log } = this.#parts;
+    for (const session of this.open.filter(({ log: { root: own } }) => own === root)) {
+      this.#sessions.delete(session.id);
+      session.stop().catch((error: unknown) => log.warn({ err: error }, "a session could not be left"));
+    }
   }
 
   async #wake(id: string): Promise<PortalSession | undefined> {
     const record = await this.#parts.records.find(id);
     if (record?.status !== "open") return undefined;
     // An older portal may have crashed between storing a session and creating its log.
-    const log = await this.#logs.openOrCreate("session", id);
+    const log = await this.#logs.openOrCreate("session", id, rowOf(record));
     record.turns ??= await turnsIn(log.responses());
     const known = this.#sessions.get(id);
     if (known || this.#changing.has(id)) return known;
     const session = new PortalSession(record, log, this.#parts);
+    // It is in no map, so no portal runs its requests any more.
+    if (record.pendingRequests.length > 0) await this.#reportInterruption(session);
     this.#sessions.set(id, session);
     return session;
   }
 
-  /** Opening the log has already ended its open blocks. */
+  /** Its root has been adopted, so its blocks have ended. */
   async #reportInterruption({ log, record }: PortalSession): Promise<void> {
     const interrupted = record.pendingRequests;
     record.pendingRequests = [];

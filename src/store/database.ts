@@ -19,6 +19,8 @@ export interface Database {
   readonly pool: pg.Pool;
   /** For the engine of durable flows. */
   readonly enginePool: pg.Pool;
+  /** A connection that is never lent, for what must not wait for a busy pool; absent where there is only one. */
+  readonly aside?: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** Opening is tried again at the latest after this time. */
   readonly longestRetryMs: number;
   /** Rejects with a PortalError that is not StoreUnavailable when only a person can help. */

@@ -11,7 +11,7 @@ import { deferred } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { dbosLogger, unusedUrl, useListenNotify } from "./flowSchema.js";
-import { quietLaunch, quietPolling, unusedIntervalMs } from "./quietPolling.js";
+import { queueOfNode, quietLaunch, quietPolling, unusedIntervalMs } from "./quietPolling.js";
 
 /**
  * What durable code may do. Between these calls it is pure: no clock, no random numbers, no I/O,
@@ -41,6 +41,8 @@ export interface DurableJobs {
   cancel(...ids: string[]): Promise<void>;
   /** A cancelled or orphaned flow continues where it was, with everything that it started. */
   resume(id: string): Promise<void>;
+  /** Another portal may go on with this flow: what runs of it here takes no further step, and counts no more. */
+  leave(id: string): void;
   /** The state of these flows; flows that do not exist are left out. */
   look(ids: readonly string[]): Promise<Map<string, SeenFlow>>;
   /** Forgets flows and everything that they started. */
@@ -64,6 +66,8 @@ export interface DurableJobsOptions {
   log: Log;
   /** Whether the tables of the flows are already made and up to date. */
   hasTables?: boolean;
+  /** One of several portals on the same database: nothing continues that it has not won. */
+  node?: { readonly name: string; readonly boot: number } | undefined;
 }
 
 /** An error that ends this run of a flow: only the engine may catch it. */
@@ -155,6 +159,7 @@ export async function openDurableJobs({
   flows,
   log,
   hasTables = false,
+  node,
 }: DurableJobsOptions): Promise<DurableJobs> {
   const unended = new Unended();
   open = { flows, unended };
@@ -167,13 +172,14 @@ export async function openDurableJobs({
     runMigrations: !hasTables,
     useListenNotify,
     applicationVersion: flowVersion,
-    executorID: "local",
+    // With a new one at each start, DBOS finds nothing to continue by itself.
+    executorID: node ? `${node.name}.${node.boot}` : "local",
     schedulerPollingIntervalMs: unusedIntervalMs,
     logger: dbosLogger(log),
   });
   let polling: Awaited<ReturnType<typeof quietPolling>>;
   try {
-    quietLaunch();
+    quietLaunch(node?.name);
     await DBOS.launch();
     polling = await quietPolling();
   } catch (error) {
@@ -182,7 +188,10 @@ export async function openDurableJobs({
     throw error;
   }
   failpoint("engine-launched");
-  unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));
+  const queueName = node && queueOfNode(node.name);
+  // Those of other portals would never end here.
+  if (!node) unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));
+  const look = (ids: readonly string[]) => lookAt(ids, queueName);
   return {
     async submit(kind, id, input) {
       await DBOS.startWorkflow(runFlow, { workflowID: id })(kind, input);
@@ -192,12 +201,24 @@ export async function openDurableJobs({
       for (const id of ids) unended.endBelow(id);
     },
     async resume(id) {
-      const below = await idsOf({ workflow_id_prefix: `${id}/`, status: ["CANCELLED", "PENDING"] });
+      const below = await idsOf({
+        workflow_id_prefix: `${id}/`,
+        status: ["CANCELLED", "PENDING", "ENQUEUED"],
+      });
       const ids = [id, ...below].filter(flow => !runningHere.has(flow));
       unended.add([id, ...below]);
-      if (ids.length > 0) await DBOS.resumeWorkflows(ids).finally(polling.onQueued);
+      if (ids.length > 0)
+        await DBOS.resumeWorkflows(ids, queueName === undefined ? {} : { queueName }).finally(
+          polling.onQueued,
+        );
       // A flow that ended meanwhile does not run again, and nothing else would report its end.
       for (const [flow, { status }] of await look(ids)) if (hasEnded(status)) unended.end(flow);
+    },
+    leave(id) {
+      for (const flow of [...runningHere])
+        if (flow === id || flow.startsWith(`${id}/`)) runningHere.delete(flow);
+      unended.end(id);
+      unended.endBelow(id);
     },
     look,
     delete: async (...ids) => DBOS.deleteWorkflows(await withThoseBelow(pool, ids)),
@@ -210,10 +231,10 @@ export async function openDurableJobs({
 
 const hasEnded = (status: FlowStatus) => status === "ended" || status === "failed";
 
-async function look(ids: readonly string[]): Promise<Map<string, SeenFlow>> {
+async function lookAt(ids: readonly string[], queueName?: string): Promise<Map<string, SeenFlow>> {
   if (ids.length === 0) return new Map();
   const found = await DBOS.listWorkflows({ workflowIDs: [...ids], loadInput: false, loadOutput: false });
-  return new Map(found.map(flow => [flow.workflowID, seen(flow)]));
+  return new Map(found.map(flow => [flow.workflowID, seen(flow, queueName)]));
 }
 
 /** A flow's children have its id before a slash ("0" is the next character). DBOS would query them one by one. */
@@ -231,8 +252,11 @@ async function idsOf(query: GetWorkflowsInput): Promise<string[]> {
   return found.map(flow => flow.workflowID);
 }
 
-function seen({ workflowID, status, applicationVersion = flowVersion }: WorkflowStatus): SeenFlow {
-  return { status: statusOf(workflowID, status), version: applicationVersion };
+function seen(flow: WorkflowStatus, ownQueue: string | undefined): SeenFlow {
+  const { workflowID, status, queueName, applicationVersion = flowVersion } = flow;
+  // Only the node that put it there would take it out again.
+  const isElsewhere = ownQueue !== undefined && status === "ENQUEUED" && queueName !== ownQueue;
+  return { status: isElsewhere ? "orphaned" : statusOf(workflowID, status), version: applicationVersion };
 }
 
 function statusOf(id: string, status: string): FlowStatus {

@@ -3,10 +3,15 @@ import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
 import { PortalError } from "../base/portalError.js";
 import { shortReason, storeUnavailable } from "./failure.js";
+import { isFenced, type Ownership } from "./ownership.js";
 import type { Store } from "./store.js";
 
 /** What logs need of a store. */
-export type LogStore = Pick<Store, "query" | "failure" | "state" | "beforeClose">;
+export type LogStore = Pick<
+  Store,
+  "query" | "transaction" | "ready" | "patiently" | "failure" | "state" | "beforeClose"
+> &
+  Partial<Pick<Store, "wake">>;
 
 export interface Chunk {
   readonly lastN: number;
@@ -39,9 +44,20 @@ export interface RowChange {
   readonly set: Readonly<Record<string, unknown>>;
 }
 
+/** A request that waits for its user, as the inbox shows it; it may have more fields. */
+export interface Asked {
+  readonly requestId: string;
+  /** The id of the log. */
+  readonly sessionId: string;
+  readonly source: string;
+  readonly expiresAt?: string;
+}
+
 /** What one flush writes for one log. It never changes afterwards, so writing it again is harmless. */
 export interface LogBatch {
   readonly logId: number;
+  /** Only its owner may write the log; anyone may move a cursor. */
+  readonly root: string;
   readonly chunk: Chunk | undefined;
   /** The texts of the chunk, so that a search finds whatever a reader can see. */
   readonly texts: readonly TextRow[];
@@ -50,10 +66,15 @@ export interface LogBatch {
     | undefined;
   readonly cursors: readonly CursorRow[];
   readonly change: RowChange | undefined;
+  /** Requests that wait from now on, and the ids of those that no longer do. */
+  readonly asked: readonly Asked[];
+  readonly settled: readonly string[];
   /** True when the log has more than a batch may hold. */
   readonly hasMore: boolean;
   committed(): void;
   lost(error: Error): void;
+  /** Nothing of it was written, because another portal has taken over its root. */
+  takenOver(): void;
 }
 
 export interface LogSource {
@@ -80,6 +101,7 @@ const lastChanceMs = 2_000;
 /** Writes the batches of all logs, one statement at a time; what arrives meanwhile goes into the next one. */
 export class EventLog {
   readonly #store: LogStore;
+  readonly #ownership: Ownership;
   readonly #log: Log;
   #dirty = new Set<LogSource>();
   #pendingChars = 0;
@@ -90,8 +112,9 @@ export class EventLog {
   readonly #unwritten = new Set<LogBatch>();
   readonly #onFailure = new Set<(error: PortalError) => void>();
 
-  constructor(store: LogStore, log: Log) {
+  constructor(store: LogStore, ownership: Ownership, log: Log) {
     this.#store = store;
+    this.#ownership = ownership;
     this.#log = log;
   }
 
@@ -204,9 +227,10 @@ export class EventLog {
   async #writeUntilDone(batches: readonly LogBatch[]): Promise<void> {
     for (const batch of batches) this.#unwritten.add(batch);
     failpoint("log-flush-begins");
+    let mine = batches;
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
-        await this.#write(batches);
+        while (!(await this.#isWritten(mine))) mine = await this.#stillMine(mine);
         failpoint("log-flushed");
         break;
       } catch (error) {
@@ -216,9 +240,32 @@ export class EventLog {
         await sleep(retryMs);
       }
     }
-    for (const batch of batches) {
+    for (const batch of mine) {
       this.#unwritten.delete(batch);
       batch.committed();
+      if (batch.asked.length + batch.settled.length > 0) this.#store.wake?.("portal_inbox", batch.root);
+    }
+  }
+
+  /** Drops the batches whose root somebody else has taken over. */
+  async #stillMine(batches: readonly LogBatch[]): Promise<readonly LogBatch[]> {
+    const still = await this.#ownership.still(batches.map(({ root }) => root));
+    return batches.filter(batch => {
+      if (!changesLog(batch) || still.has(batch.root)) return true;
+      this.#unwritten.delete(batch);
+      batch.takenOver();
+      return false;
+    });
+  }
+
+  /** False when a root is no longer this portal's: then nothing has been written. */
+  async #isWritten(batches: readonly LogBatch[]): Promise<boolean> {
+    try {
+      await this.#write(batches);
+      return true;
+    } catch (error) {
+      if (isFenced(error)) return false;
+      throw error;
     }
   }
 
@@ -242,6 +289,7 @@ export class EventLog {
       ),
     };
     const parts: string[] = [];
+    const roots = new Set(batches.filter(changesLog).map(({ root }) => root));
     // A chunk that already exists was written by an attempt whose answer was lost.
     if (rows.chunks.length > 0)
       parts.push(`insert into log_chunks values ${rows.chunks.join(", ")} on conflict do nothing`);
@@ -265,11 +313,33 @@ export class EventLog {
       );
       parts.push(`update ${change.table} set ${columns.join(", ")} where id = $${values.push(change.id)}`);
     }
+    const asked = batches.flatMap(batch => batch.asked.map(each => ({ root: batch.root, ...each })));
+    if (asked.length > 0) parts.push(insertAsked(asked, values));
+    const settled = batches.flatMap(batch => batch.settled);
+    if (settled.length > 0)
+      parts.push(`delete from waiting where request_id = any($${values.push(settled)})`);
     if (parts.length === 0) return;
     const ctes = parts.map((part, i) => `w${i} as (${part})`);
-    await this.#store.query(`with ${ctes.join(", ")} select`, values);
+    if (roots.size > 0) ctes.push(await this.#ownership.fence([...roots], values));
+    await this.#store.query(
+      `with ${ctes.join(", ")} select ${roots.size > 0 ? "ok from fence" : ""}`,
+      values,
+    );
   }
 }
+
+function insertAsked(rows: readonly (Asked & { root: string })[], values: unknown[]): string {
+  const places = rows.map(({ root, ...request }) => {
+    const { requestId, sessionId, source, expiresAt = null } = request;
+    const row = [requestId, root, sessionId, source, JSON.stringify(request), expiresAt];
+    return `(${row.map(value => `$${values.push(value)}`).join(", ")})`;
+  });
+  return `insert into waiting (request_id, root, session_id, source, request, expires_at)
+    values ${places.join(", ")} on conflict do nothing`;
+}
+
+const changesLog = ({ chunk, state, change }: LogBatch) =>
+  chunk !== undefined || state !== undefined || change !== undefined;
 
 /** The statement that indexes these texts; its values are added. A column is one value, however many rows there are. */
 export function insertTexts(rows: readonly (TextRow & { logId: number })[], values: unknown[]): string {

@@ -3,10 +3,16 @@ import { PortalError } from "../base/portalError.js";
 import type { Query } from "./store.js";
 
 /**
+ * The statements of one step. After a step that adds something, portals that do not know it can go on; after one with
+ * `endsOlder` they cannot, and have to leave first.
+ */
+export type Migration = string | { readonly endsOlder: string };
+
+/**
  * The schema, step by step: a store at version N has the first N steps.
  * Steps are only added at the end; a released step never changes.
  */
-export const migrations: readonly string[] = [
+export const migrations: readonly Migration[] = [
   // 1: live logs. A chunk is what one flush wrote for one log; `open_from` is the first block without an end.
   `create table logs (
      id integer generated always as identity primary key,
@@ -225,30 +231,138 @@ export const migrations: readonly string[] = [
    );
    create index worktrees_by_root_owner on worktrees (split_part(owner, '.', 1));
    create index worktrees_by_directory on worktrees (working_directory);`,
+  // 15: whose everything is. A row of `nodes` is one life of a portal; everything below a root has the root's id.
+  `create table nodes (
+     boot bigint generated always as identity primary key,
+     name text not null,
+     url text,
+     version text not null,
+     flow_version text not null,
+     config_hash text,
+     host_boot_id text,
+     pid integer not null,
+     started_at timestamptz not null default now(),
+     lease_until timestamptz,
+     state text not null default 'running',
+     load jsonb
+   );
+   create unique index nodes_by_name on nodes (name) where state <> 'gone';
+   create table owned (
+     root text primary key,
+     kind text not null check (kind in ('session', 'job', 'task', 'run')),
+     boot bigint,
+     node text not null,
+     movable boolean not null default false,
+     takeovers integer not null default 0,
+     progress integer not null default 0,
+     since timestamptz not null default now()
+   );
+   alter table sessions add column root text not null
+     generated always as (coalesce(split_part(owner, '.', 1), id)) stored;
+   alter table logs add column root text;
+   update logs set root = case kind
+     when 'task' then split_part(key, '.', 1)
+     when 'session' then coalesce((select s.root from sessions s where s.id = key), key)
+     else key end;
+   alter table logs alter column root set not null;
+   create index logs_open on logs (root) where not closed;
+   insert into owned (root, kind, node)
+     select id, 'session', 'local' from sessions where owner is null union all
+     select id, 'job', 'local' from jobs union all
+     select id, 'task', 'local' from tasks union all
+     select id, 'run', 'local' from runs;`,
+  // 16: the inbox. A row is there as long as its request waits; the log has it too.
+  `create table waiting (
+     request_id text primary key,
+     root text not null,
+     session_id text not null,
+     source text not null,
+     request jsonb not null,
+     asked_at timestamptz not null default now(),
+     expires_at timestamptz
+   );`,
+  // 17: several portals on one database. `needs` is the hash of the settings that a node must have to go on with a root.
+  `alter table nodes add column process jsonb, add column shared_dirs jsonb not null default '[]';
+   alter table owned add column needs text;
+   alter table worktrees add column node text not null default 'local';
+   create index owned_movable on owned (boot) where movable;`,
+  // 18: what has not ended is found among what has, however much that is: every node looks for it all the time.
+  `create index jobs_unfinished on jobs (id)
+     where status in ('Running', 'Paused') or (status = 'Canceled' and ended_at is null) or deleting;
+   create index tasks_running on tasks (id) where status = 'Running';
+   create index runs_running on runs (id) where status = 'Running';
+   create index logs_of_ended_tasks on logs (root) where kind = 'task' and closed;`,
+  // 19: what agents remember of conversations that can move: the files of the Copilot runtime, piece by piece.
+  `create table agent_memory (
+     session_id text not null references sessions (id) on delete cascade,
+     file text not null,
+     at bigint not null,
+     bytes bytea not null,
+     primary key (session_id, file, at)
+   );`,
+  // 20: which nodes have to leave before a step that ends them.
+  "alter table nodes add column schema_version integer not null default 19;",
 ];
+
+/** What the store says about its schema. */
+interface SchemaState {
+  readonly version: number;
+  /** A portal must know this version to use the store. */
+  readonly needs: number;
+}
+
+export interface MigrateOptions {
+  steps?: readonly Migration[];
+  /** Resolves when no living node knows less than this version; rejects when some do not leave. */
+  olderGone?(version: number): Promise<void>;
+}
+
+type InTransaction = <T>(work: (query: Query) => Promise<T>) => Promise<T>;
 
 /** Brings the schema up to date; each step and its number are one transaction. */
 export async function migrate(
-  transaction: <T>(work: (query: Query) => Promise<T>) => Promise<T>,
-  steps: readonly string[] = migrations,
+  transaction: InTransaction,
+  { steps = migrations, olderGone }: MigrateOptions = {},
 ): Promise<void> {
-  const version = await transaction(async query => {
-    await query("create table if not exists portal_schema (version integer not null)");
-    const [row] = await query<{ version: number }>("select max(version) as version from portal_schema");
-    return row?.version ?? 0;
-  });
-  if (version > steps.length) {
-    throw PortalError.unavailable(
-      "StoreTooNew",
-      `The store has schema version ${version}, this portal knows ${steps.length}: it was written by a newer portal. Update this one, or choose another folder with --data-dir.`,
-    );
-  }
+  const { version, needs } = await transaction(schemaState);
+  if (needs > steps.length) throw storeTooNew(version, steps.length);
+  const needed = neededVersion(steps);
+  if (needed > version && version > 0) await olderGone?.(needed);
   for (const [index, step] of steps.entries()) {
     if (index < version) continue;
     await transaction(async query => {
-      await query(step);
-      await query("insert into portal_schema values ($1)", [index + 1]);
+      await query(typeof step === "string" ? step : step.endsOlder);
+      await query("insert into portal_schema (version, needs) values ($1, $2)", [
+        index + 1,
+        neededVersion(steps.slice(0, index + 1)),
+      ]);
     });
     failpoint("schema-step-done");
   }
+}
+
+/** The version of the last step that ends portals which do not know it. */
+export function neededVersion(steps: readonly Migration[]): number {
+  return steps.findLastIndex(step => typeof step !== "string") + 1;
+}
+
+/** Rows of earlier portals have no `needs`: only who knows their version may use the store. */
+export const readNeeds = "select coalesce(max(coalesce(needs, version)), 0)::int as needs from portal_schema";
+
+async function schemaState(query: Query): Promise<SchemaState> {
+  await query("create table if not exists portal_schema (version integer not null)");
+  const known = await query(
+    "select from information_schema.columns where table_name = 'portal_schema' and column_name = 'needs'",
+  );
+  if (known.length === 0) await query("alter table portal_schema add column needs integer");
+  const [row] = await query<{ version: number | null }>("select max(version) as version from portal_schema");
+  const [needed] = await query<{ needs: number }>(readNeeds);
+  return { version: row?.version ?? 0, needs: needed?.needs ?? 0 };
+}
+
+function storeTooNew(version: number, known: number): PortalError {
+  return PortalError.unavailable(
+    "StoreTooNew",
+    `The store has schema version ${version}, this portal knows ${known}: it was written by a newer portal. Update this one, or choose another folder with --data-dir.`,
+  );
 }

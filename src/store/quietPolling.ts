@@ -11,14 +11,20 @@ export const unusedIntervalMs = 3_600_000;
 
 /** How soon a queued flow starts. */
 const queueIntervalMs = 1_000;
+const nodeIntervalMs = 250;
+
+/** The queue of what one node goes on with. Only that node puts flows into it, and only that node takes them out. */
+export const queueOfNode = (node: string) => `node.${node}`;
 
 /** Call this before the launch: DBOS would look every second for what the portal does not have. */
-export function quietLaunch(): void {
+export function quietLaunch(node: string | undefined): void {
   workflowTimeoutConfig.pollingIntervalMs = unusedIntervalMs;
   const runner = wfQueueRunner.constructor as unknown as Record<string, number>;
   runner.reconcileIntervalMs = unusedIntervalMs;
   runner.transitionIntervalMs = unusedIntervalMs;
   registerInternalQueue(INTERNAL_QUEUE_NAME, { minPollingIntervalMs: queueIntervalMs });
+  // DBOS knows it in this process only, so its table of queues needs no row and is never asked.
+  if (node !== undefined) registerInternalQueue(queueOfNode(node), { minPollingIntervalMs: nodeIntervalMs });
 }
 
 /**
@@ -36,14 +42,16 @@ export async function quietPolling(): Promise<{ onQueued(): void }> {
   await tracer.telemetryCollector.destroy();
 
   let queued = 1;
-  let seen = 0;
+  /** By queue: as long as nothing was put into any of them since the last look, there is nothing to find. */
+  const seen = new Map<string, number>();
   const database = executor.systemDatabase;
   const find = database.findAndMarkStartableWorkflows.bind(database);
   database.findAndMarkStartableWorkflows = async (...args) => {
-    if (seen === queued) return [];
+    const [{ name }] = args;
+    if (seen.get(name) === queued) return [];
     const asked = queued;
     const found = await find(...args);
-    if (found.length === 0) seen = asked;
+    if (found.length === 0) seen.set(name, asked);
     return found;
   };
   return {

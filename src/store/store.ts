@@ -9,9 +9,11 @@ import { isStatementError, mayPass, shortReason, storeUnavailable } from "./fail
 import type { Unlock } from "./lock/lock.js";
 import { startMaintenance } from "./maintenance.js";
 import { migrate } from "./migrations.js";
+import { olderNodesGone } from "./olderNodes.js";
 import { patience } from "./patience.js";
 import { ServerDatabase } from "./server/serverDatabase.js";
 import { inTransaction } from "./transaction.js";
+import { type WakeChannel, Wakes } from "./wakes.js";
 
 export type Query = <Row extends object = Record<string, unknown>>(
   text: string,
@@ -22,6 +24,8 @@ export interface Store {
   readonly kind: StoreKind;
   /** Waits until the store is open. The embedded one has one connection: never hold it while asking for another. */
   readonly query: Query;
+  /** The same on a connection that nobody else uses: a busy pool must not cost a node its lease. */
+  readonly aside: Query;
   /** Either everything that `work` does with its query happens, or nothing. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /**
@@ -42,7 +46,9 @@ export interface Store {
    * Calls back with what is notified on this channel of a database server. Nothing is notified while the connection is
    * down, and never on the embedded store, which has one user: this only wakes those who also look by themselves.
    */
-  listen(channel: string, callback: (payload: string) => void): void;
+  listen(channel: WakeChannel, callback: (id: string) => void): void;
+  /** Wakes those who listen at this database, soon and outside of every transaction; an empty id means many. */
+  wake(channel: WakeChannel, id: string): void;
   /** Copies the files of an embedded store as they are at one moment; queries wait meanwhile. */
   copy(folder: string): Promise<void>;
   sizeBytes(): Promise<number>;
@@ -104,6 +110,7 @@ class OpenStore implements Store {
   #probeTimer: NodeJS.Timeout | undefined;
   #brokenAtMs: number | undefined;
   readonly #reopened = new Set<(brokenMs: number) => void>();
+  readonly #wakes = new Wakes((channel, id) => this.query("select pg_notify($1, $2)", [channel, id]));
   readonly patiently = patience(() => this.#state === "closed");
 
   constructor(database: Database, log: Log) {
@@ -135,13 +142,23 @@ class OpenStore implements Store {
     this.#reopened.add(callback);
   }
 
-  listen(channel: string, callback: (payload: string) => void): void {
+  listen(channel: WakeChannel, callback: (id: string) => void): void {
     this.#database.listen(channel, callback);
+  }
+
+  wake(channel: WakeChannel, id: string): void {
+    if (this.kind === "server") this.#wakes.add(channel, id);
   }
 
   readonly query: Query = async (text, values) => {
     await this.#available();
     return this.#queryOf(this.#database.pool)(text, values);
+  };
+
+  readonly aside: Query = async <Row extends object>(text: string, values?: unknown[]) => {
+    await this.#available();
+    const { aside } = this.#database;
+    return aside ? this.#understood(() => aside<Row>(text, values)) : this.query<Row>(text, values);
   };
 
   async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
@@ -211,7 +228,12 @@ class OpenStore implements Store {
         },
         onTrouble: error => this.#troubled(error),
       });
-      await this.#database.prepare(() => migrate(work => this.#transaction(work)));
+      await this.#database.prepare(() => {
+        const transaction: typeof this.transaction = work => this.#transaction(work);
+        return migrate(transaction, {
+          olderGone: version => olderNodesGone(transaction, version, this.#log),
+        });
+      });
       if (broken !== undefined) throw this.#unavailable(broken);
       this.#state = "ready";
       this.#wasOpen = true;
@@ -284,6 +306,7 @@ class OpenStore implements Store {
   async #close(): Promise<void> {
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#probeTimer);
+    this.#wakes.close();
     await this.#opening.catch(() => {});
     for (const work of this.#lastWork) {
       await work().catch((error: unknown) =>

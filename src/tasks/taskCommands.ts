@@ -1,7 +1,7 @@
 import type { Commands, NamedCommand, WhereToRun } from "../commands/portalCommands.js";
 import type { CommandEnd } from "../commands/runCommand.js";
 import type { LiveResponse } from "../live/liveResponse.js";
-import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
+import type { Approvals, InboxItem, PermissionPolicy } from "../permissions/approvals.js";
 
 /** For whom a command runs. */
 export interface TaskPlace extends WhereToRun {
@@ -10,7 +10,7 @@ export interface TaskPlace extends WhereToRun {
   /** Absent: as the portal's options say. */
   permissions?: PermissionPolicy | undefined;
   signal: AbortSignal;
-  write(response: LiveResponse): Promise<void>;
+  write(response: LiveResponse, item?: InboxItem): Promise<void>;
 }
 
 /** Runs the commands that check a task. */

@@ -1,10 +1,11 @@
 import { blockPartOf, type LiveResponse } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
+import type { InboxItem } from "../permissions/approvals.js";
 
 /** The part of a live log that a diary needs. */
 export interface DiaryLog {
   readonly closed: boolean;
-  append(response: LiveResponse): Promise<void>;
+  append(response: LiveResponse, change?: undefined, item?: InboxItem): Promise<void>;
   responses(): AsyncIterable<StoredResponse>;
   close(): Promise<void>;
 }
@@ -36,10 +37,10 @@ export class TaskDiary {
   }
 
   /** Writes what a step does while it runs: a replay does not repeat it. */
-  async aside(response: LiveResponse): Promise<void> {
+  async aside(response: LiveResponse, item?: InboxItem): Promise<void> {
     this.#listener?.(response);
     // A task that was interrupted closes its log; what its command still says is of no interest then.
-    await this.#log.append(response).catch(() => undefined);
+    await this.#log.append(response, undefined, item).catch(() => undefined);
   }
 
   /** Does not wait for the store: the replay writes again what the store lacks when the server dies. */

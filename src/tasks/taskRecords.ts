@@ -1,4 +1,5 @@
 import type { OwnerRow } from "../live/logTable.js";
+import type { Ownership } from "../store/ownership.js";
 import type { Store } from "../store/store.js";
 
 export type TaskStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
@@ -37,9 +38,11 @@ export function taskRow(task: Omit<TaskRecord, "status">): OwnerRow {
 
 export class TaskRecords {
   readonly #store: Pick<Store, "query">;
+  readonly #ownership: Pick<Ownership, "owner">;
 
-  constructor(store: Pick<Store, "query">) {
+  constructor(store: Pick<Store, "query">, ownership: Pick<Ownership, "owner">) {
     this.#store = store;
+    this.#ownership = ownership;
   }
 
   async find(id: string): Promise<TaskRecord | undefined> {
@@ -56,14 +59,22 @@ export class TaskRecords {
     return row;
   }
 
-  running(): Promise<TaskRecord[]> {
-    return this.#store.query<TaskRecord>(`select ${columns} from tasks where status = 'Running'`);
+  /** The running tasks of this portal, or the one that is this root. */
+  async running(root?: string): Promise<TaskRecord[]> {
+    const values: unknown[] = [root ?? null];
+    const owned = await this.#ownership.owner("tasks.id", values);
+    return this.#store.query<TaskRecord>(
+      `select ${columns} from tasks where status = 'Running' and ($1::text is null or id = $1) and ${owned}`,
+      values,
+    );
   }
 
   async end(id: string, status: TaskStatus): Promise<void> {
-    await this.#store.query("update tasks set status = $2 where id = $1 and status = 'Running'", [
-      id,
-      status,
-    ]);
+    const values: unknown[] = [id, status];
+    const owned = await this.#ownership.owner("tasks.id", values);
+    await this.#store.query(
+      `update tasks set status = $2 where id = $1 and status = 'Running' and ${owned}`,
+      values,
+    );
   }
 }

@@ -5,6 +5,7 @@ import type { OpenWork } from "../changes/changeRecorder.js";
 import { loggedCommand } from "../commands/loggedCommand.js";
 import type { AttemptVerdict, Criterion } from "../live/callbacks.js";
 import type { LiveResponse } from "../live/liveResponse.js";
+import type { InboxItem } from "../permissions/approvals.js";
 import type { Flow } from "../store/durableJobs.js";
 import { AttemptNotes } from "./attemptNotes.js";
 import type { EngineParts } from "./engineParts.js";
@@ -166,7 +167,7 @@ export class TaskRunner {
     const { taskId, setup, workingDirectory } = this.#run;
     const session = this.#lastSession ?? (setup.borrowedModelId === undefined ? undefined : borrowedSession);
     const settings = session === undefined ? undefined : await sessions.settings(this.#sessionId(session));
-    const write = (response: LiveResponse) => diary.aside(response);
+    const write = (response: LiveResponse, item?: InboxItem) => diary.aside(response, item);
     const end = await loggedCommand({ run: command.run, title, write }, onOutput =>
       commands.run(command, {
         taskId,

@@ -1,3 +1,4 @@
+import { onlyNode } from "../store/ownership.js";
 import type { Store } from "../store/store.js";
 
 /**
@@ -53,9 +54,12 @@ const ownerIsThere = `(exists (select 1 from sessions where sessions.id = split_
 /** Every statement on the worktrees. */
 export class WorktreeRecords {
   readonly #store: Store;
+  /** The portal whose data folder has those that are made here. */
+  readonly #node: string;
 
-  constructor(store: Store) {
+  constructor(store: Store, node = onlyNode) {
     this.#store = store;
+    this.#node = node;
   }
 
   async insert(record: Omit<WorktreeRecord, "state" | "applying" | "problem" | "createdAt">): Promise<void> {
@@ -63,9 +67,22 @@ export class WorktreeRecords {
       record;
     await this.#store.query(
       `insert into worktrees
-         (id, owner, name, folder, working_directory, target, origin, root, branch, base, from_changes, state)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'creating')`,
-      [id, owner, name, folder, workingDirectory, target, origin, root, branch, base, fromChanges],
+         (id, owner, name, folder, working_directory, target, origin, root, branch, base, from_changes, node, state)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'creating')`,
+      [
+        id,
+        owner,
+        name,
+        folder,
+        workingDirectory,
+        target,
+        origin,
+        root,
+        branch,
+        base,
+        fromChanges,
+        this.#node,
+      ],
     );
   }
 
@@ -88,6 +105,11 @@ export class WorktreeRecords {
   /** Those that still have something on the disk, oldest first. */
   present(): Promise<WorktreeRecord[]> {
     return this.#select("where not removed order by created_at, id", []);
+  }
+
+  /** The same in the data folder of this portal. */
+  presentHere(): Promise<WorktreeRecord[]> {
+    return this.#select("where not removed and node = $1 order by created_at, id", [this.#node]);
   }
 
   async in(workingDirectory: string): Promise<WorktreeRecord | undefined> {
@@ -134,7 +156,8 @@ export class WorktreeRecords {
   async confirmUsed(): Promise<void> {
     await this.#store.query(
       `update worktrees set state = 'waiting'
-       where state = 'creating' and strpos(owner, '.') = 0 and ${ownerIsThere}`,
+       where state = 'creating' and strpos(owner, '.') = 0 and node = $1 and ${ownerIsThere}`,
+      [this.#node],
     );
   }
 

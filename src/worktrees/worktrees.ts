@@ -47,6 +47,8 @@ export const decisions = ["apply", "keep", "discard"] as const;
 export interface WorktreesOptions {
   dataDir: string;
   store: Store;
+  /** The name of this portal among those on the same store. */
+  node?: string | undefined;
   snapshots: Snapshots;
   log: Log;
 }
@@ -60,8 +62,8 @@ export class Worktrees {
   readonly #snapshots: Snapshots;
   readonly #log: Log;
 
-  constructor({ dataDir, store, snapshots, log }: WorktreesOptions) {
-    this.records = new WorktreeRecords(store);
+  constructor({ dataDir, store, node, snapshots, log }: WorktreesOptions) {
+    this.records = new WorktreeRecords(store, node);
     this.#folder = join(dataDir, "worktrees");
     this.#snapshots = snapshots;
     this.#log = log;
@@ -303,7 +305,7 @@ export class Worktrees {
     await this.records.patiently(() => this.records.confirmUsed());
     await this.records.patiently(() => this.records.forgetStrays());
     const writing = new Map<string, WorktreeRecord[]>();
-    for (const record of await this.records.patiently(() => this.records.present())) {
+    for (const record of await this.records.patiently(() => this.records.presentHere())) {
       const { state, target, applying } = record;
       if (state === "creating") await this.abandon(record);
       else if (state === "applying") {

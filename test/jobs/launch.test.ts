@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { createCatalog } from "../../src/backends/catalog.js";
 import { demoBackend } from "../../src/backends/demo/demoBackend.js";
@@ -11,6 +12,7 @@ import { Approvals } from "../../src/permissions/approvals.js";
 import { FolderChoices } from "../../src/permissions/folderChoices.js";
 import { RuleStore } from "../../src/permissions/ruleStore.js";
 import { StartupGate } from "../../src/permissions/startup/startupGate.js";
+import { Pictures } from "../../src/sessions/pictures.js";
 import { SessionRecords } from "../../src/sessions/sessionRecord.js";
 import { SessionRegistry } from "../../src/sessions/sessionRegistry.js";
 import { LiveLogs } from "../../src/sharedApi.js";
@@ -43,7 +45,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
   const rules = new RuleStore(store, { folders: {} });
   const registry = new SessionRegistry(
     {
-      records: new SessionRecords(store),
+      records: new SessionRecords(store, logs.ownership),
       catalog: createCatalog({ backends: [], demo, log }),
       hostOf: () => assert.fail("no session can be had"),
       log,
@@ -52,6 +54,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
       sandbox: false,
       startup: new StartupGate(rules, new FolderChoices(store)),
       changes,
+      pictures: new Pictures(join(dataDir, "pictures")),
     },
     logs,
   );

@@ -62,9 +62,9 @@ describe(`After ${kills} kills (-9) at random moments`, () => {
     const store = openStore({ dataDir, log: silent });
     defer(t, () => store.close());
     const logs = new LiveLogs(store, silent);
+    await logs.adoption.start();
     let interrupted = 0;
     for (const id of said.stored.keys()) {
-      await logs.open("session", id);
       const records = await storedRecords(store, id);
       const numbers = records.map(({ n }) => n);
       assert.deepEqual(

@@ -186,7 +186,7 @@ describe("After a restart of the portal", () => {
     assert.deepEqual((await after.call("session/a/live/t")).responses, [notice("in the last moment")]);
     assert.deepEqual(await after.call("session/closed/live"), { error: "SessionNotFound" });
     assert.deepEqual(await after.call("session/closed/live/new"), { responses: [notice("x")] });
-    const again = await after.logs.open("session", "a");
+    const again = await after.logs.openOwned("session", "a");
     await again?.append(notice(5));
     assert.deepEqual(await numbersOf(after, "a"), [1, 2, 3, 4, 5]);
   });
@@ -332,6 +332,7 @@ async function startTroubled(
       if (isHit) throw PortalError.unavailable("StoreUnavailable", "the answer got lost");
       return rows as never;
     },
+    aside: store.aside,
     transaction: work => store.transaction(work),
     ready: store.ready,
     pool: store.pool,
@@ -341,6 +342,7 @@ async function startTroubled(
     onReopened: callback => store.onReopened(callback),
     kind: store.kind,
     listen: (channel, callback) => store.listen(channel, callback),
+    wake: (channel, id) => store.wake(channel, id),
     copy: folder => store.copy(folder),
     sizeBytes: () => store.sizeBytes(),
     beforeClose: work => store.beforeClose(work),

@@ -23,9 +23,15 @@ before(async () => {
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });
-const tasks = { first: { prompt: ["first"], model }, held: held("held"), last: { prompt: ["last"], model } };
+const tasks = {
+  first: { prompt: ["first"], model },
+  held: held("held"),
+  last: { prompt: ["last"], model },
+  stopped: held("stopped"),
+};
 const jobs = {
   three: { work: { kind: "Seq" as const, works: [task("first"), task("held"), task("last")] } },
+  stopped: { work: task("stopped") },
 };
 
 const health = ({ portal }: JobsPortal, status: string) =>
@@ -42,7 +48,8 @@ function counts({ puppet }: JobsPortal): Record<string, number> {
 
 describe("A portal on a database server", () => {
   test("a session and a job survive kill -9, and a job survives a restart of the database", async t => {
-    const url = server.urlOf(await server.newDatabase());
+    const database = await server.newDatabase();
+    const url = server.urlOf(database);
     const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { env: { PORTAL_DATABASE_URL: url } });
     const { portal, puppet, startJob, jobLog, startSession, workingDirectory } = jobsPortal;
     const session = sessionById(portal, await startSession());
@@ -101,6 +108,14 @@ describe("A portal on a database server", () => {
       assert.equal(portal.pid, pid);
     });
 
+    await t.test("a job that another portal stops in the database ends at once", async () => {
+      const jobId = await startJob("stopped");
+      await puppet.arrived("stopped");
+      await server.query(database, "update jobs set status = 'Canceled' where id = $1", [jobId]);
+      await server.query(database, "select pg_notify('portal_owner', $1)", [jobId]);
+      assert.equal((await jobLog(jobId)).at(-1)?.callback, "jobCanceled");
+    });
+
     await t.test("the storage page shows the size of the database", async () => {
       const { storeBytes } = (await portal.api<{ storeBytes: number }>("copilot/storage")).body;
       assert.ok(storeBytes > 1_000_000);
@@ -125,23 +140,37 @@ describe("A store that moves to a database server", () => {
       const { code, stdout, stderr } = await runPortal(t, { command, env });
       return code === 0 ? stdout : stderr;
     };
-    assert.match(await say(["export", file, "--data-dir", portal.dataDir]), /^Exported \d+ rows/);
+    const memory = { COPILOT_HOME: portal.copilotHome };
+    assert.match(await say(["export", file, "--data-dir", portal.dataDir], memory), /^Exported \d+ rows/);
     await portal.kill();
 
-    const url = server.urlOf(await server.newDatabase());
+    const database = await server.newDatabase();
+    const url = server.urlOf(database);
     const run = (...command: string[]) => say(command, { PORTAL_DATABASE_URL: url });
     assert.match(
-      await run("import", file),
+      await run("import", file, "--node", "mover"),
       /^Imported \d+ rows into the database .*One job waits to be continued\.\n$/,
     );
+    const owners = await server.query(database, "select distinct node, boot from owned");
+    assert.deepEqual(owners, [{ node: "mover", boot: null }]);
+    const reserved = () =>
+      server.query<{ n: number }>(database, "select min(reserved) as n from logs where not closed");
+    assert.ok(Number((await reserved())[0]?.n) > 1_000_000);
     assert.match(
       await run("import", file),
       /^The database .* already has a store\. Import into a new database\.\n$/,
     );
 
+    assert.match(
+      await run("restored"),
+      /^Raised the numbers of \d+ open logs\. The portals can start now\.\n$/,
+    );
+    assert.ok(Number((await reserved())[0]?.n) > 2_000_000);
+
     const moved = await startPortal(t, {
       model: scripted,
-      env: { PORTAL_DATABASE_URL: url, COPILOT_HOME: portal.copilotHome },
+      args: ["--node", "mover"],
+      env: { PORTAL_DATABASE_URL: url },
     });
     assert.equal((await moved.api(`copilot/job/${jobId}/status`)).body.status, "Paused");
     puppet.release("held");
@@ -152,6 +181,9 @@ describe("A store that moves to a database server", () => {
       ["jobPaused", "jobContinued", "jobSucceeded"],
     );
     assert.equal(counts(jobsPortal).first, 1, "a finished task does not run again");
+    const latest = scripted.requests.filter(({ request }) => request.userText.includes("@wait held")).at(-1);
+    assert.equal(latest?.request.userTexts.length, 2, "the agent remembers what it was sent before");
+    assert.match(await run("restored"), /is in use by another portal/);
 
     await t.test("the portal on the server is exported while it runs", async () => {
       const back = join(folder, "back.gz");

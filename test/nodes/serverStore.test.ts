@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
+import { Ownership } from "../../src/store/ownership.js";
 import { Keeper } from "../../src/store/server/keeper.js";
 import { parseAddress } from "../../src/store/server/serverAddress.js";
 import { holding, locks } from "../../src/store/server/serverLocks.js";
-import { openStore, type Store } from "../../src/store/store.js";
+import { openStore, type Query, type Store } from "../../src/store/store.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
 import { logLines } from "../support/logLines.js";
@@ -57,21 +58,38 @@ describe("A store on a database server", () => {
     assert.deepEqual(await next.query("select * from things"), [{ name: "kept" }]);
   });
 
-  test("a second portal is refused with one clear line until the first has left", async t => {
-    const { store, database } = await open(t);
-    await store.ready;
-    const { store: second } = await open(t, database);
-    await assert.rejects(second.ready, (error: unknown) => {
-      assert.ok(error instanceof PortalError);
-      assert.equal(error.code, "DatabaseInUse");
-      assert.match(
-        error.message,
-        new RegExp(`^The database ${database} on 127\\.0\\.0\\.1:.*pid ${process.pid}\\)`),
-      );
-      return !error.message.includes("\n");
-    });
-    await store.close();
-    await (await open(t, database)).store.ready;
+  test("a node finds what is free among ten thousand roots that have ended without reading them all", async t => {
+    const { store } = await open(t);
+    const [boot] = await store.query<{ boot: string }>(
+      "insert into nodes (name, version, flow_version, pid, state) values ('a', '1', '1', 1, 'gone') returning boot",
+    );
+    const many = "generate_series(1, 10000) as i";
+    await store.query(
+      `insert into jobs (id, name, entry_hash, user_input, working_directory, status, ended_at)
+       select i, 'job', 'hash', '', '/work', case i when 7 then 'Running' else 'Succeeded' end, now() from ${many}`,
+    );
+    await store.query(
+      `insert into owned (root, kind, boot, node, movable) select i, 'job', $1::bigint, 'a', true from ${many}`,
+      [boot?.boot],
+    );
+    await store.query(
+      `insert into logs (kind, key, root, reserved, closed) select 'task', i || '.' || n, i, 1, true
+       from ${many}, generate_series(1, 2) as n`,
+    );
+    await store.query("analyze");
+    const [free, ...more] = await new Ownership(store).free();
+    assert.deepEqual([free?.root, free?.boot, free?.ended, more.length], ["7", Number(boot?.boot), 2, 0]);
+    let plan = "";
+    const explaining: Query = async <Row extends object>(text: string) => {
+      plan = JSON.stringify(await store.query(`explain (format json) ${text}`));
+      return [] as Row[];
+    };
+    await new Ownership({ ...store, query: explaining }).free();
+    const readWhole = [...plan.matchAll(/"Seq Scan"[^}]*?"Relation Name":"(\w+)"/g)].map(
+      ([, table]) => table,
+    );
+    for (const table of ["jobs", "owned", "logs"])
+      assert.ok(plan.includes(`"${table}"`) && !readWhole.includes(table), `${table}: ${plan}`);
   });
 
   test("it hears what is notified, also after its connection was ended", async t => {
@@ -191,28 +209,5 @@ describe("A store on a database server", () => {
     });
     await store.ready;
     assert.deepEqual(await other.query(hasTables), [{ made: true }]);
-  });
-
-  test("after a restart it does not go on beside another portal", async t => {
-    const { store, database } = await open(t);
-    const pool = await store.pool;
-    await server.stop();
-    await seen(async () => store.state() === "failing");
-    // Whoever comes first has the database.
-    const other = openStore({
-      dataDir: await tempFolder(t),
-      databaseUrl: server.urlOf(database),
-      log: silent,
-    });
-    defer(t, () => other.close());
-    await server.start();
-    const [winner, loser] = await Promise.race([
-      reopened(store).then(() => [store, other] as const),
-      other.ready.then(() => [other, store] as const),
-    ]);
-    assert.deepEqual(await winner.query("select 1 as one"), [{ one: 1 }]);
-    await assert.rejects(loser.query("select 1"));
-    if (loser === store)
-      await assert.rejects(pool.query("select 1"), isUnavailable, "not even its flows write");
   });
 });

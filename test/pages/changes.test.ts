@@ -11,6 +11,7 @@ import { openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
 import { sharedPortal } from "../support/restSession.js";
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
+import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -122,19 +123,21 @@ describe("the changes of a turn in the browser", () => {
     const { comments } = await session.call<{ comments: unknown[] }>("changes/comments");
     assert.deepEqual(comments, []);
     const request = page.locator("[data-type=User]", { hasText: "I have reviewed the changes" });
-    assert.match((await request.textContent()) ?? "", /"a\.txt", line 2:\s+two\s+Why <b>two<\/b>\?/);
+    // A long text is shown part by part.
+    const whole = /"a\.txt", line 2:\s+two\s+Why <b>two<\/b>\?/;
+    await seen(async () => whole.test((await request.textContent()) ?? ""));
   });
 
   it("are committed with a message, or the page says why not, and all of it is readable", async t => {
     const { page, portal, session, address, git } = await changed(t);
     const commit = page.getByRole("button", { name: "Commit the changes of turn 1" });
     await commit.click();
-    await page.getByLabel("Message").fill("Add two");
+    await page.getByRole("textbox", { name: "Message" }).fill("Add two");
     await page.getByRole("dialog").getByRole("button", { name: "Commit" }).click();
     await page.getByText(/The change is committed as [0-9a-f]{10}\./).waitFor();
     assert.equal(git("log", "-1", "--format=%an %s").trim(), "Ada Add two");
     await commit.click();
-    await page.getByLabel("Message").fill("Again");
+    await page.getByRole("textbox", { name: "Message" }).fill("Again");
     await page.getByRole("dialog").getByLabel("What").selectOption("Everything that is not committed yet");
     await page.getByRole("dialog").getByRole("button", { name: "Commit" }).click();
     await page.getByRole("alert").getByText("The change is committed already, or empty.").waitFor();
@@ -163,6 +166,10 @@ describe("the changes of a turn in the browser", () => {
         await shown.keyboard.press("Control+Enter");
         await shown.locator(".diff-lines .review-comment").first().waitFor();
         await shown.getByRole("button", { name: "Comment on line 1" }).click();
+        // It lies over what is below it until the end is in sight.
+        const latest = shown.getByRole("button", { name: "Jump to the latest" });
+        if (await latest.isVisible()) await latest.click();
+        await latest.waitFor({ state: "hidden" });
       },
       shown => shown.getByRole("button", { name: "Commit the changes of turn 1" }).press("Enter"),
     );

@@ -276,7 +276,7 @@ describe("a job on its chart", () => {
     await portal.kill("SIGKILL");
     await page.getByText("The server cannot be reached.").waitFor();
     await portal.restart({ args });
-    await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+    await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
     assert.deepEqual(await titles(page), before);
     await labelled(page, "RUNNING");
     await portal.stop();

@@ -67,7 +67,8 @@ describe("permissions in the browser", () => {
     await session.query("write the file");
     const edit = page.locator("#session-part .permission-card[data-state=open]");
     await edit.locator(".diff-line.added", { hasText: "a note" }).waitFor();
-    await edit.getByLabel("What to do instead").fill("Call it other.txt.");
+    // At the pace of a person: a card takes no answer in its first moments.
+    await edit.getByLabel("What to do instead").pressSequentially("Call it other.txt.", { delay: 40 });
     await edit.getByLabel("What to do instead").press("Enter");
     await page
       .locator("#session-part .permission-card[data-state=rejected]", { hasText: "other.txt" })

@@ -153,7 +153,7 @@ describe("a session in the browser", () => {
     const state = await page.locator("#sessionState").boundingBox();
     assert.ok(y + height <= (state?.y ?? 0), "the banner does not cover the state");
     await portal.restart({ args: ["--port", port] });
-    await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+    await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
     await page
       .locator(".notice[data-level=error]", { hasText: "stopped before this request was done" })
       .waitFor();
@@ -274,8 +274,9 @@ describe("the two parts of a session's page", () => {
     assert.equal(await heightOf(page, "#request-part"), 220);
     for (const height of [800, 500]) {
       await page.setViewportSize({ width: 1000, height });
+      const top = (await page.locator(".top.line").boundingBox())?.height ?? 0;
       const session = await page.locator("#session-ui").boundingBox();
-      assert.deepEqual([session?.y, session?.height], [0, height]);
+      assert.deepEqual([session?.y, session?.height], [top, height - top]);
       assert.equal(await page.locator("html").evaluate(html => html.scrollHeight > html.clientHeight), false);
     }
   });

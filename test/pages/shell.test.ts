@@ -19,6 +19,7 @@ const portalOf = sharedPortalWithEntry({
 });
 
 const rail = (page: Page) => page.getByRole("navigation", { name: "Portal" });
+const topLine = (page: Page) => page.getByRole("banner");
 const active = (page: Page) => page.locator("#activeList li");
 const group = (page: Page, name: string) =>
   page.locator(".history-group", { has: page.getByRole("heading", { name, exact: true }) });
@@ -74,10 +75,10 @@ describe("the frame of every page", () => {
     }
   });
 
-  it("says whether it is connected, in words and by a sign, also where only signs fit", async t => {
+  it("says whether it is connected, in words and by a sign, also on a phone, where only signs fit", async t => {
     const { portal } = await portalOf(t);
     const { page } = await openPage(t, browser, `${portal.url}/permissions.html`);
-    const said = (words: string) => rail(page).getByRole("status", { name: words, exact: true });
+    const said = (words: string) => topLine(page).getByRole("status", { name: words, exact: true });
     await said("Connected").getByText("Connected").waitFor();
     // The tab alone cannot reach the server; the worker that reads for all tabs still can.
     await page.route("**/api/**", route => route.abort());
@@ -85,7 +86,7 @@ describe("the frame of every page", () => {
     await said("Connecting again…").getByText("↻").waitFor();
     await page.locator(".banner").waitFor();
     await assertAccessible(page, "without a connection");
-    await page.setViewportSize({ width: 900, height: 800 });
+    await page.setViewportSize({ width: 390, height: 800 });
     await page.context().setOffline(true);
     await said("Offline").waitFor();
     assert.ok(await said("Offline").getByText("✗").isVisible());
@@ -93,7 +94,7 @@ describe("the frame of every page", () => {
     await page.context().setOffline(false);
     await page.unroute("**/api/**");
     await said("Connected").waitFor();
-    await page.locator(".banner").waitFor({ state: "detached" });
+    await page.locator(".banner").waitFor({ state: "hidden" });
   });
 
   it("has a skip link that leads the keyboard to the content", async t => {
@@ -130,7 +131,7 @@ describe("the search of every page", () => {
     await page.getByText("Nothing matches “no such thing at all”.").waitFor();
     await page.keyboard.press("Escape");
     await box.waitFor({ state: "detached" });
-    await rail(page).getByRole("button", { name: "Search" }).click();
+    await topLine(page).getByRole("button", { name: "Search" }).click();
     await box.fill("Paint");
     await found.filter({ hasText: "Paint the shed" }).first().waitFor();
     await page.keyboard.press("ArrowDown");

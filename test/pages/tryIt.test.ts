@@ -117,7 +117,7 @@ test("A stranger without an account tries it: a failing test, a retry that mends
   await portal.kill("SIGKILL");
   await page.getByText("The server cannot be reached.").waitFor();
   await portal.restart({ args: ["--port", new URL(portal.url).port] });
-  await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+  await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
   await openCard(page);
   await allow(page);
   await ended(page);

@@ -20,20 +20,22 @@ before(() => {
 
 /** A registry whose store holds one open session from before a restart for each given number of pending requests. */
 async function registryWith(pending: readonly number[]) {
-  await store.query("truncate sessions, logs cascade");
+  await store.query("truncate sessions, logs, owned cascade");
   for (const [index, count] of pending.entries()) {
     await store.query(
       `with s as (
          insert into sessions (id, model_id, model_name, backend, working_directory, pending_requests)
          values ($1, 'm', 'M', 'provider', '/work', $2)
-       ) insert into logs (kind, key, reserved) values ('session', $1, 1000)`,
+       ) insert into logs (kind, key, reserved, root) values ('session', $1, 1000, $1)`,
       [`s${index}`, count],
     );
   }
   const approvals = new Approvals(new RuleStore(store, { folders: {} }));
   // Waking a session needs no agent.
-  const parts = { records: new SessionRecords(store), approvals, log: silent } as SessionParts;
-  const registry = new SessionRegistry(parts, new LiveLogs(store, silent));
+  const logs = new LiveLogs(store, silent);
+  const records = new SessionRecords(store, logs.ownership);
+  const parts = { records, approvals, log: silent } as SessionParts;
+  const registry = new SessionRegistry(parts, logs);
   await registry.ready;
   return registry;
 }

@@ -46,10 +46,12 @@ const chains: Record<string, readonly (readonly [point: string, scenario: Scenar
   "a session, of undoing and committing its change, and of stopping and pausing a job": [
     ["store-folder-drafted", "session"],
     ["store-opened", "session"],
+    ["boot-begun", "session"],
     ["engine-launched", "session"],
     ["session-inserted", "session"],
     ["session-attached", "session"],
     ["request-accepted", "session"],
+    ["roots-claimed", "session"],
     ["interruption-reported", "session"],
     ["turn-ended", "session"],
     ["after-idle", "session"],
@@ -178,6 +180,11 @@ async function checkStore(portal: Chain["portal"]): Promise<void> {
       "closed sessions with an open log": await count(
         `select count(*)::int from sessions join logs on kind = 'session' and key = sessions.id
          where (status = 'closed') <> closed`,
+      ),
+      "roots without an owner, and owners without a root": await count(
+        `select (select count(*) from logs where not exists (select from owned where owned.root = logs.root))::int
+           + (select count(*) from owned where not exists (select from logs where kind = owned.kind and key = owned.root))::int
+           as count`,
       ),
       "requests that nobody ends": await count(
         "select count(*)::int from sessions where pending_requests <> 0",

@@ -252,6 +252,7 @@ describe("A janitor with its own store", () => {
       logs: 15,
       log_chunks: 15,
       log_cursors: 15,
+      owned: 5,
       entries: 5,
       "dbos.workflow_status": 0,
       "dbos.operation_outputs": 0,

@@ -16,7 +16,7 @@ interface Params {
   sessionId: string;
   cwd: string;
   mcpServers: { type?: string; url: string }[];
-  prompt: { text: string }[];
+  prompt: { text?: string; data?: string; mimeType?: string }[];
   configId: string;
   value: unknown;
   type?: string;
@@ -165,7 +165,11 @@ async function perform(id: string, session: Session, step: Step): Promise<Json |
 async function prompt({ sessionId, prompt: blocks }: Params): Promise<Json> {
   const session = sessions.get(sessionId);
   if (!session) throw new Failure(-32602, "Invalid params", { sessionId, message: "Session not found" });
-  const text = blocks.map(block => block.text).join("");
+  const text = blocks
+    .map(
+      ({ text, data = "", mimeType }) => text ?? `<${mimeType}, ${Buffer.from(data, "base64").length} bytes>`,
+    )
+    .join("");
   session.prompts.push(text);
   session.cancelled = false;
   session.onCancel = [];

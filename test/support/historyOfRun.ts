@@ -89,7 +89,7 @@ export async function historyOfJob(
   jobId: string,
   about: string,
 ): Promise<History> {
-  const records = new JobRecords(store);
+  const records = new JobRecords(store, logs.ownership);
   const record = await records.find(jobId);
   assert.ok(record, `no job ${jobId}`);
   const { id, name, userInput } = record;
@@ -114,7 +114,7 @@ export async function historyOfTask(
   taskId: string,
   about: string,
 ): Promise<History> {
-  const record = await new TaskRecords(store).find(taskId);
+  const record = await new TaskRecords(store, logs.ownership).find(taskId);
   assert.ok(record, `no task ${taskId}`);
   const { status: _, entryHash, ...task } = record;
   return {
@@ -122,7 +122,7 @@ export async function historyOfTask(
     flowVersion,
     about,
     task: { ...task, workingDirectory: anyFolder },
-    entry: trimmed(await new JobRecords(store).entry(entryHash), undefined, task.name),
+    entry: trimmed(await new JobRecords(store, logs.ownership).entry(entryHash), undefined, task.name),
     flows: await flowsBelow(store, `t:${taskId}`),
     diaries: { [`task/${taskId}`]: await diary(logs, "task", taskId) },
   };

@@ -14,7 +14,7 @@ const logs = new LiveLogs(store, silent);
 const say = (...words: unknown[]) => writeSync(1, `${words.join(" ")}\n`);
 
 async function open(id: string): Promise<LiveLog> {
-  return (await logs.open("session", id)) ?? (await logs.create("session", id));
+  return (await logs.openOwned("session", id)) ?? (await logs.create("session", id));
 }
 
 /** Sees every response with its number as soon as a reader can. */

@@ -4,6 +4,7 @@ import { chunkOf } from "../../src/live/chunk.js";
 import type { LogKind } from "../../src/live/liveResponse.js";
 import type { LogRecord } from "../../src/live/record.js";
 import type { Chunk } from "../../src/store/eventLog.js";
+import { rootOf } from "../../src/store/root.js";
 import type { Store } from "../../src/store/store.js";
 
 /** About what one statement takes at once. */
@@ -14,12 +15,12 @@ const blocksPerTurn = 10;
 /** Writes a closed or open log straight into a store: each list becomes a chunk, as one flush would write it. */
 export async function writeLog(
   store: Pick<Store, "query">,
-  { kind, key, closed = true }: { kind: LogKind; key: string; closed?: boolean },
+  { kind, key, closed = true, owner }: { kind: LogKind; key: string; closed?: boolean; owner?: string },
   flushes: Iterable<readonly LiveResponse[]>,
 ): Promise<number> {
   const [row] = await store.query<{ id: number }>(
-    "insert into logs (kind, key, reserved, closed) values ($1, $2, 0, $3) returning id",
-    [kind, key, closed],
+    "insert into logs (kind, key, reserved, closed, root) values ($1, $2, 0, $3, $4) returning id",
+    [kind, key, closed, rootOf(kind, key, owner).id],
   );
   const blocks = new OpenBlocks();
   let n = 0;
@@ -118,5 +119,9 @@ export async function writeSession(
       closed ? new Date() : null,
     ],
   );
-  return writeLog(store, { kind: "session", key: id, closed }, flushes);
+  return writeLog(
+    store,
+    { kind: "session", key: id, closed, ...(owner !== undefined && { owner }) },
+    flushes,
+  );
 }

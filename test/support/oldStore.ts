@@ -4,6 +4,7 @@ import { LiveLogs } from "../../src/sharedApi.js";
 import { openDurableJobs } from "../../src/store/durableJobs.js";
 import { Janitor, type JanitorParts } from "../../src/store/keep/janitor.js";
 import { defaultRetention } from "../../src/store/keep/retention.js";
+import { rootOf } from "../../src/store/root.js";
 import { openStore, type Store } from "../../src/store/store.js";
 
 /** The tables with people's data; all of them are empty when everything has been removed. */
@@ -15,6 +16,7 @@ export const keptTables = [
   "logs",
   "log_chunks",
   "log_cursors",
+  "owned",
   "entries",
   "dbos.workflow_status",
   "dbos.operation_outputs",
@@ -65,14 +67,17 @@ export async function storeWithJanitor(
 
 /** Inserts things with their logs and everything below them, as they are some days after their end. */
 export function oldThings({ query }: Pick<Store, "query">) {
-  const log = (kind: string, key: string, days = 200) =>
+  const log = (kind: LogKind, key: string, days = 200, owner: string | null = null) =>
     query(
-      `with l as (
-         insert into logs (kind, key, reserved, closed, created_at)
-         values ($1, $2, 1000, true, now() - $3 * interval '1 day') returning id
+      `with o as (
+         insert into owned (root, kind, node, since) values ($4, $5, 'local', now() - $3 * interval '1 day')
+         on conflict do nothing
+       ), l as (
+         insert into logs (kind, key, reserved, closed, created_at, root)
+         values ($1, $2, 1000, true, now() - $3 * interval '1 day', $4) returning id
        ), c as (insert into log_chunks select id, 1, 10, '{"x":1}' from l)
        insert into log_cursors select id, '', 1, true from l`,
-      [kind, key, days],
+      [kind, key, days, ...Object.values(rootOf(kind, key, owner))],
     );
   const flow = (id: string, parent?: string) =>
     query(
@@ -95,7 +100,7 @@ export function oldThings({ query }: Pick<Store, "query">) {
        values ($1, 'm', 'M', 'provider', '/work', $2, $3, now() - $4 * interval '1 day')`,
       [id, owner, days === undefined ? "open" : "closed", days ?? null],
     );
-    await log("session", id);
+    await log("session", id, undefined, owner);
   };
   return {
     log,

@@ -29,6 +29,7 @@ export async function portalHere(t: TestContext): Promise<Puppet & { workingDire
     token: undefined,
     unlock: await lockDataFolder(dataDir),
     marker: await ownerMarker(dataDir),
+    onReplaced: () => {},
     shutdown: { stopping: false, byUser: false, stop: async () => {} },
   });
   defer(t, () => runStages(portal.stages, log));

@@ -7,6 +7,7 @@ import { callTool, fault, type ModelRequest, runShell, type Script, type Step } 
  * - `@say TEXT` begins the answer with this text
  * - `@crash` fails the turn; `@crash-first N` only the first N times
  * - `@wait NAME` stops until the test releases that name; `@wait-each NAME` until it releases `NAME N`, N being the time
+ * - `@wait-after NAME` does the same when the tools of the prompt have ended
  * - `@false-until N` answers the condition with false, from the Nth time on with true
  * Times are counted per line, across all sessions.
  */
@@ -59,6 +60,8 @@ export function puppet(): Puppet {
         return [fault.http(400)];
       case "crash-first":
         return time <= Number(words[0]) ? [fault.http(400)] : [];
+      case "wait-after":
+        return [];
       case "wait":
       case "wait-each": {
         const name = words.join(" ");
@@ -71,8 +74,16 @@ export function puppet(): Puppet {
     }
   }
 
+  function afterTools(prompt: string): Step[] {
+    const [, name] = /^@wait-after (.+)$/m.exec(prompt) ?? [];
+    if (name === undefined) return [];
+    const gate = gateOf(name);
+    gate.arrive();
+    return [{ wait: () => gate.released }];
+  }
+
   function script(request: ModelRequest): Step[] {
-    if (request.reason !== "user") return [{ text: "Done." }];
+    if (request.reason !== "user") return [...afterTools(request.userText), { text: "Done." }];
     prompts.push(request.userText);
     const orders = request.userText.split("\n").filter(line => line.startsWith("@"));
     const steps = orders.flatMap(line => stepsOf(line, request.tools));

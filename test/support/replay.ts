@@ -4,6 +4,7 @@ import { Slots } from "../../src/base/slots.js";
 import { Snapshots } from "../../src/changes/snapshots.js";
 import { EngineControls } from "../../src/jobs/engine/engineControls.js";
 import { engineFlows } from "../../src/jobs/engine/engineFlows.js";
+import { JobPlaces } from "../../src/jobs/engine/jobPlaces.js";
 import { LoadedJobs } from "../../src/jobs/engine/loadedJobs.js";
 import { JobRecords, jobRow } from "../../src/jobs/jobRecords.js";
 import type { LogKind } from "../../src/live/liveResponse.js";
@@ -191,8 +192,8 @@ const noSessions: TaskSessions = {
 
 /** Runs the current code over a history on a real store; returns the diaries that it writes. */
 export async function replay(history: History, store: Store, logs: LiveLogs): Promise<History["diaries"]> {
-  const jobs = new JobRecords(store);
-  const tasks = new TaskRecords(store);
+  const jobs = new JobRecords(store, logs.ownership);
+  const tasks = new TaskRecords(store, logs.ownership);
   const listeners = new Map();
   const code = engineFlows({
     store,
@@ -208,6 +209,7 @@ export async function replay(history: History, store: Store, logs: LiveLogs): Pr
     tasks,
     loaded: new LoadedJobs({ store, logs }, jobs, listeners),
     controls: new EngineControls(),
+    places: new JobPlaces(Number.POSITIVE_INFINITY),
     slots: new Slots(8),
     listeners,
   });

@@ -12,6 +12,7 @@ import { FolderChoices } from "../../src/permissions/folderChoices.js";
 import { RuleStore } from "../../src/permissions/ruleStore.js";
 import { StartupGate } from "../../src/permissions/startup/startupGate.js";
 import { copilotHost } from "../../src/sessions/copilot/copilotHost.js";
+import { Pictures } from "../../src/sessions/pictures.js";
 import type { SessionHost } from "../../src/sessions/sessionHost.js";
 import { SessionRecords } from "../../src/sessions/sessionRecord.js";
 import { SessionRegistry } from "../../src/sessions/sessionRegistry.js";
@@ -72,19 +73,21 @@ export async function sessionsHere(t: TestContext, { script, limits }: SessionsH
     }
   }
   const rules = new RuleStore(store, { folders: {} });
+  const logs = new LiveLogs(store, silent);
   const registry = new SessionRegistry(
     {
-      records: new SessionRecords(store),
+      records: new SessionRecords(store, logs.ownership),
       catalog,
       hostOf: () => host,
       log: silent,
       changes: new Changes({ dataDir: folder, store, log: silent }),
+      pictures: new Pictures(join(folder, "pictures")),
       approvals: new Approvals(rules),
       permissions: "allow-all",
       sandbox: false,
       startup: new Gate(rules, new FolderChoices(store)),
     },
-    new LiveLogs(store, silent),
+    logs,
   );
   const workingDirectory = await tempFolder(t);
   const start = () => registry.start({ modelId: model.modelId, workingDirectory });

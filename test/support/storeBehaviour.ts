@@ -27,10 +27,10 @@ export function newStoreBehaves(kind: string, open: (t: Scope) => Promise<Store>
         "create table good (x int)",
         "create table half (x int); create nonsense",
       ];
-      await assert.rejects(migrate(transaction, steps), { code: "42601" });
+      await assert.rejects(migrate(transaction, { steps }), { code: "42601" });
       const [row] = await store.query("select to_regclass('good') as good, to_regclass('half') as half");
       assert.deepEqual(row, { good: "good", half: null });
-      await migrate(transaction, [...steps.slice(0, -1), "create table half (x int)"]);
+      await migrate(transaction, { steps: [...steps.slice(0, -1), "create table half (x int)"] });
       const [version] = await store.query("select max(version) as version from portal_schema");
       assert.deepEqual(version, { version: steps.length });
     });

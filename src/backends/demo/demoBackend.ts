@@ -16,7 +16,7 @@ export function demoBackend(log: Log): DemoBackend {
     started ??= startDemoModel({ log });
     const { baseUrl, apiKey } = await started;
     const provider = { type: "openai" as const, baseUrl, apiKey };
-    return [{ id, name: "Demo", multiplier: 0, target: { model, provider } }];
+    return [{ id, name: "Demo", multiplier: 0, vision: false, target: { model, provider } }];
   };
   return {
     kind: "demo",

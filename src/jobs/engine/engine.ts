@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { failpoint } from "../../base/failpoint.js";
 import type { Log } from "../../base/log.js";
-import { PortalError } from "../../base/portalError.js";
+import type { PortalError } from "../../base/portalError.js";
 import { Slots } from "../../base/slots.js";
 import type { Entry } from "../../jobsDef.js";
 import type { LiveResponse } from "../../live/liveResponse.js";
-import { type DurableJobs, openDurableJobs } from "../../store/durableJobs.js";
+import { poisonReason } from "../../nodes/takeover.js";
+import type { DurableJobs } from "../../store/durableJobs.js";
 import { shortReason } from "../../store/failure.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { TaskRecords, taskRow } from "../../tasks/taskRecords.js";
@@ -14,10 +14,12 @@ import { newestRules } from "../../tasks/taskSteps.js";
 import { type JobOrigin, type JobRecord, JobRecords, type JobStatus, jobRow } from "../jobRecords.js";
 import { type WorkRun, workRunsIn } from "../jobWorks.js";
 import { EngineControls } from "./engineControls.js";
-import { engineFlows, type TaskInput } from "./engineFlows.js";
-import { EngineWatch } from "./engineWatch.js";
+import { EngineDrain } from "./engineDrain.js";
+import type { TaskInput } from "./engineFlows.js";
+import { EngineOpening } from "./engineOpening.js";
 import { flowOfTask, JobEnds } from "./jobEnds.js";
 import { jobInput } from "./jobInput.js";
+import { JobPlaces } from "./jobPlaces.js";
 import { LoadedJobs } from "./loadedJobs.js";
 
 export interface NewJob {
@@ -46,25 +48,12 @@ export interface NewTaskAlone {
 /** Enough to keep two cores busy with agents; each has a session on the runtime. */
 const defaultMaxTasks = 8;
 
-/** Opening is retried after this time, then after twice as long, up to the longest. */
-const firstRetryMs = 500;
-const longestRetryMs = 30_000;
-/** How often the engine checks that everything that should run is running. */
-const lookIntervalMs = 60_000;
-/** The delay after the store returns: longer than DBOS takes to retry. */
-const lookAgainMs = 15_000;
-
-/** The parts that exist while the engine is open. */
-interface OpenEngine {
-  durable: DurableJobs;
-  watch: EngineWatch;
-}
-
 /** Runs jobs and tasks, even when processes die in between. */
 export class JobEngine {
   readonly jobs: JobRecords;
   readonly tasks: TaskRecords;
   readonly slots: Slots;
+  readonly places: JobPlaces;
   readonly #parts: EngineParts;
   readonly #log: Log;
   readonly #controls = new EngineControls();
@@ -73,24 +62,23 @@ export class JobEngine {
   readonly #patient: { jobs: JobRecords; tasks: TaskRecords };
   readonly #loaded: LoadedJobs;
   readonly #ends: JobEnds;
-  readonly #closing = new AbortController();
-  #opening: Promise<OpenEngine>;
-  #open: OpenEngine | undefined;
-  #failure: PortalError | undefined;
-  #lookTimer: NodeJS.Timeout | undefined;
+  readonly #opening: EngineOpening;
+  readonly #drain: EngineDrain;
 
   /** Nothing resumes before `after`, above all not before the sessions are recovered. */
   constructor(parts: EngineParts, after: Promise<unknown>) {
     const { store, logs, sessions } = parts;
     this.#parts = parts;
     this.#log = parts.log;
-    this.jobs = new JobRecords(store);
-    this.tasks = new TaskRecords(store);
+    const { ownership, adoption } = logs;
+    this.jobs = new JobRecords(store, ownership);
+    this.tasks = new TaskRecords(store, ownership);
     const patient: Pick<typeof store, "query"> = {
       query: (text, values) => store.patiently(() => store.query(text, values)),
     };
-    this.#patient = { jobs: new JobRecords(patient), tasks: new TaskRecords(patient) };
+    this.#patient = { jobs: new JobRecords(patient, ownership), tasks: new TaskRecords(patient, ownership) };
     this.slots = new Slots(parts.maxTasks ?? defaultMaxTasks);
+    this.places = new JobPlaces(parts.maxJobs ?? Number.POSITIVE_INFINITY);
     this.#loaded = new LoadedJobs(parts, this.#patient.jobs, this.#listeners);
     this.#ends = new JobEnds({
       sessions,
@@ -100,28 +88,65 @@ export class JobEngine {
       controls: this.#controls,
       listeners: this.#listeners,
     });
-    this.#opening = after.then(() => this.#launch());
-    void this.#openAtLast();
-    store.onReopened(brokenMs => void this.#afterReopening(brokenMs));
+    this.#opening = new EngineOpening(
+      {
+        ...parts,
+        ...this.#patient,
+        loaded: this.#loaded,
+        ends: this.#ends,
+        controls: this.#controls,
+        places: this.places,
+        slots: this.slots,
+        listeners: this.#listeners,
+      },
+      after,
+    );
+    this.#drain = new EngineDrain({
+      ...this.#patient,
+      controls: this.#controls,
+      places: this.places,
+      isForeign: id => this.#opening.now?.watch.waiting.has(id) ?? false,
+      handOver: id => this.#handOver(id, `Node ${ownership.node} is being drained: the job leaves it.`),
+      pause: id => this.#pause(id),
+      isClosing: () => this.#opening.isClosing,
+      log: parts.log,
+    });
+    adoption.mendsWith(async root => (await this.#opening.opened).watch.settle(root));
+    ownership.onLost(root => this.#leave(root));
+    store.listen("portal_owner", root => void this.#endStoppedElsewhere(root));
   }
 
   /** Rejects with a named error when jobs cannot run now. */
   get ready(): Promise<void> {
     const { store } = this.#parts;
     const failure = store.state() === "failing" ? store.failure() : undefined;
-    return failure ? Promise.reject(failure) : this.#opening.then(() => undefined);
+    return failure ? Promise.reject(failure) : this.#opening.opened.then(() => undefined);
   }
 
   /** Why jobs cannot run now; undefined when they can or are about to. */
   failure(): PortalError | undefined {
-    return this.#failure;
+    return this.#opening.failure;
   }
 
-  /** Resolves when the job is in the store and will run to its end. */
+  /** Resolves when the job is in the store and will run to its end: here if there is a place, else where it may. */
   async startJob(job: NewJob): Promise<string> {
-    const { entry, jobName, userInput, workingDirectory, origin, id = randomUUID(), listener } = job;
-    const { durable } = await this.#usable();
-    const others = (await this.jobs.withStatus("Running")).filter(
+    const { id = randomUUID() } = job;
+    const { durable } = await this.#opening.usable();
+    const { ownership } = this.#parts.logs;
+    if (this.#drain.isDraining && !(await ownership.isMovable(job.workingDirectory)))
+      throw this.#drain.refusal(ownership.node);
+    const hasPlace = this.places.reserve(id);
+    try {
+      return await this.#startJob({ ...job, id }, hasPlace, durable);
+    } catch (error) {
+      this.places.release(id);
+      throw error;
+    }
+  }
+
+  async #startJob(job: NewJob & { id: string }, hasPlace: boolean, durable: DurableJobs): Promise<string> {
+    const { entry, jobName, userInput, workingDirectory, origin, id, listener } = job;
+    const others = (await this.jobs.own("Running")).filter(
       other => other.workingDirectory === workingDirectory,
     );
     if (listener) this.#listeners.set(id, listener);
@@ -131,6 +156,11 @@ export class JobEngine {
     await this.#parts.logs.openOrCreate("job", id, row);
     failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
+    if (!hasPlace) {
+      const title = `Node ${this.#parts.logs.ownership.node} has no free place: the job waits for one.`;
+      await (await this.#loaded.get(id)).diary.write({ callback: "onNotice", severity: "info", title });
+      if (await this.#handOver(id)) return id;
+    }
     await durable.submit("job", id, await jobInput(id, workingDirectory, this.#parts));
     failpoint("job-submitted");
     return id;
@@ -138,7 +168,8 @@ export class JobEngine {
 
   /** Resolves when the task is in the store and will run to its end. */
   async startTask(task: NewTaskAlone): Promise<string> {
-    const { durable } = await this.#usable();
+    const { durable } = await this.#opening.usable();
+    if (this.#drain.isDraining && !task.borrowed) throw this.#drain.refusal(this.#parts.logs.ownership.node);
     const id = randomUUID();
     if (task.listener) this.#listeners.set(id, task.listener);
     const entryHash = await this.jobs.saveEntry(task.entry);
@@ -162,7 +193,7 @@ export class JobEngine {
 
   /** False when the job has already ended, never existed, or is in another state than these. */
   async stopJob(id: string, from: JobStatus[] = ["Running", "Paused"]): Promise<boolean> {
-    const { durable, watch } = await this.#usable();
+    const { durable, watch } = await this.#opening.usable();
     if (!(await this.jobs.change(id, from, "Canceled"))) return false;
     failpoint("cancel-decided");
     watch.waiting.delete(id);
@@ -170,9 +201,18 @@ export class JobEngine {
     return true;
   }
 
+  /** The same for a job of another portal that cannot be asked: that portal ends it as soon as it hears of it. */
+  async stopElsewhere(id: string): Promise<boolean> {
+    const { durable } = await this.#opening.usable();
+    if (!(await this.jobs.cancelElsewhere(id))) return false;
+    await durable.cancel(id);
+    this.#parts.store.wake("portal_owner", id);
+    return true;
+  }
+
   /** Stops a task that has its own sessions; in a job it counts as failed. Resolves when it has ended. */
   async stopTask(id: string): Promise<void> {
-    const { durable, watch } = await this.#usable();
+    const { durable, watch } = await this.#opening.usable();
     if (!watch.waiting.delete(id)) return this.#controls.stopTask(id);
     await durable.cancel(flowOfTask(id));
     await this.#ends.endTask(id, "Canceled", "The task was given up.");
@@ -180,7 +220,7 @@ export class JobEngine {
 
   /** Undefined when no such task is running. */
   async taskState(id: string): Promise<"borrowing" | "managed" | undefined> {
-    const { watch } = await this.#usable();
+    const { watch } = await this.#opening.usable();
     if (watch.waiting.has(id)) return "managed";
     // A closed log tells readers that the task has ended; its flow has a few more steps.
     const log = await this.#parts.logs.open("task", id);
@@ -190,7 +230,8 @@ export class JobEngine {
 
   /** What a job needs that this portal cannot provide. */
   waitingFor(jobId: string): string | undefined {
-    return this.#open?.watch.waiting.get(jobId);
+    const elsewhere = this.#opening.now?.watch.waiting.get(jobId);
+    return elsewhere ?? (this.places.isWaiting(jobId) ? "a free place" : undefined);
   }
 
   /** The runs of the job's tasks so far. */
@@ -201,7 +242,8 @@ export class JobEngine {
 
   /** Resumes a job that was paused when the server stopped. False when it is not paused. */
   async continueJob(id: string): Promise<boolean> {
-    const { durable } = await this.#usable();
+    const { durable } = await this.#opening.usable();
+    if (this.#drain.isDraining) throw this.#drain.refusal(this.#parts.logs.ownership.node);
     if (!(await this.jobs.change(id, ["Paused"], "Running"))) return false;
     failpoint("continue-decided");
     const { diary } = await this.#loaded.get(id);
@@ -214,7 +256,8 @@ export class JobEngine {
 
   /** Deletes a job that is not running, and everything below it. */
   async deleteJob(id: string): Promise<void> {
-    const { durable } = await this.#usable();
+    const { durable } = await this.#opening.usable();
+    await this.#parts.logs.openOwned("job", id);
     await this.jobs.markDeleting(id);
     failpoint("job-deletion-decided");
     await this.#ends.delete(id, durable);
@@ -222,124 +265,104 @@ export class JobEngine {
 
   /** Deletes the flows of ended jobs and tasks; their logs stay. */
   async forgetFlows(ids: readonly string[]): Promise<void> {
-    await (await this.#usable()).durable.delete(...ids);
+    await (await this.#opening.usable()).durable.delete(...ids);
   }
 
-  /** Interrupts everything. With `pause` jobs wait to be continued; without it the next start resumes them. */
-  async close({ pause }: { pause: boolean }): Promise<void> {
-    if (this.#closing.signal.aborted) return;
-    this.#closing.abort();
-    clearTimeout(this.#lookTimer);
+  /** A job that goes on at this node after another was lost says so; one that loses node after node ends. */
+  async tellTakenOver(id: string, from: string, isPoison: boolean): Promise<void> {
+    if (isPoison) return this.giveUp(id, poisonReason);
+    await this.#opening.opened;
+    const here = this.#parts.logs.ownership.node;
+    const title = `Node ${from} was lost; node ${here} goes on with the job.`;
+    await (await this.#loaded.get(id)).diary.add({ callback: "onNotice", severity: "warning", title });
+  }
+
+  /** Ends a job that has just been won and must not go on. */
+  async giveUp(id: string, why: string): Promise<void> {
+    const { durable } = await this.#opening.opened;
+    await durable.cancel(id);
+    if ((await this.#patient.jobs.find(id))?.endedAt === null) await this.#ends.fail(id, why);
+  }
+
+  /** A job that its node handed over says where it goes on. */
+  async tellHandedOver(id: string): Promise<void> {
+    await this.#opening.opened;
+    const title = `Node ${this.#parts.logs.ownership.node} goes on with the job.`;
+    await (await this.#loaded.get(id)).diary.add({ callback: "onNotice", severity: "info", title });
+  }
+
+  /** How many jobs this portal may take over; those that it has just won count already. */
+  async freePlaces(): Promise<number> {
+    const running = (await this.jobs.own("Running")).length;
+    return Math.min(this.places.free, this.places.limit - running);
+  }
+
+  get isDraining(): boolean {
+    return this.#drain.isDraining;
+  }
+
+  /** Lets the running tasks end, and starts nothing new. Resolves when no job is left here. */
+  drain(): Promise<void> {
+    return this.#drain.drain();
+  }
+
+  /** Interrupts everything. With `pause` jobs wait to be continued; without it the next start resumes them. With `handsOver` what can move does not wait. */
+  async close({ pause, handsOver = false }: { pause: boolean; handsOver?: boolean }): Promise<void> {
+    if (this.#opening.isClosing) return;
+    this.#opening.close();
     this.#controls.interruptAll();
-    const open = await this.#opening.catch(() => undefined);
+    const open = await this.#opening.opened.catch(() => undefined);
     if (!open) return;
-    if (pause) await this.#pauseAll(open.durable);
+    if (pause) await this.#pauseAll(open.durable, handsOver);
     await open.durable.close();
   }
 
-  /** Retries until the engine is open, because nothing else does. */
-  async #openAtLast(): Promise<void> {
-    for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
-      try {
-        this.#open = await this.#opening;
-        if (this.#failure) this.#log.info("jobs run again");
-        this.#failure = undefined;
-        return this.#lookAfter(lookIntervalMs);
-      } catch (error) {
-        this.#log.error({ reason: shortReason(error), retryMs }, "jobs cannot run; trying again");
-        await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => {});
-        if (this.#closing.signal.aborted) return;
-        this.#opening = this.#launch();
-      }
-    }
+  /** What is not announced is found by the next look. */
+  async #endStoppedElsewhere(root: string): Promise<void> {
+    if (!this.#parts.logs.ownership.owns(root)) return;
+    await this.#opening.now?.watch
+      .endCanceled(root)
+      .catch(error => this.#log.warn({ reason: shortReason(error) }, "cannot end a job now"));
   }
 
-  async #launch(): Promise<OpenEngine> {
-    const { sessions, commands, logs, store, changes, worktrees, setupCommands, log } = this.#parts;
-    const flows = engineFlows({
-      store,
-      sessions,
-      commands,
-      changes,
-      worktrees,
-      setupCommands,
-      logs,
-      ...this.#patient,
-      loaded: this.#loaded,
-      controls: this.#controls,
-      slots: this.slots,
-      listeners: this.#listeners,
-    });
-    try {
-      const hasTables = store.kind === "server";
-      const durable = await openDurableJobs({ pool: await store.pool, flows, log, hasTables });
-      const watch = new EngineWatch({
-        durable,
-        ...this.#patient,
-        loaded: this.#loaded,
-        ends: this.#ends,
-        worktrees,
-        log,
-      });
-      await store.patiently(() => watch.settle());
-      return { durable, watch };
-    } catch (error) {
-      const failure =
-        error instanceof PortalError
-          ? error
-          : PortalError.unavailable(
-              "JobsUnavailable",
-              `Jobs cannot run now: ${shortReason(error)}. The portal keeps trying, and started jobs are kept.`,
-              error,
-            );
-      this.#failure = failure;
-      throw failure;
-    }
+  /** Another portal goes on with the job or the task: its steps here never end. */
+  #leave(root: string): void {
+    this.#controls.interruptJob(root, "shutdown");
+    this.#controls.interruptTask(root, "shutdown");
+    // This portal may win it again, and then goes on with new signals.
+    this.#controls.forgetJob(root);
+    this.#controls.forgetTask(root);
+    for (const flow of [root, flowOfTask(root)]) this.#opening.now?.durable.leave(flow);
+    this.#loaded.forget(root);
+    this.#listeners.delete(root);
+    this.places.release(root);
   }
 
-  /** For users' requests, which wait for the first opening, but not for a store that cannot be written. */
-  async #usable(): Promise<OpenEngine> {
-    const failure = this.#parts.store.failure();
-    if (failure) throw failure;
-    return this.#opening;
+  /** Lets another node go on with a job that can move; its log says why before it leaves. */
+  async #handOver(id: string, why?: string): Promise<boolean> {
+    const { ownership } = this.#parts.logs;
+    if (!ownership.canMove(id)) return false;
+    if (why !== undefined)
+      await (await this.#loaded.get(id)).diary.write({ callback: "onNotice", severity: "info", title: why });
+    return ownership.handOver(id);
   }
 
-  #lookAfter(delayMs: number): void {
-    clearTimeout(this.#lookTimer);
-    if (this.#closing.signal.aborted) return;
-    this.#lookTimer = setTimeout(() => void this.#look(), delayMs);
-    this.#lookTimer.unref();
-  }
-
-  async #look(): Promise<void> {
-    try {
-      if (!this.#parts.store.failure()) await this.#open?.watch.look();
-    } catch (error) {
-      this.#log.warn({ reason: shortReason(error) }, "cannot check the jobs now");
-    }
-    this.#lookAfter(lookIntervalMs);
-  }
-
-  /** DBOS retries by itself; two checks find what it gave up. */
-  async #afterReopening(brokenMs: number): Promise<void> {
-    const { watch } = this.#open ?? {};
-    if (!watch) return;
-    try {
-      await watch.tellReopened(brokenMs);
-      await watch.look();
-    } catch (error) {
-      this.#log.warn({ reason: shortReason(error) }, "cannot check the jobs now");
-    }
-    this.#lookAfter(lookAgainMs);
+  async #pause(id: string): Promise<void> {
+    const { durable } = await this.#opening.opened;
+    if (!(await this.#patient.jobs.change(id, ["Running"], "Paused"))) return;
+    await durable.cancel(id);
+    await (await this.#loaded.get(id)).diary.setPaused(true);
+    this.#leave(id);
   }
 
   /** The status is written first, so that the next start can finish what there is no time for. */
-  async #pauseAll(durable: DurableJobs): Promise<void> {
-    const ids = await this.jobs.pauseAll();
+  async #pauseAll(durable: DurableJobs, handsOver: boolean): Promise<void> {
+    const ids = await this.jobs.pauseAll(handsOver);
     failpoint("jobs-paused");
     await durable.cancel(...ids);
     failpoint("paused-flows-cancelled");
     for (const { id } of await this.tasks.running()) {
+      if (handsOver && this.#parts.logs.ownership.canMove(id)) continue;
       await durable.cancel(flowOfTask(id));
       failpoint("paused-task-flow-cancelled");
       // Nobody can continue a task that was started alone.

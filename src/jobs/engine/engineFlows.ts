@@ -7,7 +7,7 @@ import { type Flow, type Flows, isFlowError, type RunningFlow } from "../../stor
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
 import { executeTask, type TaskEnd, type TaskOrder } from "../../tasks/executeTask.js";
-import { Interruption } from "../../tasks/interruption.js";
+import { endBy, Interruption } from "../../tasks/interruption.js";
 import { modelIdOf } from "../../tasks/taskMachine.js";
 import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
 import type { TaskResult, TaskRules, TaskSetup } from "../../tasks/taskSteps.js";
@@ -24,6 +24,7 @@ import {
 } from "./interpreter.js";
 import { type BranchFolders, isolateBranches, mergeBranches, setUp } from "./isolation.js";
 import type { JobInput } from "./jobInput.js";
+import type { JobPlaces } from "./jobPlaces.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
 
 export interface FlowParts
@@ -36,6 +37,7 @@ export interface FlowParts
   tasks: TaskRecords;
   loaded: LoadedJobs;
   controls: EngineControls;
+  places: JobPlaces;
   slots: Slots;
   listeners: Map<string, ResponseListener>;
 }
@@ -73,7 +75,7 @@ export const taskIdOf = (jobId: string, path: string) => `${jobId}.${path}`;
 
 /** The durable code of jobs: a job, a branch of a Par, a task of a job, and a task alone. */
 export function engineFlows(parts: FlowParts): Flows {
-  const { jobs, tasks, loaded, controls, listeners } = parts;
+  const { jobs, tasks, loaded, controls, places, listeners } = parts;
 
   /** Runs one work after another; each branch of a Par is a flow of its own, because steps are recorded by their order. */
   async function strand(flow: Flow, { isolated, ...given }: WorkInput): Promise<StrandEnd> {
@@ -171,7 +173,18 @@ export function engineFlows(parts: FlowParts): Flows {
     return { outcome: "failed", lastTasks };
   }
 
+  /** A job begins when it has a place. */
   async function runJob(flow: Flow, given: JobInput): Promise<Outcome> {
+    const { jobId } = given;
+    await places.take(jobId, controls.job(jobId)).catch(endBy);
+    try {
+      return await runJobNow(flow, given);
+    } finally {
+      places.release(jobId);
+    }
+  }
+
+  async function runJobNow(flow: Flow, given: JobInput): Promise<Outcome> {
     const { jobId } = given;
     let end: Pick<StrandEnd, "outcome" | "why">;
     try {
@@ -253,7 +266,10 @@ export function engineFlows(parts: FlowParts): Flows {
       run: { taskId, setup, workingDirectory: input.workingDirectory ?? record.workingDirectory },
       signal: controls.task(taskId, record.id),
       waiting: () => void diary.write({ callback: "workWaiting", workId, taskId }),
-      started: () => void diary.write({ callback: "workStarted", workId, taskId }),
+      started: () => {
+        controls.begins(taskId);
+        void diary.write({ callback: "workStarted", workId, taskId });
+      },
       ended: end => {
         const succeeded = "succeeded" in end && end.succeeded;
         const more = (input.rules ?? 1) < 3 ? {} : endDetails(end);

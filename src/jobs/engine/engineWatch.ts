@@ -36,31 +36,40 @@ export class EngineWatch {
     this.#parts = parts;
   }
 
-  /** At a start nothing is in transition, so everything is repaired at once. */
-  async settle(): Promise<void> {
+  /** When a root is adopted, or all of them at a start, nothing is in transition: everything is repaired at once. */
+  async settle(root?: string): Promise<void> {
     const { durable, jobs, ends } = this.#parts;
-    const paused = await jobs.withStatus("Paused");
+    const paused = await jobs.own("Paused", root);
     await durable.cancel(...paused.map(({ id }) => id));
     failpoint("paused-flows-cancelled-again");
     for (const { id } of paused) await this.#safely(id, () => this.#setPaused(id, true));
-    for (const { id } of await jobs.halfCanceled()) {
-      await this.#safely(id, () => ends.cancel(id, durable));
-      failpoint("half-canceled-job-ended");
-    }
-    for (const id of await jobs.halfDeleted()) {
+    await this.endCanceled(root);
+    for (const id of await jobs.halfDeleted(root)) {
       await this.#safely(id, () => ends.delete(id, durable));
       failpoint("half-deleted-job-deleted");
     }
-    await this.#look(() => true);
+    await this.#look(() => true, root);
+  }
+
+  /** Ends the jobs, or the one that is this root, that somebody stopped and that have not ended. */
+  async endCanceled(root?: string, mayEnd = (_id: string) => true): Promise<void> {
+    const { durable, jobs, ends } = this.#parts;
+    for (const { id } of await jobs.halfCanceled(root)) {
+      if (!mayEnd(id)) continue;
+      await this.#safely(id, () => ends.cancel(id, durable));
+      failpoint("half-canceled-job-ended");
+    }
   }
 
   /** While the portal runs, repairs what looks wrong twice in a row. Returns the number of running jobs. */
   async look(): Promise<number> {
     const suspects = new Set<string>();
-    const running = await this.#look(id => {
+    const wasSuspect = (id: string) => {
       suspects.add(id);
       return this.#suspects.has(id);
-    });
+    };
+    const running = await this.#look(wasSuspect);
+    await this.endCanceled(undefined, wasSuspect);
     this.#suspects = suspects;
     return running;
   }
@@ -68,7 +77,7 @@ export class EngineWatch {
   /** Writes into every running job that the store was not available. */
   async tellReopened(brokenMs: number): Promise<void> {
     const { jobs, loaded, log } = this.#parts;
-    const running = await jobs.withStatus("Running");
+    const running = await jobs.own("Running");
     const title = `The store was not available for ${Math.ceil(brokenMs / 1000)} s; the job goes on.`;
     for (const { id } of running) {
       await this.#safely(id, async () =>
@@ -78,15 +87,15 @@ export class EngineWatch {
     log.warn({ jobs: running.length, brokenMs: Math.round(brokenMs) }, "the store is back; jobs go on");
   }
 
-  async #look(mayMend: (id: string) => boolean): Promise<number> {
+  async #look(mayMend: (id: string) => boolean, root?: string): Promise<number> {
     const { durable, jobs, tasks } = this.#parts;
-    const running = await jobs.withStatus("Running");
-    const alone = await tasks.running();
+    const running = await jobs.own("Running", root);
+    const alone = await tasks.running(root);
     const flows = await durable.look([
       ...running.map(({ id }) => id),
       ...alone.map(({ id }) => flowOfTask(id)),
     ]);
-    this.waiting.clear();
+    if (root === undefined) this.waiting.clear();
     for (const job of running) {
       await this.#safely(job.id, () => this.#lookAtJob(job, flows.get(job.id), mayMend));
     }

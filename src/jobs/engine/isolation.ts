@@ -20,7 +20,7 @@ const ownerOf = (jobId: string, path: string) => `${jobId}.${path}`;
 
 /** Makes a worktree of the folder for each of these branches of a Par. Can be repeated. */
 export async function isolateBranches(
-  { worktrees }: Pick<EngineParts, "worktrees">,
+  { worktrees, logs }: Pick<EngineParts, "worktrees" | "logs">,
   job: LoadedJob,
   branches: readonly Branch[],
   target: string,
@@ -29,6 +29,8 @@ export async function isolateBranches(
   const made: WorktreeRecord[] = [];
   const folders: Record<string, string> = {};
   try {
+    // Worktrees are in the data folder, which no other node sees.
+    await logs.ownership.pin(id);
     for (const { path } of branches) {
       const owner = ownerOf(id, path);
       // What the branch of the job before did is in its worktree.

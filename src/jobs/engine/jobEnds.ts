@@ -51,15 +51,15 @@ export class JobEnds {
   }
 
   /** For a job whose flow could not write its error, for example because the store was full. */
-  async fail(id: string): Promise<void> {
+  async fail(id: string, why = lostJob): Promise<void> {
     const { sessions, jobs, loaded } = this.#parts;
     const { diary, record } = await loaded.get(id);
     await sessions.closeAll(id);
     await this.#closeTaskLogs(id, "interrupted");
-    await diary.write({ jobError: record.error ?? lostJob });
-    await diary.write({ callback: "jobFailed", reason: lostJob });
+    await diary.write({ jobError: record.error ?? why });
+    await diary.write({ callback: "jobFailed", reason: why });
     await diary.close();
-    await jobs.end(id, "Failed", lostJob);
+    await jobs.end(id, "Failed", why);
     this.#forget(id);
   }
 
@@ -68,7 +68,7 @@ export class JobEnds {
     const { sessions, tasks, logs, controls, listeners } = this.#parts;
     const record = await tasks.find(taskId);
     if (record?.borrowedSessionId === null) await sessions.closeAll(taskId);
-    const log = await logs.open("task", taskId);
+    const log = await logs.openOwned("task", taskId);
     if (log && !log.closed) {
       await endOpenAttempt(log, "interrupted");
       void log.append({ taskError: why });
@@ -100,7 +100,7 @@ export class JobEnds {
   async #closeTaskLogs(jobId: string, verdict: AttemptVerdict): Promise<void> {
     const { logs, controls } = this.#parts;
     for (const taskId of await logs.idsBelow("task", `${jobId}.`)) {
-      const log = await logs.open("task", taskId);
+      const log = await logs.openOwned("task", taskId);
       if (log && !log.closed) {
         await endOpenAttempt(log, verdict);
         await log.close();

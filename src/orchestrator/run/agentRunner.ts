@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SessionCallbacks } from "../../copilotSession.js";
 import type { LiveResponse } from "../../live/liveResponse.js";
+import type { InboxItem } from "../../permissions/approvals.js";
 import type { Agent } from "../agents/agentFile.js";
 import type { OrchestratorConfig } from "../orchestratorConfig.js";
 import { OrchestratorError } from "../orchestratorError.js";
@@ -12,7 +13,7 @@ import { agentSlots } from "./slots.js";
 /** Receive the blocks of an agent's session as they arrive. */
 export interface AgentCallbacks extends SessionCallbacks {
   /** The run of this session, whose log also gets the agent's questions to its user. */
-  readonly run?: { readonly id: string; push(response: LiveResponse): Promise<void> };
+  readonly run?: { readonly id: string; push(response: LiveResponse, item?: InboxItem): Promise<void> };
 }
 
 export interface InvokeOptions {

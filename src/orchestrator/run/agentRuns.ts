@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
 import type { LiveResponse } from "../../live/liveResponse.js";
+import type { InboxItem } from "../../permissions/approvals.js";
 import { logCallbacks } from "../../sessions/logCallbacks.js";
 import type { LiveLog, LiveLogs } from "../../sharedApi.js";
 import type { Store } from "../../store/store.js";
 import type { AgentCallResult, CallOptions, ChainObserver, OrchestrationResult } from "../orchestrator.js";
 import { isAbort, OrchestratorError } from "../orchestratorError.js";
 import type { Repository } from "./repositories.js";
-import { type RunRecord, RunRecords } from "./runRecords.js";
+import { type RunRecord, RunRecords, runRow } from "./runRecords.js";
 
 export interface AgentRunsParts {
   store: Store;
@@ -63,7 +64,9 @@ function observe(log: LiveLog, onPlanned: (agents: string[]) => void): ChainObse
         if (response.callback === "onEndMessage") spoke.add(step);
         push(withStep(response, step));
       });
-      return { ...callbacks, run: { id: log.id, push: response => log.append(withStep(response, step)) } };
+      const ask = (response: LiveResponse, item?: InboxItem) =>
+        log.append(withStep(response, step), undefined, item);
+      return { ...callbacks, run: { id: log.id, push: ask } };
     },
     agentEnded({ agent, status, cached, executionTime, output, error }, step) {
       // A cached result has no session.
@@ -94,9 +97,11 @@ export class AgentRuns {
 
   constructor(parts: AgentRunsParts) {
     this.#parts = parts;
-    this.#records = new RunRecords(parts.store);
-    const { store } = parts;
-    this.ready = store.ready.then(() => store.patiently(() => this.#endInterrupted()));
+    const { store, logs } = parts;
+    this.#records = new RunRecords(store, logs.ownership);
+    logs.adoption.mendsWith(root => this.#endInterrupted(root));
+    logs.ownership.onLost(root => this.#running.get(root)?.abort.abort());
+    this.ready = logs.adoption.start().then(() => store.patiently(() => this.#endInterrupted()));
     this.ready.catch(() => {});
   }
 
@@ -173,8 +178,8 @@ export class AgentRuns {
     await this.#usable();
     const { originalPrompt } = await orchestrator.evaluatePrompt(prompt);
     const id = randomUUID();
-    await this.#records.insert({ id, repoRoot, prompt: originalPrompt });
-    return { id, log: await this.#parts.logs.create("run", id) };
+    const row = runRow({ id, repoRoot, prompt: originalPrompt });
+    return { id, log: await this.#parts.logs.openOrCreate("run", id, row) };
   }
 
   #run<Result extends RunResult>(
@@ -240,9 +245,11 @@ export class AgentRuns {
     }
   }
 
-  async #endInterrupted(): Promise<void> {
-    for (const { id } of await this.#records.running()) {
-      const log = await this.#parts.logs.open("run", id);
+  /** A run that this portal is not running is one that an earlier owner left. */
+  async #endInterrupted(root?: string): Promise<void> {
+    for (const { id } of await this.#records.running(root)) {
+      if (this.#running.has(id)) continue;
+      const log = await this.#parts.logs.openOwned("run", id);
       if (log && !log.closed) {
         await log.append({ callback: "runFailed", code: "UNKNOWN_ERROR", message: interrupted, details: "" });
         await log.close();

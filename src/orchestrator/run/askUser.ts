@@ -16,7 +16,7 @@ export function askUser({ approvals, permissions, repoRoot }: AskUserParts): Age
       source: "run",
       permissions: policy,
       record: { title: agent.name, workingDirectory: repoRoot },
-      push: async response => run?.push(response),
+      push: async (response, item) => run?.push(response, item),
     };
     signal.addEventListener("abort", () => approvals.sessionEnded(asker.id), { once: true });
     const { permission, waitsForUser, turnEnded } = approvals.of(asker);

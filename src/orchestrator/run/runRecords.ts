@@ -1,3 +1,5 @@
+import type { OwnerRow } from "../../live/logTable.js";
+import type { Ownership } from "../../store/ownership.js";
 import type { Store } from "../../store/store.js";
 
 export type RunStatus = "Running" | "Succeeded" | "Failed" | "Canceled";
@@ -17,20 +19,19 @@ export interface RunRecord {
 const columns = `id, repo_root as "repoRoot", prompt, agents, status, error, created_at as "createdAt",
   ended_at as "endedAt"`;
 
+/** A new run, to be stored together with its log. */
+export function runRow({ id, repoRoot, prompt }: Pick<RunRecord, "id" | "repoRoot" | "prompt">): OwnerRow {
+  return { id, repo_root: repoRoot, prompt };
+}
+
 /** The runs table: every statement about it is here. */
 export class RunRecords {
   readonly #store: Store;
+  readonly #ownership: Pick<Ownership, "owner">;
 
-  constructor(store: Store) {
+  constructor(store: Store, ownership: Pick<Ownership, "owner">) {
     this.#store = store;
-  }
-
-  async insert({ id, repoRoot, prompt }: Pick<RunRecord, "id" | "repoRoot" | "prompt">): Promise<void> {
-    await this.#store.query("insert into runs (id, repo_root, prompt) values ($1, $2, $3)", [
-      id,
-      repoRoot,
-      prompt,
-    ]);
+    this.#ownership = ownership;
   }
 
   async find(id: string): Promise<RunRecord | undefined> {
@@ -38,8 +39,14 @@ export class RunRecords {
     return row;
   }
 
-  running(): Promise<RunRecord[]> {
-    return this.#store.query<RunRecord>(`select ${columns} from runs where status = 'Running'`);
+  /** The running runs of this portal, or the one that is this root. */
+  async running(root?: string): Promise<RunRecord[]> {
+    const values: unknown[] = [root ?? null];
+    const owned = await this.#ownership.owner("runs.id", values);
+    return this.#store.query<RunRecord>(
+      `select ${columns} from runs where status = 'Running' and ($1::text is null or id = $1) and ${owned}`,
+      values,
+    );
   }
 
   history(limit: number, before?: string, search?: string): Promise<RunRecord[]> {
@@ -53,15 +60,16 @@ export class RunRecords {
   }
 
   async setAgents(id: string, agents: readonly string[]): Promise<void> {
-    await this.#store.query("update runs set agents = $2 where id = $1", [id, JSON.stringify(agents)]);
+    await this.#change("agents = $2", [id, JSON.stringify(agents)]);
   }
 
   async end(id: string, status: RunStatus, error?: string): Promise<void> {
-    await this.#store.query("update runs set status = $2, error = $3, ended_at = now() where id = $1", [
-      id,
-      status,
-      error ?? null,
-    ]);
+    await this.#change("status = $2, error = $3, ended_at = now()", [id, status, error ?? null]);
+  }
+
+  async #change(set: string, values: unknown[]): Promise<void> {
+    const owned = await this.#ownership.owner("runs.id", values);
+    await this.#store.query(`update runs set ${set} where id = $1 and ${owned}`, values);
   }
 
   async delete(id: string): Promise<void> {

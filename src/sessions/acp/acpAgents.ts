@@ -1,4 +1,5 @@
 import type { Backend, BackendModel } from "../../backends/backend.js";
+import { movablePart } from "../../backends/orphans.js";
 import type { Log } from "../../base/log.js";
 import { PortalError } from "../../base/portalError.js";
 import { StartError } from "../../base/startError.js";
@@ -21,6 +22,8 @@ export interface AcpAgentsOptions {
   sandboxes: Pick<Sandboxes, "wrap">;
   /** Whether an agent runs in a sandbox when it is used outside a session. */
   sandbox: boolean;
+  /** Whether what works in this folder can move to another node. */
+  isMovable?(folder: string): Promise<boolean>;
   log: Log;
 }
 
@@ -77,9 +80,10 @@ export class AcpAgents {
   }
 
   /** With a folder, the process in that folder's sandbox. */
-  process({ agent: { id }, model }: AcpModel, sandboxed?: string): AgentProcess {
+  process({ agent: { id }, model }: AcpModel, sandboxed?: string, isMovable = false): AgentProcess {
     const name = model === undefined ? id : `${id}:${model}`;
-    const key = sandboxed === undefined ? name : `${name}\0${sandboxed}`;
+    const key =
+      name + (sandboxed === undefined ? "" : `\0${sandboxed}`) + (isMovable ? `\0${movablePart}` : "");
     const known = this.#processes.get(key);
     if (known) return known;
     const { log, env, marker, sandboxes } = this.#options;
@@ -89,7 +93,7 @@ export class AcpAgents {
       connection: () => {
         const settings = this.#read.agents.find(agent => agent.id === id && agent.enabled);
         if (!settings) throw agentNotFound(id);
-        const owner = `${marker}/acp-${++this.#started}`;
+        const owner = `${marker}/acp-${isMovable ? movablePart : ""}${++this.#started}`;
         const common = {
           settings,
           model,
@@ -104,6 +108,12 @@ export class AcpAgents {
     });
     this.#processes.set(key, process);
     return process;
+  }
+
+  /** The process of a session; what can move to another node has its own, which can be ended alone. */
+  async processIn(model: AcpModel, folder: string, sandbox: boolean): Promise<AgentProcess> {
+    const isMovable = (await this.#options.isMovable?.(folder)) ?? false;
+    return this.process(model, sandbox ? folder : undefined, isMovable);
   }
 
   /** Lasts until the configuration is read again. Running processes continue. */

@@ -3,7 +3,7 @@ import { PortalError } from "../../base/portalError.js";
 import { readerOf } from "../../permissions/startup/startupPlaces.js";
 import { safeCallbacks } from "../safeCallbacks.js";
 import type { OpenSession, SessionHost } from "../sessionHost.js";
-import type { AcpAgents, AcpModel } from "./acpAgents.js";
+import type { AcpAgents } from "./acpAgents.js";
 import { AcpSession } from "./acpSession.js";
 import { type AgentConnection, maxSessionIdChars } from "./agentConnection.js";
 import { callError } from "./agentErrors.js";
@@ -56,8 +56,10 @@ export class AcpHost implements SessionHost {
         "ModelNotAvailable",
         `The model ${request.modelId} is not available now.`,
       );
-    return this.#process(target, request).with(async connection => {
-      const session = this.#session(connection, target, request);
+    const { settings, workingDirectory } = request;
+    const process = await this.#options.agents.processIn(target, workingDirectory, settings.sandbox ?? false);
+    return process.with(async connection => {
+      const session = this.#session(connection, process, request);
       try {
         if (request.conversation === "new") await this.#begin(session, connection, request);
         else await this.#continue(session, connection, request);
@@ -75,15 +77,10 @@ export class AcpHost implements SessionHost {
     if (acp?.agent) await this.#options.agents.deleteSession(acp.agent, acp.agentSessionId);
   }
 
-  #process(target: AcpModel, { settings, workingDirectory }: OpenSession): AgentProcess {
-    return this.#options.agents.process(target, settings.sandbox ? workingDirectory : undefined);
-  }
-
-  #session(connection: AgentConnection, target: AcpModel, request: OpenSession): AcpSession {
+  #session(connection: AgentConnection, process: AgentProcess, request: OpenSession): AcpSession {
     const { jobTools, log } = this.#options;
     const { sessionId: id, workingDirectory, owner, callbacks, permissions, role, say } = request;
     const { mcpServers = [] } = request;
-    const process = this.#process(target, request);
     return new AcpSession(connection, {
       id,
       settings: connection.settings,

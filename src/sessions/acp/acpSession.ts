@@ -5,6 +5,7 @@ import { withTimeout } from "../../base/withTimeout.js";
 import type { AgentSession, SessionCallbacks, SessionState } from "../../copilotSession.js";
 import type { SessionPermissions } from "../../permissions/approvals.js";
 import { errorText } from "../copilot/errorText.js";
+import type { Picture } from "../pictures.js";
 import type { SessionControls } from "../sessionControls.js";
 import { SessionCrashedError } from "../sessionCrashedError.js";
 import type { SessionRole } from "../sessionHost.js";
@@ -19,6 +20,7 @@ import { type Fields, fieldsOf } from "./fields.js";
 import { serverName } from "./jobTools/answerMessage.js";
 import type { JobToolAccess } from "./jobTools/jobToolServer.js";
 import { outcomeOf } from "./permissionRequest.js";
+import { promptBlocks } from "./promptBlocks.js";
 import { roleServers } from "./roleServers.js";
 import { errorCode, RpcError } from "./rpcPeer.js";
 import { sessionControls } from "./sessionControls.js";
@@ -202,14 +204,18 @@ export class AcpSession implements AgentSession, ConnectedSession {
     }
   }
 
-  async sendRequest(message: string, timeout?: number): Promise<void> {
+  async sendRequest(message: string, timeout?: number, pictures: readonly Picture[] = []): Promise<void> {
     if (this.#endState) throw new SessionCrashedError("stopped", `The session is ${this.#endState}.`);
     if (this.#turn) throw new Error("A turn is already running");
     // Some agents would run a turn on an empty prompt.
     if (message.trim() === "") return;
     const turn = this.#begin(timeout || this.#options.settings.promptTimeoutMs);
-    void this.#run(turn, message);
+    void this.#run(turn, promptBlocks(this.#preamble + message, pictures));
     await turn.done;
+  }
+
+  get takesPictures(): boolean {
+    return this.#connection.has("promptCapabilities", "image");
   }
 
   async idle(): Promise<void> {
@@ -270,34 +276,34 @@ export class AcpSession implements AgentSession, ConnectedSession {
     return turn;
   }
 
-  async #run(turn: Turn, message: string): Promise<void> {
+  async #run(turn: Turn, prompt: readonly object[]): Promise<void> {
     const { owner, jobTools } = this.#options;
     if (owner !== null && !this.#toolsListed)
       await withTimeout(jobTools.listed, toolsTimeoutMs, "").catch(() => {});
     if (this.#turn !== turn) return;
-    if (this.#loadFirst) await this.#recover(turn, this.#preamble + message);
-    else this.#prompt(turn, this.#preamble + message, true);
+    if (this.#loadFirst) await this.#recover(turn, prompt);
+    else this.#prompt(turn, prompt, true);
   }
 
-  #prompt(turn: Turn, text: string, mayRecover: boolean): void {
+  #prompt(turn: Turn, prompt: readonly object[], mayRecover: boolean): void {
     turn.sent = true;
-    const params = { sessionId: this.#agentSessionId, prompt: [{ type: "text", text }] };
+    const params = { sessionId: this.#agentSessionId, prompt };
     this.#connection.prompt(params, (error, result) => {
       if (this.#turn !== turn) return;
-      if (error && mayRecover && !turn.early && isUnknownSession(error)) void this.#recover(turn, text);
+      if (error && mayRecover && !turn.early && isUnknownSession(error)) void this.#recover(turn, prompt);
       else this.#finish(turn, endingOf(error, fieldsOf(result), turn.early !== undefined));
     });
   }
 
   /** The agent has lost the session: it is restored once, and the prompt is sent again. */
-  async #recover(turn: Turn, text: string): Promise<void> {
+  async #recover(turn: Turn, prompt: readonly object[]): Promise<void> {
     try {
       await this.#options.recover(this);
       this.#loadFirst = false;
       if (this.#turn !== turn) return;
       this.#mapper.beginTurn();
       if (turn.early) this.#finish(turn, cancelledEnding);
-      else this.#prompt(turn, text, false);
+      else this.#prompt(turn, prompt, false);
     } catch (error) {
       this.#finish(turn, { unfinished: "no_result", error: error as Error });
     }

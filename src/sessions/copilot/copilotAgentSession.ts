@@ -4,6 +4,7 @@ import { isRuntimeGone, runtimeGone } from "../../backends/runtimeGone.js";
 import type { Log } from "../../base/log.js";
 import { withTimeout } from "../../base/withTimeout.js";
 import type { AgentSession, SessionState } from "../../copilotSession.js";
+import type { Picture } from "../pictures.js";
 import { type CrashKind, SessionCrashedError } from "../sessionCrashedError.js";
 import { errorText } from "./errorText.js";
 import type { EventAdapter, RequestOutcome } from "./eventAdapter.js";
@@ -28,6 +29,7 @@ const idleAfterStopMs = 500;
 
 interface Request {
   message: string;
+  pictures: readonly Picture[];
   timeoutMs: number | undefined;
   timers: NodeJS.Timeout[];
   /** Set when the portal ends the turn; with an error when that makes it a failure. */
@@ -94,7 +96,7 @@ export class CopilotAgentSession implements AgentSession {
     return this.#idleSignal.given;
   }
 
-  sendRequest(message: string, timeout?: number): Promise<void> {
+  sendRequest(message: string, timeout?: number, pictures: readonly Picture[] = []): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#endState) {
         reject(this.#crash ?? new SessionCrashedError("stopped", `The session is ${this.#endState}.`));
@@ -105,7 +107,7 @@ export class CopilotAgentSession implements AgentSession {
         return;
       }
       const signals = { started: signal(), agentStopped: signal(), done: signal() };
-      this.#begin({ message, timeoutMs: timeout, timers: [], ...signals, resolve, reject });
+      this.#begin({ message, pictures, timeoutMs: timeout, timers: [], ...signals, resolve, reject });
     });
   }
 
@@ -145,7 +147,14 @@ export class CopilotAgentSession implements AgentSession {
     this.#lastEventAtMs = performance.now();
     this.#watchProgress(request, this.#options.noProgressTimeoutMs);
     if (request.timeoutMs !== undefined) this.#limitTime(request, request.timeoutMs);
-    this.#raw.send({ prompt: request.message }).catch((error: unknown) => this.#sendFailed(request, error));
+    const attachments = request.pictures.map(({ name, mimeType, data }) => ({
+      type: "blob" as const,
+      data: data.toString("base64"),
+      mimeType,
+      displayName: name,
+    }));
+    const message = { prompt: request.message, ...(attachments.length > 0 && { attachments }) };
+    this.#raw.send(message).catch((error: unknown) => this.#sendFailed(request, error));
   }
 
   #onEvent(event: SessionEvent): void {

@@ -10,11 +10,12 @@ import { PortalError } from "../../base/portalError.js";
 import { startSession } from "../../copilotSession.js";
 import type { Sandboxes } from "../../sandbox/sandboxes.js";
 import { SessionCrashedError } from "../sessionCrashedError.js";
-import type { OpenSession, SessionHost } from "../sessionHost.js";
+import type { Conversed, OpenSession, SessionHost } from "../sessionHost.js";
+import type { AgentMemory, Conversation } from "./agentMemory.js";
 
 /** The source of Copilot runtimes, each in a folder's sandbox or in none. */
 export interface RuntimeSource {
-  use(sandboxed?: string): Promise<Pick<Runtime, "client" | "attach">>;
+  use(sandboxed?: string, workingDirectory?: string): Promise<Pick<Runtime, "client" | "attach">>;
   /** Starts no runtime. */
   running(sandboxed: string): Promise<Pick<Runtime, "client"> | undefined>;
 }
@@ -24,6 +25,8 @@ export interface CopilotHostParts {
   runtimes: RuntimeSource;
   /** Absent when no session ever runs in a sandbox. */
   sandboxes?: Pick<Sandboxes, "homeOf">;
+  /** What agents remember, for other nodes; absent where there are none. */
+  memory?: Pick<AgentMemory, "recall" | "keep" | "keepSoon">;
   /** Secrets that no error may quote. */
   secrets: readonly string[];
   /** Where the runtime puts tool output that is too long for the conversation. */
@@ -36,7 +39,12 @@ const roleQuietMs = 24 * 3_600_000;
 
 /** Sessions on the Copilot runtime, which keeps their conversations on disk. */
 export function copilotHost(parts: CopilotHostParts): SessionHost {
-  const { catalog, runtimes, sandboxes, secrets, toolOutputDirectory, log } = parts;
+  const { catalog, runtimes, sandboxes, memory, secrets, toolOutputDirectory, log } = parts;
+
+  function conversationOf({ id, owner, settings, workingDirectory }: Conversed): Conversation {
+    const sandbox = settings.sandbox ? sandboxes?.homeOf(workingDirectory) : undefined;
+    return { sessionId: id, owner, home: sandbox?.copilot.folder };
+  }
 
   /** The agent knows of nothing before its first request, so an opening that its runtime did not outlive is repeated. */
   async function open(request: OpenSession) {
@@ -59,7 +67,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
     if (!target)
       throw PortalError.unavailable("ModelNotAvailable", `The model ${modelId} is not available now.`);
     const { sandbox = false } = request.settings;
-    const runtime = await runtimes.use(sandbox ? workingDirectory : undefined);
+    const runtime = await runtimes.use(sandbox ? workingDirectory : undefined, workingDirectory);
     const start = async (resume: boolean) => {
       const agent = await startSession(runtime.client, modelId, callbacks, workingDirectory, {
         ...target,
@@ -80,6 +88,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
       return agent;
     };
     if (request.conversation === "new") return start(false);
+    if (!role) await memory?.recall(conversationOf({ ...request, id: sessionId }));
     try {
       return await start(true);
     } catch (error) {
@@ -96,6 +105,12 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
 
   return {
     open,
+    toolEnded: record => memory?.keepSoon(conversationOf(record)),
+    async turnEnded(record) {
+      const conversation = conversationOf(record);
+      await memory?.keep(conversation);
+      memory?.keepSoon(conversation);
+    },
     // Its one card is what *Try it* shows; reads and edits are allowed by rules of its folder.
     policyFor: modelId => (modelId === tryItModelId ? "ask" : undefined),
     async delete({ id: sessionId, settings, workingDirectory }) {

@@ -28,10 +28,13 @@ const dueRoots: Record<RootKind, string> = {
   runs: `select id from runs where ended_at < $1 and status <> 'Running' order by ended_at`,
 };
 
+/** Those that this node may close: what another one has, or what is pinned to it, is for that node. */
 const unusedSessions = `select id from sessions where status = 'open' and updated_at < $1 and pending_requests = 0
   and not exists (select from jobs where jobs.id = split_part(sessions.owner, '.', 1) and status in ('Running', 'Paused'))
   and not exists (select from tasks where tasks.id = split_part(sessions.owner, '.', 1) and status = 'Running')
   and not exists (select from tasks where tasks.borrowed_session_id = sessions.id and status = 'Running')
+  and not exists (select from owned o where o.root = sessions.root and o.node <> $3 and (not o.movable
+    or exists (select from nodes n where n.boot = o.boot and n.state <> 'gone')))
   order by updated_at`;
 
 const oldCursors = "select 1 from log_cursors where used_on < $1::date";
@@ -39,9 +42,15 @@ const oldCursors = "select 1 from log_cursors where used_on < $1::date";
 /** Tasks are kept as long as sessions, because a task means nothing without its session. */
 const cutoffOf = (kind: RootKind, cutoffs: Cutoffs) => cutoffs[kind === "tasks" ? "sessions" : kind];
 
-async function ids(query: Query, text: string, before: Date | undefined, limit: number): Promise<string[]> {
+async function ids(
+  query: Query,
+  text: string,
+  before: Date | undefined,
+  limit: number,
+  ...more: string[]
+): Promise<string[]> {
   if (!before || limit <= 0) return [];
-  const rows = await query<{ id: string }>(`${text} limit $2`, [before, limit]);
+  const rows = await query<{ id: string }>(`${text} limit $2`, [before, limit, ...more]);
   return rows.map(({ id }) => id);
 }
 
@@ -49,8 +58,8 @@ export function rootsDue(query: Query, kind: RootKind, cutoffs: Cutoffs, limit: 
   return ids(query, dueRoots[kind], cutoffOf(kind, cutoffs), limit);
 }
 
-export function unusedDue(query: Query, cutoffs: Cutoffs, limit: number): Promise<string[]> {
-  return ids(query, unusedSessions, cutoffs.unused, limit);
+export function unusedDue(query: Query, cutoffs: Cutoffs, limit: number, node: string): Promise<string[]> {
+  return ids(query, unusedSessions, cutoffs.unused, limit, node);
 }
 
 /** The flows of jobs and tasks that ended an hour ago or no longer exist. */
@@ -67,12 +76,12 @@ export async function flowsDue(query: Query, { flows }: Cutoffs, limit: number):
   return rows.map(({ id }) => id);
 }
 
-export async function amountsDue(query: Query, cutoffs: Cutoffs): Promise<Amounts> {
-  const count = async (text: string, before: Date | undefined) => {
+export async function amountsDue(query: Query, cutoffs: Cutoffs, node: string): Promise<Amounts> {
+  const count = async (text: string, before: Date | undefined, ...more: string[]) => {
     if (!before) return 0;
     const [row] = await query<{ count: number }>(
-      `select count(*)::int as count from (${text} limit ${maxCount}) as due`,
-      [before],
+      `select count(*)::int as count from (${text} limit $2) as due`,
+      [before, maxCount, ...more],
     );
     return row?.count ?? 0;
   };
@@ -81,7 +90,7 @@ export async function amountsDue(query: Query, cutoffs: Cutoffs): Promise<Amount
     tasks: await count(dueRoots.tasks, cutoffs.sessions),
     sessions: await count(dueRoots.sessions, cutoffs.sessions),
     runs: await count(dueRoots.runs, cutoffs.runs),
-    unused: await count(unusedSessions, cutoffs.unused),
+    unused: await count(unusedSessions, cutoffs.unused, node),
     cursors: await count(oldCursors, cutoffs.cursors),
   };
 }

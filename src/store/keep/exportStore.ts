@@ -12,7 +12,17 @@ import { type StoredRows, schemaVersion, tablesOf } from "./storeFolder.js";
 /** Rows in memory at once; the row of a log has up to 256 KB. */
 const rowsPerPage = 100;
 
-async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGenerator<string> {
+/** Rows of a table that are not in the store but belong to it. */
+export interface MoreRows {
+  readonly table: string;
+  rows(query: Query): AsyncGenerator<object>;
+}
+
+async function* linesOf(
+  query: Query,
+  counted: (rows: number) => void,
+  more?: MoreRows,
+): AsyncGenerator<string> {
   const hash = createHash("sha256");
   let rows = 0;
   const line = (text: string) => {
@@ -39,13 +49,18 @@ async function* linesOf(query: Query, counted: (rows: number) => void): AsyncGen
       yield line(page.map(({ row }) => lineOfRow(row)).join("\n"));
     }
     await query("close dump");
+    if (name !== more?.table) continue;
+    for await (const row of more.rows(query)) {
+      rows++;
+      yield line(lineOfRow(JSON.stringify(row)));
+    }
   }
   counted(rows);
   yield `${JSON.stringify({ end: { rows, sha256: hash.digest("hex") } })}\n`;
 }
 
 /** Writes everything in a store to a file that only this user can read; returns the number of rows. */
-export async function exportStore(store: StoredRows, file: string): Promise<number> {
+export async function exportStore(store: StoredRows, file: string, more?: MoreRows): Promise<number> {
   const draft = `${file}.part`;
   let rows = 0;
   await rm(draft, { force: true });
@@ -53,9 +68,10 @@ export async function exportStore(store: StoredRows, file: string): Promise<numb
     await store.transaction(async query => {
       await query("set transaction isolation level repeatable read, read only");
       await query("set local time zone 'UTC'");
-      const lines = linesOf(query, count => {
+      const counted = (count: number) => {
         rows = count;
-      });
+      };
+      const lines = linesOf(query, counted, more);
       const out = createWriteStream(draft, { mode: 0o600, flags: "wx", flush: true });
       await pipeline(Readable.from(lines), createGzip(), out);
     });

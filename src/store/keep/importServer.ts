@@ -29,7 +29,7 @@ export async function importIntoServer({ url, file, log, finish }: ServerImportO
   const keeper = await Keeper.open(config, { onGone: () => {}, onNotified: () => {} });
   const rows = openStoreServer(url);
   try {
-    await reserve(keeper.query, name);
+    await reserve(keeper.query, name, "alone");
     if ((await schemaVersion(rows.query, "portal_schema")) > 0)
       throw new StartError(`The database ${name} already has a store. Import into a new database.`);
     return await holding(keeper.query, locks.schema, schemaTimeoutMs, async () => {
@@ -60,9 +60,13 @@ async function withinTransaction(query: Query, finish: FinishImport): Promise<vo
   await finish({
     query: watched,
     transaction: work => work(watched),
+    ready: Promise.resolve(),
+    patiently: work => work(),
     failure: () => failure,
     state: () => (failure ? "failing" : "ready"),
     beforeClose: work => lastWork.push(work),
   });
   for (const work of lastWork) await work();
+  // The server would take back everything and say nothing.
+  if (failure) throw failure;
 }

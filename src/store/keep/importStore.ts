@@ -8,7 +8,7 @@ import type { LogStore } from "../eventLog.js";
 import { shortReason } from "../failure.js";
 import { migrateFlows } from "../flowSchema.js";
 import { migrate, migrations } from "../migrations.js";
-import { openStore, type Query, type Store } from "../store.js";
+import { openStore, type Query } from "../store.js";
 import { ensureFolder } from "../storeFiles.js";
 import { type DumpHeader, damaged, rowOfLine, tableOfLine, writtenByNewer } from "./dumpFormat.js";
 import { checkDump, dumpLines } from "./dumpReader.js";
@@ -24,13 +24,13 @@ export interface ImportOptions {
 
 /** Runs when all rows are written, before anybody else can see them. */
 export type FinishImport = (store: ImportedStore) => Promise<void>;
-export type ImportedStore = LogStore & Pick<Store, "transaction">;
+export type ImportedStore = LogStore;
 
 /** How much one statement writes. */
 const maxBatchChars = 1024 * 1024;
 
 /** A portal's first start already writes to these. */
-const notOfUsers = ["public.housekeeping"];
+const notOfUsers = ["public.housekeeping", "public.nodes"];
 
 async function isEmpty(folder: string, log: Log): Promise<boolean> {
   const store = await openStoreFolder(folder, log);
@@ -117,7 +117,7 @@ async function prepare(query: Query, { schema, engineSchema }: DumpHeader, file:
   const engineHere = await schemaVersion(query, "dbos.dbos_migrations");
   if (engineSchema > engineHere)
     throw writtenByNewer(file, `engine ${engineSchema}, this one has ${engineHere}`);
-  await migrate(work => work(query), migrations.slice(0, schema));
+  await migrate(work => work(query), { steps: migrations.slice(0, schema) });
 }
 
 /** Writes rows table by table, many in one statement. */

@@ -1,16 +1,27 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../../base/log.js";
 import { shortReason } from "../failure.js";
+import { onlyNode } from "../ownership.js";
 import type { Store } from "../store.js";
 import { type Amounts, amountsDue, flowsDue, type RootKind, rootKinds, rootsDue, unusedDue } from "./due.js";
 import { type Cutoffs, cutoffsOf, type Retention } from "./retention.js";
 import { belongingsOf, deleteRows, type StoredConversation, type StoredLog } from "./roots.js";
-import { deleteOldCursors, deleteUnnamedEntries, strayLogs, straySessions } from "./strays.js";
+import {
+  deleteOldCursors,
+  deleteStrayOwners,
+  deleteUnnamedEntries,
+  strayLogs,
+  straySessions,
+} from "./strays.js";
 
 export interface JanitorParts {
   store: Pick<Store, "query" | "state">;
   log: Log;
   retention: Retention;
+  /** The name of this portal among those on the store; absent where there is no other. */
+  node?: string;
+  /** Runs the work unless another portal cleans up the same store; absent where there is no other. */
+  whenFree?<T>(work: () => Promise<T>): Promise<T | undefined>;
   /** Deletes logs whose owner is removed; their readers are told that the log is closed. */
   deleteLogs(logs: readonly StoredLog[]): Promise<void>;
   /** Closes an open session. False when it is in use after all. */
@@ -67,12 +78,12 @@ export class Janitor {
   }
 
   due(): Promise<Amounts> {
-    return amountsDue(this.#parts.store.query, this.#cutoffs());
+    return amountsDue(this.#parts.store.query, this.#cutoffs(), this.#parts.node ?? onlyNode);
   }
 
   /** Runs rounds until nothing is due or the time is up. */
-  clean(timeLimitMs: number): Promise<Amounts> {
-    return this.#alone(async () => {
+  async clean(timeLimitMs: number): Promise<Amounts> {
+    const cleaned = await this.#alone(async () => {
       const removed = nothing();
       const deadlineMs = performance.now() + timeLimitMs;
       do {
@@ -82,6 +93,7 @@ export class Janitor {
       } while (performance.now() < deadlineMs && !this.#isClosing);
       return removed;
     });
+    return cleaned ?? nothing();
   }
 
   /** The store knows when the next round is due, so that restarts and other portals cause no extra rounds. */
@@ -96,13 +108,17 @@ export class Janitor {
       [now, next(minuteMs)],
     );
     if (claimed.length === 0) return undefined;
-    const { removed, hasMore } = await this.#alone(() => this.#round());
+    const round = await this.#alone(() => this.#round());
+    // Whoever cleans up now says when the next round is due.
+    if (!round) return undefined;
+    const { removed, hasMore } = round;
     if (!hasMore) await query("update housekeeping set next_at = $1 where name = 'janitor'", [next(hourMs)]);
     return removed;
   }
 
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#work.then(work);
+  #alone<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const { whenFree } = this.#parts;
+    const result = this.#work.then(() => (whenFree ? whenFree(work) : work()));
     this.#work = result.catch(() => undefined);
     return result;
   }
@@ -116,7 +132,7 @@ export class Janitor {
     const cutoffs = this.#cutoffs();
     const removed = nothing();
     let left = maxRootsPerRound;
-    for (const id of await unusedDue(query, cutoffs, left)) {
+    for (const id of await unusedDue(query, cutoffs, left, this.#parts.node ?? onlyNode)) {
       if (this.#isClosing) break;
       if (await this.#closeUnused(id)) removed.unused++;
       left--;
@@ -149,6 +165,7 @@ export class Janitor {
       if (this.#isClosing) return;
     }
     await deleteUnnamedEntries(store.query, cutoffs);
+    await deleteStrayOwners(store.query, cutoffs);
     await forgetFiles?.(cutoffs);
   }
 

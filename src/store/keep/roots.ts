@@ -47,11 +47,15 @@ const logs: Record<RootKind, string> = {
   runs: keyed("run", "$1"),
 };
 
+const disown = (roots: string) => `o as (delete from owned where root = any(${roots}))`;
+
+/** Whoever may still have the root cannot write to it any more. */
 const rows: Record<RootKind, string> = {
-  jobs: `with s as (delete from sessions where ${ownedSessions}) delete from jobs where id = any($1)`,
-  tasks: `with s as (delete from sessions where ${ownedSessions}) delete from tasks where id = any($1)`,
-  sessions: `with t as (delete from tasks where borrowed_session_id = any($1)) delete from sessions where id = any($1)`,
-  runs: "delete from runs where id = any($1)",
+  jobs: `with ${disown("$1")}, s as (delete from sessions where ${ownedSessions}) delete from jobs where id = any($1)`,
+  tasks: `with ${disown("$1")}, s as (delete from sessions where ${ownedSessions}) delete from tasks where id = any($1)`,
+  sessions: `with ${disown("$1 || array(select id from tasks where borrowed_session_id = any($1))")},
+    t as (delete from tasks where borrowed_session_id = any($1)) delete from sessions where id = any($1)`,
+  runs: `with ${disown("$1")} delete from runs where id = any($1)`,
 };
 
 export async function belongingsOf(

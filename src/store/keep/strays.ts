@@ -52,6 +52,17 @@ export async function* straySessions(
   }
 }
 
+/** Earlier boots, and roots of which nothing is left: a root is stored with its first log, and goes with its last row. */
+export async function deleteStrayOwners(query: Query, { strays }: Cutoffs): Promise<void> {
+  await query("delete from nodes where state = 'gone' and started_at < $1", [strays]);
+  await query(
+    `delete from owned o where since < $1
+       and not exists (select from logs where kind = o.kind and key = o.root)
+       and not exists (select from sessions where split_part(owner, '.', 1) = o.root)`,
+    [strays],
+  );
+}
+
 /** Jobs share entries; a job may be about to name an entry that was just saved. */
 export async function deleteUnnamedEntries(query: Query, { strays }: Cutoffs): Promise<void> {
   await query(

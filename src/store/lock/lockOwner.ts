@@ -38,7 +38,8 @@ function textOf(read: () => string): string | undefined {
   }
 }
 
-const bootId = () => textOf(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
+/** Differs after each start of the machine; undefined where a system does not tell. */
+export const bootId = () => textOf(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
 const pidSpaceHere = () => textOf(() => readlinkSync("/proc/self/ns/pid"));
 
 /** When a process started, in a form that can only be compared; undefined when it is gone. */

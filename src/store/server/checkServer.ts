@@ -101,7 +101,7 @@ export async function checkServer(url: string): Promise<void> {
       throw new StartError(
         `--database-url: a proxy shares the sessions of ${address.name} (transaction pooling); name the server itself, or let the proxy pool sessions`,
       );
-    await reserve(query, address.name);
+    await reserve(query, address.name, "with others");
   };
   try {
     await withTimeout(check(), checkTimeoutMs, `no answer within ${checkTimeoutMs / 1000} s`);

@@ -30,8 +30,8 @@ const vacuumOften = ["log_chunks", "dbos.workflow_status"].map(
 );
 
 /**
- * A database on a PostgreSQL server. All connections are opened while the keeper holds the portal's lock, and end when
- * the keeper has lost its connection: whoever holds the lock is the only one who writes.
+ * A database on a PostgreSQL server. All connections are opened while the keeper has its own, and end with that: a
+ * portal has the whole database or nothing of it. Who writes what among several portals, `owned` says.
  */
 export class ServerDatabase implements Database {
   readonly kind = "server";
@@ -66,7 +66,7 @@ export class ServerDatabase implements Database {
       onNotified: (channel, payload) => this.#notified(channel, payload),
     });
     try {
-      await reserve(keeper.query, this.place.database);
+      await reserve(keeper.query, this.place.database, "with others");
       for (const channel of this.#callbacks.keys()) await keeper.query(listenTo(channel));
     } catch (error) {
       keeper.cut();
@@ -86,6 +86,9 @@ export class ServerDatabase implements Database {
       for (const statement of vacuumOften) await this.pool.query(statement);
     });
   }
+
+  readonly aside = <Row extends object>(text: string, values?: unknown[]): Promise<Row[]> =>
+    this.#open().query<Row>(text, values);
 
   async drop(failure: Error): Promise<void> {
     this.#keeper?.cut();

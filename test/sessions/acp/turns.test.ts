@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
+import { redPixel } from "../../support/picture.js";
 import { callbacksOf, isEndOf, messagesOf, requestsIn } from "../../support/restSession.js";
 import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
@@ -16,6 +17,7 @@ const bench = sharedAgent({
     fake: fakeAgent({}, { initPrompt: "Be kind.", errorTextIsFailure: true }),
     // Long enough for a turn that ends, on a busy machine too.
     stuck: fakeAgent({ ignoreCancel: true }, { promptTimeoutSec: 1 }),
+    sees: fakeAgent({ capabilities: { promptCapabilities: { image: true } } }),
   },
 });
 
@@ -51,6 +53,18 @@ describe("A turn of an ACP agent", () => {
     assert.deepEqual(errorsOf(responses), []);
     for (const callback of ["onAgentStart", "onAgentEnd", "onIdle"])
       assert.equal(find(responses, callback).length, reasons.length, callback);
+  });
+
+  test("an agent that takes pictures gets them with the request, and one that takes none is not asked", async () => {
+    const upload = { method: "POST", body: new Uint8Array(redPixel) };
+    const blind = await bench.start();
+    const refused = await blind.call<{ error: string }>("picture", upload);
+    assert.equal(refused.error, "PicturesNotSupported");
+    const session = await bench.start("acp:sees");
+    const { pictureId } = await session.call<{ pictureId: string }>("picture", upload);
+    await session.call(`query?pictures=${pictureId}`, { method: "POST", body: "What is this?" });
+    const said = messagesOf(await session.untilIdle()).join("");
+    assert.equal(said, `You said: What is this?<image/png, ${redPixel.length} bytes>`);
   });
 
   test("a failed turn reports code and message, and the session stays usable", async () => {

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { before, describe, test } from "node:test";
+import { groupScope, tempFolder } from "../support/cleanup.js";
+import { task } from "../support/jobs.js";
+import { agentsOf, nodesOf } from "../support/nodes.js";
+import type { Portal } from "../support/portal.js";
+import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { sessionById } from "../support/restSession.js";
+import { seen } from "../support/seen.js";
+import { liveAll } from "../support/sse.js";
+
+const file = groupScope();
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres(file);
+});
+
+const model = { category: "driving" };
+const tasks = {
+  first: { prompt: ["first"], model },
+  held: { prompt: ["held", "@wait-each held"], model },
+};
+const jobs = { two: { work: { kind: "Seq" as const, works: [task("first"), task("held")] } } };
+
+const maxWatchdogBytes = 45 * 1024 * 1024;
+
+/** The children of a portal that run this program. */
+async function childrenOf({ pid }: Portal, program: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter(name => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async other => {
+      const stat = await readFile(`/proc/${other}/stat`, "utf8").catch(() => "");
+      const line = await readFile(`/proc/${other}/cmdline`, "utf8").catch(() => "");
+      const isChild = stat.slice(stat.lastIndexOf(")")).split(" ")[2] === String(pid);
+      return isChild && line.includes(program) ? [Number(other)] : [];
+    }),
+  );
+  return found.flat();
+}
+
+const watchdogsOf = (portal: Portal) => childrenOf(portal, "watchdogProcess");
+
+interface Health {
+  status: string;
+  lease: string;
+}
+
+describe("A node whose database is away for longer than its lease", () => {
+  test("what is pinned runs on, and what can move goes on when the database is back", async t => {
+    const nodes = await nodesOf(t, server, { tasks, jobs });
+    const a = await nodes.start("a");
+    const health = async () => (await a.api<Health>("health")).body;
+    const logOf = (jobId: string) => liveAll(`${a.url}/api/copilot/job/${jobId}/live/reader`);
+
+    await t.test("a watchdog that ends is started again, and is small", async t => {
+      const [first] = await watchdogsOf(a);
+      assert.ok(first, "the watchdog runs");
+      process.kill(first, "SIGKILL");
+      const next = await seen(async () => (await watchdogsOf(a)).find(pid => pid !== first));
+      assert.match(a.stderr, /the watchdog has ended and is started again/);
+      const bytesOf = async () => {
+        const rollup = await readFile(`/proc/${next}/smaps_rollup`, "utf8");
+        return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) * 1024;
+      };
+      // It has started when it has not grown for a while.
+      let most = 0;
+      let looks = 0;
+      const bytes = await seen(async () => {
+        const now = await bytesOf();
+        looks = now > most ? 0 : looks + 1;
+        most = Math.max(most, now);
+        return looks === 50 && most;
+      });
+      t.diagnostic(`memory of the watchdog: ${(bytes / 1e6).toFixed(1)} MB (PSS)`);
+      assert.ok(bytes < maxWatchdogBytes, `${bytes} bytes`);
+    });
+
+    const pinned = await nodes.startSession(a, await tempFolder(t));
+    const session = sessionById(a, pinned);
+    await session.query("pinned\n@wait pinned\n@say still here");
+    await nodes.puppet.arrived("pinned");
+    const jobId = await nodes.startJob(a, await nodes.sharedFolder(), "two");
+    await nodes.puppet.arrived("held 1");
+    const kinds = async () => (await agentsOf(a)).map(({ movable }) => movable).sort();
+    assert.deepEqual(await kinds(), [false, true]);
+
+    await t.test("only the agents that can move end, and requests answer 503", async () => {
+      await server.stop();
+      await seen(async () => (await health()).lease === "lost");
+      assert.equal((await health()).status, "failing");
+      await seen(async () => (await kinds()).length === 1);
+      assert.deepEqual(await kinds(), [false]);
+      for (const path of [`copilot/job/${jobId}/status`, "copilot/session/history"])
+        assert.deepEqual((await a.api(path)).status, 503, path);
+      // The pinned agent speaks while nothing can be stored.
+      nodes.puppet.release("pinned");
+    });
+
+    await t.test("what was said meanwhile is stored, and the job goes on at the same node", async () => {
+      await server.start();
+      await nodes.puppet.arrived("held 2");
+      nodes.puppet.release("held 2");
+      assert.equal((await logOf(jobId)).at(-1)?.callback, "jobSucceeded");
+      const said = await session.untilIdle();
+      assert.ok(said.some(({ completeContent }) => String(completeContent).includes("still here")));
+      assert.deepEqual(nodes.counts("first", "held", "pinned"), { first: 1, held: 2, pinned: 1 });
+      await seen(async () => (await health()).status === "ok");
+      const owners = await server.query(nodes.database, "select distinct node from owned");
+      assert.deepEqual(owners, [{ node: "a" }]);
+    });
+  });
+});
