@@ -24,6 +24,7 @@ import type { GuardOptions } from "../guard/guard.js";
 import { againRoutes } from "../jobs/againRoutes.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
+import { stopNoteIn } from "../jobs/engine/stopNote.js";
 import { eventRoutes } from "../jobs/eventRoutes.js";
 import { jobCallsWithoutOwner, jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
@@ -243,6 +244,7 @@ export function createPortal(parts: PortalOptions): Portal {
       changes,
       worktrees,
       setupCommands: ownCommands,
+      stopNote: stopNoteIn(dataDir),
       log,
       maxTasks: config.maxTasks,
       maxJobs: maxJobsOf(config, options),
