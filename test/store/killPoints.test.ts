@@ -5,6 +5,7 @@ import { failpoints } from "../../src/base/failpoint.js";
 import { openStoreFolder } from "../../src/store/keep/storeFolder.js";
 import { openStore } from "../../src/store/store.js";
 import { ensureFolder } from "../../src/store/storeFiles.js";
+import { checkNothingIsLeft } from "../support/checkStore.js";
 import { tempFolder } from "../support/cleanup.js";
 import { portalWithEntry } from "../support/jobs.js";
 import {
@@ -152,50 +153,11 @@ async function dieAtEach(t: TestContext, points: (typeof chains)[string]): Promi
   await checkStore(jobsPortal.portal);
 }
 
-/** What belongs together exists together, and nothing is left of what was deleted. */
 async function checkStore(portal: Chain["portal"]): Promise<void> {
   await portal.kill("SIGTERM");
   const store = openStore({ dataDir: portal.dataDir, log: silent });
   try {
-    const count = async (what: string) => (await store.query<{ count: number }>(what))[0]?.count;
-    const left = {
-      "logs without their row": await count(
-        `select count(*)::int from logs where not case kind
-           when 'session' then exists (select from sessions where id = key)
-           when 'job' then exists (select from jobs where id = key)
-           else exists (select from tasks where id = key)
-             or exists (select from jobs where id = split_part(key, '.', 1)) end`,
-      ),
-      "sessions without their log": await count(
-        "select count(*)::int from sessions where not exists (select from logs where kind = 'session' and key = sessions.id)",
-      ),
-      "sessions of jobs that are gone": await count(
-        `select count(*)::int from sessions where owner like '%.%'
-           and not exists (select from jobs where jobs.id = split_part(owner, '.', 1))`,
-      ),
-      "flows of jobs that are gone": await count(
-        `select count(*)::int from dbos.workflow_status where workflow_uuid not like 't:%'
-           and not exists (select from jobs where id = split_part(workflow_uuid, '/', 1))`,
-      ),
-      "closed sessions with an open log": await count(
-        `select count(*)::int from sessions join logs on kind = 'session' and key = sessions.id
-         where (status = 'closed') <> closed`,
-      ),
-      "roots without an owner, and owners without a root": await count(
-        `select (select count(*) from logs where not exists (select from owned where owned.root = logs.root))::int
-           + (select count(*) from owned where not exists (select from logs where kind = owned.kind and key = owned.root))::int
-           as count`,
-      ),
-      "requests that nobody ends": await count(
-        "select count(*)::int from sessions where pending_requests <> 0",
-      ),
-      "things that run for ever": await count(
-        `select (select count(*) from jobs where status = 'Running' or ended_at is null or deleting)::int
-           + (select count(*) from tasks where status = 'Running')::int as count`,
-      ),
-    };
-    const nothing = Object.fromEntries(Object.keys(left).map(name => [name, 0]));
-    assert.deepEqual(left, nothing);
+    await checkNothingIsLeft(store.query);
   } finally {
     await store.close();
   }
