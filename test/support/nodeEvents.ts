@@ -84,6 +84,12 @@ export class NodeEvents {
     return [...this.#deaths, ...[...this.#lives, ...now].flatMap(lostLeases)];
   }
 
+  /** What happened, and what the nodes have said about it. */
+  account(): string {
+    const said = this.#parts.nodes.map(({ name, portal }) => `${name}:\n${portal.stderr.slice(-8_000)}`);
+    return [...this.story, ...said].join("\n");
+  }
+
   #tell(what: string): void {
     this.story.push(`${((Date.now() - this.#begunMs) / 1_000).toFixed(1)} s ${what}`);
   }
