@@ -12,6 +12,7 @@ import { logLines } from "../support/logLines.js";
 import { hasJoined, logOf, nodeSeen, nodesOf } from "../support/nodes.js";
 import { runPortal, startPortal } from "../support/portal.js";
 import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { startRelay } from "../support/relay.js";
 import { sessionById } from "../support/restSession.js";
 import { seen } from "../support/seen.js";
 import { allRows } from "../support/tableRows.js";
@@ -61,74 +62,87 @@ describe("Three nodes on one database", () => {
 
     const nodes = await nodesOf(t, server, entry);
     const { puppet } = nodes;
-    const [a, b, c] = await Promise.all([nodes.start("a"), nodes.start("b"), nodes.start("c")]);
+    const toDatabase = await startRelay(t);
+    toDatabase.leadTo(`http://127.0.0.1:${server.port}`);
+    const throughRelay = new URL(server.urlOf(nodes.database));
+    throughRelay.port = new URL(toDatabase.url).port;
+    const [a, b, c] = await Promise.all([
+      nodes.start("a", { env: { PORTAL_DATABASE_URL: throughRelay.href } }),
+      nodes.start("b"),
+      nodes.start("c"),
+    ]);
     const ownFolder = await tempFolder(t, "portal-own");
     const pinned = sessionById(a, await nodes.startSession(a, ownFolder));
 
+    let commands = 0;
+    /** Node a is silent for longer than its lease, and then speaks again. */
+    async function silence(from: () => void, until: () => void): Promise<void> {
+      const folder = await nodes.sharedFolder();
+      const jobId = await nodes.startJob(a, folder, "command");
+      const [first, second] = [`command ${++commands}`, `command ${++commands}`];
+      await puppet.arrived(first);
+      puppet.release(first);
+      const pid = Number(
+        await seen(async () => readFile(join(folder, "pid"), "utf8").catch(() => undefined)),
+      );
+      await seen(async () => existsSync(join(folder, "beat")));
+      from();
+      let aliveMs = 0;
+      const died = seen(async () => {
+        if (!isAlive(pid)) return true;
+        aliveMs = Date.now();
+        return false;
+      });
+      await puppet.arrived(second);
+      assert.ok(!isAlive(pid), "the command is dead when the next agent begins");
+      await died;
+      const begun = nodes.model.requests.filter(({ request }) => request.userText.includes("command")).at(-1);
+      assert.ok(
+        begun && aliveMs < begun.receivedAtMs,
+        `alive at ${aliveMs}, begun at ${begun?.receivedAtMs}`,
+      );
+
+      puppet.release(second);
+      const [other, name] = (await nodeSeen(b, "b"))?.jobs ? [b, "b"] : [c, "c"];
+      const log = await logOf(other, jobId);
+      assert.equal(log.at(-1)?.callback, "jobSucceeded");
+      assert.ok(log.some(({ title }) => title === `Node a was lost; node ${name} goes on with the job.`));
+      // From now on nobody but node a can write.
+      await Promise.all([b.kill(), c.kill()]);
+      const rowsBefore = await allRows(server, nodes.database, ["nodes"]);
+      const query = <Row extends object>(text: string) => server.query<Row>(nodes.database, text);
+      const [{ last = "" } = {}] = await query<{ last: string }>("select max(boot)::text as last from nodes");
+
+      until();
+      const life = `select from nodes where name = 'a' and state = 'running' and boot > ${last}`;
+      await seen(async () => (await query(life)).length > 0);
+      // What it has to say is written in the order in which it was said.
+      await pinned.query("hello");
+      await pinned.untilIdle(commands / 2);
+      const rowsAfter = await allRows(server, nodes.database, ["nodes"]);
+      const ownLogs = await query<{ id: number }>(`select id from logs where root = '${pinned.id}'`);
+      const isOwn = (row: string) =>
+        row.includes(pinned.id) || ownLogs.some(({ id }) => new RegExp(`"log_id": ${id}\\b`).test(row));
+      const others = (rows: ReadonlySet<string>) => [...rows].filter(row => !isOwn(row)).sort();
+      assert.deepEqual(others(rowsAfter), others(rowsBefore));
+      assert.match(a.stderr, /the lease of this node is lost/);
+    }
+
     await t.test(
       "the command of a frozen node is dead before the agent of another one begins, and thawed it writes nothing",
+      () =>
+        silence(
+          () => process.kill(a.pid, "SIGSTOP"),
+          () => process.kill(a.pid, "SIGCONT"),
+        ),
+    );
+
+    await t.test(
+      "nor does what a node had sent to the database before it was cut off, and what arrives there after its lease",
       async () => {
-        const folder = await nodes.sharedFolder();
-        const jobId = await nodes.startJob(a, folder, "command");
-        await puppet.arrived("command 1");
-        puppet.release("command 1");
-        const pid = Number(
-          await seen(async () => readFile(join(folder, "pid"), "utf8").catch(() => undefined)),
-        );
-        await seen(async () => existsSync(join(folder, "beat")));
-        process.kill(a.pid, "SIGSTOP");
-        let aliveMs = 0;
-        const died = seen(async () => {
-          if (!isAlive(pid)) return true;
-          aliveMs = Date.now();
-          return false;
-        });
-        await puppet.arrived("command 2");
-        assert.ok(!isAlive(pid), "the command is dead when the next agent begins");
-        await died;
-        const begun = nodes.model.requests
-          .filter(({ request }) => request.userText.includes("command"))
-          .at(-1);
-        assert.ok(
-          begun && aliveMs < begun.receivedAtMs,
-          `alive at ${aliveMs}, begun at ${begun?.receivedAtMs}`,
-        );
-
-        puppet.release("command 2");
-        const [other, name] = (await nodeSeen(b, "b"))?.jobs ? [b, "b"] : [c, "c"];
-        const log = await logOf(other, jobId);
-        assert.equal(log.at(-1)?.callback, "jobSucceeded");
-        assert.ok(log.some(({ title }) => title === `Node a was lost; node ${name} goes on with the job.`));
-        // From now on nobody but the thawed node can write.
-        await Promise.all([b.kill(), c.kill()]);
-        const rowsBefore = await allRows(server, nodes.database, ["nodes"]);
-        const [life] = await server.query<{ boot: string }>(
-          nodes.database,
-          "select max(boot)::text as boot from nodes where name = 'a'",
-        );
-
-        process.kill(a.pid, "SIGCONT");
-        await seen(async () => {
-          const [now] = await server.query<{ boot: string }>(
-            nodes.database,
-            "select boot::text from nodes where name = 'a' and state = 'running'",
-          );
-          return now !== undefined && now.boot !== life?.boot;
-        });
-        // What the thawed node has to say is written in the order in which it was said.
-        await pinned.query("hello");
-        await pinned.untilIdle();
-        const rowsAfter = await allRows(server, nodes.database, ["nodes"]);
-        const ownLogs = await server.query<{ id: number }>(
-          nodes.database,
-          "select id from logs where root = $1",
-          [pinned.id],
-        );
-        const isOwn = (row: string) =>
-          row.includes(pinned.id) || ownLogs.some(({ id }) => new RegExp(`"log_id": ${id}\\b`).test(row));
-        const others = (rows: ReadonlySet<string>) => [...rows].filter(row => !isOwn(row)).sort();
-        assert.deepEqual(others(rowsAfter), others(rowsBefore));
-        assert.match(a.stderr, /the lease of this node is lost/);
+        await Promise.all([b.restart(), c.restart()]);
+        await Promise.all([hasJoined(b), hasJoined(c)]);
+        await silence(toDatabase.hold, toDatabase.letGo);
       },
     );
 
