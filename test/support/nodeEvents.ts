@@ -4,7 +4,7 @@ import type { Portal } from "./portal.js";
 import type { PostgresServer } from "./postgres.js";
 import type { Relay } from "./relay.js";
 import { seen } from "./seen.js";
-import type { Death, Witness } from "./witness.js";
+import { type Death, lateMs, type Witness } from "./witness.js";
 
 /** A node that may be ended, frozen or cut off at any moment. */
 export interface ShakenNode {
@@ -122,9 +122,13 @@ export class NodeEvents {
       await pause(random() * 1.5 * leaseMs);
       process.kill(portal.pid, "SIGCONT");
     } else {
+      const agents = await portal.processes();
       const { stderr } = await (kind === "kill" ? portal.kill() : portal.stop());
       this.#lives.push({ node: name, stderr });
-      death.untilMs = Date.now();
+      // They outlive their node until the watchdog ends them, and what they have sent may arrive a moment later.
+      void seen(async () => !(await portal.processes()).some(pid => agents.includes(pid))).then(() => {
+        death.untilMs = Date.now() + lateMs;
+      });
       await someTime();
       // As a service manager does: a portal whose database is not there ends at once.
       await seen(() => started(portal).catch(() => false));

@@ -28,7 +28,7 @@ export interface Death {
 }
 
 /** The loop of this process may be late; two agents at work in one session overlap for much longer. */
-const lateMs = 150;
+export const lateMs = 150;
 
 /** Models that do what the prompts say, at the pace of a quick one, and remember everything that they were asked. */
 export class Witness {
