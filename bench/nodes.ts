@@ -1,10 +1,16 @@
 // Several portals on one database. `npm run bench -- nodes`
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";
+import type { TestContext } from "node:test";
 import { type EntryOfTest, task } from "../test/support/jobs.js";
-import { hasJoined, logOf, nodesOf } from "../test/support/nodes.js";
+import { agentsOf, hasJoined, logOf, nodesOf } from "../test/support/nodes.js";
+import { nodesSafety } from "../test/support/nodesSafety.js";
 import type { Portal } from "../test/support/portal.js";
-import { startPostgres } from "../test/support/postgres.js";
+import { type PostgresServer, startPostgres } from "../test/support/postgres.js";
+import { seen } from "../test/support/seen.js";
+import { openSessionRowsOnServer } from "./openSessions.js";
+import { nodeDeltaRows } from "./support/nodeDeltas.js";
+import { firstStartRow, jobsPerSecondRows, taskRows } from "./support/nodeJobs.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { fewestRounds, repeat } from "./support/turns.js";
@@ -60,9 +66,49 @@ function watchdogMb({ pid }: Portal): number {
   throw new Error("The node has no watchdog");
 }
 
+/** From the moment a node is frozen until its watchdog has ended what others may take over. */
+async function frozenSeconds(node: Portal): Promise<number> {
+  const hasMovable = async () => (await agentsOf(node)).some(({ movable }) => movable);
+  if (!(await hasMovable())) throw new Error("The node has no agent that can move");
+  const beganMs = performance.now();
+  process.kill(node.pid, "SIGSTOP");
+  await seen(async () => !(await hasMovable()));
+  const seconds = (performance.now() - beganMs) / 1_000;
+  process.kill(node.pid, "SIGCONT");
+  await hasJoined(node);
+  return seconds;
+}
+
+async function safetyRow(scope: TestContext, server: PostgresServer): Promise<Row> {
+  const { events, jobs, tasksEnded, prompts, again, moved, poison, seed } = await nodesSafety(scope, server, {
+    seed: Number(process.env.FUZZ_SEED ?? Date.now()),
+    jobs: 12,
+    atOnce: 4,
+    events: { kill: 20, freeze: 10, stop: 10, database: 8, cut: 12 },
+  });
+  const all = Object.values(events).reduce((sum, count) => sum + count, 0);
+  const counts = `${jobs} jobs (${poison} given up), ${tasksEnded} tasks ended once, ${moved} moves, ${prompts} prompts, ${again} again after a death that hit them, seed ${seed}`;
+  return absoluteRow(`events without a loss: ${counts}`, all, "events", { atLeast: 60 });
+}
+
 export async function nodeRows(): Promise<Row[]> {
   return inScope(async scope => {
     const server = await startPostgres(scope);
+    return [
+      ...(await lifeRows(server)),
+      ...(await nodeDeltaRows(server)),
+      ...(await taskRows(server)),
+      ...(await jobsPerSecondRows(server)),
+      await firstStartRow(server),
+      ...(await openSessionRowsOnServer(server)),
+      await safetyRow(scope, server),
+    ];
+  });
+}
+
+/** Two nodes with the real lease: what they cost, and what one does when the other dies. */
+async function lifeRows(server: PostgresServer): Promise<Row[]> {
+  return inScope(async scope => {
     const nodes = await nodesOf(scope, server, entry);
     const [a, b] = await Promise.all([nodes.start("a", realLease), nodes.start("b", realLease)]);
     const session = await nodes.startSession(a, await nodes.sharedFolder());
@@ -116,6 +162,14 @@ export async function nodeRows(): Promise<Row[]> {
         atMost: 3,
       }),
       ...throughput,
+      absoluteRow(
+        "a frozen node to the death of its agents",
+        await repeat(fewestRounds, () => frozenSeconds(b)),
+        "s",
+        {
+          atMost: 21,
+        },
+      ),
       absoluteRow("commits of an idle node a second", idle, "", { atMost: 3 }),
       absoluteRow("memory of the watchdog", watchdogMb(b), "MB", { atMost: 45 }),
     ];

@@ -138,8 +138,8 @@ export class NodeTable {
   async joinAgain(self: NodeSelf, state: NodeState): Promise<number | undefined> {
     const own = [JSON.stringify(self.process)];
     return this.#unlessTaken(async query => {
-      const lives = await query<{ boot: string; wasEnded: boolean }>(
-        `select boot::text, state = 'gone' as "wasEnded" from nodes where process = $1 for update`,
+      const lives = await query<{ boot: string; state: NodeState }>(
+        "select boot::text, state from nodes where process = $1 for update",
         own,
       );
       const others = await query(
@@ -149,11 +149,13 @@ export class NodeTable {
       );
       if (others.length > 0) return undefined;
       await query("update nodes set state = 'gone' where process = $1", own);
-      const boot = await this.#insert(query, self, state);
+      // Somebody asked for it, and the earlier life had no time to hear of it.
+      const isAsked = state === "running" && lives.some(life => life.state === "draining");
+      const boot = await this.#insert(query, self, isAsked ? "draining" : state);
       await query("update owned set boot = $1 where boot = any($2) and (not movable or boot = any($3))", [
         boot,
         lives.map(life => life.boot),
-        lives.filter(({ wasEnded }) => !wasEnded).map(life => life.boot),
+        lives.filter(life => life.state !== "gone").map(life => life.boot),
       ]);
       return boot;
     });

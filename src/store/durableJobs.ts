@@ -87,19 +87,26 @@ const pollingIntervalMs = 20;
 /** The shortest and the longest time before DBOS retries an unavailable store. */
 const [firstRetrySeconds, longestRetrySeconds] = [0.25, 5];
 
+interface OpenFlows {
+  readonly flows: Flows;
+  readonly unended: Unended;
+  isClosing: boolean;
+}
+
 /** DBOS wants its workflows registered once per process, so they look up the open engine here. */
-let open: { flows: Flows; unended: Unended } | undefined;
+let open: OpenFlows | undefined;
 const runningHere = new Set<string>();
 
 const runFlow = DBOS.registerWorkflow(
   async (kind: string, input: unknown): Promise<unknown> => {
     const code = open?.flows[kind];
     if (!open || !code) throw new Error(`There is no durable code of the kind ${JSON.stringify(kind)}`);
-    const { unended } = open;
+    const opened = open;
+    const { unended } = opened;
     const id = String(DBOS.workflowID);
     runningHere.add(id);
     try {
-      return await code(flowOf(id, unended), input as never);
+      return await code(flowOf(id, opened), input as never);
     } finally {
       runningHere.delete(id);
       unended.end(id);
@@ -108,24 +115,36 @@ const runFlow = DBOS.registerWorkflow(
   { name: "flow", maxRecoveryAttempts },
 );
 
-function flowOf(id: string, unended: Unended): Flow {
+function flowOf(id: string, opened: OpenFlows): Flow {
+  const { unended } = opened;
+  /** DBOS throws at flows that are between two steps while it shuts down: to their code that would be a failure. */
+  async function unlessClosing<T>(work: () => Promise<T>): Promise<T> {
+    if (opened.isClosing) return neverEnds();
+    try {
+      return await work();
+    } catch (error) {
+      if (opened.isClosing) return neverEnds();
+      throw error;
+    }
+  }
   return {
     id,
-    step: (name, work) => DBOS.runStep(work, { name }),
+    step: (name, work) => unlessClosing(() => DBOS.runStep(work, { name })),
     async start<T>(kind: string, childId: string, input: unknown) {
-      const handle = (await DBOS.startWorkflow(runFlow, { workflowID: childId })(
-        kind,
-        input,
-      )) as WorkflowHandle<T>;
+      const start = DBOS.startWorkflow(runFlow, { workflowID: childId });
+      const handle = (await unlessClosing(() => start(kind, input))) as WorkflowHandle<T>;
       return {
         async result() {
           await unended.wait(childId);
-          return handle.getResult({ pollingIntervalMs });
+          return unlessClosing(() => handle.getResult({ pollingIntervalMs }));
         },
       };
     },
   };
 }
+
+/** What never ends is not remembered, so the next start goes on with it. */
+const neverEnds = () => new Promise<never>(() => {});
 
 /** Flows that an earlier process left running: waiting here for their end is free, unlike polling. */
 class Unended {
@@ -162,7 +181,8 @@ export async function openDurableJobs({
   node,
 }: DurableJobsOptions): Promise<DurableJobs> {
   const unended = new Unended();
-  open = { flows, unended };
+  const opened: OpenFlows = { flows, unended, isClosing: false };
+  open = opened;
   dbRetryConfig.initialBackoffSec = firstRetrySeconds;
   dbRetryConfig.maxBackoffSec = longestRetrySeconds;
   DBOS.setConfig({
@@ -223,6 +243,7 @@ export async function openDurableJobs({
     look,
     delete: async (...ids) => DBOS.deleteWorkflows(await withThoseBelow(pool, ids)),
     async close() {
+      opened.isClosing = true;
       await DBOS.shutdown();
       open = undefined;
     },

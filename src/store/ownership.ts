@@ -294,10 +294,15 @@ export class Ownership {
       mine as (select root from made union all select root from known)`;
   }
 
-  /** Whoever begins holds the lock of the store, or the name: no earlier boot of this name lives. */
   async #begin(): Promise<number> {
-    if (this.#options.begin) return this.#options.begin();
-    const boot = await this.#store.transaction(async query => {
+    const boot = await (this.#options.begin?.() ?? this.#beginAlone());
+    failpoint("boot-begun");
+    return boot;
+  }
+
+  /** Whoever begins holds the lock of the store: no earlier boot of this name lives. */
+  #beginAlone(): Promise<number> {
+    return this.#store.transaction(async query => {
       await query("update nodes set state = 'gone' where name = $1 and state <> 'gone'", [this.#node]);
       const [row] = await query<{ boot: string }>(
         "insert into nodes (name, version, flow_version, pid) values ($1, $2, $3, $4) returning boot",
@@ -305,8 +310,6 @@ export class Ownership {
       );
       return Number(row?.boot);
     });
-    failpoint("boot-begun");
-    return boot;
   }
 }
 

@@ -35,6 +35,19 @@ describe("Durable flows", () => {
   };
 
   const flows = {
+    /** Between its steps it waits for the test. */
+    between: async (flow: Flow) => {
+      await flow.step("before", async () => note("before"));
+      await new Promise<void>(resolve => {
+        goOn = resolve;
+        note("between");
+      });
+      try {
+        await flow.step("after", async () => note("after"));
+      } catch {
+        note("failed");
+      }
+    },
     /** Runs two children one after the other. */
     parent: async (flow: Flow, input: { children: string[] }) => {
       const results: string[] = [];
@@ -57,6 +70,8 @@ describe("Durable flows", () => {
       );
     },
   };
+
+  let goOn: (() => void) | undefined;
 
   async function until(line: string): Promise<void> {
     while (!ran.includes(line)) {
@@ -121,6 +136,23 @@ describe("Durable flows", () => {
     held[0]?.finish();
     await until("broken ended with a b");
     assert.deepEqual(ran, ["held b", "broken ended with a b"]);
+    forget();
+  });
+
+  it("A flow that comes to its next step while the engine closes does not fail, and goes on later", async () => {
+    await jobs.submit("between", "between", {});
+    await until("between");
+    const closing = jobs.close();
+    goOn?.();
+    await closing;
+    await open();
+    while (ran.filter(line => line === "between").length < 2)
+      await new Promise<void>(resolve => {
+        arrived = resolve;
+      });
+    goOn?.();
+    await until("after");
+    assert.deepEqual(ran, ["before", "between", "between", "after"]);
     forget();
   });
 

@@ -1,123 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { failpoints } from "../../src/base/failpoint.js";
 import { openStoreFolder } from "../../src/store/keep/storeFolder.js";
 import { openStore } from "../../src/store/store.js";
 import { ensureFolder } from "../../src/store/storeFiles.js";
+import { checkNothingIsLeft } from "../support/checkStore.js";
 import { tempFolder } from "../support/cleanup.js";
-import { portalWithEntry } from "../support/jobs.js";
-import {
-  anyJob,
-  type Chain,
-  cancelledJob,
-  config,
-  cutMessage,
-  deletedJob,
-  jobs,
-  lentTask,
-  pausedJob,
-  session,
-  tasks,
-  undoneChange,
-} from "../support/killScenarios.js";
+import { chains, dieAtEach } from "../support/killChains.js";
 import { silent } from "../support/live.js";
-import { failpointEnv, Mortal } from "../support/mortal.js";
-
-const scenarios = {
-  both: (chain: Chain, input: string) => anyJob(chain, "both", input),
-  refused: (chain: Chain, input: string) => anyJob(chain, "refused", input),
-  cancelled: cancelledJob,
-  paused: pausedJob,
-  deleted: deletedJob,
-  lent: lentTask,
-  session,
-  cut: cutMessage,
-  undone: undoneChange,
-};
-
-type Scenario = keyof typeof scenarios;
-
-/**
- * What is under way when the portal dies at a point. The next point is armed as soon as the portal restarts, so a
- * point of the recovery follows the point that makes the recovery necessary.
- */
-const chains: Record<string, readonly (readonly [point: string, scenario: Scenario])[]> = {
-  "a session, of undoing and committing its change, and of stopping and pausing a job": [
-    ["store-folder-drafted", "session"],
-    ["store-opened", "session"],
-    ["boot-begun", "session"],
-    ["engine-launched", "session"],
-    ["session-inserted", "session"],
-    ["session-attached", "session"],
-    ["request-accepted", "session"],
-    ["roots-claimed", "session"],
-    ["interruption-reported", "session"],
-    ["turn-ended", "session"],
-    ["after-idle", "session"],
-    ["settings-saved", "session"],
-    ["session-stopped", "session"],
-    ["session-closed", "session"],
-    ["readers-told-forgotten", "session"],
-    ["session-reopened", "session"],
-    ["agent-memory-deleted", "session"],
-    ["session-deleted", "session"],
-    ["open-blocks-ended", "cut"],
-    ["undo-recorded", "undone"],
-    ["undo-carried-out", "undone"],
-    ["commit-made", "undone"],
-    ["cancel-decided", "cancelled"],
-    ["half-canceled-job-ended", "cancelled"],
-    ["canceled-flow-ended", "cancelled"],
-    ["canceled-sessions-closed", "cancelled"],
-    ["cancel-written", "cancelled"],
-    ["canceled-diary-closed", "cancelled"],
-    ["jobs-paused", "paused"],
-    ["continue-decided", "paused"],
-    ["paused-flows-cancelled", "paused"],
-    ["continue-written", "paused"],
-    ["paused-task-flow-cancelled", "paused"],
-    ["flow-resumed", "paused"],
-    ["paused-task-ended", "paused"],
-    ["pause-written", "paused"],
-    ["paused-flows-cancelled-again", "paused"],
-  ],
-  "a start that creates its own tables, of a job, and of deleting it": [
-    ["schema-step-done:2", "both"],
-    ["entry-saved", "both"],
-    ["job-inserted", "both"],
-    ["job-submitted-again", "both"],
-    ["job-submitted", "both"],
-    ["task-session-opened", "both"],
-    ["session-opening-remembered", "both"],
-    ["round-finished", "both"],
-    ["after-idle", "both"],
-    ["turn-ended:2", "both"],
-    ["round-remembered:2", "both"],
-    ["command-ended", "both"],
-    ["command-remembered", "both"],
-    ["log-flush-begins:6", "both"],
-    ["log-flushed:9", "both"],
-    ["task-session-closed", "both"],
-    ["task-diary-closed", "both"],
-    ["task-ended:2", "both"],
-    ["work-ended", "both"],
-    ["job-status-changed", "both"],
-    ["job-ended", "both"],
-    ["job-end-written", "both"],
-    ["job-diary-closed", "both"],
-    ["job-error-set", "refused"],
-    ["job-deletion-decided", "deleted"],
-    ["half-deleted-job-deleted", "deleted"],
-    ["job-session-deleted", "deleted"],
-    ["job-task-logs-deleted", "deleted"],
-    ["job-flow-deleted", "deleted"],
-    ["job-deleted", "deleted"],
-    ["task-inserted", "lent"],
-    ["task-settled", "lent"],
-    ["task-submitted", "lent"],
-  ],
-};
+import type { Portal } from "../support/portal.js";
 
 /** The template of a new store has all tables; this one has none. Making one without a template takes eight seconds. */
 async function emptyStore(dataDir: string): Promise<void> {
@@ -128,74 +20,11 @@ async function emptyStore(dataDir: string): Promise<void> {
   await store.close();
 }
 
-/** Dies at every point of a chain; whatever was under way ends as it does in a portal that never dies. */
-async function dieAtEach(t: TestContext, points: (typeof chains)[string]): Promise<void> {
-  const names = points.map(([point]) => point);
-  const dataDir = await tempFolder(t);
-  if (names[0]?.startsWith("schema-step-done")) await emptyStore(dataDir);
-  const env = failpointEnv(names[0]);
-  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { config, dataDir, env });
-  const chain = { ...jobsPortal, mortal: new Mortal(jobsPortal.portal, names) };
-  const ends = new Map<Scenario, unknown[]>();
-  for (let run = 1; chain.mortal.armed !== undefined; run++) {
-    const { armed } = chain.mortal;
-    const scenario = points.find(([point]) => point === armed)?.[1] ?? "both";
-    const end = await scenarios[scenario](chain, `x${run}x`);
-    assert.notEqual(chain.mortal.armed, armed, `${armed} is never reached`);
-    ends.set(scenario, [...(ends.get(scenario) ?? []), end]);
-  }
-  for (const [scenario, all] of ends) {
-    const undisturbed = await scenarios[scenario](chain, `undisturbed-${scenario}`);
-    for (const end of all) assert.deepEqual(end, undisturbed, scenario);
-  }
-  t.diagnostic(`${chain.mortal.deaths.length} deaths`);
-  await checkStore(jobsPortal.portal);
-}
-
-/** What belongs together exists together, and nothing is left of what was deleted. */
-async function checkStore(portal: Chain["portal"]): Promise<void> {
+async function checkStore(portal: Portal): Promise<void> {
   await portal.kill("SIGTERM");
   const store = openStore({ dataDir: portal.dataDir, log: silent });
   try {
-    const count = async (what: string) => (await store.query<{ count: number }>(what))[0]?.count;
-    const left = {
-      "logs without their row": await count(
-        `select count(*)::int from logs where not case kind
-           when 'session' then exists (select from sessions where id = key)
-           when 'job' then exists (select from jobs where id = key)
-           else exists (select from tasks where id = key)
-             or exists (select from jobs where id = split_part(key, '.', 1)) end`,
-      ),
-      "sessions without their log": await count(
-        "select count(*)::int from sessions where not exists (select from logs where kind = 'session' and key = sessions.id)",
-      ),
-      "sessions of jobs that are gone": await count(
-        `select count(*)::int from sessions where owner like '%.%'
-           and not exists (select from jobs where jobs.id = split_part(owner, '.', 1))`,
-      ),
-      "flows of jobs that are gone": await count(
-        `select count(*)::int from dbos.workflow_status where workflow_uuid not like 't:%'
-           and not exists (select from jobs where id = split_part(workflow_uuid, '/', 1))`,
-      ),
-      "closed sessions with an open log": await count(
-        `select count(*)::int from sessions join logs on kind = 'session' and key = sessions.id
-         where (status = 'closed') <> closed`,
-      ),
-      "roots without an owner, and owners without a root": await count(
-        `select (select count(*) from logs where not exists (select from owned where owned.root = logs.root))::int
-           + (select count(*) from owned where not exists (select from logs where kind = owned.kind and key = owned.root))::int
-           as count`,
-      ),
-      "requests that nobody ends": await count(
-        "select count(*)::int from sessions where pending_requests <> 0",
-      ),
-      "things that run for ever": await count(
-        `select (select count(*) from jobs where status = 'Running' or ended_at is null or deleting)::int
-           + (select count(*) from tasks where status = 'Running')::int as count`,
-      ),
-    };
-    const nothing = Object.fromEntries(Object.keys(left).map(name => [name, 0]));
-    assert.deepEqual(left, nothing);
+    await checkNothingIsLeft(store.query);
   } finally {
     await store.close();
   }
@@ -203,7 +32,11 @@ async function checkStore(portal: Chain["portal"]): Promise<void> {
 
 describe("A crash between two writes", { concurrency: true }, () => {
   for (const [name, points] of Object.entries(chains))
-    test(`a crash between two writes of ${name} leaves nothing half done`, t => dieAtEach(t, points));
+    test(`a crash between two writes of ${name} leaves nothing half done`, async t => {
+      const dataDir = await tempFolder(t);
+      if (points[0]?.[0].startsWith("schema-step-done")) await emptyStore(dataDir);
+      await dieAtEach(t, points, { dataDir, check: checkStore });
+    });
 
   test("the tests crash the portal at every named point", () => {
     const tried = Object.values(chains).flatMap(points => points.map(([point]) => point.split(":")[0]));

@@ -14,12 +14,15 @@ export const failpointEnv = (point: string | undefined): NodeJS.ProcessEnv =>
 export class Mortal {
   readonly portal: Portal;
   readonly #points: string[];
+  /** What each of its lives has besides the failpoint. */
+  readonly #env: NodeJS.ProcessEnv;
   /** The places where it has died. */
   readonly deaths: string[] = [];
 
   /** Takes a portal that was started with the first failpoint armed. */
-  constructor(portal: Portal, points: readonly string[]) {
+  constructor(portal: Portal, points: readonly string[], env: NodeJS.ProcessEnv = {}) {
     this.portal = portal;
+    this.#env = env;
     this.#points = [...points];
   }
 
@@ -35,7 +38,8 @@ export class Mortal {
         return await work();
       } catch (error) {
         if (!isHungUp(error)) throw error;
-        await this.#revive();
+        // A stream also breaks when its root gets a new owner, and its reader comes back.
+        if (!(await this.#isAlive())) await this.#revive();
       }
     }
   }
@@ -63,6 +67,13 @@ export class Mortal {
     await this.#start();
   }
 
+  async #isAlive(): Promise<boolean> {
+    return this.portal.api("health").then(
+      () => true,
+      () => false,
+    );
+  }
+
   async #revive(): Promise<void> {
     const { signal, stderr } = await this.portal.exited;
     assert.equal(signal, "SIGKILL", `the portal ended by itself:\n${stderr.slice(-2000)}`);
@@ -71,6 +82,6 @@ export class Mortal {
   }
 
   #start(): Promise<void> {
-    return this.portal.restart({ env: failpointEnv(this.armed) });
+    return this.portal.restart({ env: { ...this.#env, ...failpointEnv(this.armed) } });
   }
 }

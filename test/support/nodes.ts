@@ -7,7 +7,7 @@ import { type Portal, type PortalOptions, startPortal } from "./portal.js";
 import type { PostgresServer } from "./postgres.js";
 import { processesWith } from "./processes.js";
 import { puppet } from "./puppet.js";
-import { startScriptedModel } from "./scriptedModel.js";
+import { type ScriptedModel, startScriptedModel } from "./scriptedModel.js";
 import { seen } from "./seen.js";
 import { liveAll } from "./sse.js";
 
@@ -19,6 +19,8 @@ const jobs = {
 };
 
 export interface NodeOptions {
+  /** Instead of the model of all nodes. */
+  model?: ScriptedModel;
   config?: object;
   args?: readonly string[];
   env?: NodeJS.ProcessEnv;
@@ -38,12 +40,12 @@ export interface NodeOfTest {
 export type Nodes = Awaited<ReturnType<typeof nodesOf>>;
 
 /** A lease in tests: long enough for a busy machine, short enough to wait for its end. */
-const leaseMs = "6000";
+export const leaseMs = 6_000;
 
 /** Nodes on one database with one model, which tells every prompt. Without an entry their job is first, held, last. */
 export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs }) {
-  const own = puppet();
-  const scripted = await startScriptedModel(t, { script: own.script });
+  const shown = puppet();
+  const scripted = await startScriptedModel(t, { script: shown.script });
   const folder = await tempFolder(t, "portal-nodes");
   const entryFile = join(folder, "entry.json");
   await writeFile(entryFile, JSON.stringify(entryOf(entry)));
@@ -51,17 +53,20 @@ export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTe
   const database = await server.newDatabase();
 
   /** For a node that is started in another way. */
-  async function options(name: string, { config, args = [], env }: NodeOptions = {}): Promise<PortalOptions> {
+  async function options(
+    name: string,
+    { model: own, config, args = [], env }: NodeOptions = {},
+  ): Promise<PortalOptions> {
     const configFile = join(folder, `${name}.json`);
     if (config) await writeFile(configFile, JSON.stringify(config));
     return {
-      model: scripted,
+      model: own ?? scripted,
       args: [
         ...["--test", "--entry", entryFile, "--node", name, "--shared-dir", sharedDir],
         ...(config ? ["--config", configFile] : []),
         ...args,
       ],
-      env: { PORTAL_DATABASE_URL: server.urlOf(database), PORTAL_TEST_LEASE_MS: leaseMs, ...env },
+      env: { PORTAL_DATABASE_URL: server.urlOf(database), PORTAL_TEST_LEASE_MS: `${leaseMs}`, ...env },
     };
   }
 
@@ -77,7 +82,7 @@ export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTe
   }
 
   return {
-    puppet: own,
+    puppet: shown,
     model: scripted,
     sharedDir,
     database,
@@ -99,7 +104,7 @@ export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTe
       Object.fromEntries(
         (names.length > 0 ? names : Object.keys(tasks)).map(name => [
           name,
-          own.prompts.filter(prompt => prompt.split("\n").includes(name)).length,
+          shown.prompts.filter(prompt => prompt.split("\n").includes(name)).length,
         ]),
       ),
   };

@@ -1,0 +1,26 @@
+import { describe, test } from "node:test";
+import { checkNothingIsLeft } from "../support/checkStore.js";
+import { chains, dieAtEach } from "../support/killChains.js";
+import { startPostgres } from "../support/postgres.js";
+
+/** Only an embedded store has a folder. */
+const notOnServers = ["store-folder-drafted"];
+
+/** `test/store/killPoints` checks that the chains have every point. */
+describe("A crash between two writes to a database server", () => {
+  test("a crash at any point leaves nothing half done", async t => {
+    const server = await startPostgres(t);
+    for (const [name, points] of Object.entries(chains))
+      await t.test(name, async t => {
+        const database = await server.newDatabase();
+        await dieAtEach(
+          t,
+          points.filter(([point]) => !notOnServers.includes(point)),
+          {
+            env: { PORTAL_DATABASE_URL: server.urlOf(database) },
+            check: () => checkNothingIsLeft(text => server.query(database, text)),
+          },
+        );
+      });
+  });
+});
