@@ -18,6 +18,8 @@ const jobs = {
   three: { work: { kind: "Seq" as const, works: [task("first"), task("held"), task("last")] } },
 };
 
+const grid = [{ keyword: "All", jobs: [{ name: "Three", jobName: "three" }] }];
+
 export interface NodeOptions {
   config?: object;
   args?: readonly string[];
@@ -41,7 +43,7 @@ export type Nodes = Awaited<ReturnType<typeof nodesOf>>;
 const leaseMs = "6000";
 
 /** Nodes on one database with one model, which tells every prompt. Without an entry their job is first, held, last. */
-export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs }) {
+export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs, grid }) {
   const own = puppet();
   const scripted = await startScriptedModel(t, { script: own.script });
   const folder = await tempFolder(t, "portal-nodes");
