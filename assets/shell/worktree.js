@@ -1,8 +1,17 @@
 // What a session or job did in a worktree of its own, and what becomes of it.
-import { ApiError, messageOf, part, send } from "../lib/api.js";
-import { copyOf, element, fill, find } from "../lib/dom.js";
-import { visibleLine, visibleProse } from "../lib/visibleText.js";
-import { ask } from "./dialog.js";
+import {
+	ApiError,
+	ask,
+	copyOf,
+	element,
+	fill,
+	find,
+	messageOf,
+	part,
+	send,
+	visibleLine,
+	visibleProse,
+} from "../lib/page.js";
 
 /** Why the last try with a worktree failed: its line may be drawn anew before somebody has read it. @type {Map<string, unknown>} */
 const failures = new Map();
