@@ -11,7 +11,7 @@ import { sharedPortal } from "../support/restSession.js";
 import { seen } from "../support/seen.js";
 
 const file = groupScope();
-const portalOf = sharedPortal();
+const portalOf = sharedPortal({ store: "embedded" });
 const browserOf = sharedBrowser();
 let browser: Browser;
 let server: PostgresServer;
@@ -274,8 +274,10 @@ describe("what waits for a node that is gone", () => {
     assert.ok(asked.startsWith("Give up node b for good? This ends what is pinned to it: 1 job and "), asked);
     await answer(page, "Give up");
     await itemOf(page, "b").waitFor({ state: "detached" });
-    assert.equal((await a.api(`copilot/job/${second}/status`)).body.status, "Failed");
-    assert.equal((await a.api(`copilot/session/${sessionToEnd}`)).body.status, "Closed");
+    // They are the other node's from now on, which ends one after the other.
+    const statusOf = async (path: string) => (await a.api<{ status: string }>(`copilot/${path}`)).body.status;
+    await seen(async () => (await statusOf(`job/${second}/status`)) === "Failed");
+    await seen(async () => (await statusOf(`session/${sessionToEnd}`)) === "Closed");
   });
 });
 
