@@ -13,7 +13,7 @@ import {
 	visibleProse,
 } from "../lib/page.js";
 
-/** Why the last try with a worktree failed: its line may be drawn anew before somebody has read it. @type {Map<string, unknown>} */
+/** By worktree: its line may be drawn anew. @type {Map<string, unknown>} */
 const failures = new Map();
 
 /** @type {WorktreeLine} */
@@ -30,6 +30,7 @@ export function worktreeLine(worktree, refresh) {
 
 	/** @param {unknown} error */
 	function showProblem(error) {
+		failures.set(id, error);
 		const { conflicts } = error instanceof ApiError ? error.answer : {};
 		conflict.hidden = !conflicts;
 		if (!conflicts) return problem.append(visibleProse(messageOf(error)));
@@ -48,10 +49,7 @@ export function worktreeLine(worktree, refresh) {
 			if (button.value === "discard" && !(await ask(question, "Discard"))) return;
 			fill(problem);
 			failures.delete(id);
-			await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, error => {
-				failures.set(id, error);
-				showProblem(error);
-			});
+			await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, showProblem);
 		};
 	}
 	return [block];

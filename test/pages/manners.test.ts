@@ -82,8 +82,9 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
       page.getByRole("heading", { name: "gone" }).waitFor(),
     );
     await inEveryTheme(browser, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
+    const { nodes } = (await portal.api<{ nodes: { name: string }[] }>("copilot/nodes")).body;
     await inEveryTheme(browser, `${portal.url}/nodes.html`, page =>
-      page.getByRole("heading", { name: "local" }).waitFor(),
+      page.getByRole("heading", { name: `${nodes[0]?.name}` }).waitFor(),
     );
     await inEveryTheme(browser, `${portal.url}/none.html`, page =>
       page.getByRole("heading", { name: "There is no such page" }).waitFor(),
