@@ -32,8 +32,8 @@ export interface AgentMemoryParts {
   log: Log;
 }
 
-/** The runtime tells of a tool or a turn a moment before it writes it to its file. */
-const settleMs = 200;
+/** The runtime tells of a tool or a turn a moment before it writes it to its file; on a busy machine that takes longer. */
+const looksAfterMs = [200, 1_000, 5_000] as const;
 /** About a kilobyte each; of any other conversation the store is asked. */
 const maxRemembered = 1_000;
 
@@ -46,7 +46,7 @@ export class AgentMemory {
   readonly #table: MemoryTable;
   /** Of the conversations that this node runs, by session, the last used ones last. */
   readonly #kept = new Map<string, Kept>();
-  readonly #soon = new Set<string>();
+  readonly #soon = new Map<string, { look: number; timer: NodeJS.Timeout }>();
   readonly #keeping = new Map<string, { running: Promise<void>; next?: Promise<void> }>();
 
   constructor(parts: AgentMemoryParts) {
@@ -74,13 +74,23 @@ export class AgentMemory {
 
   /** Stores what is new in a moment, when the runtime has written it. */
   keepSoon(conversation: Conversation): void {
+    if (!this.#parts.ownership.canMove(rootIdOf(conversation))) return;
+    const soon = this.#soon.get(conversation.sessionId);
+    if (soon?.look === 0) return;
+    clearTimeout(soon?.timer);
+    this.#lookLater(conversation, 0);
+  }
+
+  /** A look that finds nothing new costs the store nothing. */
+  #lookLater(conversation: Conversation, look: number): void {
     const { sessionId } = conversation;
-    if (this.#soon.has(sessionId) || !this.#parts.ownership.canMove(rootIdOf(conversation))) return;
-    this.#soon.add(sessionId);
-    setTimeout(() => {
-      this.#soon.delete(sessionId);
+    const afterMs = looksAfterMs[look];
+    if (afterMs === undefined) return void this.#soon.delete(sessionId);
+    const timer = setTimeout(() => {
       void this.keep(conversation);
-    }, settleMs).unref();
+      this.#lookLater(conversation, look + 1);
+    }, afterMs).unref();
+    this.#soon.set(sessionId, { look, timer });
   }
 
   /** Stores what is new, however long the store takes. Calls while one runs are answered by one more. */
