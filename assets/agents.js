@@ -1,16 +1,33 @@
 // The agents page: the agents, how clear a prompt is, which agents would run, and the run itself.
-import { api, errorAt, onPress, part, send } from "./lib/api.js";
-import { handle } from "./lib/callbacks.js";
-import { byId, element, fill, filled, find, onSubmit, showStatus, soon } from "./lib/dom.js";
-import { joined } from "./lib/format.js";
-import { readEvents } from "./lib/stream.js";
-import { notice, visibleLine, visibleProse } from "./lib/visibleText.js";
+
+import {
+	addressOf,
+	api,
+	byId,
+	element,
+	errorAt,
+	fill,
+	filled,
+	find,
+	handle,
+	joined,
+	notice,
+	notify,
+	onPress,
+	onSubmit,
+	part,
+	readEvents,
+	send,
+	setPageState,
+	showStatus,
+	soon,
+	visibleLine,
+	visibleProse,
+} from "./lib/page.js";
 import { showPolicy } from "./permissions/policyWords.js";
 import { SessionResponseRenderer } from "./sessionResponse.js";
 import { modelOptions, offerFolders, rememberFolder } from "./shell/choices.js";
 import { runItem, showRuns } from "./shell/lastRuns.js";
-import { addressOf } from "./shell/overview.js";
-import { notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
 
 const RUN_PART_PX = 760;

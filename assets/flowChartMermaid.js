@@ -1,7 +1,5 @@
 // The flow chart of a job, drawn as SVG as the server lays it out; the user zooms and drags it.
-import { api } from "./lib/api.js";
-import { copyOf, element, fill, find } from "./lib/dom.js";
-import { nextFrame } from "./shell/frame.js";
+import { api, copyOf, element, fill, find, nextFrame } from "./lib/page.js";
 
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
@@ -30,7 +28,7 @@ const marks = {
 /** @param {ChartHint} hint */
 export const kindOf = hint => (typeof hint === "string" ? hint : hint[0]);
 
-/** The number of the task in the job, for nodes that represent a task. @param {ChartHint} hint */
+/** @type {WorkIdOf} */
 export const workIdOf = hint => (typeof hint === "string" ? undefined : hint[1]);
 
 /** @type {DrawSvg} */

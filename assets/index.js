@@ -1,15 +1,13 @@
 // The start page: a form that starts a session, or the session itself. Each loads only its own code.
-import { messageOf } from "./lib/api.js";
-import { byId } from "./lib/dom.js";
+import { byId, messageOf, setPageState } from "./lib/page.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
-import { setPageState } from "./shell/pageState.js";
 
 /** @param {"setup-ui" | "session-ui" | "over"} name */
 function showPart(name) {
 	for (const other of ["setup-ui", "session-ui", "over"]) byId(other).hidden = other !== name;
 }
 
-/** Says that nothing is left to do on this page. @param {string} title @param {string} text @param {string} [back] */
+/** @type {ShowOver} */
 function showOver(title, text, back) {
 	const link = byId("overBack", HTMLAnchorElement);
 	link.hidden = back === undefined;

@@ -4,16 +4,44 @@ import { FlowChart, kindOf, workIdOf } from "./flowChartMermaid.js";
 import { jobAbout } from "./job/jobAbout.js";
 import { JobState } from "./job/jobState.js";
 import { leaveTab, loadRenderer, showInstead, showRun, showSession } from "./job/sidePart.js";
-import { ApiError, api, errorAt, onPress, part, send, withProgress } from "./lib/api.js";
-import { byId, copyOf, element, fill, find, onClick, showStatus, soon } from "./lib/dom.js";
-import { counted, formatChanges, formatDuration, formatLines, formatUsage, joined } from "./lib/format.js";
-import { readEvents } from "./lib/stream.js";
-import { notice, visibleCode, visibleProse } from "./lib/visibleText.js";
+import {
+	ApiError,
+	addressOf,
+	api,
+	ask,
+	bindNotifications,
+	byId,
+	copyOf,
+	counted,
+	element,
+	errorAt,
+	fill,
+	find,
+	formatChanges,
+	formatDuration,
+	formatLines,
+	formatUsage,
+	joined,
+	nextFrame,
+	nodeSign,
+	notice,
+	notify,
+	onClick,
+	onNodes,
+	onPress,
+	part,
+	readEvents,
+	send,
+	setPageState,
+	showStatus,
+	soon,
+	toNode,
+	visibleCode,
+	visibleProse,
+	waitingLine,
+	withProgress,
+} from "./lib/page.js";
 import { isReplay, pageQuery } from "./replay/pageQuery.js";
-import { ask } from "./shell/dialog.js";
-import { nextFrame } from "./shell/frame.js";
-import { addressOf } from "./shell/overview.js";
-import { bindNotifications, notify, setPageState } from "./shell/pageState.js";
 import { makeSplitter } from "./shell/splitter.js";
 
 const RIGHT_PART_PX = 800;
@@ -286,7 +314,10 @@ async function loadDefinition() {
 	if (!Object.hasOwn(jobs, jobName))
 		throw new Error(`There is no job ${jobName}. Choose one from the jobs page.`);
 	definition = { job: jobs[jobName], chart: charts[jobName] };
-	plan = await api(`copilot/job/${part(jobName)}/plan`, `${pageQuery.get("wb") ?? ""}\n`);
+	plan = await api(
+		`copilot/job/${part(jobName)}/plan${toNode(pageQuery.get("on") ?? "", "?")}`,
+		`${pageQuery.get("wb") ?? ""}\n`,
+	);
 	return [];
 }
 
@@ -300,6 +331,8 @@ function showHeader(status) {
 	fill(find(input, "p"), visibleProse(userInput));
 	const folder = joined([worktree?.workingDirectory ?? workingDirectory, worktree?.branch], " on ");
 	fill(byId("folder"), visibleCode(folder)).title = folder;
+	fill(byId("jobNode"), nodeSign(status));
+	fill(byId("waiting"), ...waitingLine(status, jobPath, () => location.reload()));
 	showOrigins(status);
 }
 
@@ -320,7 +353,7 @@ function showOrigins({ retryOf = "", againOf = "", retriedBy = [], againBy = [] 
 /** @param {string} id */
 const pageOf = id => addressOf({ kind: "job", id, title: jobName });
 
-/** Follows the new job. @param {string} way @param {() => unknown} [whenStarted] */
+/** @type {StartAgain} */
 async function startAgain(way, whenStarted) {
 	const { jobId: id } = await api(`${jobPath}/${way}`, "");
 	await whenStarted?.();
@@ -381,6 +414,7 @@ function follow() {
 	};
 	setInterval(tick, TICK_MS);
 	if (isReplay) return;
+	onNodes(() => api(`${jobPath}/status`).then(showHeader, showProblem));
 	readEvents({
 		wanted: { kind: "job", id: jobId ?? "", all: true },
 		onResponse: apply,

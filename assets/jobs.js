@@ -1,18 +1,34 @@
 // The jobs page: a grid of jobs, and the input for the chosen job.
-import { api, errorAt, messageOf, part, send, withProgress } from "./lib/api.js";
-import { button, byId, element, fill, onClick, onSubmit } from "./lib/dom.js";
-import { visibleCode } from "./lib/visibleText.js";
+import {
+	addressOf,
+	api,
+	askToStopServer,
+	button,
+	byId,
+	element,
+	errorAt,
+	fill,
+	messageOf,
+	onClick,
+	onSubmit,
+	part,
+	send,
+	toNode,
+	visibleCode,
+	visibleLine,
+	withProgress,
+} from "./lib/page.js";
 import { showPolicy } from "./permissions/policyWords.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
-import { askToStopServer } from "./shell/dialog.js";
 import { runItem, showRuns } from "./shell/lastRuns.js";
-import { addressOf } from "./shell/overview.js";
 import { makeSplitter } from "./shell/splitter.js";
 
 const INPUT_PART_PX = 800;
 
-const workingDirectory =
-	new URLSearchParams(location.search).get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
+const query = new URLSearchParams(location.search);
+/** Where jobs start; empty for the node that is asked. */
+const node = query.get("node") ?? "";
+const workingDirectory = query.get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
 const startJob = byId("start-job-button", HTMLButtonElement);
 const preview = byId("preview-button", HTMLButtonElement);
 const input = byId("user-input-textarea", HTMLTextAreaElement);
@@ -73,7 +89,7 @@ function runOf(run) {
 /** @param {string} jobName */
 async function showAbout(jobName) {
 	const { planPart } = await import("./job/jobAbout.js");
-	const plan = await api(`copilot/job/${part(jobName)}/plan`, `${workingDirectory}\n-`);
+	const plan = await api(`copilot/job/${part(jobName)}/plan${toNode(node, "?")}`, `${workingDirectory}\n-`);
 	if (chosenJob() === jobName) fill(byId("plan"), planPart(plan));
 }
 
@@ -114,7 +130,7 @@ async function load() {
 
 /** @param {string} folder */
 async function showFolder(folder) {
-	const { startup = [] } = await api(`copilot/folder?path=${part(folder)}`);
+	const { startup = [] } = await api(`copilot/folder?path=${part(folder)}${toNode(node)}`);
 	showStartupFiles(folder, startup, () => showFolder(folder).catch(showProblem));
 }
 
@@ -123,7 +139,7 @@ async function start() {
 	if (jobName === undefined || startJob.disabled) return;
 	const isolate = byId("isolate", HTMLInputElement);
 	const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
-	const path = `start/${part(jobName)}${isolate.checked ? isolate.value : ""}`;
+	const path = `start/${part(jobName)}?${isolate.checked ? isolate.value : ""}${toNode(node)}`;
 	await startAndOpen(startJob, path, jobName, body);
 }
 
@@ -154,7 +170,7 @@ async function stop() {
 
 if (!workingDirectory) location.replace("/index.html");
 else {
-	fill(byId("directory"), visibleCode(workingDirectory));
+	fill(byId("directory"), visibleCode(workingDirectory), node && ` on node ${visibleLine(node)}`);
 	byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
 	makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
 	onSubmit("right-part", start);
@@ -164,7 +180,7 @@ else {
 			row.hidden = !row.textContent?.toLowerCase().includes(filter.value.toLowerCase());
 	};
 	onClick("preview-button", () => {
-		const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}`;
+		const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}${node && `&on=${part(node)}`}`;
 		window.open(address, "_blank");
 	});
 	onClick("stop-server-button", stop);

@@ -1,11 +1,18 @@
 // One block of a conversation: a title line, and below it a message, reasoning or a tool call.
-import { button, element, fill, find } from "./lib/dom.js";
-import { formatClock } from "./lib/format.js";
+
 import { plainText } from "./lib/longText.js";
 import { markdown } from "./lib/markdown.js";
 import { looksLikeMarkdown } from "./lib/markdownSigns.js";
-import { visibleLine, visibleProse } from "./lib/visibleText.js";
-import { nextFrame } from "./shell/frame.js";
+import {
+	button,
+	element,
+	fill,
+	find,
+	formatClock,
+	nextFrame,
+	visibleLine,
+	visibleProse,
+} from "./lib/page.js";
 
 /** While receiving, a block is 150 px high: more text than this is never visible. */
 const TAIL_CHARS = 8_000;

@@ -1,10 +1,25 @@
 // The permissions page: the rules of every folder, and what they would decide.
-import { api, errorAt, messageOf, part, withProgress } from "./lib/api.js";
-import { byId, element, fill, filled, find, onSubmit, soon } from "./lib/dom.js";
-import { joined } from "./lib/format.js";
-import { visibleCode, visibleLine, visibleProse, visibleSentence } from "./lib/visibleText.js";
+import {
+	api,
+	bindNotifications,
+	byId,
+	element,
+	errorAt,
+	fill,
+	filled,
+	find,
+	joined,
+	messageOf,
+	onSubmit,
+	part,
+	soon,
+	visibleCode,
+	visibleLine,
+	visibleProse,
+	visibleSentence,
+	withProgress,
+} from "./lib/page.js";
 import { showStartupFiles } from "./permissions/startupFiles.js";
-import { bindNotifications } from "./shell/pageState.js";
 
 const TEST_DELAY_MS = 150;
 /** @type {Words} */

@@ -1,8 +1,6 @@
 // Renders the responses of a session in order. Pure rendering: no network.
-import { messageOf, withProgress } from "./lib/api.js";
-import { idOf } from "./lib/callbacks.js";
-import { button, element, fill } from "./lib/dom.js";
-import { notice } from "./lib/visibleText.js";
+
+import { button, element, fill, idOf, messageOf, notice, withProgress } from "./lib/page.js";
 import { isReplay } from "./replay/pageQuery.js";
 import { itemGroups } from "./session/itemGroups.js";
 import { responseItems } from "./session/responseItems.js";

@@ -147,6 +147,19 @@ declare global {
     option: ShownOption,
     wish: (value: string | boolean, label: HTMLElement) => void,
   ) => HTMLElement;
+  /** Calls back where there are several nodes, at once and when one of them comes, goes or changes. */
+  type OnNodes = (show: (nodes: SeenNode[], own: string) => unknown) => void;
+  /** The node that has it, with a pin where only that has its folder; nothing where there is one portal. */
+  type NodeSign = (where: Whereabouts & { workingDirectory?: string }) => HTMLElement | "";
+  /** Says what it waits for, and offers to give it up; nothing when it does not wait. The path is that in the API. */
+  type WaitingLine = (where: Whereabouts, path: string, refresh: () => unknown) => HTMLElement[];
+  type OfferFolders = (
+    input: HTMLInputElement,
+    /** The node that has them. */
+    nodeOf?: () => string,
+  ) => void;
+  /** What the address of a call says of a node, behind what is there before. */
+  type ToNode = (node: string, before?: string) => string;
   type WorktreeItem = (waiting: WaitingWorktree) => HistoryItem;
   /** Nothing when the worktree does not wait. */
   type WorktreeLine = (worktree: Worktree | undefined, refresh: () => unknown) => HTMLElement[];
@@ -363,4 +376,93 @@ declare global {
   /** Adds something to a shown line of a diff. */
   type DressLine = (row: HTMLElement, line: DiffLine) => void;
   type SendAnswer = (body: Record<string, unknown>) => void;
+  /** The responses of several logs in the order in which they were written; each log stays in its own order. */
+  type ReplayInOrder = (items: ReplayItem[]) => ReplayItem[];
+  /** Items without a time come with the one before them. */
+  type ScheduleOf = (
+    /** In order. */
+    times: (number | undefined)[],
+  ) => { at: number[]; durationMs: number; isTimed: boolean };
+  /** The end of a piece that starts at `from`: after a line break if there is one near the limit. */
+  type EndOfPiece = (text: string, from: number, size?: number) => number;
+  /** Where a request can be seen: in its job, at its task; a task by itself has no page. */
+  type RequestAddress = (request: OpenRequest) => string | undefined;
+  /** A line above the page; on the start page, a part of the list. */
+  type PlaceInbox = (place?: HTMLElement) => void;
+  /** Says that nothing is left to do on this page. */
+  type ShowOver = (title: string, text: string, back?: string) => void;
+  /** In the agent's order, but with the options of the model together. */
+  type OptionsInOrder = (options: readonly SessionOption[]) => SessionOption[];
+  /** What the agent has said so far, as responses of the log. */
+  type AsResponses = (state: Answer) => LiveResponse[];
+  /** A menu closes when something is chosen, a click goes elsewhere, or by Escape. */
+  type CloseMenus = (target?: unknown) => void;
+  /** Now, and again as long as the page can be seen. */
+  type Repeat = (action: () => unknown, everyMs: number) => void;
+  /** The options of a select; those of a group come under its name. */
+  type OptionsOf = (choices: Choice[]) => HTMLElement[];
+  /** The final look of a shell's output in a terminal, and its exit code, if any. */
+  type ReadShellOutput = (content: string) => { output: string; exitCode: number | undefined };
+  /** What to remember of any answer, when no button does that already. */
+  type RememberChoice = (request: PermissionRequest) => HTMLSelectElement | undefined;
+  /** Why there is no *Always*, if there is none. */
+  type NoAlways = (request: PermissionRequest) => HTMLElement | undefined;
+  /** The time counts from the moment when the card is visible. */
+  type OnCard = (card: Element) => void;
+  /** The card is settled; the remaining ones may have moved to its place. */
+  type ForgetCard = OnCard;
+  /** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. */
+  type FormatTime = (time: Date, now?: Date) => string;
+  /** A command, a path or an address, always in written order, whatever its script. */
+  type ShowForeign = (text: string) => HTMLElement;
+  /** For places where no element can mark anything: titles, labels, notifications. */
+  type VisibleLine = (text: string) => string;
+  /** Runs the task in the next frame; a task with more to do requests another. */
+  type NextFrame = (task: () => void) => void;
+  /** The function that shows an error at this place, or clears it. */
+  type ErrorAt = (where: string | HTMLElement) => (error?: unknown) => void;
+  /** A link must not lead to this server, where it would act in the user's name. */
+  type IsSafeLink = (href: string) => boolean;
+  /** Shows what is there now, and again after each change. */
+  type OnOverview = (show: (overview: Overview) => void) => void;
+  /** Leaves out unchanged lines far from any change. */
+  type WithoutSame = (lines: DiffLine[]) => DiffLine[];
+  /** The number of the task in the job, for nodes that represent a task. */
+  type WorkIdOf = (hint: ChartHint) => number | undefined;
+  /** The id of the block or the request that a response is about. */
+  type IdOf = (response: LiveResponse) => string;
+  /** The folders of earlier sessions, newest first. */
+  type RecentFolders = (...used: string[]) => string[];
+  /** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. */
+  type ShortTime = (time: Date, now?: Date) => string;
+  /** A sentence of the portal with foreign text between backticks. */
+  type ShowSentence = (text: string) => HTMLElement;
+  /** Plain until the libraries are loaded, and if they cannot be loaded. */
+  type ShowMarkdown = (text: string) => HTMLElement;
+  /** The opening line of the code that the piece leaves open, if any. */
+  type OpenFence = (piece: string) => string;
+  /** Empty when nothing is known. */
+  type FormatUsage = (usage: UsedTokens | undefined | null) => string;
+  /** `0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. */
+  type FormatDuration = (ms: number) => string;
+  /** `3 jobs, 1 session and 2 runs`; empty when there is nothing. */
+  type RemovedIn = (amounts: StoredAmounts) => string;
+  /** `12:05:01.123 ← session/update agent_message_chunk`. */
+  type TitleOf = (entry: Answer) => string;
+  /** Each error of a start is shown at the field that caused it. */
+  type ShowStartError = (error?: unknown) => void;
+  /** The state of a settled card, and the words for it. */
+  type Settlement = (resolved: CardOutcome) => { state: string; words: unknown[] };
+  /** A carriage return overwrites what is before it. */
+  type WithoutOverwritten = (line: string) => string;
+  /** Which of the three groups it belongs to. */
+  type GroupOf = (item: HistoryItem) => number;
+  /** Follows the new job. */
+  type StartAgain = (way: string, whenStarted?: () => unknown) => Promise<void>;
+  /** A place in a session, or the task of a job. */
+  type PlaceOfHit = (hit: SearchHit) => string | undefined;
+  /** Hands out events, those of a log in one message. */
+  type HandOut = (events: Words[]) => void;
+  /** A copy has the original text, not the shown one. */
+  type CopyOriginal = (event: ClipboardEvent) => void;
 }

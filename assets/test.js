@@ -1,5 +1,4 @@
-import { api, messageOf } from "./lib/api.js";
-import { element } from "./lib/dom.js";
+import { api, element, messageOf } from "./lib/page.js";
 
 const text = await api("test").then(({ message }) => message, messageOf);
 document.body.replaceChildren(element("main", {}, element("h1", {}, text)));

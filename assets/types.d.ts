@@ -45,6 +45,8 @@ declare global {
   }
   interface KnownNames {
     folder: string;
+    /** That has the folder. */
+    node: string;
     tasks: Completion[];
     commands: readonly Completion[];
   }
@@ -190,7 +192,16 @@ declare global {
     branch?: string;
   }
 
-  interface HistoryItem {
+  /** Where something works, of several portals on one database. */
+  interface Whereabouts {
+    node?: string;
+    pinned?: boolean;
+    waitingFor?: string;
+  }
+  type NodeAnswer = import("../src/nodes/nodeAnswer.js").ShownNode;
+  type SeenNode = Pick<NodeAnswer, "name" | "state">;
+
+  interface HistoryItem extends Whereabouts {
     kind: string;
     id: string;
     name: string;
@@ -429,6 +440,9 @@ declare global {
   interface Overview {
     active: ActiveItem[];
     requests: OpenRequest[];
+    /** The portals on the database, and which of them answers; absent without a database server. */
+    nodes?: SeenNode[];
+    node?: string;
   }
 
   interface StreamOptions<Response extends LiveResponse | Overview> {

@@ -72,7 +72,9 @@ async function styleOf(html) {
 }
 
 async function exportPage(name, page) {
-  const html = await readFile(join(assets, `${page}.html`), "utf8");
+  const frame = await readFile(join(assets, "shell", "frame.html"), "utf8");
+  const framed = await readFile(join(assets, `${page}.html`), "utf8");
+  const html = framed.replace(/^ *<!-- frame -->\n/m, () => frame);
   const script = await scriptOf(page);
   const hash = createHash("sha256").update(script).digest("base64");
   const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;

@@ -72,7 +72,7 @@ function test() {
   const agents = matches(/dist\/test\/.*(acp|editors|api|backends|permissions)/i) && {
     TEST_AGENTS: testAgents(),
   };
-  const server = matches(/dist\/test\/nodes/) && postgres();
+  const server = matches(/dist\/test\//) && postgres();
   runTests(files, { ...chromium(), ...agents, ...server });
 }
 

@@ -101,21 +101,81 @@ const acpTurn = folder => [
   { message: "It says **Good morning** now." },
 ];
 
-async function startPortal(home) {
+async function startPortal(home, { name = "data", more = [], databaseUrl } = {}) {
   const args = [
-    join(root, "dist", "src", "portal.js"),
-    "--port",
-    "0",
-    "--data-dir",
-    join(home, "data"),
-    "--demo",
-    "--config",
-    writeConfig(home),
+    ...[join(root, "dist", "src", "portal.js"), "--port", "0", "--data-dir", join(home, name)],
+    ...["--demo", "--config", writeConfig(home), ...more],
   ];
-  const env = { ...process.env, COPILOT_HOME: join(home, "copilot"), GH_CONFIG_DIR: join(home, "gh") };
+  const env = {
+    ...process.env,
+    COPILOT_HOME: join(home, `copilot-${name}`),
+    GH_CONFIG_DIR: join(home, "gh"),
+  };
+  if (databaseUrl) env.PORTAL_DATABASE_URL = databaseUrl;
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "ignore"] });
   const [line] = await once(child.stdout.setEncoding("utf8"), "data");
   return { url: line.split("\n")[0], child };
+}
+
+/** Two portals on one database; one of them goes, and leaves a session and a job. */
+async function startNodes(home, scope) {
+  const { startPostgres } = await import(join(root, "dist", "test", "support", "postgres.js"));
+  const server = await startPostgres(scope);
+  const databaseUrl = server.urlOf(await server.newDatabase());
+  const shared = makeProject(join(home, "shared"));
+  const work = makeProject(join(home, "on-disk"));
+  const start = async (name, more = []) => {
+    const options = ["--node", name, "--shared-dir", shared, ...more];
+    const portal = await startPortal(home, { name, more: options, databaseUrl });
+    scope.after(
+      async () => portal.child.exitCode === null && portal.child.kill() && once(portal.child, "exit"),
+    );
+    while ((await call(portal.url, "health")).lease !== "held")
+      await new Promise(done => setTimeout(done, 100));
+    return portal;
+  };
+  const [first, second, third] = await Promise.all([start("anna"), start("berta"), start("carla")]);
+  for (const [portal, folder] of [
+    [first, shared],
+    [second, work],
+    [third, work],
+  ]) {
+    const { sessionId } = await call(portal.url, "copilot/session/start/demo", folder);
+    await call(portal.url, `copilot/session/${sessionId}/query`, "What can you do?");
+  }
+  const { jobId } = await call(third.url, "copilot/try-it", "");
+  const isRunning = async () =>
+    (await call(third.url, `copilot/job/${jobId}/status`)).tasks.some(({ taskId }) => taskId);
+  while (!(await isRunning())) await new Promise(done => setTimeout(done, 100));
+  third.child.kill("SIGKILL");
+  await once(third.child, "exit");
+  return { url: first.url, work, jobId };
+}
+
+/** The pictures of several nodes. */
+function scenesOfNodes({ url, work, jobId }) {
+  return {
+    nodes: [`${url}/nodes.html`, page => page.getByText("this node").filter({ visible: true }).waitFor()],
+    "nodes-start": [
+      `${url}/`,
+      async page => {
+        await page.locator("#start-button:enabled").waitFor();
+        await page.locator("#working-dir").fill(work);
+        await ready(page, "#node:visible");
+      },
+    ],
+    "nodes-rows": [
+      `${url}/`,
+      async page => {
+        await ready(page, ".history-item .at-node");
+        await page.locator(".history").evaluate(list => list.scrollIntoView());
+      },
+    ],
+    "nodes-job": [
+      `${url}/jobTracking.html?jobName=Try%20it&jobId=${jobId}`,
+      page => ready(page, "#job-part .at-node"),
+    ],
+  };
 }
 
 async function call(url, path, body) {
@@ -279,6 +339,8 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
 }
 
 await setup();
+const cleanups = [];
+const scope = { after: cleanup => cleanups.push(cleanup) };
 const home = mkdtempSync(join(tmpdir(), "portal-pictures-"));
 const { url, child } = await startPortal(home);
 const browser = await chromium.launch({
@@ -287,14 +349,17 @@ const browser = await chromium.launch({
 });
 try {
   const work = makeProject(join(home, "my-project"));
-  const prepared = await prepare(url, work);
-  for (const [scene, [address, play]] of Object.entries(scenes(prepared, work))) {
+  const all = {
+    ...scenesOfNodes(await startNodes(home, scope)),
+    ...(only.startsWith("nodes") ? {} : scenes(await prepare(url, work), work)),
+  };
+  for (const [scene, [address, play]] of Object.entries(all)) {
     if (!scene.includes(only)) continue;
     for (const [look, options] of Object.entries(looks)) {
       const context = await browser.newContext(options);
       const page = await context.newPage();
       page.setDefaultTimeout(15_000);
-      await page.goto(`${url}${typeof address === "string" ? address : await address()}`);
+      await page.goto(new URL(typeof address === "string" ? address : await address(), url).href);
       const problem = await play(page).then(
         () => "",
         error => error.message,
@@ -310,5 +375,6 @@ try {
   await browser.close();
   child.kill();
   await once(child, "exit");
+  for (const cleanup of cleanups.reverse()) await cleanup();
   rmSync(home, { recursive: true, force: true });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Response } from "express";
 import { exportedPage } from "./api/exportedPage.js";
+import { namedNodeErrors, nodeQuery } from "./api/nodeQuery.js";
 import { defineRoute, type Route } from "./api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { exportFormat, sendExport } from "./api/sendExport.js";
@@ -12,7 +13,7 @@ import type { ExportedChanges } from "./changes/exportedChanges.js";
 import type { ICopilotSession } from "./copilotSession.js";
 import { currentPortal } from "./currentPortal.js";
 import type { LiveResponse } from "./live/liveResponse.js";
-import type { Whereabouts } from "./nodes/whereabouts.js";
+import { type Whereabouts, whereaboutsFields } from "./nodes/whereabouts.js";
 import { type PermissionPolicy, permissionPolicies } from "./permissions/approvals.js";
 import { sessionAsJson, sessionAsMarkdown } from "./sessions/exportSession.js";
 import { maxPicturesInRequest } from "./sessions/pictures.js";
@@ -129,7 +130,7 @@ function statusOf(record: SessionRecord, { waitingFor }: Whereabouts) {
 }
 
 function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}, where: Whereabouts = {}) {
-  const { node, waitingFor } = where;
+  const { waitingFor, ...at } = where;
   return {
     sessionId: record.id,
     title: record.title,
@@ -144,7 +145,7 @@ function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}, where: Whe
     usage: record.usage,
     permissions: record.settings.permissions ?? currentPortal().permissions,
     sandbox: record.settings.sandbox ?? false,
-    ...(node !== undefined && { node }),
+    ...at,
     ...(waitingFor !== undefined && record.status === "open" && { waitingFor }),
     ...(owned.worktree && { worktree: owned.worktree }),
   };
@@ -171,8 +172,7 @@ const summaryFields = {
   lastTime: text,
   "endTime?": text,
   "owner?": text,
-  "node?": text,
-  "waitingFor?": text,
+  ...whereaboutsFields,
   usage,
   "worktree?": worktreeAnswer,
 };
@@ -235,8 +235,9 @@ export function sessionRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "
           description: "Whether the agent runs in a sandbox; defaults to --sandbox.",
         },
         ...isolationQuery,
+        ...nodeQuery,
       },
-      answers: { json: startAnswer },
+      answers: { json: either(startAnswer, domainError(...namedNodeErrors)) },
       handler: ({ params, query, body, res }) => startFromBody(params.modelId, body, query, res),
     }),
     defineRoute({

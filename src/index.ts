@@ -26,7 +26,7 @@ export function createApp({ routes, elsewhere, mcp, log, stopping, ...options }:
   app.use(guard.everything);
   app.use(staticRouter(join(packageRoot, "assets")));
   app.use("/vendor", createVendorRouter());
-  app.use(unknownPage(join(packageRoot, "assets", "unknown.html")));
+  app.use(unknownPage(join(packageRoot, "assets")));
   app.use(guard.calls, refuseMalformedPath());
   app.use("/api", api(routes.filter(route => route.secretInPath)));
   app.use(...guard.token, function refuseWhenStopping(_req, _res, next) {

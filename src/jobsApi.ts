@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Request, Response } from "express";
 import { exportedPage } from "./api/exportedPage.js";
+import { namedNodeErrors, nodeQuery } from "./api/nodeQuery.js";
 import { defineRoute, type Route } from "./api/route.js";
 import { anything, domainError, either, list, number, object, oneOfTexts, text } from "./api/schemas.js";
 import { exportFormat, sendExport } from "./api/sendExport.js";
@@ -261,8 +262,8 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
       summary: "Start a job",
       body: "text",
       bodyDescription: jobBody,
-      query: isolationQuery,
-      answers: { json: either(object({ jobId: text }), startErrors) },
+      query: { ...isolationQuery, ...nodeQuery },
+      answers: { json: either(object({ jobId: text }), startErrors, domainError(...namedNodeErrors)) },
       handler: ({ params, query, body }) => {
         const { workingDirectory, userInput } = parseJobBody(body);
         return startCheckedJob(params.jobName, workingDirectory, userInput, undefined, isolationOf(query));
@@ -274,7 +275,8 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
       summary: "What a job could do and cost at most, and what is missing; no agent is called",
       body: "text",
       bodyDescription: jobBody,
-      answers: { json: either(anything, notFound) },
+      query: nodeQuery,
+      answers: { json: either(anything, notFound, domainError(...namedNodeErrors)) },
       handler: ({ params, body }) => planFromBody(params.jobName, body),
     }),
     defineRoute({

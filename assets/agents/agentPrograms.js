@@ -1,8 +1,24 @@
 // Agent programs that speak ACP: the state of each, its last output, and its earlier sessions.
-import { api, messageOf, onPress, part, withProgress } from "../lib/api.js";
-import { button, byId, copyOf, element, fill, find, muted, showStatus } from "../lib/dom.js";
-import { formatTime, joined } from "../lib/format.js";
-import { notice, visibleLine } from "../lib/visibleText.js";
+import {
+	api,
+	button,
+	byId,
+	copyOf,
+	element,
+	fill,
+	find,
+	formatTime,
+	joined,
+	messageOf,
+	muted,
+	notice,
+	onPress,
+	part,
+	repeat,
+	showStatus,
+	visibleLine,
+	withProgress,
+} from "../lib/page.js";
 
 const REFRESH_MS = 5_000;
 /** The function that shows a program, by its id. @type {Map<string, ShowProgram>} */
@@ -102,7 +118,4 @@ onPress(
 	() => api("acp/reload", "").then(refresh),
 	error => fill(byId("programProblems"), notice(messageOf(error), "error")),
 );
-setInterval(() => {
-	if (!document.hidden) refresh();
-}, REFRESH_MS);
-refresh();
+repeat(refresh, REFRESH_MS);

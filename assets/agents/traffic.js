@@ -1,11 +1,10 @@
 // The messages between the portal and the agent of a session, without secrets.
-import { api, part } from "../lib/api.js";
-import { byId, fill, find } from "../lib/dom.js";
-import { joined } from "../lib/format.js";
+
 import { copyButton } from "../lib/markdown.js";
+import { api, byId, fill, find, joined, part } from "../lib/page.js";
 import { folded } from "../session/toolView.js";
 
-/** `12:05:01.123 ← session/update agent_message_chunk`. @param {Answer} entry */
+/** @type {TitleOf} */
 function titleOf({ at, direction, message }) {
 	const { method, id, error, params } = message ?? {};
 	const what = method ?? (error ? "error" : "answer");

@@ -1,8 +1,23 @@
 // Two runs of a job side by side.
-import { api, errorAt, part, withProgress } from "../lib/api.js";
-import { byId, element, fill, find, optionsOf } from "../lib/dom.js";
-import { counted, formatChanges, formatClock, formatDuration, formatUsage, joined } from "../lib/format.js";
-import { visibleLine, visibleProse } from "../lib/visibleText.js";
+import {
+	api,
+	byId,
+	counted,
+	element,
+	errorAt,
+	fill,
+	find,
+	formatChanges,
+	formatClock,
+	formatDuration,
+	formatUsage,
+	joined,
+	optionsOf,
+	part,
+	visibleLine,
+	visibleProse,
+	withProgress,
+} from "../lib/page.js";
 import { statusOf } from "./evidence.js";
 import { rowsOf } from "./jobAbout.js";
 

@@ -1,7 +1,13 @@
 // What is known about the attempts of a task, side by side.
-import { filled, statusMark } from "../lib/dom.js";
-import { counted, formatCount, formatDuration, joined } from "../lib/format.js";
-import { visibleProse } from "../lib/visibleText.js";
+import {
+	counted,
+	filled,
+	formatCount,
+	formatDuration,
+	joined,
+	statusMark,
+	visibleProse,
+} from "../lib/page.js";
 
 const kinds = { toolExecuted: "tool", condition: "question", command: "command" };
 

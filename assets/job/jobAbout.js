@@ -1,7 +1,18 @@
 // What a job could do, how far it is, and its definition on demand.
-import { button, element, fill, filled, find } from "../lib/dom.js";
-import { counted, formatCount, formatDuration, formatUsage, joined } from "../lib/format.js";
-import { codeOf, notice } from "../lib/visibleText.js";
+import {
+	button,
+	codeOf,
+	counted,
+	element,
+	fill,
+	filled,
+	find,
+	formatCount,
+	formatDuration,
+	formatUsage,
+	joined,
+	notice,
+} from "../lib/page.js";
 
 /** @type {RowsOf} */
 export const rowsOf = rows =>

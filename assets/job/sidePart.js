@@ -1,6 +1,5 @@
 // The right part of a job's page: a run of a task with its rounds, the evidence of its attempts and its sessions.
-import { button, byId, copyOf, element, fill, showStatus } from "../lib/dom.js";
-import { nextFrame } from "../shell/frame.js";
+import { button, byId, copyOf, element, fill, nextFrame, showStatus } from "../lib/page.js";
 import { attemptPart } from "./evidence.js";
 
 const panel = byId("panel");

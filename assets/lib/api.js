@@ -18,7 +18,7 @@ export const part = encodeURIComponent;
 /** @param {unknown} error */
 export const messageOf = error => (error instanceof Error ? error.message : String(error));
 
-/** The function that shows an error at this place, or clears it. @param {string | HTMLElement} where */
+/** @type {ErrorAt} */
 export const errorAt =
 	where =>
 	(/** @type {unknown} */ error = "") => {

@@ -11,7 +11,7 @@ export function handle(handlers, response) {
 	}
 }
 
-/** The id of the block or the request that a response is about. @param {LiveResponse} response */
+/** @type {IdOf} */
 export function idOf(response) {
 	const ids = /** @type {Answer} */ (response);
 	return String(ids.messageId ?? ids.toolCallId ?? ids.reasoningId ?? ids.requestId ?? "");

@@ -54,7 +54,7 @@ export function diffLines(before, after) {
 
 const CONTEXT_LINES = 3;
 
-/** Leaves out unchanged lines far from any change. @param {DiffLine[]} lines @returns {DiffLine[]} */
+/** @type {WithoutSame} */
 export function withoutSame(lines) {
 	const isNear = lines.map(() => false);
 	for (const [index, { kind }] of lines.entries())

@@ -36,6 +36,12 @@ export function soon(action, delayMs) {
 	};
 }
 
+/** @type {Repeat} */
+export function repeat(action, everyMs) {
+	action();
+	setInterval(() => document.hidden || action(), everyMs);
+}
+
 /** @type {OnSubmit} */
 export function onSubmit(id, action, text) {
 	const act = (/** @type {Event} */ event) => {
@@ -84,7 +90,7 @@ export function filled(id, parts) {
 	return made;
 }
 
-/** The options of a select; those of a group come under its name. @param {Choice[]} choices */
+/** @type {OptionsOf} */
 export function optionsOf(choices) {
 	const nodes = [];
 	for (const { value, name = value, description, group } of choices) {

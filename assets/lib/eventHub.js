@@ -73,7 +73,7 @@ function fieldsOf(event) {
 	return Object.fromEntries(event.split("\n").map(line => line.split(/: (.*)/s)));
 }
 
-/** Hands out events, those of a log in one message. @param {Words[]} events */
+/** @type {HandOut} */
 function hand(events) {
 	/** @type {Map<HubLog, HubMessage>} */
 	const messages = new Map();

@@ -9,7 +9,7 @@ export function formatSize(size) {
 	return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
-/** `0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. @param {number} ms */
+/** @type {FormatDuration} */
 export function formatDuration(ms) {
 	if (!Number.isFinite(ms) || ms < 0) return "";
 	if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -23,7 +23,7 @@ export function formatDuration(ms) {
 	return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. @param {Date} time */
+/** @type {ShortTime} */
 export function formatTime(time, now = new Date()) {
 	if (Number.isNaN(time.getTime())) return "";
 	const ms = now.getTime() - time.getTime();
@@ -32,7 +32,7 @@ export function formatTime(time, now = new Date()) {
 	return formatClock(time, now);
 }
 
-/** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. @param {Date} time */
+/** @type {FormatTime} */
 export function formatClock(time, now = new Date()) {
 	const isToday = time.toDateString() === now.toDateString();
 	return time.toLocaleString(undefined, {
@@ -57,7 +57,7 @@ export const formatLines = ({ added, deleted }) => `+${added} −${deleted}`;
 /** @param {Totals} totals */
 export const formatChanges = totals => `${counted(totals.files, "file")} changed, ${formatLines(totals)}`;
 
-/** Empty when nothing is known. @param {UsedTokens | undefined | null} usage */
+/** @type {FormatUsage} */
 export function formatUsage(usage) {
 	const { inputTokens = 0, outputTokens = 0, premiumRequests, cost } = usage ?? {};
 	return joined([

@@ -7,7 +7,7 @@ import { formatSize } from "./format.js";
 /** What one frame can easily lay out. */
 const PIECE_CHARS = 40_000;
 
-/** The end of a piece that starts at `from`: after a line break if there is one near the limit. @param {string} text @param {number} from */
+/** @type {EndOfPiece} */
 export function endOfPiece(text, from, size = PIECE_CHARS) {
 	const limit = from + size;
 	if (limit >= text.length) return text.length;

@@ -47,7 +47,7 @@ async function loadLibraries() {
 	return { parse, clean };
 }
 
-/** A link must not lead to this server, where it would act in the user's name. @param {string} href */
+/** @type {IsSafeLink} */
 function isSafeLink(href) {
 	if (!URL.canParse(href)) return false;
 	const url = new URL(href);
@@ -146,7 +146,7 @@ function renderPiece(piece) {
 
 const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
 
-/** The opening line of the code that the piece leaves open, if any. @param {string} piece */
+/** @type {OpenFence} */
 function openFence(piece) {
 	let open = "";
 	for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
@@ -167,7 +167,7 @@ function endOfMarkdownPiece(text, from, startsFenced) {
 	return best;
 }
 
-/** Plain until the libraries are loaded, and if they cannot be loaded. @param {string} text */
+/** @type {ShowMarkdown} */
 export function markdown(text) {
 	const container = element("div", "markdown");
 	let fence = "";

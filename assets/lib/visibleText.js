@@ -41,7 +41,7 @@ function mark(run) {
 	return element("span", { className, title, "data-original": run }, written(run));
 }
 
-/** For places where no element can mark anything: titles, labels, notifications. @param {string} text */
+/** @type {VisibleLine} */
 export function visibleLine(text) {
 	const line = text.slice(0, MAX_LINE_CHARS).replace(inLine, (run, shown) => shown ?? written(run));
 	return text.length > MAX_LINE_CHARS ? `${line} …` : line;
@@ -62,7 +62,7 @@ function nodes(text, pattern) {
 	return [...found, text.slice(from)];
 }
 
-/** A command, a path or an address, always in written order, whatever its script. @param {string} text */
+/** @type {ShowForeign} */
 export const visibleCode = text =>
 	element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
@@ -77,7 +77,7 @@ export const visibleProse = text =>
 export const notice = (text, level) =>
 	element("p", { className: "notice", "data-level": level }, visibleSentence(text));
 
-/** A sentence of the portal with foreign text between backticks. @param {string} text */
+/** @type {ShowSentence} */
 export function visibleSentence(text) {
 	const parts = text.split("`");
 	return element(
@@ -89,7 +89,7 @@ export function visibleSentence(text) {
 	);
 }
 
-/** A copy has the original text, not the shown one. @param {ClipboardEvent} event */
+/** @type {CopyOriginal} */
 function copyOriginal(event) {
 	const selection = document.getSelection();
 	const range = selection?.rangeCount ? selection.getRangeAt(0) : undefined;

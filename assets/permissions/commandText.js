@@ -1,9 +1,8 @@
 // What an agent wants to run, in its own box: its beginning and its end are visible, however long it is.
-import { button, element, fill, muted } from "../lib/dom.js";
-import { counted } from "../lib/format.js";
+
 import { endOfPiece, showPieces } from "../lib/longText.js";
+import { button, counted, element, fill, muted, visibleCode } from "../lib/page.js";
 import { endsOf } from "../lib/textEnds.js";
-import { visibleCode } from "../lib/visibleText.js";
 
 /** The length of each end that fits on a screen with the buttons. */
 const END = { lines: 6, chars: 420 };

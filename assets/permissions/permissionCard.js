@@ -1,9 +1,7 @@
 // A card for an agent's question to its user, or for a permission. Pure rendering: the answer is an event.
 
 import { isUnifiedDiff, parseUnifiedDiff } from "../lib/diff.js";
-import { button, element, fill, find } from "../lib/dom.js";
-import { joined } from "../lib/format.js";
-import { visibleProse } from "../lib/visibleText.js";
+import { button, element, fill, find, joined, visibleProse } from "../lib/page.js";
 import { difference } from "../session/diffView.js";
 import { asJson } from "../session/toolCall.js";
 import { commandText } from "./commandText.js";
@@ -143,7 +141,7 @@ function question(request, answer) {
 	];
 }
 
-/** The state of a settled card, and the words for it. @param {CardOutcome} resolved */
+/** @type {Settlement} */
 function settlement(resolved) {
 	if (resolved.callback === "onQuestionResolved") {
 		const { answer } = resolved;

@@ -1,6 +1,5 @@
 // The answers that a card offers: the portal's words on the buttons, whatever the agent calls them.
-import { button, element, optionsOf } from "../lib/dom.js";
-import { codeOf, visibleProse, visibleSentence } from "../lib/visibleText.js";
+import { button, codeOf, element, optionsOf, visibleProse, visibleSentence } from "../lib/page.js";
 
 /** In the portal's order. */
 const words = new Map(
@@ -42,7 +41,7 @@ function explanation(request, option, label) {
 	return [...coverage, ...agentsName(option, label)];
 }
 
-/** What to remember of any answer, when no button does that already. @param {PermissionRequest} request */
+/** @type {RememberChoice} */
 function rememberChoice({ remember, options }) {
 	if (!remember?.allow?.length) return;
 	const choices = [
@@ -54,7 +53,7 @@ function rememberChoice({ remember, options }) {
 	return element("select", { ariaLabel: "Remember", className: "small" }, ...optionsOf(choices));
 }
 
-/** Why there is no *Always*, if there is none. @param {PermissionRequest} request */
+/** @type {NoAlways} */
 function noAlways({ remember, options, why }) {
 	const hasAlways = options.some(({ kind }) => kind === "allow_always");
 	if (hasAlways || remember?.allow?.length || !why) return undefined;

@@ -1,6 +1,5 @@
 // What the portal's policy means on a page, whose words stand at the place.
-import { api } from "../lib/api.js";
-import { byId } from "../lib/dom.js";
+import { api, byId } from "../lib/page.js";
 
 export async function showPolicy() {
 	const { permissions } = await api("config");

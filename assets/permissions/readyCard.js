@@ -54,13 +54,13 @@ const seen = new IntersectionObserver(entries => {
 	}
 });
 
-/** The time counts from the moment when the card is visible. @param {Element} card */
+/** @type {OnCard} */
 export function watchCard(card) {
 	hold(card);
 	seen.observe(card);
 }
 
-/** The card is settled; the remaining ones may have moved to its place. @param {Element} card */
+/** @type {ForgetCard} */
 export function forgetCard(card) {
 	seen.unobserve(card);
 	clearTimeout(shown.get(card)?.timer);

@@ -1,7 +1,16 @@
 // Files of a folder that want to run commands: each runs only after the user has allowed its current version.
-import { errorAt, send } from "../lib/api.js";
-import { byId, element, fill, filled, find } from "../lib/dom.js";
-import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import {
+	byId,
+	element,
+	errorAt,
+	fill,
+	filled,
+	find,
+	send,
+	visibleCode,
+	visibleLine,
+	visibleProse,
+} from "../lib/page.js";
 import { commandText } from "./commandText.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
 

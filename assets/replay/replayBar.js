@@ -1,7 +1,5 @@
 // The controls of a replay: play and pause, the speed, and a slider with marks.
-import { element, find } from "../lib/dom.js";
-import { joined } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { element, find, joined, visibleLine } from "../lib/page.js";
 import { Player } from "./player.js";
 
 /** `1:05` @param {number} ms */

@@ -5,7 +5,7 @@ const LONGEST_IDLE_MS = 2_000;
 /** A run without times plays at an even pace. */
 const EVEN_STEP_MS = 500;
 
-/** Items without a time come with the one before them. @param {(number | undefined)[]} times in order */
+/** @type {ScheduleOf} */
 export function scheduleOf(times) {
 	const isTimed = times.some(time => time !== undefined);
 	const at = [];
@@ -20,7 +20,7 @@ export function scheduleOf(times) {
 	return { at, durationMs: played, isTimed };
 }
 
-/** The responses of several logs in the order in which they were written; each log stays in its own order. @param {ReplayItem[]} items log after log */
+/** @type {ReplayInOrder} */
 export function inOrder(items) {
 	/** @type {Map<string, number>} */
 	const last = new Map();

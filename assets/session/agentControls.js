@@ -1,18 +1,27 @@
 // The controls of an ACP agent: modes, options, commands, its plan, and how full its context is.
 
-import { errorAt, onPress, part, send } from "../lib/api.js";
-import { handle } from "../lib/callbacks.js";
-import { byId, element, fill, muted, optionsOf } from "../lib/dom.js";
-import { formatCount } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
-import { nextFrame } from "../shell/frame.js";
+import {
+	byId,
+	element,
+	errorAt,
+	fill,
+	formatCount,
+	handle,
+	muted,
+	nextFrame,
+	onPress,
+	optionsOf,
+	part,
+	send,
+	visibleLine,
+} from "../lib/page.js";
 
 const ROOMY_PX = 1200;
 
 /** @param {SessionOption} option */
 const isOfModel = ({ category = "" }) => /^(model|thought)/.test(category);
 
-/** In the agent's order, but with the options of the model together. @param {readonly SessionOption[]} options */
+/** @type {OptionsInOrder} */
 function inOrder(options) {
 	const models = options.filter(isOfModel);
 	return options.flatMap(one => (one === models[0] ? models : isOfModel(one) ? [] : [one]));
@@ -71,7 +80,7 @@ function showContext({ used, size, cost }) {
 	byId("context").hidden = false;
 }
 
-/** What the agent has said so far, as responses of the log. @param {Answer} state @returns {LiveResponse[]} */
+/** @type {AsResponses} */
 const asResponses = ({ options, modes, currentModeId, commands, plan, usage = {} }) => [
 	{ callback: "onOptions", options },
 	{ callback: "onMode", modes, currentModeId },

@@ -1,7 +1,5 @@
 // What is offered while a request is typed: tasks and the agent's commands after a slash, files after an @.
-import { api, part } from "../lib/api.js";
-import { byId, element, fill, muted } from "../lib/dom.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { api, byId, element, fill, muted, part, toNode, visibleLine } from "../lib/page.js";
 
 /** @type {CompleteRequest} */
 export function completeRequest(prompt, known) {
@@ -43,7 +41,9 @@ export function completeRequest(prompt, known) {
 			const all = [...known.tasks, ...known.commands];
 			return all.filter(one => one.name.toLowerCase().includes(name.toLowerCase()));
 		}
-		const { files } = await api(`copilot/files?folder=${part(known.folder)}&name=${part(name)}`);
+		const { files } = await api(
+			`copilot/files?folder=${part(known.folder)}&name=${part(name)}${toNode(known.node)}`,
+		);
 		return files.map((/** @type {string} */ file) => ({ name: file }));
 	}
 

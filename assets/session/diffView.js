@@ -1,6 +1,5 @@
 import { countChanges } from "../lib/diff.js";
-import { button, element, muted } from "../lib/dom.js";
-import { visibleCode } from "../lib/visibleText.js";
+import { button, element, muted, visibleCode } from "../lib/page.js";
 
 const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 

@@ -1,6 +1,5 @@
 // The drawer beside a conversation: what the session changed, the agent's plan, and the log line by line.
-import { byId, fill, find } from "../lib/dom.js";
-import { joined } from "../lib/format.js";
+import { byId, fill, find, joined } from "../lib/page.js";
 import { changedFiles } from "./review.js";
 import { folded } from "./toolView.js";
 

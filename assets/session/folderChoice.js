@@ -1,6 +1,5 @@
 // The choices for a folder: its policy, its sandbox, and its startup files.
-import { api, part } from "../lib/api.js";
-import { byId, soon } from "../lib/dom.js";
+import { api, byId, element, fill, onNodes, part, soon, toNode } from "../lib/page.js";
 import { showStartupFiles } from "../permissions/startupFiles.js";
 
 /** A longer pause means that the user has stopped typing. */
@@ -8,6 +7,7 @@ const TYPING_DELAY_MS = 250;
 const UNKNOWN = {
 	permissions: "ask",
 	remembered: false,
+	shared: false,
 	startup: [],
 	sandbox: { available: false, chosen: false },
 };
@@ -16,6 +16,12 @@ const UNKNOWN = {
 export function followFolder(folder) {
 	const permissions = byId("permissions", HTMLSelectElement);
 	const sandbox = byId("sandbox", HTMLInputElement);
+	const node = byId("node", HTMLSelectElement);
+	/** Those that run, and the one that answers. @type {string[]} */
+	let nodes = [];
+	let ownNode = "";
+	/** The user's choice. */
+	let wantedNode = "";
 	let known = UNKNOWN;
 	/** The folder whose choice is shown. @type {string | undefined} */
 	let shown;
@@ -28,9 +34,21 @@ export function followFolder(folder) {
 		byId("permissionsHint").textContent = `${permissions.selectedOptions[0]?.title}${remark}`;
 	}
 
+	/** Any node will do for a folder that all of them share. */
+	function showNodes() {
+		const names = [...new Set([known.shared ? "" : ownNode, ...nodes])];
+		byId("nodeField").hidden = nodes.length < 2;
+		fill(
+			node,
+			...(nodes.length < 2 ? [] : names).map(value => element("option", { value }, value || "(any)")),
+		);
+		if (nodes.includes(wantedNode)) node.value = wantedNode;
+	}
+
 	/** @param {typeof UNKNOWN} found */
 	function show(found) {
 		known = found;
+		showNodes();
 		if (!isTouched) permissions.value = found.permissions;
 		permissions.value ||= "ask";
 		byId("sandboxField").hidden = !found.sandbox.available;
@@ -43,7 +61,7 @@ export function followFolder(folder) {
 	async function load() {
 		const path = folder.value.trim();
 		shown = path;
-		const found = await api(`copilot/folder?path=${part(path)}`).catch(() => UNKNOWN);
+		const found = await api(`copilot/folder?path=${part(path)}${toNode(node.value)}`).catch(() => UNKNOWN);
 		// The answer to an older question may arrive later.
 		if (path === shown) show({ ...UNKNOWN, ...found });
 	}
@@ -53,7 +71,7 @@ export function followFolder(folder) {
 		if (folder.value.trim() === shown) return;
 		shown = undefined;
 		isTouched = false;
-		show(UNKNOWN);
+		show({ ...UNKNOWN, shared: known.shared });
 		loadSoon();
 	}
 
@@ -62,6 +80,15 @@ export function followFolder(folder) {
 		isTouched = true;
 		showHint();
 	};
+	node.addEventListener("change", () => {
+		wantedNode = node.value;
+		load();
+	});
+	onNodes((all, own) => {
+		nodes = all.filter(({ state }) => state === "running").map(({ name }) => name);
+		ownNode = own;
+		showNodes();
+	});
 	showHint();
 
 	/** @returns {Answer} */
@@ -71,7 +98,9 @@ export function followFolder(folder) {
 	});
 	return {
 		load,
-		query: () => new URLSearchParams(chosen()),
-		remember: () => api("copilot/folder", { path: folder.value.trim(), ...chosen() }),
+		nodeOf: () => node.value,
+		query: () => `${new URLSearchParams(chosen())}${toNode(node.value)}`,
+		remember: () =>
+			api(`copilot/folder${toNode(node.value, "?")}`, { path: folder.value.trim(), ...chosen() }),
 	};
 }

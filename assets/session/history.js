@@ -1,11 +1,31 @@
 // Jobs, sessions and runs in one list: those that need the user, those that run, and the others, newest first.
-import { api, errorAt, onPress, part, withProgress } from "../lib/api.js";
-import { byId, copyOf, element, fill, find, onClick, showStatus } from "../lib/dom.js";
-import { formatDuration, formatTime, formatUsage } from "../lib/format.js";
-import { firstLine, visibleLine } from "../lib/visibleText.js";
-import { ask, askText } from "../shell/dialog.js";
+import {
+	addressOf,
+	api,
+	ask,
+	askText,
+	byId,
+	copyOf,
+	element,
+	errorAt,
+	fill,
+	find,
+	firstLine,
+	formatDuration,
+	formatTime,
+	formatUsage,
+	nodeSign,
+	onClick,
+	onNodes,
+	onOverview,
+	onPress,
+	part,
+	showStatus,
+	visibleLine,
+	waitingLine,
+	withProgress,
+} from "../lib/page.js";
 import { placeInbox } from "../shell/inbox.js";
-import { addressOf, onOverview } from "../shell/overview.js";
 import { worktreeLine } from "../shell/worktree.js";
 
 const PAGE_SIZE = 20;
@@ -98,7 +118,7 @@ async function startJob(path, title) {
 }
 
 /** What can be done about an item, by the value of its button; false where it cannot be done. @type {ActionsOf} */
-function actionsOf({ kind, id, name, status, address }) {
+function actionsOf({ kind, id, name, status, address, waitingFor }) {
 	const isSession = kind === "session";
 	const isPaused = status === "Paused";
 	const hasEnded = !isRunning(status) && !isPaused;
@@ -114,7 +134,7 @@ function actionsOf({ kind, id, name, status, address }) {
 	const remove = async () => (await ask(`Delete “${name}” for good?`, "Delete")) && call("delete");
 	return {
 		continue: isPaused && (() => call("continue")),
-		stop: !hasEnded && (() => call(isSession ? "cancel" : "stop")),
+		stop: !hasEnded && !waitingFor && (() => call(isSession ? "cancel" : "stop")),
 		retry: status === "Failed" && kind === "job" && (() => startJob(`job/${part(id)}/retry`, name)),
 		again: hasEnded && kind === "job" && (() => startJob(`job/${part(id)}/again`, name)),
 		reopen: status === "Closed" && reopen,
@@ -126,7 +146,7 @@ function actionsOf({ kind, id, name, status, address }) {
 /** @param {HistoryItem} item */
 const worktreesOf = item => [item.worktree, ...(item.branchWorktrees ?? [])];
 
-/** Which of the three groups it belongs to. @param {HistoryItem} item */
+/** @type {GroupOf} */
 function groupOf(item) {
 	const state = active.get(item.id)?.state;
 	if (state === "waiting" || item.status === "Paused") return 0;
@@ -138,7 +158,7 @@ function groupOf(item) {
 function row(item, refresh) {
 	const { kind, id, name, startTime, endTime, address } = item;
 	const { state, doing = "" } = active.get(id) ?? {};
-	const status = state === "waiting" ? "Needs you" : item.status;
+	const status = item.waitingFor ? "Waiting" : state === "waiting" ? "Needs you" : item.status;
 	const end = endTime && !isRunning(status) ? new Date(endTime) : new Date();
 	const start = new Date(startTime);
 	const details = [formatTime(start), formatDuration(Number(end) - Number(start)), doing, ...item.about];
@@ -147,6 +167,7 @@ function row(item, refresh) {
 	Object.assign(find(made, "b"), { textContent: name, title: name });
 	showStatus(find(made, ".status"), status);
 	find(made, ".history-details").append(
+		nodeSign(item),
 		...details.filter(Boolean).map(text => element("span", {}, visibleLine(text))),
 	);
 	for (const [value, act] of Object.entries(actionsOf(item))) {
@@ -160,6 +181,7 @@ function row(item, refresh) {
 		if (format === "") link.href += "&replay";
 		link.hidden = !address || (format !== undefined && kind === "run");
 	}
+	made.append(...waitingLine(item, `copilot/${kind}/${part(id)}`, refresh));
 	const named = /** @type {NodeListOf<HTMLElement>} */ (made.querySelectorAll("[data-label]"));
 	for (const control of named) control.ariaLabel = `${control.dataset.label} ${name}`;
 	if (kind === "worktree") find(made, ".menu").remove();
@@ -220,6 +242,7 @@ export function showHistory() {
 	onClick("historyMore", () => load(true));
 	onClick("refresh-button", () => load(false));
 	placeInbox(byId("inbox"));
+	onNodes(() => load(false));
 	let isDue = false;
 	onOverview(overview => {
 		active.clear();

@@ -1,6 +1,5 @@
 // The pictures of a request: pasted, dropped or chosen, uploaded at once, and sent with the text.
-import { api, part, send } from "../lib/api.js";
-import { button, byId, element, fill, onClick } from "../lib/dom.js";
+import { api, button, byId, element, fill, onClick, part, send } from "../lib/page.js";
 
 /** A file that was exported has only its name. @param {string} name */
 export function picture(name) {

@@ -1,8 +1,5 @@
 // The responses of a session as elements, in order: blocks, cards, notices and remarks.
-import { handle, idOf } from "../lib/callbacks.js";
-import { element } from "../lib/dom.js";
-import { formatDuration, formatUsage, joined } from "../lib/format.js";
-import { notice } from "../lib/visibleText.js";
+import { element, formatDuration, formatUsage, handle, idOf, joined, notice } from "../lib/page.js";
 import { MessageBlock } from "../messageBlock.js";
 import { permissionCard, settleCard } from "../permissions/permissionCard.js";
 import { picture } from "./pictures.js";

@@ -1,9 +1,27 @@
 // The files that a turn, an attempt or a job changed, and comments on their lines, which are sent as one request.
-import { api, errorAt, messageOf, part, send } from "../lib/api.js";
+
 import { parseUnifiedDiff } from "../lib/diff.js";
-import { button, byId, copyOf, element, fill, find, muted, onSubmit } from "../lib/dom.js";
-import { counted } from "../lib/format.js";
-import { codeOf, notice, visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import {
+	api,
+	button,
+	byId,
+	codeOf,
+	copyOf,
+	counted,
+	element,
+	errorAt,
+	fill,
+	find,
+	messageOf,
+	muted,
+	notice,
+	onSubmit,
+	part,
+	send,
+	visibleCode,
+	visibleLine,
+	visibleProse,
+} from "../lib/page.js";
 import { isReplay } from "../replay/pageQuery.js";
 import { difference } from "./diffView.js";
 

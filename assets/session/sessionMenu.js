@@ -1,8 +1,5 @@
 // The title of a session, which is edited in place, and what else can be done with the session.
-import { api, onPress } from "../lib/api.js";
-import { byId, fill, onClick } from "../lib/dom.js";
-import { visibleProse } from "../lib/visibleText.js";
-import { ask } from "../shell/dialog.js";
+import { api, ask, byId, fill, onClick, onPress, visibleProse } from "../lib/page.js";
 
 /** @type {SessionMenu} */
 export function sessionMenu(path, { showOver, showError }) {

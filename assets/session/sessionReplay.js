@@ -1,10 +1,7 @@
 // A session that is replayed: the same conversation as live, at the pace at which it happened.
-import { api, part } from "../lib/api.js";
-import { byId, fill } from "../lib/dom.js";
-import { visibleCode, visibleLine, visibleProse } from "../lib/visibleText.js";
+import { api, byId, fill, part, setPageState, visibleCode, visibleLine, visibleProse } from "../lib/page.js";
 import { showReplay } from "../replay/replayBar.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
-import { setPageState } from "../shell/pageState.js";
 import { turnChanges } from "./turnChanges.js";
 
 /** @param {Answer} response */

@@ -1,16 +1,37 @@
 // A session: the responses above, the request below.
 
-import { api, errorAt, onPress, part, send as post, withProgress } from "../lib/api.js";
-import { button, byId, copyOf, fill, find, onClick, onSubmit, showStatus } from "../lib/dom.js";
-import { formatUsage, joined } from "../lib/format.js";
-import { readEvents } from "../lib/stream.js";
-import { visibleCode, visibleLine } from "../lib/visibleText.js";
+import {
+	api,
+	askToStopServer,
+	button,
+	byId,
+	copyOf,
+	errorAt,
+	fill,
+	find,
+	formatUsage,
+	joined,
+	nextFrame,
+	nodeSign,
+	notify,
+	onClick,
+	onNodes,
+	onPress,
+	onSubmit,
+	part,
+	send as post,
+	readEvents,
+	setPageState,
+	showStatus,
+	toNode,
+	visibleCode,
+	visibleLine,
+	waitingLine,
+	withProgress,
+} from "../lib/page.js";
 import { focusCards } from "../permissions/cardFocus.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
 import { connection } from "../shell/connection.js";
-import { askToStopServer } from "../shell/dialog.js";
-import { nextFrame } from "../shell/frame.js";
-import { notify, setPageState } from "../shell/pageState.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
 import { PendingRequests } from "./pendingRequests.js";
@@ -36,7 +57,7 @@ export function openSessionView(sessionId, showOver) {
 	const addPicture = byId("addPicture", HTMLButtonElement);
 	const showError = errorAt("requestError");
 	/** What a request may name. @type {KnownNames} */
-	const known = { folder: "", tasks: [], commands: [] };
+	const known = { folder: "", node: "", tasks: [], commands: [] };
 	const agent = agentControls(sessionId, commands => {
 		known.commands = commands;
 	});
@@ -301,7 +322,10 @@ export function openSessionView(sessionId, showOver) {
 	};
 
 	/** @param {Answer} summary */
-	function showAbout({ modelName, modelId, workingDirectory, usage }) {
+	function showAbout(summary) {
+		const { modelName, modelId, workingDirectory, usage } = summary;
+		fill(byId("sessionNode"), nodeSign(summary));
+		fill(byId("waiting"), ...waitingLine(summary, path, () => location.reload()));
 		const about = joined([visibleLine(modelName ?? modelId), formatUsage(usage)]);
 		const folder = workingDirectory.replace(/^.+(?=[\\/].{25})/, "…");
 		const on = branch && ` on ${visibleLine(branch)}`;
@@ -314,6 +338,7 @@ export function openSessionView(sessionId, showOver) {
 		const summary = await api(path);
 		title.show(summary.title || title.get());
 		known.folder = summary.workingDirectory;
+		known.node = summary.node ?? "";
 		pending.know(summary.pendingRequests);
 		policy.value = summary.permissions;
 		byId("sessionRules", HTMLAnchorElement).href =
@@ -328,7 +353,7 @@ export function openSessionView(sessionId, showOver) {
 		}
 		if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
 		/** @type {{folders: Answer[]}} */
-		const { folders } = await api(`copilot/folders?path=${part(known.folder)}`);
+		const { folders } = await api(`copilot/folders?path=${part(known.folder)}${toNode(known.node)}`);
 		branch = folders.find(one => one.path === known.folder)?.branch ?? "";
 		showAbout(summary);
 	}
@@ -356,6 +381,7 @@ export function openSessionView(sessionId, showOver) {
 	showState();
 	const wanted = Number(new URLSearchParams(location.search).get("n"));
 	read().then(() => (wanted > 0 ? revealResponse(wanted) : undefined), showError);
+	onNodes(() => api(path).then(showAbout, showError));
 	for (const loaded of [loadSummary(), loadTasks(), loadTask()]) loaded.catch(() => undefined);
 	prompt.focus();
 }

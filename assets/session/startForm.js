@@ -1,7 +1,20 @@
 // The form that starts a session, and the history.
-import { ApiError, api, messageOf, part, send } from "../lib/api.js";
-import { button, byId, element, fill, onClick, onSubmit } from "../lib/dom.js";
-import { notice, visibleProse } from "../lib/visibleText.js";
+import {
+	ApiError,
+	api,
+	button,
+	byId,
+	element,
+	fill,
+	messageOf,
+	notice,
+	onClick,
+	onSubmit,
+	part,
+	send,
+	toNode,
+	visibleProse,
+} from "../lib/page.js";
 import { isAgent, modelOptions, offerFolders, rememberFolder } from "../shell/choices.js";
 import { placeInbox } from "../shell/inbox.js";
 import "../shell/storage.js";
@@ -20,7 +33,7 @@ let models = [];
 /** @type {ShowSession} */
 let showSession;
 
-/** Each error of a start is shown at the field that caused it. @param {unknown} [error] */
+/** @type {ShowStartError} */
 function showStartError(error) {
 	const code = error instanceof ApiError ? error.code : "";
 	const isModel = /^(ModelIdNotFound|Agent)/.test(code);
@@ -62,7 +75,7 @@ function showModelHint() {
 }
 
 async function loadModels() {
-	const answer = await api("copilot/models");
+	const answer = await api(`copilot/models${toNode(choice.nodeOf(), "?")}`);
 	models = answer.models;
 	/** @type {Notices} */
 	const notices = answer.notices ?? [];
@@ -127,10 +140,11 @@ export async function openStartForm(open) {
 	showSession = open;
 	onSubmit("startForm", start, firstRequest);
 	onClick("jobs-button", () => {
-		location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}`;
+		location.href = `/jobs.html?wb=${part(workingDirectory.value.trim())}${toNode(choice.nodeOf())}`;
 	});
 	model.onchange = showModelHint;
-	offerFolders(workingDirectory);
+	offerFolders(workingDirectory, choice.nodeOf);
+	byId("node").addEventListener("change", () => loadModels().catch(showLoadError));
 	showHistory();
 	if (location.hash === "#new") workingDirectory.select();
 	const problems = await Promise.allSettled([loadModels(), loadDirectory()]);

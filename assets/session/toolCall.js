@@ -69,13 +69,13 @@ const exitPattern = /\n?<(?:shellId: \S{1,100} )?(?:completed|exited) with exit 
 /** The exit code stands at the very end. */
 const EXIT_MAX_CHARS = 300;
 
-/** A carriage return overwrites what is before it. @param {string} line */
+/** @type {WithoutOverwritten} */
 function withoutOverwritten(line) {
 	const text = line.replace(/\r$/, "");
 	return text.slice(text.lastIndexOf("\r") + 1);
 }
 
-/** The final look of a shell's output in a terminal, and its exit code, if any. @param {string} content */
+/** @type {ReadShellOutput} */
 export function readShellOutput(content) {
 	const tailFrom = Math.max(0, content.length - EXIT_MAX_CHARS);
 	const exit = exitPattern.exec(content.slice(tailFrom));

@@ -1,10 +1,9 @@
 // The body of a completed tool block: the call and its result.
 import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "../lib/diff.js";
-import { element } from "../lib/dom.js";
 import { plainText } from "../lib/longText.js";
 import { codeBox, markdown } from "../lib/markdown.js";
 import { looksLikeMarkdown } from "../lib/markdownSigns.js";
-import { codeOf, notice, visibleCode, visibleLine } from "../lib/visibleText.js";
+import { codeOf, element, notice, visibleCode, visibleLine } from "../lib/page.js";
 import { difference } from "./diffView.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 

@@ -1,6 +1,5 @@
 // The places under the turns where the page says what each of them changed.
-import { api } from "../lib/api.js";
-import { byId, element } from "../lib/dom.js";
+import { api, byId, element } from "../lib/page.js";
 import { isReplay } from "../replay/pageQuery.js";
 
 /** @type {TurnChanges} */

@@ -1,13 +1,45 @@
 // What one turn changed: a line that opens the diffs, undoes the turn and commits it. Loaded when there is one to show.
-import { withProgress } from "../lib/api.js";
-import { button, element, fill, muted } from "../lib/dom.js";
-import { formatChanges, joined } from "../lib/format.js";
+import {
+	button,
+	byId,
+	element,
+	errorAt,
+	fill,
+	formatChanges,
+	joined,
+	muted,
+	send,
+	withProgress,
+} from "../lib/page.js";
 import { changedFiles, undoParts } from "./review.js";
 
 export { loadComments } from "./review.js";
 
 /** @param {string} commit */
 const committed = commit => `committed as ${commit.slice(0, 10)}`;
+
+/** @type {OpenCommit} */
+function openCommit(path, turn, done) {
+	const dialog = byId("commitDialog", HTMLDialogElement);
+	const showError = errorAt("commitError");
+	showError();
+	dialog.showModal();
+	byId("commitForm").onsubmit = async event => {
+		if (event.submitter !== byId("commitButton")) return;
+		event.preventDefault();
+		const message = byId("commitMessage", HTMLTextAreaElement);
+		const scope = byId("commitScope", HTMLSelectElement).value;
+		const body = { message: message.value, ...(scope && { turn }) };
+		try {
+			const { commit } = await send(event.submitter, `${path}/changes/commit`, body);
+			message.value = "";
+			dialog.close();
+			done(commit);
+		} catch (error) {
+			showError(error);
+		}
+	};
+}
 
 /** @type {TurnLine} */
 export function turnLine(path, totals) {
@@ -38,8 +70,7 @@ export function turnLine(path, totals) {
 	});
 	const { undo, outcome, say } = undoParts(`${path}/changes/undo`, { turn }, control("Undo"));
 
-	async function openDialog() {
-		const { openCommit } = await import("./commit.js");
+	function openDialog() {
 		openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
 	}
 

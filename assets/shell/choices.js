@@ -1,7 +1,5 @@
 // The models and the folders that a page offers.
-import { api, part } from "../lib/api.js";
-import { byId, fill, optionsOf, soon } from "../lib/dom.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { api, byId, fill, optionsOf, part, soon, toNode, visibleLine } from "../lib/page.js";
 
 const FOLDERS = "folders";
 const MAX_FOLDERS = 20;
@@ -22,7 +20,7 @@ export function modelOptions(models) {
 	);
 }
 
-/** The folders of earlier sessions, newest first. @param {string[]} used @returns {string[]} */
+/** @type {RecentFolders} */
 function recentFolders(...used) {
 	const known = JSON.parse(localStorage.getItem(FOLDERS) ?? "[]");
 	return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
@@ -31,11 +29,13 @@ function recentFolders(...used) {
 /** @param {string} folder */
 export const rememberFolder = folder => localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(folder)));
 
-/** Offers folders that begin with what is typed, and those of earlier sessions. @param {HTMLInputElement} input */
-export function offerFolders(input) {
+/** Offers folders that begin with what is typed, and those of earlier sessions. @type {OfferFolders} */
+export function offerFolders(input, nodeOf = () => "") {
 	const offer = soon(async () => {
 		const typed = input.value;
-		const { folders = [] } = await api(`copilot/folders?path=${part(typed)}`).catch(() => ({}));
+		const { folders = [] } = await api(`copilot/folders?path=${part(typed)}${toNode(nodeOf())}`).catch(
+			() => ({}),
+		);
 		if (typed !== input.value) return;
 		const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
 			value: path,

@@ -34,7 +34,7 @@ document.addEventListener("visibilitychange", () => {
 	if (scheduled && document.hidden) setTimeout(run, HIDDEN_DELAY_MS);
 });
 
-/** Runs the task in the next frame; a task with more to do requests another. @param {() => void} task */
+/** @type {NextFrame} */
 export function nextFrame(task) {
 	waiting.add(task);
 	if (!scheduled) schedule();

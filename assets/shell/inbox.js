@@ -1,11 +1,21 @@
 // The open requests of every session and job, on every page: a count, and the cards to answer.
-import { api, messageOf, part } from "../lib/api.js";
-import { byId, element, find } from "../lib/dom.js";
-import { visibleCode, visibleProse } from "../lib/visibleText.js";
+import {
+	api,
+	bindNotifications,
+	byId,
+	element,
+	find,
+	messageOf,
+	notify,
+	onOverview,
+	part,
+	addressOf as placeOf,
+	setWaiting,
+	visibleCode,
+	visibleProse,
+} from "../lib/page.js";
 import { ANSWER_EVENT, forgetCard } from "../permissions/readyCard.js";
 import "./focus.js";
-import { onOverview, addressOf as placeOf } from "./overview.js";
-import { bindNotifications, notify, setWaiting } from "./pageState.js";
 
 /** @type {Map<string, InboxEntry>} */
 const cards = new Map();
@@ -19,7 +29,7 @@ count.onclick = () => {
 	count.setAttribute("aria-expanded", String(!list.hidden));
 };
 
-/** A line above the page; on the start page, a part of the list. @param {HTMLElement} place */
+/** @type {PlaceInbox} */
 export function placeInbox(place = document.body) {
 	const isLine = place === document.body;
 	list.hidden = isLine;
@@ -28,7 +38,7 @@ export function placeInbox(place = document.body) {
 }
 placeInbox();
 
-/** Where a request can be seen: in its job, at its task; a task by itself has no page. @param {OpenRequest} request */
+/** @type {RequestAddress} */
 function addressOf({ source, sessionId, taskId = source === "task" ? sessionId : "" }) {
 	const [jobId = "", path] = taskId.split(".", 2);
 	if (path) return `/jobTracking.html?jobId=${part(jobId)}&task=${part(taskId)}`;

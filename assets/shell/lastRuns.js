@@ -1,12 +1,24 @@
 // The latest runs of a job or of agents, newest first: each is a link.
-import { byId, element, fill, find, muted, statusMark } from "../lib/dom.js";
-import { formatTime, joined } from "../lib/format.js";
-import { firstLine, visibleLine } from "../lib/visibleText.js";
+import {
+	byId,
+	element,
+	fill,
+	find,
+	firstLine,
+	formatTime,
+	joined,
+	nodeSign,
+	onNodes,
+	repeat,
+	statusMark,
+	visibleLine,
+} from "../lib/page.js";
 
 const REFRESH_MS = 5_000;
 
 /** @type {RunItem} */
-export function runItem({ startTime, status }, { href, text, about }, control) {
+export function runItem(run, { href, text, about }, control) {
+	const { startTime, status } = run;
 	const link = element(
 		"a",
 		{
@@ -18,7 +30,13 @@ export function runItem({ startTime, status }, { href, text, about }, control) {
 		},
 		element("b", "one-line", firstLine(text)),
 		statusMark(status),
-		muted(visibleLine(joined([formatTime(new Date(startTime)), ...about]))),
+		element(
+			"span",
+			"muted",
+			nodeSign(run),
+			" ",
+			visibleLine(joined([formatTime(new Date(startTime)), ...about])),
+		),
 	);
 	return element("li", "line", link, control);
 }
@@ -39,9 +57,7 @@ export function showRuns(load) {
 	}
 	// The next refresh tries again.
 	const show = () => void refresh().catch(() => undefined);
-	setInterval(() => {
-		if (!document.hidden) show();
-	}, REFRESH_MS);
-	show();
+	repeat(show, REFRESH_MS);
+	onNodes(show);
 	return show;
 }

@@ -1,13 +1,17 @@
-// What runs and what waits for the user, for every part of a page that shows it.
-import { part } from "../lib/api.js";
+// What runs and what waits for the user, and on which node of a database; one portal alone shows nothing of nodes.
+
+import { errorAt, part, send } from "../lib/api.js";
+import { copyOf, element, find } from "../lib/dom.js";
 import { readEvents } from "../lib/stream.js";
+import { visibleLine } from "../lib/visibleText.js";
+import { ask } from "./dialog.js";
 
 /** @type {Set<(overview: Overview) => void>} */
 const watchers = new Set();
 /** @type {Overview | undefined} */
-let latest;
+export let latest;
 
-/** Shows what is there now, and again after each change. @param {(overview: Overview) => void} show */
+/** @type {OnOverview} */
 export function onOverview(show) {
 	if (watchers.size === 0)
 		readEvents({
@@ -29,3 +33,41 @@ export const addressOf = ({ kind, id, title }) =>
 	kind === "job"
 		? `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`
 		: `/${kind === "run" ? "agents.html?run" : "index.html?session"}=${part(id)}`;
+
+/** Sends a call to a node; "" to the one that is asked. @type {ToNode} */
+export const toNode = (node, before = "&") => node && `${before}node=${part(node)}`;
+
+/** @type {OnNodes} */
+export function onNodes(show) {
+	let known = "";
+	onOverview(({ node = "", nodes = [] }) => {
+		const text = JSON.stringify(nodes);
+		if (text === known || (known === "" && nodes.length < 2)) return;
+		known = text;
+		show(nodes, node);
+	});
+}
+
+/** @type {NodeSign} */
+export function nodeSign({ node, pinned, workingDirectory = "" }) {
+	if (!node || (latest?.nodes?.length ?? 0) < 2) return "";
+	const title = visibleLine(
+		`Node ${node}${pinned ? `, pinned: its folder ${workingDirectory} is there` : ""}`,
+	);
+	const className = pinned ? "at-node pinned" : "at-node";
+	return element("span", { className, role: "img", title, ariaLabel: title }, visibleLine(node));
+}
+
+/** @type {WaitingLine} */
+export function waitingLine({ node, waitingFor }, path, refresh) {
+	if (!waitingFor) return [];
+	const line = copyOf("waitingLine");
+	const what = node === waitingFor ? `node ${node}: its folder is there` : waitingFor;
+	find(line, "span").textContent = visibleLine(`Waiting for ${what}.`);
+	const giveUp = find(line, "button");
+	giveUp.onclick = async () => {
+		if (await ask(giveUp.dataset.ask ?? "", "Give up"))
+			await send(giveUp, `${path}/stop`).then(refresh, errorAt(find(line, ".field-error")));
+	};
+	return [line];
+}

@@ -1,10 +1,17 @@
 // The search of every page: pages, sessions, jobs and runs by name, and what was said in them.
-import { api, part } from "../lib/api.js";
-import { element, fill, filled, find, soon } from "../lib/dom.js";
-import { formatTime } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
-import { openDialog } from "./dialog.js";
-import { addressOf } from "./overview.js";
+import {
+	addressOf,
+	api,
+	element,
+	fill,
+	filled,
+	find,
+	formatTime,
+	openDialog,
+	part,
+	soon,
+	visibleLine,
+} from "../lib/page.js";
 
 const SEARCH_DELAY_MS = 150;
 const MAX_HITS = 8;
@@ -37,7 +44,7 @@ function* marked({ text, marks }) {
 	yield visibleLine(text.slice(at));
 }
 
-/** A place in a session, or the task of a job. @param {SearchHit} hit */
+/** @type {PlaceOfHit} */
 function placeOf({ source, id, n, title, job }) {
 	if (source === "task")
 		return job && `${addressOf({ kind: "job", id: job.id, title: job.name })}&task=${part(id)}`;

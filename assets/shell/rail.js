@@ -1,9 +1,19 @@
 // The frame of every page: where one can go, what runs or waits, and whether the server is there.
-import { byId, element, fill, filled, find, onClick } from "../lib/dom.js";
-import { formatDuration } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
+import {
+	addressOf,
+	byId,
+	element,
+	fill,
+	filled,
+	find,
+	formatDuration,
+	nodeSign,
+	onClick,
+	onOverview,
+	stateNames,
+	visibleLine,
+} from "../lib/page.js";
 import { connection } from "./connection.js";
-import { addressOf, onOverview, stateNames } from "./overview.js";
 
 const TICK_MS = 10_000;
 
@@ -31,7 +41,7 @@ for (const name of ["online", "offline"]) addEventListener(name, showConnection)
 
 async function openPalette() {
 	const { showPalette } = await import("./palette.js");
-	showPalette(links);
+	showPalette(links.filter(link => !link.hidden));
 }
 
 /** @param {ActiveItem} item */
@@ -40,9 +50,9 @@ function row(item) {
 	const name = visibleLine(title || "Session");
 	const made = filled("activeItem", {
 		".status > *": name,
-		".rail-doing > *": state === "paused" ? "paused" : visibleLine(doing),
+		".rail-doing > *": [nodeSign(item), " ", state === "paused" ? "paused" : visibleLine(doing)],
 	});
-	find(made, ".status").dataset.status = stateNames[state];
+	find(made, ".status").dataset.status = item.waitingFor ? "Waiting" : stateNames[state];
 	find(made, "time", HTMLTimeElement).dateTime = since;
 	Object.assign(find(made, "a"), { href: addressOf(item), title: `${name}\n${visibleLine(doing)}` });
 	return made;
@@ -54,8 +64,10 @@ function showTimes() {
 }
 
 let shown = "";
-onOverview(({ active }) => {
-	const text = JSON.stringify(active);
+onOverview(({ active, nodes }) => {
+	for (const link of document.querySelectorAll("[href='/nodes.html']"))
+		link.toggleAttribute("hidden", !nodes);
+	const text = JSON.stringify([active, nodes]);
 	// The focus stays where it is unless something changed.
 	if (text !== shown) fill(list, ...active.map(row));
 	shown = text;

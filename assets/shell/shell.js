@@ -2,7 +2,7 @@
 import "./inbox.js";
 import "./rail.js";
 
-/** A menu closes when something is chosen, a click goes elsewhere, or by Escape. @param {unknown} [target] */
+/** @type {CloseMenus} */
 function closeMenus(target) {
 	for (const menu of document.querySelectorAll("details.menu[open]")) {
 		const summary = menu.querySelector("summary");

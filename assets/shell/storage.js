@@ -1,8 +1,5 @@
 // The footer of the start page: what the portal keeps on disk, how long, and a button that removes what is due.
-import { api, errorAt, onPress } from "../lib/api.js";
-import { byId } from "../lib/dom.js";
-import { counted, formatCount, formatSize } from "../lib/format.js";
-import { ask } from "./dialog.js";
+import { api, ask, byId, counted, errorAt, formatCount, formatSize, onPress } from "../lib/page.js";
 
 /** The server does not count beyond this. */
 const MAX_COUNT = 10_000;
@@ -12,7 +9,7 @@ const clean = byId("cleanUp", HTMLButtonElement);
 const showError = errorAt("storageError");
 let due = "";
 
-/** `3 jobs, 1 session and 2 runs`; empty when there is nothing. @param {StoredAmounts} amounts */
+/** @type {RemovedIn} */
 function removedIn({ jobs, tasks, sessions, runs }) {
 	const parts = Object.entries({ job: jobs, task: tasks, session: sessions, run: runs })
 		.filter(([, count]) => count > 0)

@@ -1,8 +1,20 @@
 // What a session or job did in a worktree of its own, and what becomes of it.
-import { ApiError, messageOf, part, send } from "../lib/api.js";
-import { copyOf, element, fill, find } from "../lib/dom.js";
-import { visibleLine, visibleProse } from "../lib/visibleText.js";
-import { ask } from "./dialog.js";
+import {
+	ApiError,
+	ask,
+	copyOf,
+	element,
+	fill,
+	find,
+	messageOf,
+	part,
+	send,
+	visibleLine,
+	visibleProse,
+} from "../lib/page.js";
+
+/** Why the last try with a worktree failed: its line may be drawn anew before somebody has read it. @type {Map<string, unknown>} */
+const failures = new Map();
 
 /** @type {WorktreeLine} */
 export function worktreeLine(worktree, refresh) {
@@ -27,13 +39,19 @@ export function worktreeLine(worktree, refresh) {
 		fill(find(block, "ul"), ...lines);
 	}
 
+	if (failures.has(id)) showProblem(failures.get(id));
+
 	for (const button of block.querySelectorAll("button")) {
 		button.hidden = Boolean(missing) && button.value !== "discard";
 		button.onclick = async () => {
 			const question = `Discard everything that was done on ${branch}?`;
 			if (button.value === "discard" && !(await ask(question, "Discard"))) return;
 			fill(problem);
-			await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, showProblem);
+			failures.delete(id);
+			await send(button, `copilot/worktree/${part(id)}/${button.value}`).then(refresh, error => {
+				failures.set(id, error);
+				showProblem(error);
+			});
 		};
 	}
 	return [block];

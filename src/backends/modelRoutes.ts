@@ -1,5 +1,6 @@
+import { namedNodeErrors, nodeQuery } from "../api/nodeQuery.js";
 import { defineRoute, type Route } from "../api/route.js";
-import { flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import type { ModelCatalog } from "./catalog.js";
 
 const model = object({
@@ -19,7 +20,13 @@ export function modelRoutes(models: ModelCatalog): Route[] {
       reads: true,
       summary: "Every model that a session can be started with",
       description: "Notices, where there are some, say which backends are missing and how to get them.",
-      answers: { json: object({ models: list(model), "notices?": list(notice) }) },
+      query: nodeQuery,
+      answers: {
+        json: either(
+          object({ models: list(model), "notices?": list(notice) }),
+          domainError(...namedNodeErrors),
+        ),
+      },
       handler: async () => {
         const { models: listed, notices } = await models.list();
         return { models: listed, ...(notices.length > 0 && { notices }) };

@@ -1,8 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join } from "node:path";
+import { namedNodeErrors, nodeQuery } from "../api/nodeQuery.js";
 import { defineRoute, type Route } from "../api/route.js";
-import { list, object, text } from "../api/schemas.js";
+import { domainError, either, list, object, text } from "../api/schemas.js";
 import { completeFile } from "./fileCompletion.js";
 import { inRepository } from "./repository.js";
 
@@ -59,8 +60,13 @@ export function folderCompletionRoutes(): Route[] {
       reads: true,
       methods: ["GET"],
       summary: "Folders whose path begins with what was typed",
-      query: { path: { type: "string", maxLength: 4096 } },
-      answers: { json: object({ folders: list(object({ path: text, "branch?": text })) }) },
+      query: { path: { type: "string", maxLength: 4096 }, ...nodeQuery },
+      answers: {
+        json: either(
+          object({ folders: list(object({ path: text, "branch?": text })) }),
+          domainError(...namedNodeErrors),
+        ),
+      },
       handler: async ({ query }) => ({ folders: await completeFolder(query.path ?? "") }),
     }),
     defineRoute({
@@ -68,8 +74,12 @@ export function folderCompletionRoutes(): Route[] {
       reads: true,
       methods: ["GET"],
       summary: "Files of a folder whose path contains what was typed",
-      query: { folder: { type: "string", maxLength: 4096 }, name: { type: "string", maxLength: 4096 } },
-      answers: { json: object({ files: list(text) }) },
+      query: {
+        folder: { type: "string", maxLength: 4096 },
+        name: { type: "string", maxLength: 4096 },
+        ...nodeQuery,
+      },
+      answers: { json: either(object({ files: list(text) }), domainError(...namedNodeErrors)) },
       handler: async ({ query }) => ({ files: await completeFile(query.folder ?? "", query.name ?? "") }),
     }),
   ];

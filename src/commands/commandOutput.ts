@@ -11,7 +11,7 @@ const maxTailBytes = 16 * 1024;
 export class CommandOutput {
   readonly #show: (text: string) => void;
   readonly #tail = new TailBuffer(maxTailBytes);
-  #shownChars = 0;
+  #room = maxShownChars;
 
   constructor(show: (text: string) => void) {
     this.#show = show;
@@ -20,11 +20,10 @@ export class CommandOutput {
   push(text: string): void {
     if (text === "") return;
     this.#tail.push(Buffer.from(text));
-    const room = maxShownChars - this.#shownChars;
-    if (room <= 0) return;
-    const shown = text.slice(0, room).replace(/[\ud800-\udbff]$/, "");
-    this.#shownChars += text.length;
-    this.#show(text.length > room ? `${shown}\n… the rest is left out …\n` : shown);
+    if (this.#room < 0) return;
+    const shown = text.slice(0, this.#room).replace(/[\ud800-\udbff]$/, "");
+    this.#room -= text.length;
+    this.#show(this.#room < 0 ? `${shown}\n… the rest is left out …\n` : shown);
   }
 
   /** The last lines, without what only a terminal obeys. */

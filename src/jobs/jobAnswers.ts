@@ -1,5 +1,6 @@
 import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import type { Entry, Work } from "../jobsDef.js";
+import { whereaboutsFields } from "../nodes/whereabouts.js";
 import { type OwnedWorktrees, worktreeAnswer } from "../worktrees/worktreeAnswers.js";
 import { laidOutChart } from "./chartLayout.js";
 import { walkWork } from "./definition/workTree.js";
@@ -18,8 +19,7 @@ const summaryFields = {
   workingDirectory: text,
   userInput: text,
   "usage?": usage,
-  "node?": text,
-  "waitingFor?": text,
+  ...whereaboutsFields,
   "reason?": text,
   "retryOf?": text,
   "againOf?": text,
@@ -31,6 +31,8 @@ export interface SummaryExtras {
   used?: JobUsage | undefined;
   /** The node that has the job. */
   node?: string | undefined;
+  /** It works on the disk of that node. */
+  pinned?: true | undefined;
   /** What the job needs to continue and does not have: that node, or a portal of another version. */
   waitingFor?: string | undefined;
   /** The worktrees of the job and of its branches. */
@@ -56,7 +58,7 @@ export const jobDetails = object({
   ),
 });
 
-export function summaryOf(job: JobRecord, { used, node, waitingFor, owned }: SummaryExtras = {}) {
+export function summaryOf(job: JobRecord, { used, node, pinned, waitingFor, owned }: SummaryExtras = {}) {
   return {
     jobId: job.id,
     jobName: job.name,
@@ -67,6 +69,7 @@ export function summaryOf(job: JobRecord, { used, node, waitingFor, owned }: Sum
     userInput: job.userInput,
     ...(used && { usage: used }),
     ...(node !== undefined && { node }),
+    ...(pinned && { pinned }),
     ...(waitingFor !== undefined && job.endedAt === null && { waitingFor }),
     ...(job.reason !== null && { reason: job.reason }),
     ...(job.retryOf !== null && { retryOf: job.retryOf }),

@@ -4,6 +4,7 @@ import type { Owner } from "../store/lock/lockOwner.js";
 import { migrations } from "../store/migrations.js";
 import { onlyNode, ownerChannel, unfinished } from "../store/ownership.js";
 import type { Query, Store } from "../store/store.js";
+import type { PinnedWork } from "./nodeAnswer.js";
 
 /**
  * `draining`: it starts nothing new, and leaves its jobs. `drained`: it has none left. `gone`: nobody speaks for this
@@ -19,6 +20,8 @@ export interface NodeLoad {
   readonly tasks: number;
   /** The jobs that wait for a place. */
   readonly waiting: number;
+  /** Of the portal, without its agents; an earlier portal does not say it. */
+  readonly memoryBytes?: number;
   /** What is wrong with its machine. */
   readonly warnings: readonly string[];
 }
@@ -62,6 +65,11 @@ export interface NodeSelf {
 const hasEnded = "coalesce(lease_until, '-infinity') < now()";
 const ahead = (parameter: string) => `now() + ${parameter} * interval '1 millisecond'`;
 
+/** Since the last sign of life, for the length of a lease as the first value. */
+const silentMs = "coalesce(greatest(0, extract(epoch from now() - lease_until) * 1000 + $1), 0)::float8";
+const isKnown = `state <> 'gone' or (boot = (select max(n.boot) from nodes n where n.name = nodes.name)
+  and exists (select from owned o where o.node = nodes.name and not o.movable))`;
+
 const uniqueViolation = "23505";
 
 /** Tells a node that its state has changed. */
@@ -89,10 +97,27 @@ export class NodeTable {
   }
 
   /** Those, and the last life of each that is gone and has something pinned to it. */
-  async known(): Promise<NodeRow[]> {
-    const left = "exists (select from owned o where o.node = nodes.name and not o.movable)";
-    const isLast = "boot = (select max(n.boot) from nodes n where n.name = nodes.name)";
-    return this.#find(`state <> 'gone' or (${isLast} and ${left})`);
+  known(): Promise<NodeRow[]> {
+    return this.#find(isKnown);
+  }
+
+  /** The same in few words, for whoever asks often. */
+  seen(): Promise<Pick<NodeRow, "name" | "state" | "silentMs">[]> {
+    return this.#store.query(
+      `select name, state, ${silentMs} as "silentMs" from nodes where ${isKnown} order by name`,
+      [this.#leaseMs],
+    );
+  }
+
+  /** What is pinned to each node, by its name. */
+  async pinned(): Promise<ReadonlyMap<string, PinnedWork>> {
+    const rows = await this.#store.query<PinnedWork & { node: string }>(
+      `select o.node, count(j.id)::int as jobs, count(s.id)::int as sessions from owned o
+       left join jobs j on j.id = o.root and j.status in ('Running', 'Paused')
+       left join sessions s on s.id = o.root and s.status = 'open'
+       where not o.movable group by o.node`,
+    );
+    return new Map(rows.map(({ node, ...work }) => [node, work]));
   }
 
   async #find(condition: string): Promise<NodeRow[]> {
@@ -102,7 +127,7 @@ export class NodeTable {
          ${hasEnded} as "hasLeaseEnded", state, load,
          (select count(*)::int from owned o join jobs j on j.id = o.root
           where o.movable and o.boot is null and o.node = nodes.name and j.status = 'Running') as "handedOver",
-         coalesce(greatest(0, extract(epoch from now() - lease_until) * 1000 + $1), 0)::float8 as "silentMs"
+         ${silentMs} as "silentMs"
        from nodes where ${condition} order by name`,
       [this.#leaseMs],
     );

@@ -14,6 +14,7 @@ export interface NodeRoutingParts {
   token: string | undefined;
   withoutOwner: RoutingParts["withoutOwner"];
   givingUp: RoutingParts["givingUp"];
+  peerNamed: RoutingParts["peerNamed"];
 }
 
 /** What a portal on a database server needs to answer for everything that any portal on it owns. */

@@ -93,6 +93,7 @@ const table: Readonly<Record<string, string>> = {
   "acp/agent/{id}/sessions": "asked",
   "acp/mcp/{token}": "asked",
   "copilot/nodes/{name}/remove": "asked",
+  "copilot/nodes/{name}/stop": "asked",
 };
 
 /** Those that only read, among the routes of the table. */

@@ -47,6 +47,8 @@ const exceptions: Readonly<Record<string, Belongs | "asked">> = {
   // Any node asks another one to leave its jobs, and gives up one that is gone.
   "copilot/nodes/{name}/drain": "asked",
   "copilot/nodes/{name}/remove": "asked",
+  // It names the node that it goes to.
+  "copilot/nodes/{name}/stop": "asked",
 };
 
 /** Calls that read what only the disk or the memory of the owner has. */

@@ -6,10 +6,12 @@ import { describe, type TestContext, test } from "node:test";
 import express from "express";
 import { pino } from "pino";
 import { answerErrors } from "../api/errors.js";
+import { nodeQuery } from "../api/nodeQuery.js";
 import { defineRoute } from "../api/route.js";
 import { createApiRouter } from "../api/router.js";
 import { EventStream } from "../live/eventStream.js";
 import { takenOver } from "../store/ownership.js";
+import { nodeNotFound } from "./namedNode.js";
 import { hopHeader, NodeProxy } from "./proxy.js";
 import type { Owned } from "./proxyOwners.js";
 import { Routing, wasSentOn } from "./proxyRouting.js";
@@ -28,7 +30,12 @@ async function listen(t: TestContext, app: express.Express): Promise<string> {
 }
 
 /** A node on a store in which `owners` says whose each session is; the last of several is what the store says anew. */
-async function node(t: TestContext, name: string, owners: Record<string, Owner[]>) {
+async function node(
+  t: TestContext,
+  name: string,
+  owners: Record<string, Owner[]>,
+  peers: Record<string, string> = {},
+) {
   const proxy = new NodeProxy({ node: name, token: undefined });
   t.after(() => proxy.close());
   const adopted: string[] = [];
@@ -66,6 +73,11 @@ async function node(t: TestContext, name: string, owners: Record<string, Owner[]
     },
     node: name,
     proxy,
+    async peerNamed(named) {
+      const url = peers[named];
+      if (url === undefined) throw nodeNotFound(named);
+      return { name: named, url };
+    },
     owners: known,
     logs: logs as never,
     storeReading,
@@ -110,6 +122,22 @@ async function node(t: TestContext, name: string, owners: Record<string, Owner[]
       handler: ({ res }) => void new EventStream(res).send(`data: ${name}\n\n`),
     }),
   ];
+  routes.push(
+    defineRoute({
+      path: "copilot/session/start/{modelId}",
+      summary: "starts where it is told to",
+      query: nodeQuery,
+      body: "text",
+      answers: { json },
+      handler: ({ params, body }) => ({ by: name, model: params.modelId, body }),
+    }),
+    defineRoute({
+      path: "copilot/nodes/{name}/stop",
+      summary: "stops the node of the name",
+      answers: { json },
+      handler: ({ params }) => ({ by: name, stopped: params.name }),
+    }),
+  );
   const app = express();
   app.use(
     "/api",
@@ -228,5 +256,26 @@ describe("A call to a node that does not own what it is about", () => {
     const again = await fetch(`${a.url}/api/copilot/session/s/events`);
     const chunk = await again.body?.getReader().read();
     assert.equal(new TextDecoder().decode(chunk?.value), "data: b\n\n");
+  });
+});
+
+describe("A call that names a node", () => {
+  test("is answered by that node, whoever is asked, with its body", async t => {
+    const b = await node(t, "b", {});
+    const a = await node(t, "a", {}, { b: b.url });
+    const start = async (name: string) => (await a.call(`start/m?node=${name}`, query("/x"))).body;
+    assert.deepEqual(await start("b"), { by: "b", model: "m", body: "/x" });
+    assert.deepEqual(await start("a"), { by: "a", model: "m", body: "/x" });
+    assert.deepEqual(await start(""), { by: "a", model: "m", body: "/x" });
+    assert.deepEqual((await a.call("../nodes/b/stop", query(""))).body, { by: "b", stopped: "b" });
+  });
+
+  test("is refused for a node that nobody knows, and where another one answers at its address", async t => {
+    const b = await node(t, "b", {});
+    const a = await node(t, "a", {}, { c: b.url });
+    const unknown = await a.call("../nodes/d/stop", query(""));
+    assert.deepEqual([unknown.status, unknown.body.error], [200, "NodeNotFound"]);
+    const elsewhere = await a.call("../nodes/c/stop", query(""));
+    assert.deepEqual([elsewhere.status, elsewhere.body.error], [503, "NodeUnreachable"]);
   });
 });

@@ -3,6 +3,7 @@ import type { Call, Route } from "../api/route.js";
 import { PortalError } from "../base/portalError.js";
 import type { LiveLogs } from "../live/liveLogs.js";
 import type { Root } from "../store/root.js";
+import { namedNode } from "./namedNode.js";
 import {
   type Forwardable,
   hopHeader,
@@ -10,6 +11,7 @@ import {
   isNodeUnreachable,
   misdirected,
   type NodeProxy,
+  nodeUnreachable,
   type Peer,
 } from "./proxy.js";
 import type { OpenCalls } from "./proxyOpenCalls.js";
@@ -51,6 +53,8 @@ export interface RoutingParts {
   /** The name of this portal. */
   node: string;
   proxy: Pick<NodeProxy, "forward">;
+  /** Where a node is reached that a call names; rejects when it does not run. */
+  peerNamed(name: string): Promise<Peer>;
   owners: Pick<Owners, "find">;
   openCalls: Pick<OpenCalls, "begin">;
   logs: Pick<LiveLogs, "refresh" | "inUse" | "adoption">;
@@ -77,6 +81,8 @@ export class Routing {
 
   /** Resolves to whether the call has been answered; otherwise this node may answer it now. */
   readonly answer = async (route: Route, call: Call): Promise<boolean> => {
+    const named = namedNode(route, call);
+    if (named !== undefined && named !== this.#parts.node) return this.#sendTo(named, route, call);
     const place = placeOf(route);
     if (place === "asked") return false;
     const wanted = wantedOf(place.belongs, call.params, call.json);
@@ -88,6 +94,20 @@ export class Routing {
       throw PortalError.unavailable("OwnerChanging", "Its owner changes at this moment; ask again");
     return last;
   };
+
+  /** Other than with an owner, only the node of this name will do. */
+  async #sendTo(name: string, route: Route, call: Call): Promise<true> {
+    const { req, res } = call;
+    // Whoever sent it believes that the node is here.
+    if (wasSentOn(req)) {
+      res.status(misdirected).json({ error: "NotOwner" });
+      return true;
+    }
+    const peer = await this.#parts.peerNamed(name);
+    const sent = await this.#parts.proxy.forward(peer, forwardable(route, call), res);
+    if (sent === "answered") return true;
+    throw nodeUnreachable(peer, "another node answers at its address");
+  }
 
   /** What is being written here needs no question to the store. */
   #isMine(wanted: Wanted): boolean {
@@ -142,15 +162,10 @@ export class Routing {
     place: RootPlace,
     wanted: Wanted,
     owned: Owned,
-    { params, req, res, body, bytes }: Call,
+    call: Call,
   ): Promise<boolean | "again"> {
-    const what: Forwardable = {
-      method: req.method,
-      path: req.originalUrl,
-      lastEventId: req.get("last-event-id"),
-      body: route.body === "bytes" ? bytes : body,
-      isRepeatable: route.reads === true,
-    };
+    const { params, res } = call;
+    const what = forwardable(route, call);
     const open = this.#parts.openCalls.begin(owned.root.id, peer);
     try {
       return (await this.#parts.proxy.forward(peer, what, res, open.lost)) === "answered" || "again";
@@ -185,6 +200,15 @@ export class Routing {
     );
   }
 }
+
+/** A call as another node gets it. */
+const forwardable = (route: Route, { req, body, bytes }: Call): Forwardable => ({
+  method: req.method,
+  path: req.originalUrl,
+  lastEventId: req.get("last-event-id"),
+  body: route.body === "bytes" ? bytes : body,
+  isRepeatable: route.reads === true,
+});
 
 /** Somebody else was quicker: the owner has to be found anew. */
 function unlessTaken(work: Promise<boolean>): Promise<boolean | "again"> {

@@ -1,29 +1,19 @@
+import type { PinnedWork, ShownNode, ShownState } from "./nodeAnswer.js";
 import type { NodeRow } from "./nodeTable.js";
 
-/** What people see of a node. `notSeen`: it has missed renewals, and may come back. */
-export const shownStates = ["running", "draining", "drained", "notSeen", "gone"] as const;
-export type ShownState = (typeof shownStates)[number];
+export const shownStates = [
+  "running",
+  "draining",
+  "drained",
+  "notSeen",
+  "gone",
+] as const satisfies readonly ShownState[];
 
 /** Two renewals and a little more: a node that is only busy has been seen by then. */
 const quietMs = 12_000;
 
 export function shownState({ state, silentMs }: Pick<NodeRow, "state" | "silentMs">): ShownState {
   return state !== "gone" && silentMs >= quietMs ? "notSeen" : state;
-}
-
-export interface ShownNode {
-  name: string;
-  url: string;
-  version: string;
-  state: ShownState;
-  since: string;
-  lastSeen: string;
-  jobs: number;
-  places: number;
-  tasks: number;
-  waiting: number;
-  sharedDirs: string[];
-  warnings: string[];
 }
 
 /** The node that answers, and what it knows about the others. */
@@ -36,7 +26,12 @@ export interface Viewer {
 }
 
 /** The database's clock says how long a node was silent; the caller's turns that into a time. */
-export function shownNode(row: NodeRow, viewer: Viewer, nowMs: number): ShownNode {
+export function shownNode(
+  row: NodeRow,
+  viewer: Viewer,
+  nowMs: number,
+  left: PinnedWork = { jobs: 0, sessions: 0 },
+): ShownNode {
   const { name, url, version, startedAt, silentMs, load, handedOver, sharedDirs } = row;
   return {
     name,
@@ -49,6 +44,8 @@ export function shownNode(row: NodeRow, viewer: Viewer, nowMs: number): ShownNod
     places: load?.places ?? 0,
     tasks: load?.tasks ?? 0,
     waiting: (load?.waiting ?? 0) + handedOver,
+    ...(load?.memoryBytes !== undefined && { memoryBytes: load.memoryBytes }),
+    left,
     sharedDirs: [...sharedDirs],
     warnings: warningsOf(row, viewer),
   };

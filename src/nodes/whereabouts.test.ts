@@ -6,8 +6,12 @@ describe("Where something works", () => {
   const row = { root: "r", node: "a", movable: false, isRunning: true };
 
   test("it is at its node, and waits for it only if nobody else could go on with it", () => {
-    assert.deepEqual(whereaboutsOf(row), { node: "a" });
-    assert.deepEqual(whereaboutsOf({ ...row, isRunning: false }), { node: "a", waitingFor: "a" });
+    assert.deepEqual(whereaboutsOf(row), { node: "a", pinned: true });
+    assert.deepEqual(whereaboutsOf({ ...row, isRunning: false }), {
+      node: "a",
+      pinned: true,
+      waitingFor: "a",
+    });
     assert.deepEqual(whereaboutsOf({ ...row, isRunning: false, movable: true }), { node: "a" });
   });
 

@@ -1,8 +1,11 @@
+import { flag, text } from "../api/schemas.js";
 import type { Store } from "../store/store.js";
 
 /** Where something works: `node` has it, and it waits for that node if only that could go on with it and is not running. */
 export interface Whereabouts {
   node?: string;
+  /** It works in a folder of that node's own disk, and never leaves it. */
+  pinned?: true;
   waitingFor?: string;
 }
 
@@ -14,8 +17,12 @@ export interface WhereaboutsRow {
 }
 
 export function whereaboutsOf({ node, movable, isRunning }: WhereaboutsRow): Whereabouts {
-  return movable || isRunning ? { node } : { node, waitingFor: node };
+  if (movable) return { node };
+  return { node, pinned: true, ...(!isRunning && { waitingFor: node }) };
 }
+
+/** The fields of an answer that says where something works. */
+export const whereaboutsFields = { "node?": text, "pinned?": flag, "waitingFor?": text };
 
 /** What the answers about sessions and jobs say of the node that has each, by root; nothing where there is only one. */
 export function whereaboutsIn(store: Pick<Store, "query" | "kind">) {

@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import { PortalError } from "../base/portalError.js";
+import type { FindWhereabouts, Whereabouts } from "../nodes/whereabouts.js";
 import { type LiveLogs, liveRoutes } from "../sharedApi.js";
 import { OrchestratorError } from "./orchestratorError.js";
 import type { AgentRuns } from "./run/agentRuns.js";
@@ -12,9 +13,11 @@ export interface AgentRoutesParts {
   repositories: Repositories;
   runs: AgentRuns;
   logs: LiveLogs;
+  /** Which portal has what, by root. */
+  whereabouts: FindWhereabouts;
 }
 
-function summaryOf(run: RunRecord) {
+function summaryOf(run: RunRecord, { node }: Whereabouts = {}) {
   return {
     runId: run.id,
     prompt: run.prompt,
@@ -24,6 +27,7 @@ function summaryOf(run: RunRecord) {
     ...(run.error !== null && { failure: run.error }),
     startTime: run.createdAt.toISOString(),
     ...(run.endedAt && { endTime: run.endedAt.toISOString() }),
+    ...(node !== undefined && { node }),
   };
 }
 
@@ -36,6 +40,7 @@ const summary = object({
   "failure?": text,
   startTime: text,
   "endTime?": text,
+  "node?": text,
 });
 const notFound = domainError("RunNotFound");
 const agent = object({
@@ -68,7 +73,12 @@ const folder = {
 const noFolder = domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists");
 
 /** The repository's agents and their runs, for the page and for curl. */
-export function agentRoutes({ repositories, runs, logs }: AgentRoutesParts): Route[] {
+export function agentRoutes({ repositories, runs, logs, whereabouts }: AgentRoutesParts): Route[] {
+  async function summariesOf(found: readonly RunRecord[]) {
+    const where = await whereabouts(found.map(({ id }) => id));
+    return found.map(run => summaryOf(run, where.get(run.id)));
+  }
+
   return [
     defineRoute({
       path: "copilot/agent",
@@ -150,7 +160,7 @@ export function agentRoutes({ repositories, runs, logs }: AgentRoutesParts): Rou
       methods: ["GET"],
       summary: "What is known of a run",
       answers: { json: either(summary, notFound) },
-      handler: async ({ params }) => summaryOf(await runs.find(params.id)),
+      handler: async ({ params }) => (await summariesOf([await runs.find(params.id)]))[0],
     }),
     defineRoute({
       path: "copilot/run/{id}/stop",
@@ -187,7 +197,7 @@ export function agentRoutes({ repositories, runs, logs }: AgentRoutesParts): Rou
         const limit = query.limit ?? 50;
         const found = await runs.history(limit, query.before, query.search);
         const last = found.length === limit ? found.at(-1) : undefined;
-        return { runs: found.map(summaryOf), ...(last && { next: last.id }) };
+        return { runs: await summariesOf(found), ...(last && { next: last.id }) };
       },
     }),
     ...liveRoutes("run", logs),

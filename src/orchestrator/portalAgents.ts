@@ -4,6 +4,7 @@ import type { ModelCatalog } from "../backends/catalog.js";
 import type { Log } from "../base/log.js";
 import { repoRoot } from "../base/paths.js";
 import { StartError } from "../base/startError.js";
+import { whereaboutsIn } from "../nodes/whereabouts.js";
 import type { Approvals, PermissionPolicy } from "../permissions/approvals.js";
 import type { StartupGate } from "../permissions/startup/startupGate.js";
 import type { RuntimeSource } from "../sessions/copilot/copilotHost.js";
@@ -92,7 +93,7 @@ export function installAgents(parts: PortalAgentsParts): PortalAgents {
   const runs = new AgentRuns({ store, logs, own: repositories.own, log });
   return {
     mcp: module.httpRouter().router,
-    routes: agentRoutes({ repositories, runs, logs }),
+    routes: agentRoutes({ repositories, runs, logs, whereabouts: whereaboutsIn(store) }),
     async close() {
       await repositories.close();
       await runs.settled();

@@ -11,6 +11,8 @@ export interface ActiveItem {
   since: string;
   /** The portal that has it, where there are several. */
   node?: string;
+  /** It works on the disk of that portal. */
+  pinned?: true;
   /** That portal, when only it could go on and it is not running. */
   waitingFor?: string;
 }

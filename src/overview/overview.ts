@@ -84,7 +84,8 @@ export class Overview {
     const active: ActiveItem[] = items.map(item => ({ ...item, ...where.get(item.id) }));
     // What needs someone comes first, then what changed last.
     active.sort((a, b) => needOf(a) - needOf(b) || b.since.localeCompare(a.since));
-    return { active, requests };
+    const { node, nodes } = elsewhere;
+    return { active, requests, ...(node !== undefined && { node, nodes }) };
   }
 
   /** Sends what is there now and after each change, until the client has gone. `mark` is a line in each event. */

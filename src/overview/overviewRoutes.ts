@@ -1,6 +1,8 @@
 import { defineRoute, type Route } from "../api/route.js";
 import { list, object, oneOfTexts, text } from "../api/schemas.js";
 import { EventStream } from "../live/eventStream.js";
+import { shownStates } from "../nodes/shownNode.js";
+import { whereaboutsFields } from "../nodes/whereabouts.js";
 import { pendingRequest } from "../permissions/permissionRoutes.js";
 import type { Overview } from "./overview.js";
 
@@ -12,8 +14,7 @@ const activeItem = object({
   state: oneOfTexts("running", "waiting", "paused"),
   doing: text,
   since: text,
-  "node?": text,
-  "waitingFor?": text,
+  ...whereaboutsFields,
 });
 
 export function overviewRoutes(overview: Overview): Route[] {
@@ -22,7 +23,14 @@ export function overviewRoutes(overview: Overview): Route[] {
       path: "copilot/overview",
       reads: true,
       summary: "Every session and job that runs or waits for its user, and the requests that wait",
-      answers: { json: object({ active: list(activeItem), requests: list(pendingRequest) }) },
+      answers: {
+        json: object({
+          active: list(activeItem),
+          requests: list(pendingRequest),
+          "node?": text,
+          "nodes?": list(object({ name: text, state: oneOfTexts(...shownStates) })),
+        }),
+      },
       handler: () => overview.now(),
     }),
     defineRoute({

@@ -1,3 +1,4 @@
+import { namedNodeErrors, nodeQuery } from "../api/nodeQuery.js";
 import { defineRoute, type Route } from "../api/route.js";
 import { domainError, either, flag, list, object, oneOfTexts, text } from "../api/schemas.js";
 import { checkWorkingDirectory } from "../base/workingDirectory.js";
@@ -8,6 +9,8 @@ import type { StartupGate } from "./startup/startupGate.js";
 export interface FolderRouteParts {
   gate: StartupGate;
   choices: FolderChoices;
+  /** Whether every node of the database sees the folder; absent without a database on a server. */
+  isShared?: ((folder: string) => Promise<boolean>) | undefined;
   /** Whether agents can run in a sandbox here, and if not, why; and whether they do when nobody has chosen. */
   sandbox: { available(): Promise<{ available: boolean; why?: string }>; byDefault: boolean };
 }
@@ -22,6 +25,7 @@ const folderAnswer = either(
     path: text,
     permissions: oneOfTexts(...permissionPolicies),
     remembered: flag,
+    "shared?": flag,
     startup: list(
       object({
         file: text,
@@ -32,11 +36,11 @@ const folderAnswer = either(
     ),
     sandbox: object({ available: flag, chosen: flag, "why?": text }),
   }),
-  domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists"),
+  domainError("WorkingDirectoryNotAbsolutePath", "WorkingDirectoryNotExists", ...namedNodeErrors),
 );
 
 /** What the start form needs to know about a folder, and the choices that it saves. */
-export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Route[] {
+export function folderRoutes({ gate, choices, sandbox, isShared }: FolderRouteParts): Route[] {
   async function folderDocument(path: string) {
     await checkWorkingDirectory(path);
     const [chosen, startup, availability] = await Promise.all([
@@ -48,6 +52,7 @@ export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Rout
       path,
       permissions: chosen.permissions ?? "ask",
       remembered: chosen.permissions !== null,
+      ...((await isShared?.(path)) && { shared: true }),
       startup: startup.map(({ file, sha256, runs, decision }) => ({ file, sha256, runs, decision })),
       sandbox: {
         ...availability,
@@ -62,7 +67,7 @@ export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Rout
       methods: ["GET"],
       reads: true,
       summary: "What was chosen for a folder, and which of its files want to run something",
-      query: { path: { type: "string", description: "The folder, an absolute path." } },
+      query: { path: { type: "string", description: "The folder, an absolute path." }, ...nodeQuery },
       answers: { json: folderAnswer },
       handler: ({ query }) => folderDocument(query.path ?? ""),
     }),
@@ -71,6 +76,7 @@ export function folderRoutes({ gate, choices, sandbox }: FolderRouteParts): Rout
       methods: ["POST"],
       summary: "Remember what was chosen for a folder",
       bodySchema: folderBody,
+      query: nodeQuery,
       answers: { json: folderAnswer },
       handler: async ({ json: { path, ...choice } }) => {
         await checkWorkingDirectory(path);

@@ -1,6 +1,6 @@
 import type { RuntimeState } from "../backends/runtime.js";
 import type { PortalError } from "../base/portalError.js";
-import type { ShownState } from "../nodes/shownNode.js";
+import type { ShownState } from "../nodes/nodeAnswer.js";
 import type { LeaseState } from "../nodes/thisNode.js";
 import type { Store, StoreState } from "../store/store.js";
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import { frameVersion, readerOf, wholePage } from "./wholePage.js";
 
 /** Sends a tenth less than the default quality; the files are small. */
 const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
@@ -39,16 +40,27 @@ export class KeptFile {
 
 /** The files of the pages in memory: read and compressed when they change, not each time a page asks for them. */
 export class KeptFiles {
+  readonly #folder: string;
   readonly #files = new Map<string, { version: string; file: Promise<KeptFile> }>();
 
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
   async find(path: string): Promise<KeptFile> {
+    const isPage = path.endsWith(".html");
     const { mtimeMs, size } = await stat(path);
-    const version = `${mtimeMs} ${size}`;
+    const version = `${mtimeMs} ${size} ${isPage ? await frameVersion(this.#folder) : ""}`;
     const known = this.#files.get(path);
     if (known?.version === version) return known.file;
-    const file = readFile(path).then(content => new KeptFile(path, content));
+    const content = isPage ? this.#page(path) : readFile(path);
+    const file = content.then(bytes => new KeptFile(path, bytes));
     this.#files.set(path, { version, file });
     file.catch(() => this.#files.delete(path));
     return file;
+  }
+
+  async #page(path: string): Promise<Buffer> {
+    return Buffer.from(await wholePage(await readFile(path, "utf8"), readerOf(this.#folder)));
   }
 }

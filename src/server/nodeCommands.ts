@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import yargs from "yargs";
 import { StartError } from "../base/startError.js";
-import type { ShownNode } from "../nodes/shownNode.js";
+import type { ShownNode } from "../nodes/nodeAnswer.js";
 import { stateFolder } from "./options.js";
 import { readAddress } from "./portalAddress.js";
 

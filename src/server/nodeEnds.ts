@@ -1,17 +1,12 @@
 import { PortalError } from "../base/portalError.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
-import type { NodeRow, NodeTable } from "../nodes/nodeTable.js";
+import { knownNode, nodeNotRunning } from "../nodes/namedNode.js";
+import type { NodeTable } from "../nodes/nodeTable.js";
 import type { ThisNode } from "../nodes/thisNode.js";
 import type { SessionRegistry } from "../sessions/sessionRegistry.js";
 import type { LiveLogs } from "../sharedApi.js";
 import type { Ownership } from "../store/ownership.js";
 import type { Root } from "../store/root.js";
-
-async function knownNode(name: string, table: NodeTable): Promise<NodeRow> {
-  const found = (await table.known()).find(row => row.name === name);
-  if (!found) throw PortalError.domain("NodeNotFound", `There is no node ${JSON.stringify(name)}.`);
-  return found;
-}
 
 export interface DrainParts {
   table: NodeTable;
@@ -24,8 +19,7 @@ export interface DrainParts {
 /** Asks a node to leave its jobs. It hears of that through the database, so any node can ask. */
 export async function drainNode(name: string, { table, ownership, engine, node }: DrainParts): Promise<void> {
   const { boot, state, hasLeaseEnded } = await knownNode(name, table);
-  if (state === "gone" || (node && hasLeaseEnded))
-    throw PortalError.domain("NodeNotRunning", `The node ${name} is not running.`);
+  if (state === "gone" || (node && hasLeaseEnded)) throw nodeNotRunning(name);
   await table.drain(boot);
   if (node) return node.changed(boot);
   if (boot === (await ownership.boot())) void engine.drain().then(() => table.drained(boot));
@@ -47,7 +41,7 @@ export async function removeNode(
   const { state, hasLeaseEnded } = await knownNode(name, table);
   // The only node of an embedded store has no lease.
   if (name === ownership.node || (state !== "gone" && !hasLeaseEnded))
-    throw PortalError.domain("NodeRunning", `The node ${name} is running. Stop it first.`);
+    throw PortalError.explained("NodeRunning", `The node ${name} is running. Stop it first.`);
   await table.giveUp(name);
   const taken: Root[] = [];
   const claim = async () => {

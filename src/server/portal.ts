@@ -24,9 +24,11 @@ import type { GuardOptions } from "../guard/guard.js";
 import { againRoutes } from "../jobs/againRoutes.js";
 import type { ParsedEntry } from "../jobs/definition/parseEntry.js";
 import { JobEngine } from "../jobs/engine/engine.js";
+import { stopNoteIn } from "../jobs/engine/stopNote.js";
 import { eventRoutes } from "../jobs/eventRoutes.js";
 import { jobCallsWithoutOwner, jobRoutes, jobTestRoutes } from "../jobsApi.js";
 import { entry as builtInEntry, modelAlternatives } from "../jobsData.js";
+import { onlyHere } from "../nodes/namedNode.js";
 import { nodeRouting } from "../nodes/proxyParts.js";
 import { placeOf } from "../nodes/proxyPlaces.js";
 import type { SharedFolders } from "../nodes/sharedFolders.js";
@@ -243,6 +245,7 @@ export function createPortal(parts: PortalOptions): Portal {
       changes,
       worktrees,
       setupCommands: ownCommands,
+      stopNote: stopNoteIn(dataDir),
       log,
       maxTasks: config.maxTasks,
       maxJobs: maxJobsOf(config, options),
@@ -311,7 +314,8 @@ export function createPortal(parts: PortalOptions): Portal {
     sessions,
     jobs: () => engine.jobs.withStatus("Running", "Paused"),
     approvals,
-    elsewhere: store.kind === "server" ? () => overviewElsewhere(store, logs.ownership) : undefined,
+    elsewhere:
+      store.kind === "server" ? () => overviewElsewhere(store, logs.ownership, nodes.seen) : undefined,
     whereabouts,
     log,
   });
@@ -323,19 +327,21 @@ export function createPortal(parts: PortalOptions): Portal {
           store,
           logs,
           token,
+          peerNamed: nodes.peerNamed,
           withoutOwner: jobCallsWithoutOwner,
           givingUp: givingUp({ logs, engine, sessions }),
         })
       : undefined;
   const tryIt = new TryIt({ dataDir: options.dataDir, permissions, engine, sessions, rules });
+  const stop = () => void shutdown.stop(0, true);
   const routes = [
     ...portalRoutes({
       permissions,
-      stop: () => void shutdown.stop(0, true),
+      stop,
       health: async () =>
         healthOf({ store, jobs: engine, runtime: runtimes.state(), node: await nodes.health() }),
     }),
-    ...nodes.routes({ logs, engine, sessions }),
+    ...nodes.routes({ logs, engine, sessions, stop }),
     ...modelRoutes(models),
     ...searchRoutes(store.query),
     ...sessionRoutes(logs, exported),
@@ -349,6 +355,7 @@ export function createPortal(parts: PortalOptions): Portal {
     ...folderRoutes({
       gate: startup,
       choices,
+      isShared: isMovable,
       sandbox: { available: () => sandboxes.availability(), byDefault: sandbox },
     }),
     ...taskRoutes(logs),
@@ -376,7 +383,7 @@ export function createPortal(parts: PortalOptions): Portal {
   for (const route of routes) placeOf(route);
   const app = parts.createApp({
     routes: withOpenApi(routes),
-    elsewhere: routing?.answer,
+    elsewhere: routing?.answer ?? onlyHere(ownership.node),
     mcp: agents.mcp,
     log,
     port: () => port,

@@ -7,13 +7,15 @@ import { packageVersion } from "../base/paths.js";
 import type { PortalError } from "../base/portalError.js";
 import type { JobEngine } from "../jobs/engine/engine.js";
 import { type LeaseTimes, leaseTimes, leaseTimesFor } from "../nodes/lease.js";
+import { peerNamed } from "../nodes/namedNode.js";
+import type { ShownNode } from "../nodes/nodeAnswer.js";
 import { nodeRoutes } from "../nodes/nodeRoutes.js";
-import { type NodeLoad, NodeTable, nodeChannel } from "../nodes/nodeTable.js";
+import { type NodeLoad, type NodeRow, NodeTable, nodeChannel } from "../nodes/nodeTable.js";
 import { PeerCheck } from "../nodes/peerCheck.js";
 import { NodeProxy } from "../nodes/proxy.js";
 import { watchSchema } from "../nodes/schemaWatch.js";
 import type { SharedFolders } from "../nodes/sharedFolders.js";
-import { type ShownNode, shownNode, shownState } from "../nodes/shownNode.js";
+import { shownNode, shownState } from "../nodes/shownNode.js";
 import { chooseRoots } from "../nodes/takeover.js";
 import { ThisNode } from "../nodes/thisNode.js";
 import { startWatchdog } from "../nodes/watchdog.js";
@@ -122,7 +124,7 @@ export function portalNodes(parts: PortalNodesParts) {
 
   /** Of this node as it is now, of the others as their leases say. */
   async function shown(engine: JobEngine): Promise<ShownNode[]> {
-    const rows = await table.known();
+    const [rows, pinned] = await Promise.all([table.known(), table.pinned()]);
     await own?.peers.check(rows);
     const boot = await ownership.boot();
     const viewer = {
@@ -133,26 +135,42 @@ export function portalNodes(parts: PortalNodesParts) {
     };
     const load = own?.node.load() ?? loadOf(engine, []);
     const nowMs = Date.now();
-    return rows.map(row => shownNode(row.boot === boot ? { ...row, load } : row, viewer, nowMs));
+    return rows.map(row =>
+      shownNode(row.boot === boot ? { ...row, load } : row, viewer, nowMs, pinned.get(row.name)),
+    );
   }
+
+  const seenOf = ({ name, ...row }: Pick<NodeRow, "name" | "state" | "silentMs">) => ({
+    name,
+    state: shownState(row),
+  });
 
   return {
     ownership,
+    /** The nodes that `shown` has, in few words. */
+    seen: async () => (await table.seen()).map(seenOf),
     /** Resolves when it has joined the others. */
     async start(work: NodeWorkParts): Promise<void> {
       if (own) await startNode({ ...own, ...work, table, settings, ownership, store, log });
     },
-    routes: (work: { logs: LiveLogs; engine: JobEngine; sessions: Pick<SessionRegistry, "wake" | "stop"> }) =>
+    peerNamed: (name: string) => peerNamed(name, table),
+    routes: (work: {
+      logs: LiveLogs;
+      engine: JobEngine;
+      sessions: Pick<SessionRegistry, "wake" | "stop">;
+      stop(): void;
+    }) =>
       nodeRoutes({
         nodes: () => shown(work.engine),
         drain: name => drainNode(name, { table, ownership, engine: work.engine, node: own?.node }),
         remove: name => removeNode(name, { table, ...work }),
+        stop: work.stop,
       }),
     async health(): Promise<Pick<Health, "node" | "nodes" | "lease">> {
       const rows = store.state() === "ready" ? await table.living().catch(() => []) : [];
       return {
         node: ownership.node,
-        nodes: rows.map(row => ({ name: row.name, state: shownState(row) })),
+        nodes: rows.map(seenOf),
         lease: own?.node.leaseState ?? "none",
       };
     },
@@ -166,7 +184,14 @@ export function portalNodes(parts: PortalNodesParts) {
 
 function loadOf({ places, slots }: JobEngine, warnings: readonly string[]): NodeLoad {
   const { taken: jobs, limit, waiting } = places;
-  return { jobs, places: Number.isFinite(limit) ? limit : 0, tasks: slots.taken, waiting, warnings };
+  return {
+    jobs,
+    places: Number.isFinite(limit) ? limit : 0,
+    tasks: slots.taken,
+    waiting,
+    memoryBytes: process.memoryUsage.rss(),
+    warnings,
+  };
 }
 
 interface NodeDuties extends NodeWorkParts {

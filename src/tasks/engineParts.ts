@@ -33,6 +33,7 @@ export interface EngineParts {
   worktrees: Pick<Worktrees, "records" | "in" | "create" | "confirm" | "abandon" | "apply">;
   /** For the setup of an entry. */
   setupCommands: Commands;
+  stopNote: { readonly isThere: boolean; write(): void; remove(): void };
   log: Log;
   /** How many tasks may have a session at once. */
   maxTasks?: number | undefined;

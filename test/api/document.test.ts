@@ -25,7 +25,7 @@ describe("API.md", () => {
     const folder = await tempFolder(t);
     const model = await startScriptedModel(t, documentScript());
     const args = ["--test", "--config", await configWithAgent(folder)];
-    const portal = await startPortal(t, { model, args });
+    const portal = await startPortal(t, { store: "embedded", model, args });
     const { paths } = (await portal.api<{ paths: Paths }>("openapi.json")).body;
     const documented = await runDocument(t, { text, paths, folder, urlOf: () => portal.url });
     const expected = currentRoutes(paths).filter(path => !forAgentsOnly.includes(path));

@@ -69,6 +69,7 @@ describe("Secrets", () => {
     };
     await writeFile(config, JSON.stringify({ providers, acpAgents }));
     const portal = await startPortal(t, {
+      store: "embedded",
       args: ["--config", config, "--auth", "--log-level", "trace"],
       env: {
         PORTAL_TOKEN: secrets.portal,

@@ -2,23 +2,22 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import type { Work } from "../../src/changes/changeRecorder.js";
 import { Changes } from "../../src/changes/changes.js";
 import { collect } from "../../src/changes/collect.js";
-import { openStore, type Store } from "../../src/store/store.js";
+import type { Store } from "../../src/store/store.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
+import { anyStore } from "../support/suiteDatabase.js";
 
 const scope = groupScope();
 let store: Store;
 let dataDir: string;
 before(async () => {
   dataDir = await tempFolder(scope);
-  store = openStore({ dataDir, log: silent });
-  await store.ready;
+  store = await anyStore(scope);
 });
-after(() => store.close());
 
 async function repository(t: TestContext): Promise<string> {
   const root = await tempFolder(t, "repo");

@@ -2,24 +2,23 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { chmod, lstat, mkdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { commitChange, undoChange } from "../../src/changes/actions.js";
 import { Changes } from "../../src/changes/changes.js";
-import { openStore, type Store } from "../../src/store/store.js";
+import type { Store } from "../../src/store/store.js";
 import { changedFolder } from "../support/changedFolder.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
+import { anyStore } from "../support/suiteDatabase.js";
 
 const scope = groupScope();
 let store: Store;
 let changes: Changes;
 before(async () => {
   const dataDir = await tempFolder(scope);
-  store = openStore({ dataDir, log: silent });
+  store = await anyStore(scope);
   changes = new Changes({ dataDir, store, log: silent });
-  await store.ready;
 });
-after(() => store.close());
 
 describe("Undo", () => {
   test("puts changed, deleted, new and renamed files, modes and links back, and can be undone itself", async t => {

@@ -169,7 +169,10 @@ describe("The access log", () => {
 
 describe("A portal that others can reach", () => {
   test("a portal that others can reach makes a token and prints it once, in the first of its two lines", async t => {
-    const portal = await startPortal(t, { args: ["--host", "0.0.0.0", "--log-level", "trace"] });
+    const portal = await startPortal(t, {
+      store: "embedded",
+      args: ["--host", "0.0.0.0", "--log-level", "trace"],
+    });
     const lines = portal.stdout.trim().split("\n");
     assert.equal(lines.length, 2);
     const made = new URL(lines[0] ?? "").searchParams.get("token") ?? "";

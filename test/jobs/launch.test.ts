@@ -7,6 +7,7 @@ import { Changes } from "../../src/changes/changes.js";
 import { JobEngine } from "../../src/jobs/engine/engine.js";
 import { taskIdOf } from "../../src/jobs/engine/engineFlows.js";
 import { rootPath } from "../../src/jobs/engine/interpreter.js";
+import { stopNoteIn } from "../../src/jobs/engine/stopNote.js";
 import { validateEntry } from "../../src/jobsDef.js";
 import { Approvals } from "../../src/permissions/approvals.js";
 import { FolderChoices } from "../../src/permissions/folderChoices.js";
@@ -67,6 +68,7 @@ test("Jobs that cannot be launched are refused with the reason, and run again wi
       changes,
       worktrees: new Worktrees({ dataDir, store, snapshots: changes.snapshots, log }),
       setupCommands: { run: () => Promise.reject(new Error("There is no setup")) },
+      stopNote: stopNoteIn(dataDir),
       log,
     },
     registry.recovered,

@@ -25,7 +25,7 @@ const taskNames = ["lent-cancelled", "lent-failed", "lent-older"] as const;
 
 /** What a killed portal, another version or a broken engine can leave, written into a closed store. */
 test("A starting portal finds work that nothing runs any more", async t => {
-  const jobsPortal = await portalWithEntry(t, { tasks, jobs });
+  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { store: "embedded" });
   const { portal, puppet, startJob, jobLog, taskLog, startSession } = jobsPortal;
   const jobIds = new Map<string, string>();
   const taskIds = new Map<string, string>();

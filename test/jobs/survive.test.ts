@@ -63,7 +63,7 @@ const jobs = {
 };
 
 test("A job survives kills, pauses and restarts", async t => {
-  const jobsPortal = await portalWithEntry(t, { tasks, jobs });
+  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { store: "embedded" });
   const { portal, puppet, model: scripted, startJob, jobLog, taskLog } = jobsPortal;
   const promptsSince = (index: number) => puppet.prompts.slice(index);
   const statusOf = async (jobId: string) =>

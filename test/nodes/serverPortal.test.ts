@@ -130,7 +130,7 @@ describe("A portal on a database server", () => {
 
 describe("A store that moves to a database server", () => {
   test("an embedded portal in the middle of a job is imported, and the job ends on the server", async t => {
-    const jobsPortal = await portalWithEntry(t, { tasks, jobs });
+    const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { store: "embedded" });
     const { portal, puppet, model: scripted, startJob } = jobsPortal;
     const jobId = await startJob("three");
     await puppet.arrived("held");

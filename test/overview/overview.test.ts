@@ -23,7 +23,7 @@ const portalOf = sharedPortalWithEntry(
     },
     jobs: { ask: { work: task("asking") }, wait: { work: task("waits") } },
   },
-  { args: ["--permissions", "ask"] },
+  { store: "embedded", args: ["--permissions", "ask"] },
 );
 
 describe("The overview", () => {

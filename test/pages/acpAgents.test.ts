@@ -10,6 +10,7 @@ import { defer, tempFolder } from "../support/cleanup.js";
 import type { Step } from "../support/fakeAgentSteps.js";
 import type { RestSession } from "../support/restSession.js";
 import { startScriptedModel } from "../support/scriptedModel.js";
+import { seen } from "../support/seen.js";
 
 const evil = `<img src=x onerror="document.title='evil'"><b>`;
 const commands = [
@@ -248,14 +249,20 @@ describe("a session on an ACP agent", () => {
       await other.locator(".notice", { hasText: "Careful" }).waitFor();
       const plan = other.getByRole("button", { name: "Plan 1/3" });
       await plan.waitFor();
-      // A wide window opens the first plan by itself.
-      if ((await plan.getAttribute("aria-expanded")) === "false") await plan.click();
+      // A wide window opens the first plan by itself, a little later.
+      const isExpanded = (wanted: boolean) =>
+        seen(async () => {
+          if ((await plan.getAttribute("aria-expanded")) === `${wanted}`) return true;
+          await plan.click();
+          return false;
+        });
+      await isExpanded(true);
       assert.deepEqual(await other.locator("#planList li").allTextContents(), [
         "Look ",
         `${evil} high`,
         "Tell ",
       ]);
-      await plan.click();
+      await isExpanded(false);
       assert.match(
         (await other.locator("#context").textContent()) ?? "",
         /3,000 of 12,000 tokens · 0.25 USD/,

@@ -76,12 +76,15 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
     });
   });
 
-  it("when a session is gone, and on the test page", async t => {
+  it("when a session is gone, and on the test page and that of the only node", async t => {
     const { portal } = await portalOf(t, script);
     await inEveryTheme(browser, `${portal.url}/index.html?session=x`, page =>
       page.getByRole("heading", { name: "gone" }).waitFor(),
     );
     await inEveryTheme(browser, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
+    await inEveryTheme(browser, `${portal.url}/nodes.html`, page =>
+      page.getByRole("heading", { name: "local" }).waitFor(),
+    );
     await inEveryTheme(browser, `${portal.url}/none.html`, page =>
       page.getByRole("heading", { name: "There is no such page" }).waitFor(),
     );
@@ -188,6 +191,7 @@ describe("the pages are small", () => {
       "jobTracking.html?jobName=none",
       "agents.html",
       "permissions.html",
+      "nodes.html",
       "test.html",
     ];
     for (const address of addresses) {

@@ -15,7 +15,7 @@ async function jobsOf(portal: Portal): Promise<string[]> {
 }
 
 test("The footer of the start page shows the size on disk and the expired part, and removes that part after a question", async t => {
-  const portal = await startPortal(t);
+  const portal = await startPortal(t, { store: "embedded" });
   await portal.api("copilot/job/running");
   await portal.stop();
   const store = openStore({ dataDir: portal.dataDir, log: silent });

@@ -10,6 +10,7 @@ import { openPage, sharedBrowser } from "../support/browser.js";
 import { sharedPortalWithEntry, task } from "../support/jobs.js";
 import { repositoryIn } from "../support/repository.js";
 import { scriptedModelId } from "../support/scriptedModel.js";
+import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -140,9 +141,9 @@ test("A worktree is listed once, with the newest job that worked in it, also whe
   t.after(() => assert.deepEqual(problems, []));
   const listed = page.locator(".history-item", { has: page.locator(".worktree") });
   const onlyThatOfTheRetry = async () => {
-    await listed.first().waitFor();
-    assert.equal(await listed.count(), 1);
-    assert.equal((await listed.locator(`a[href*="${retried}"]`).count()) > 0, true);
+    await listed.locator(`a[href*="${retried}"]`).first().waitFor();
+    // The list of running jobs and that of recent ones are drawn one after the other.
+    await seen(async () => (await listed.count()) === 1);
   };
   await onlyThatOfTheRetry();
   await post(`${old}/delete`);

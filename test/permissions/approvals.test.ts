@@ -1,30 +1,22 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
 import type { LiveResponse } from "../../src/live/liveResponse.js";
 import type { Action } from "../../src/permissions/action.js";
 import { Approvals, type Asker, type PermissionPolicy } from "../../src/permissions/approvals.js";
 import { RuleStore } from "../../src/permissions/ruleStore.js";
-import { openStore, type Store } from "../../src/store/store.js";
-import { tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
+import type { Store } from "../../src/store/store.js";
+import { groupScope, tempFolder } from "../support/cleanup.js";
 import type { AnyResponse } from "../support/sse.js";
+import { anyStore } from "../support/suiteDatabase.js";
 
 let store: Store;
 let folder: string;
-let close: () => Promise<void>;
+const scope = groupScope();
 before(async () => {
-  const cleanups: (() => unknown)[] = [];
-  const t = { after: (cleanup: () => unknown) => cleanups.push(cleanup) } as never;
-  folder = await tempFolder(t);
-  store = openStore({ dataDir: await tempFolder(t), log: silent });
-  await store.ready;
-  close = async () => {
-    await store.close();
-    for (const cleanup of cleanups) await cleanup();
-  };
+  folder = await tempFolder(scope);
+  store = await anyStore(scope);
 });
-after(() => close());
 
 const newApprovals = (timeoutMs?: number) => new Approvals(new RuleStore(store), timeoutMs);
 

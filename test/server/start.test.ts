@@ -47,7 +47,7 @@ describe("Starting the portal", () => {
     await writeFile(config, JSON.stringify({ providers: [{ name: "mine", baseUrl, apiKey }] }));
     const { opened, PATH } = await ownBrowser(t);
     const args = ["--config", config, "--permissions", "ask", "--open"];
-    const portal = await startPortal(t, { args, env: { PATH } });
+    const portal = await startPortal(t, { store: "embedded", args, env: { PATH } });
 
     await t.test("the portal opens its port before the store is ready, and health says so", async () => {
       const { body } = await portal.api("health");

@@ -30,7 +30,7 @@ async function freezeAgents(portal: Portal): Promise<void> {
 // `jobs/survive` stops a portal at work by api/stop, SIGINT and SIGTERM: it ends with exit code 0 and leaves no process.
 describe("Stopping the portal", () => {
   test("the portal also stops while its store is still opening, and after SIGHUP leaves no process behind", async t => {
-    const portal = await startPortal(t);
+    const portal = await startPortal(t, { store: "embedded" });
     const { code } = await portal.kill("SIGTERM");
     assert.equal(code, 0);
     await portal.restart();
@@ -43,7 +43,7 @@ describe("Stopping the portal", () => {
   });
 
   test("api/stop answers {}, and the portal does not wait for an agent process that hangs, and ends that too", async t => {
-    const portal = await untilReady(await startPortal(t));
+    const portal = await untilReady(await startPortal(t, { store: "embedded" }));
     await freezeAgents(portal);
     const startedAt = Date.now();
     assert.deepEqual(await portal.api("stop"), { status: 200, body: {} });
@@ -54,7 +54,7 @@ describe("Stopping the portal", () => {
   });
 
   test("a second signal ends the portal at once", async t => {
-    const portal = await untilReady(await startPortal(t));
+    const portal = await untilReady(await startPortal(t, { store: "embedded" }));
     await freezeAgents(portal);
     process.kill(portal.pid, "SIGTERM");
     // An impatient user: the first of these comes too soon after SIGTERM to count as a second signal.

@@ -4,7 +4,7 @@ import { callbacksOf, messagesOf, requestsIn, sessionById, sharedPortal } from "
 import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
 import { collectUntil } from "../support/sse.js";
 
-const portalWith = sharedPortal();
+const portalWith = sharedPortal({ store: "embedded" });
 
 describe("a session survives", () => {
   it("sessions survive a kill of the server", async t => {

@@ -105,7 +105,7 @@ const entry = {
 
 /** A portal in the middle of a job, with an open and a closed session, and its export. */
 async function inTheMiddle(t: TestContext) {
-  const jobsPortal = await portalWithEntry(t, entry);
+  const jobsPortal = await portalWithEntry(t, entry, { store: "embedded" });
   const { portal, puppet, startJob, startSession } = jobsPortal;
   const open = sessionById(portal, await startSession());
   await open.query("hello\u2028world ✓");
@@ -205,7 +205,11 @@ describe("An export of a running portal", () => {
 
   test("an export needs the token of a portal that asks for one, and an import waits for the end of the portal", async t => {
     const secret = "a-token-of-forty-characters-for-this-test";
-    const portal = await startPortal(t, { args: ["--auth"], env: { PORTAL_TOKEN: secret } });
+    const portal = await startPortal(t, {
+      store: "embedded",
+      args: ["--auth"],
+      env: { PORTAL_TOKEN: secret },
+    });
     const file = join(await tempFolder(t), "x.gz");
     const args = ["export", file, "--data-dir", portal.dataDir];
     await refuses(t, args, /asks for its token: put it into PORTAL_TOKEN/);

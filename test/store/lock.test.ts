@@ -108,7 +108,7 @@ describe("A data folder that a portal holds", () => {
 
 describe("A data folder that containers share", () => {
   test("a portal in a container does not start on a folder that a portal outside holds", async t => {
-    const portal = await startPortal(t);
+    const portal = await startPortal(t, { store: "embedded" });
     const args = ["--port", "0", "--data-dir", portal.dataDir];
     const [command = "", ...rest] = [...inContainer, process.execPath, portalProgram, ...args];
     const second = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"] });
@@ -176,7 +176,7 @@ describe("A data folder whose portal is gone", () => {
   });
 
   test("a portal starts at once after kill -9 of the previous one, even in the middle of its first start", async t => {
-    const first = await startPortal(t);
+    const first = await startPortal(t, { store: "embedded" });
     process.kill(first.pid, "SIGKILL");
     const second = await startPortal(t, { dataDir: first.dataDir });
     await second.api("copilot/session/history");

@@ -39,7 +39,7 @@ function health({ portal }: JobsPortal, status: string): Promise<Record<string, 
 }
 
 test("running work survives a store that breaks and is reopened in the same process", async t => {
-  const jobsPortal = await portalWithEntry(t, { tasks, jobs });
+  const jobsPortal = await portalWithEntry(t, { tasks, jobs }, { store: "embedded" });
   const { portal, puppet, startJob, jobLog, startSession, taskLog, workingDirectory } = jobsPortal;
   const { pid } = portal;
   const jobId = await startJob("all");

@@ -25,7 +25,7 @@ const nothing = { jobs: 0, tasks: 0, sessions: 0, runs: 0, unused: 0, cursors: 0
 
 describe("Cleaning up a portal", () => {
   test("cleaning removes what is 100 days old from the store, the engine and the agent's own folder, and keeps the rest", async t => {
-    const { portal, runJob, runTask, startSession } = await portalWithEntry(t, entry);
+    const { portal, runJob, runTask, startSession } = await portalWithEntry(t, entry, { store: "embedded" });
     const conversations = () => {
       const folder = join(portal.copilotHome, "session-state");
       return existsSync(folder) ? readdirSync(folder) : [];

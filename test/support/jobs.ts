@@ -76,6 +76,7 @@ interface EntryPortalOptions {
   env?: NodeJS.ProcessEnv;
   dataDir?: string;
   ownGroup?: boolean;
+  store?: "embedded";
 }
 
 /** A portal with this entry; its only model does what the prompts say. */

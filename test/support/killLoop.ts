@@ -70,7 +70,11 @@ export interface KillCounts {
 /** Kills the portal at random moments while jobs are read to their end, and checks the result of each. */
 export async function killLoop(t: TestContext, kills: number, seed = Date.now()): Promise<KillCounts> {
   const random = randomFrom(seed);
-  const jobsPortal = await portalWithEntry(t, { tasks: manyTasks, jobs: { everyKind } });
+  const jobsPortal = await portalWithEntry(
+    t,
+    { tasks: manyTasks, jobs: { everyKind } },
+    { store: "embedded" },
+  );
   const { portal } = jobsPortal;
   const counts: KillCounts = { seed, kills: 0, jobs: 0, tasksEnded: 0, prompts: 0, repeated: 0 };
   while (counts.kills < kills) {

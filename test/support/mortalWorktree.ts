@@ -7,7 +7,7 @@ import { Worktrees } from "../../src/worktrees/worktrees.js";
 import { silent } from "./live.js";
 
 const [dataDir = "", target = "", before = "", owner = "", what = ""] = process.argv.slice(2);
-const store = openStore({ dataDir, log: silent });
+const store = openStore({ dataDir, databaseUrl: process.env.DATABASE, log: silent });
 const worktrees = new Worktrees({
   dataDir,
   store,

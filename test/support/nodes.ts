@@ -18,6 +18,8 @@ const jobs = {
   three: { work: { kind: "Seq" as const, works: [task("first"), task("held"), task("last")] } },
 };
 
+const grid = [{ keyword: "All", jobs: [{ name: "Three", jobName: "three" }] }];
+
 export interface NodeOptions {
   /** Instead of the model of all nodes. */
   model?: ScriptedModel;
@@ -43,7 +45,7 @@ export type Nodes = Awaited<ReturnType<typeof nodesOf>>;
 export const leaseMs = 6_000;
 
 /** Nodes on one database with one model, which tells every prompt. Without an entry their job is first, held, last. */
-export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs }) {
+export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs, grid }) {
   const shown = puppet();
   const scripted = await startScriptedModel(t, { script: shown.script });
   const folder = await tempFolder(t, "portal-nodes");

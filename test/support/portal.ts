@@ -5,14 +5,17 @@ import { portalProgram } from "../../src/base/paths.js";
 import { defer, type Scope, tempFolder } from "./cleanup.js";
 import { processesWith } from "./processes.js";
 import type { ScriptedModel } from "./scriptedModel.js";
+import { databaseOf, knownDatabaseOf } from "./suiteDatabase.js";
 
 export interface PortalOptions {
   args?: readonly string[];
   /** A command on the store instead of a portal. */
   command?: readonly string[];
   env?: NodeJS.ProcessEnv;
-  /** A new folder when absent. */
+  /** A new folder when absent. One that the test has prepared has an embedded store. */
   dataDir?: string;
+  /** For what only an embedded store does; otherwise the portal is on the server of the run, if there is one. */
+  store?: "embedded";
   /** The portal's only provider. */
   model?: Pick<ScriptedModel, "baseUrl" | "apiKey">;
   /** Runs in its own process group, as in a terminal: `pressCtrlC` reaches all of it. */
@@ -64,7 +67,9 @@ const startTimeoutMs = 90_000;
 /** Starts the built portal as a user does; it and all its child processes end with the test. */
 export async function startPortal(t: Scope, options: PortalOptions = {}): Promise<Portal> {
   const folders = await prepareFolders(t, options.dataDir);
-  let running = await launch(options, folders);
+  const databaseUrl = await databaseFor(t, options, folders.dataDir);
+  const start = (changed: PortalOptions) => launch(changed, { ...folders, databaseUrl });
+  let running = await start(options);
   defer(t, () => end(running));
   return {
     ...folders,
@@ -109,7 +114,7 @@ export async function startPortal(t: Scope, options: PortalOptions = {}): Promis
     },
     async restart(changes = {}) {
       await end(running);
-      running = await launch({ ...options, ...changes }, folders);
+      running = await start({ ...options, ...changes });
     },
     processes: () => processesWith("COPILOT_HOME", folders.copilotHome),
   };
@@ -133,13 +138,22 @@ async function prepareFolders(t: Scope, dataDir: string | undefined) {
   return { copilotHome, dataDir: dataDir ?? (await tempFolder(t, "portal-data")) };
 }
 
-type Folders = Awaited<ReturnType<typeof prepareFolders>>;
+function databaseFor(t: Scope, { store, env, dataDir }: PortalOptions, folder: string) {
+  if (store === "embedded" || env?.PORTAL_DATABASE_URL !== undefined) return undefined;
+  return dataDir === undefined ? databaseOf(t, folder) : knownDatabaseOf(folder);
+}
 
-function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) {
+interface Places {
+  copilotHome: string;
+  dataDir: string;
+  databaseUrl?: string | undefined;
+}
+
+function spawnPortal(options: PortalOptions, { dataDir, copilotHome, databaseUrl }: Places) {
   const serving = ["--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
   const args = [portalProgram, ...(options.command ?? serving)];
   const child = spawn(process.execPath, args, {
-    env: environment(options, copilotHome),
+    env: environment(options, copilotHome, databaseUrl),
     stdio: ["ignore", "pipe", "pipe"],
     detached: options.ownGroup === true,
   });
@@ -159,13 +173,18 @@ function spawnPortal(options: PortalOptions, { dataDir, copilotHome }: Folders) 
 }
 
 /** Leaves out the developer's own settings of models and sign-in. */
-function environment(options: PortalOptions, copilotHome: string): NodeJS.ProcessEnv {
-  const foreign = /^(COPILOT_|PORTAL_|GH_|GITHUB_|NODE_TEST_CONTEXT$)/;
+function environment(
+  options: PortalOptions,
+  copilotHome: string,
+  databaseUrl: string | undefined,
+): NodeJS.ProcessEnv {
+  const foreign = /^(COPILOT_|PORTAL_|GH_|GITHUB_|NODE_TEST_CONTEXT$|TEST_DATABASE_URL$)/;
   const inherited = Object.entries(process.env).filter(([name]) => !foreign.test(name));
   return {
     ...Object.fromEntries(inherited),
     COPILOT_HOME: copilotHome,
     GH_CONFIG_DIR: join(copilotHome, "gh"),
+    ...(databaseUrl !== undefined && { PORTAL_DATABASE_URL: databaseUrl }),
     ...(options.model && {
       COPILOT_PROVIDER_BASE_URL: options.model.baseUrl,
       COPILOT_PROVIDER_API_KEY: options.model.apiKey,
@@ -175,7 +194,7 @@ function environment(options: PortalOptions, copilotHome: string): NodeJS.Proces
   };
 }
 
-async function launch(options: PortalOptions, folders: Folders): Promise<Running> {
+async function launch(options: PortalOptions, folders: Places): Promise<Running> {
   const { child, output, exited } = spawnPortal(options, folders);
   const timeout = setTimeout(() => child.kill("SIGKILL"), startTimeoutMs);
   await new Promise<void>(resolve => {

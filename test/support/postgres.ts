@@ -57,8 +57,17 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+export interface PostgresOptions {
+  settings?: readonly string[];
+  /** How the server asks for the password of a role. */
+  auth?: "scram-sha-256" | "md5";
+}
+
 /** A PostgreSQL server of its own, which syncs its files as any server does; it ends with the test. */
-export async function startPostgres(t: Scope, settings: readonly string[] = []): Promise<PostgresServer> {
+export async function startPostgres(
+  t: Scope,
+  { settings = [], auth = "scram-sha-256" }: PostgresOptions = {},
+): Promise<PostgresServer> {
   const bin = programs();
   const user = unprivileged();
   const folder = await tempFolder(t, "portal-postgres");
@@ -71,7 +80,7 @@ export async function startPostgres(t: Scope, settings: readonly string[] = []):
   execFileSync(
     join(bin, "initdb"),
     [
-      ...["-D", data, "-U", superuser, "--pwfile", passwordFile, "-A", "scram-sha-256"],
+      ...["-D", data, "-U", superuser, "--pwfile", passwordFile, "-A", auth],
       // Only the new files are not synced; what the server writes later is.
       ...["-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
     ],
@@ -102,6 +111,7 @@ export async function startPostgres(t: Scope, settings: readonly string[] = []):
       [
         ...["-D", data, "-p", `${port}`, "-c", "listen_addresses=127.0.0.1"],
         ...["-c", `unix_socket_directories=${folder}`, "-c", "max_connections=60"],
+        ...["-c", `password_encryption=${auth}`],
         ...settings.flatMap(setting => ["-c", setting]),
       ],
       { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] },

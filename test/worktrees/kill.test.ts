@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { type Failpoint, failpoints } from "../../src/base/failpoint.js";
 import { testRepository } from "../../src/changes/testRepository.js";
 import { tempFolder } from "../support/cleanup.js";
+import { databaseOf } from "../support/suiteDatabase.js";
 
 const program = fileURLToPath(new URL("../support/mortalWorktree.js", import.meta.url));
 
@@ -32,10 +33,11 @@ test("a portal that is killed at any point of a worktree's life leaves the old o
     failpoints.filter(name => name.startsWith("worktree-")).sort(),
   );
   const dataDir = await tempFolder(t);
+  const DATABASE = await databaseOf(t, dataDir);
   const { root, git } = await testRepository(t);
   /** Looks at what the life before left, then works until it dies. */
   async function life(before: string, owner: string, what: string) {
-    const env = { ...process.env, PORTAL_FAILPOINT: what === "look" ? "" : owner };
+    const env = { ...process.env, DATABASE, PORTAL_FAILPOINT: what === "look" ? "" : owner };
     const args = [program, dataDir, root, before, owner, what];
     const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
     const [said, [, signal]] = await Promise.all([text(child.stdout), once(child, "exit")]);

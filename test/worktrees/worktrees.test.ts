@@ -3,23 +3,22 @@ import { execFileSync } from "node:child_process";
 import { existsSync, lchownSync } from "node:fs";
 import { appendFile, chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import { Snapshots } from "../../src/changes/snapshots.js";
 import { type TestRepository, testRepository } from "../../src/changes/testRepository.js";
-import { openStore, type Store } from "../../src/store/store.js";
+import type { Store } from "../../src/store/store.js";
 import { ConflictError, Worktrees } from "../../src/worktrees/worktrees.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live.js";
+import { anyStore } from "../support/suiteDatabase.js";
 
 const scope = groupScope();
 let store: Store;
 let dataDir: string;
 before(async () => {
   dataDir = await tempFolder(scope);
-  store = openStore({ dataDir, log: silent });
-  await store.ready;
+  store = await anyStore(scope);
 });
-after(() => store.close());
 
 /** As one life of the portal. */
 function life(): Worktrees {

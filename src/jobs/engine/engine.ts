@@ -309,6 +309,9 @@ export class JobEngine {
   /** Interrupts everything. With `pause` jobs wait to be continued; without it the next start resumes them. With `handsOver` what can move does not wait. */
   async close({ pause, handsOver = false }: { pause: boolean; handsOver?: boolean }): Promise<void> {
     if (this.#opening.isClosing) return;
+    const { stopNote } = this.#parts;
+    // Also when the engine is not open yet, or does not become so in time.
+    if (pause) stopNote.write();
     this.#opening.close();
     this.#controls.interruptAll();
     const open = await this.#opening.opened.catch(() => undefined);
@@ -361,14 +364,9 @@ export class JobEngine {
     failpoint("jobs-paused");
     await durable.cancel(...ids);
     failpoint("paused-flows-cancelled");
-    for (const { id } of await this.tasks.running()) {
-      if (handsOver && this.#parts.logs.ownership.canMove(id)) continue;
-      await durable.cancel(flowOfTask(id));
-      failpoint("paused-task-flow-cancelled");
-      // Nobody can continue a task that was started alone.
-      await this.#ends.endTask(id, "Canceled", "The server was stopped before the task had ended.");
-      failpoint("paused-task-ended");
-    }
+    const { stopNote, logs } = this.#parts;
+    await this.#ends.endStoppedTasks(durable, id => handsOver && logs.ownership.canMove(id));
+    stopNote.remove();
     await Promise.all(ids.map(async id => (await this.#loaded.get(id)).diary.setPaused(true)));
     failpoint("pause-written");
   }

@@ -17,6 +17,7 @@ export interface OpenEngine {
 export interface EngineOpeningParts extends FlowParts {
   logs: EngineParts["logs"];
   ends: JobEnds;
+  stopNote: EngineParts["stopNote"];
   log: Log;
 }
 
@@ -95,8 +96,10 @@ export class EngineOpening {
   }
 
   async #launch(): Promise<OpenEngine> {
-    const { logs, store, log, jobs, tasks, loaded, ends, worktrees } = this.#parts;
+    const { logs, store, log, jobs, tasks, loaded, ends, worktrees, stopNote } = this.#parts;
     try {
+      const wasStopped = stopNote.isThere;
+      if (wasStopped) await store.patiently(() => this.#pauseBeforeAnythingRuns());
       const hasTables = store.kind === "server";
       const { ownership } = logs;
       const node = hasTables ? { name: ownership.node, boot: await ownership.boot() } : undefined;
@@ -104,6 +107,8 @@ export class EngineOpening {
       const durable = await openDurableJobs({ pool: await store.pool, flows, log, hasTables, node });
       const watch = new EngineWatch({ durable, jobs, tasks, loaded, ends, worktrees, log });
       await logs.adoption.start();
+      if (wasStopped) await store.patiently(() => ends.endStoppedTasks(durable, () => false));
+      stopNote.remove();
       await store.patiently(() => watch.settle());
       return { durable, watch };
     } catch (error) {
@@ -117,6 +122,17 @@ export class EngineOpening {
             );
       this.#failure = failure;
       throw failure;
+    }
+  }
+
+  /** The last stop had no time for it; what is paused here is settled like any other pause. */
+  async #pauseBeforeAnythingRuns(): Promise<void> {
+    const { logs, jobs, tasks, controls } = this.#parts;
+    await logs.adoption.start();
+    await jobs.pauseAll();
+    for (const { id } of await tasks.running()) {
+      controls.task(id, undefined);
+      controls.interruptTask(id, "shutdown");
     }
   }
 

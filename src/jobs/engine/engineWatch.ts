@@ -7,7 +7,7 @@ import type { TaskRecords } from "../../tasks/taskRecords.js";
 import { newestRules } from "../../tasks/taskSteps.js";
 import type { JobRecord, JobRecords } from "../jobRecords.js";
 import type { TaskInput } from "./engineFlows.js";
-import { flowOfTask, type JobEnds } from "./jobEnds.js";
+import { flowOfTask, type JobEnds, stoppedTask } from "./jobEnds.js";
 import { jobInput } from "./jobInput.js";
 import type { LoadedJobs } from "./loadedJobs.js";
 
@@ -22,7 +22,6 @@ export interface EngineWatchParts {
 }
 
 const lostTask = "The task ended in an error; the log of the server has it.";
-const stoppedTask = "The server was stopped before the task had ended.";
 
 /** Makes sure that everything that should run is running, repairs what a crash left, and reports what waits for another portal. */
 export class EngineWatch {

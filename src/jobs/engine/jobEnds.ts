@@ -18,6 +18,8 @@ export interface JobEndsParts extends Pick<EngineParts, "sessions" | "logs"> {
 
 const lostJob = "The job ended in an error; the log of the server has it.";
 
+export const stoppedTask = "The server was stopped before the task had ended.";
+
 export const flowOfTask = (taskId: string) => `t:${taskId}`;
 
 /**
@@ -78,6 +80,17 @@ export class JobEnds {
     await tasks.end(taskId, status);
     controls.forgetTask(taskId);
     listeners.delete(taskId);
+  }
+
+  /** The user has stopped the portal, and nobody can continue a task that was started alone. */
+  async endStoppedTasks(durable: DurableJobs, goesOn: (id: string) => boolean): Promise<void> {
+    for (const { id } of await this.#parts.tasks.running()) {
+      if (goesOn(id)) continue;
+      await durable.cancel(flowOfTask(id));
+      failpoint("paused-task-flow-cancelled");
+      await this.endTask(id, "Canceled", stoppedTask);
+      failpoint("paused-task-ended");
+    }
   }
 
   /** Deletes everything below the job first, and its own log with its record last, so that an interrupted deletion can be finished. */

@@ -1,0 +1,46 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path/posix";
+
+/** Reads a file of the website by its URL path; undefined when there is none. */
+type Read = (path: string) => Promise<string | undefined>;
+
+/** Every page has the same frame, which is kept once. */
+const frameFile = "shell/frame.html";
+const framePlace = /^ *<!-- frame -->\n/m;
+const headEnd = /^ *<\/head>/m;
+const moduleScript = /<script type="module" src="(\/[^"]+)">/g;
+const staticImport = /^(?:import|export)\b[^"'();]*["']([^"']+)["'];?$/gm;
+
+/** The scripts that these import, and those that those import, without the first ones. */
+export async function importedBy(entries: readonly string[], read: Read): Promise<string[]> {
+  const found = new Set(entries);
+  for (const path of found) {
+    const text = (await read(path)) ?? "";
+    for (const [, name = ""] of text.matchAll(staticImport))
+      if (/^\.{0,2}\//.test(name)) found.add(name.startsWith("/") ? name : join(dirname(path), name));
+  }
+  return [...found].filter(path => !entries.includes(path));
+}
+
+/** The page with its frame, and with a line for each script that it will ask for: a browser then loads them together. */
+export async function wholePage(html: string, read: Read): Promise<string> {
+  const frame = framePlace.test(html) ? await read(`/${frameFile}`) : undefined;
+  const entries = [...html.matchAll(moduleScript)].map(([, path = ""]) => path);
+  const preloads = (await importedBy(entries, read)).map(
+    path => `    <link rel="modulepreload" href="${path}" />\n`,
+  );
+  // Functions, because a dollar sign in a replacement text has a meaning.
+  return html.replace(framePlace, found => frame ?? found).replace(headEnd, end => preloads.join("") + end);
+}
+
+/** Reads the files of a folder, none outside it. */
+export const readerOf =
+  (folder: string): Read =>
+  async path =>
+    path.split("/").includes("..") ? undefined : readFile(join(folder, path), "utf8").catch(() => undefined);
+
+/** Changes when the frame does. */
+export async function frameVersion(folder: string): Promise<string> {
+  const found = await stat(join(folder, frameFile)).catch(() => undefined);
+  return found ? `${found.mtimeMs} ${found.size}` : "";
+}
