@@ -129,14 +129,15 @@ function flowOf(id: string, opened: OpenFlows): Flow {
   }
   return {
     id,
-    step: (name, work) => unlessClosing(() => DBOS.runStep(work, { name })),
+    step: (name, work) => unlessClosing(async () => DBOS.runStep(work, { name })),
     async start<T>(kind: string, childId: string, input: unknown) {
-      const start = DBOS.startWorkflow(runFlow, { workflowID: childId });
-      const handle = (await unlessClosing(() => start(kind, input))) as WorkflowHandle<T>;
+      const handle = (await unlessClosing(async () =>
+        DBOS.startWorkflow(runFlow, { workflowID: childId })(kind, input),
+      )) as WorkflowHandle<T>;
       return {
         async result() {
           await unended.wait(childId);
-          return unlessClosing(() => handle.getResult({ pollingIntervalMs }));
+          return unlessClosing(async () => handle.getResult({ pollingIntervalMs }));
         },
       };
     },

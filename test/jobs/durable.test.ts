@@ -36,18 +36,20 @@ describe("Durable flows", () => {
 
   const flows = {
     /** Between its steps it waits for the test. */
-    between: async (flow: Flow) => {
+    between: async (flow: Flow, { isParent }: { isParent: boolean }) => {
       await flow.step("before", async () => note("before"));
       await new Promise<void>(resolve => {
         goOn = resolve;
         note("between");
       });
       try {
-        await flow.step("after", async () => note("after"));
+        if (isParent) await (await flow.start("noted", `${flow.id}/child`, {})).result();
+        else await flow.step("after", async () => note("after"));
       } catch {
         note("failed");
       }
     },
+    noted: async (flow: Flow) => flow.step("after", async () => note("after")),
     /** Runs two children one after the other. */
     parent: async (flow: Flow, input: { children: string[] }) => {
       const results: string[] = [];
@@ -139,22 +141,26 @@ describe("Durable flows", () => {
     forget();
   });
 
-  it("A flow that comes to its next step while the engine closes does not fail, and goes on later", async () => {
-    await jobs.submit("between", "between", {});
-    await until("between");
-    const closing = jobs.close();
-    goOn?.();
-    await closing;
-    await open();
-    while (ran.filter(line => line === "between").length < 2)
-      await new Promise<void>(resolve => {
-        arrived = resolve;
-      });
-    goOn?.();
-    await until("after");
-    assert.deepEqual(ran, ["before", "between", "between", "after"]);
-    forget();
-  });
+  for (const [next, isParent] of [
+    ["step", false],
+    ["child", true],
+  ] as const)
+    it(`A flow that comes to its next ${next} while the engine closes does not fail, and goes on later`, async () => {
+      await jobs.submit("between", `between ${next}`, { isParent });
+      await until("between");
+      const closing = jobs.close();
+      goOn?.();
+      await closing;
+      await open();
+      while (ran.filter(line => line === "between").length < 2)
+        await new Promise<void>(resolve => {
+          arrived = resolve;
+        });
+      goOn?.();
+      await until("after");
+      assert.deepEqual(ran, ["before", "between", "between", "after"]);
+      forget();
+    });
 
   it("A cancelled flow takes no further step, even when the cancel makes the running step fail", async () => {
     await jobs.submit("parent", "stopped", { children: ["a", "b"] });
