@@ -162,6 +162,12 @@ export class JobRecords {
     return this.#own(columns, "status = 'Canceled' and ended_at is null and not deleting", root);
   }
 
+  /** Their outcome is decided, but the server died before their logs said so. */
+  halfEnded(root?: string): Promise<JobRecord[]> {
+    const isOpen = "id in (select key from logs where kind = 'job' and not closed)";
+    return this.#own(columns, `status in ('Succeeded', 'Failed') and not deleting and ${isOpen}`, root);
+  }
+
   async #own<Row extends object>(
     what: string,
     condition: string,

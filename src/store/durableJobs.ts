@@ -246,6 +246,8 @@ export async function openDurableJobs({
     async close() {
       opened.isClosing = true;
       await DBOS.shutdown();
+      // What has not ended by now never does.
+      runningHere.clear();
       open = undefined;
     },
   };

@@ -302,6 +302,8 @@ export const migrations: readonly Migration[] = [
    );`,
   // 20: which nodes have to leave before a step that ends them.
   "alter table nodes add column schema_version integer not null default 19;",
+  // 21: jobs whose end is decided and not written yet.
+  "create index logs_of_open_jobs on logs (root) where kind = 'job' and not closed;",
 ];
 
 /** What the store says about its schema. */

@@ -69,6 +69,7 @@ export const unfinished = `
   select root, ${kindOfOwner} as kind from sessions where status = 'open' and pending_requests > 0 union
   select id, 'job' from jobs
     where status in ('Running', 'Paused') or (status = 'Canceled' and ended_at is null) or deleting union
+  select root, 'job' from logs where kind = 'job' and not closed union
   select id, 'task' from tasks where status = 'Running' union
   select id, 'run' from runs where status = 'Running' union
   select root, case when root = key then kind else 'job' end from logs where not closed and open_from > 0`;

@@ -4,6 +4,7 @@ import { Slots } from "../../src/base/slots.js";
 import { Snapshots } from "../../src/changes/snapshots.js";
 import { EngineControls } from "../../src/jobs/engine/engineControls.js";
 import { engineFlows } from "../../src/jobs/engine/engineFlows.js";
+import { JobEnds } from "../../src/jobs/engine/jobEnds.js";
 import { JobPlaces } from "../../src/jobs/engine/jobPlaces.js";
 import { LoadedJobs } from "../../src/jobs/engine/loadedJobs.js";
 import { JobRecords, jobRow } from "../../src/jobs/jobRecords.js";
@@ -195,6 +196,8 @@ export async function replay(history: History, store: Store, logs: LiveLogs): Pr
   const jobs = new JobRecords(store, logs.ownership);
   const tasks = new TaskRecords(store, logs.ownership);
   const listeners = new Map();
+  const loaded = new LoadedJobs({ store, logs }, jobs, listeners);
+  const controls = new EngineControls();
   const code = engineFlows({
     store,
     sessions: noSessions,
@@ -207,8 +210,9 @@ export async function replay(history: History, store: Store, logs: LiveLogs): Pr
     logs,
     jobs,
     tasks,
-    loaded: new LoadedJobs({ store, logs }, jobs, listeners),
-    controls: new EngineControls(),
+    loaded,
+    ends: new JobEnds({ sessions: noSessions, logs, jobs, tasks, loaded, controls, listeners }),
+    controls,
     places: new JobPlaces(Number.POSITIVE_INFINITY),
     slots: new Slots(8),
     listeners,

@@ -272,6 +272,7 @@ export class JobEngine {
   async tellTakenOver(id: string, from: string, isPoison: boolean): Promise<void> {
     if (isPoison) return this.giveUp(id, poisonReason);
     await this.#opening.opened;
+    if (isDecided(await this.#patient.jobs.find(id))) return;
     const here = this.#parts.logs.ownership.node;
     const title = `Node ${from} was lost; node ${here} goes on with the job.`;
     await (await this.#loaded.get(id)).diary.add({ callback: "onNotice", severity: "warning", title });
@@ -281,7 +282,9 @@ export class JobEngine {
   async giveUp(id: string, why: string): Promise<void> {
     const { durable } = await this.#opening.opened;
     await durable.cancel(id);
-    if ((await this.#patient.jobs.find(id))?.endedAt === null) await this.#ends.fail(id, why);
+    const record = await this.#patient.jobs.find(id);
+    if (isDecided(record)) await this.#ends.finish(id);
+    else if (record?.endedAt === null) await this.#ends.fail(id, why);
   }
 
   /** A job that its node handed over says where it goes on. */
@@ -382,3 +385,7 @@ export class JobEngine {
     await (await this.#loaded.get(other.id)).diary.add(notice(jobName));
   }
 }
+
+/** It only has to write its end. */
+const isDecided = (record: JobRecord | undefined) =>
+  record?.status === "Succeeded" || record?.status === "Failed";

@@ -23,6 +23,7 @@ import {
   workAt,
 } from "./interpreter.js";
 import { type BranchFolders, isolateBranches, mergeBranches, setUp } from "./isolation.js";
+import type { JobEnds } from "./jobEnds.js";
 import type { JobInput } from "./jobInput.js";
 import type { JobPlaces } from "./jobPlaces.js";
 import type { LoadedJob, LoadedJobs } from "./loadedJobs.js";
@@ -36,6 +37,7 @@ export interface FlowParts
   jobs: JobRecords;
   tasks: TaskRecords;
   loaded: LoadedJobs;
+  ends: Pick<JobEnds, "finish">;
   controls: EngineControls;
   places: JobPlaces;
   slots: Slots;
@@ -75,7 +77,7 @@ export const taskIdOf = (jobId: string, path: string) => `${jobId}.${path}`;
 
 /** The durable code of jobs: a job, a branch of a Par, a task of a job, and a task alone. */
 export function engineFlows(parts: FlowParts): Flows {
-  const { jobs, tasks, loaded, controls, places, listeners } = parts;
+  const { jobs, tasks, loaded, ends, controls, places, listeners } = parts;
 
   /** Runs one work after another; each branch of a Par is a flow of its own, because steps are recorded by their order. */
   async function strand(flow: Flow, { isolated, ...given }: WorkInput): Promise<StrandEnd> {
@@ -200,29 +202,12 @@ export function engineFlows(parts: FlowParts): Flows {
   }
 
   async function finishJob(jobId: string, outcome: Outcome, why: string | undefined): Promise<void> {
-    const { diary } = await loaded.get(jobId);
     const status = outcome === "succeeded" ? "Succeeded" : "Failed";
     await jobs.change(jobId, ["Running"], status);
     failpoint("job-status-changed");
-    const record = await jobs.find(jobId);
     // A user may have stopped it at the last moment.
-    if (record?.status !== status) return;
-    // After a restart the strand no longer knows why a task crashed.
-    const reason = outcome === "succeeded" || why === undefined ? undefined : (record.reason ?? why);
-    await jobs.end(jobId, status, reason);
-    failpoint("job-ended");
-    if (outcome === "crashed") await diary.write({ jobError: record.error ?? "" });
-    await diary.write(
-      outcome === "succeeded"
-        ? { callback: "jobSucceeded" }
-        : { callback: "jobFailed", ...(reason !== undefined && { reason }) },
-    );
-    failpoint("job-end-written");
-    await diary.close();
-    failpoint("job-diary-closed");
-    loaded.forget(jobId);
-    controls.forgetJob(jobId);
-    listeners.delete(jobId);
+    if ((await jobs.find(jobId))?.status !== status) return;
+    await ends.finish(jobId, { why, hasCrashed: outcome === "crashed" });
   }
 
   async function runTaskOfJob(flow: Flow, input: WorkInput): Promise<Outcome | WorkEnd> {

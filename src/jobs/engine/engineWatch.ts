@@ -89,15 +89,17 @@ export class EngineWatch {
   async #look(mayMend: (id: string) => boolean, root?: string): Promise<number> {
     const { durable, jobs, tasks } = this.#parts;
     const running = await jobs.own("Running", root);
+    const ending = await jobs.halfEnded(root);
     const alone = await tasks.running(root);
     const flows = await durable.look([
-      ...running.map(({ id }) => id),
+      ...[...running, ...ending].map(({ id }) => id),
       ...alone.map(({ id }) => flowOfTask(id)),
     ]);
     if (root === undefined) this.waiting.clear();
     for (const job of running) {
       await this.#safely(job.id, () => this.#lookAtJob(job, flows.get(job.id), mayMend));
     }
+    for (const { id } of ending) await this.#safely(id, () => this.#lookAtEnd(id, flows.get(id), mayMend));
     for (const { id } of alone) {
       await this.#safely(id, () => this.#lookAtTask(id, flows.get(flowOfTask(id)), mayMend));
     }
@@ -120,6 +122,15 @@ export class EngineWatch {
       await this.#setPaused(id, false);
       await durable.resume(id);
     } else if ((await jobs.find(id))?.status === "Running") await ends.fail(id);
+  }
+
+  /** Its flow writes the end, unless there is none any more. */
+  async #lookAtEnd(id: string, flow: SeenFlow | undefined, mayMend: (id: string) => boolean): Promise<void> {
+    const { durable, ends, log } = this.#parts;
+    if (flow?.status === "running" || !mayMend(id)) return;
+    log.warn({ jobId: id, flow: flow?.status ?? "missing" }, "a job whose end nobody writes is taken up");
+    if (flow?.status === "orphaned" && !waitsForOthers(flow)) await durable.resume(id);
+    else await ends.finish(id);
   }
 
   async #lookAtTask(id: string, flow: SeenFlow | undefined, mayMend: (id: string) => boolean): Promise<void> {

@@ -52,6 +52,30 @@ export class JobEnds {
     this.#forget(id);
   }
 
+  /** The outcome of the job is in its record: writes what is missing of its end. */
+  async finish(id: string, more: { why?: string | undefined; hasCrashed?: boolean } = {}): Promise<void> {
+    const { jobs, loaded } = this.#parts;
+    const { diary } = await loaded.get(id);
+    const record = await jobs.find(id);
+    if (!record) return;
+    const { status, error, reason: known } = record;
+    const { why, hasCrashed = error !== null } = more;
+    // After a restart the strand no longer knows why a task crashed.
+    const reason = status === "Succeeded" ? undefined : (known ?? why);
+    await jobs.end(id, status, reason);
+    failpoint("job-ended");
+    if (hasCrashed) await diary.write({ jobError: error ?? "" });
+    await diary.write(
+      status === "Succeeded"
+        ? { callback: "jobSucceeded" }
+        : { callback: "jobFailed", ...(reason !== undefined && { reason }) },
+    );
+    failpoint("job-end-written");
+    await diary.close();
+    failpoint("job-diary-closed");
+    this.#forget(id);
+  }
+
   /** For a job whose flow could not write its error, for example because the store was full. */
   async fail(id: string, why = lostJob): Promise<void> {
     const { sessions, jobs, loaded } = this.#parts;
