@@ -182,6 +182,8 @@ describe("Three nodes on one database", () => {
         process.kill(a.pid, "SIGCONT");
         await seen(async () => /a newer portal has changed the schema/.test(a.stderr));
         await seen(async () => (await nodeSeen(a, "a"))?.state === "draining");
+        // It hears of its own state with the next renewal of its lease.
+        await seen(async () => /this node is being drained/.test(a.stderr));
         puppet.release("held 1");
         await seen(async () => (await nodeSeen(a, "a"))?.state === "drained");
         assert.equal((await a.api(`copilot/job/${stays}/status`)).body.status, "Paused");
