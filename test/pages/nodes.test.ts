@@ -62,8 +62,8 @@ describe("the nodes page", () => {
     const { origin, port } = new URL(b.url);
     assert.match(said.Address ?? "", new RegExp(`^http://.*:${port}$`), origin);
     assert.match(said.Version ?? "", /^\d+\.\d+\.\d+/);
-    assert.equal(said["Running since"], "just now");
-    assert.match(said["Last sign of life"] ?? "", /^\d(\.\d)? s ago$/);
+    assert.match(said["Running since"] ?? "", /^just now$|^\d+ min/);
+    assert.match(said["Last sign of life"] ?? "", /^\d+(\.\d)? s ago$/);
     assert.equal(said["Jobs waiting"], "0");
     assert.match(said["Memory of the portal"] ?? "", /^\d+ MB$/);
     assert.equal(said["Shared folders"], nodes.sharedDir);
@@ -71,8 +71,9 @@ describe("the nodes page", () => {
     const jobId = await nodes.startJob(b, await tempFolder(t));
     await nodes.puppet.arrived("held 1");
     await itemOf(page, "b").locator("[data-part=jobs]", { hasText: "1 / 8" }).waitFor();
-    assert.equal(await itemOf(page, "b").locator("[data-part=tasks]").textContent(), "1");
-    assert.equal(await itemOf(page, "b").locator("[data-part=left]").textContent(), "1 job");
+    // What the node says may be of a moment at which the job had no task yet.
+    await itemOf(page, "b").locator("[data-part=tasks]", { hasText: /^1$/ }).waitFor();
+    await itemOf(page, "b").locator("[data-part=left]", { hasText: /^1 job$/ }).waitFor();
     await a.api(`copilot/job/${jobId}/stop`, { body: "" });
     await itemOf(page, "b").locator("[data-part=jobs]", { hasText: "0 / 8" }).waitFor();
   });
