@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";
 import type { TestContext } from "node:test";
 import { type EntryOfTest, task } from "../test/support/jobs.js";
-import { agentsOf, hasJoined, logOf, nodesOf } from "../test/support/nodes.js";
+import { agentsOf, hasJoined, logOf, type Nodes, nodesOf } from "../test/support/nodes.js";
 import { nodesSafety } from "../test/support/nodesSafety.js";
 import type { Portal } from "../test/support/portal.js";
 import { type PostgresServer, startPostgres } from "../test/support/postgres.js";
@@ -11,6 +11,7 @@ import { seen } from "../test/support/seen.js";
 import { openSessionRowsOnServer } from "./openSessions.js";
 import { nodeDeltaRows } from "./support/nodeDeltas.js";
 import { firstStartRow, jobsPerSecondRows, taskRows } from "./support/nodeJobs.js";
+import { table } from "./support/report.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { fewestRounds, repeat } from "./support/turns.js";
@@ -67,9 +68,13 @@ function watchdogMb({ pid }: Portal): number {
 }
 
 /** From the moment a node is frozen until its watchdog has ended what others may take over. */
-async function frozenSeconds(node: Portal): Promise<number> {
+async function frozenSeconds(nodes: Nodes, node: Portal): Promise<number> {
   const hasMovable = async () => (await agentsOf(node)).some(({ movable }) => movable);
-  if (!(await hasMovable())) throw new Error("The node has no agent that can move");
+  // The agents of the last round are dead, and a node that was just thawed may refuse a session.
+  await seen(async () => {
+    await nodes.startSession(node, await nodes.sharedFolder()).catch(() => undefined);
+    return hasMovable();
+  });
   const beganMs = performance.now();
   process.kill(node.pid, "SIGSTOP");
   await seen(async () => !(await hasMovable()));
@@ -94,15 +99,23 @@ async function safetyRow(scope: TestContext, server: PostgresServer): Promise<Ro
 export async function nodeRows(): Promise<Row[]> {
   return inScope(async scope => {
     const server = await startPostgres(scope);
-    return [
-      ...(await lifeRows(server)),
-      ...(await nodeDeltaRows(server)),
-      ...(await taskRows(server)),
-      ...(await jobsPerSecondRows(server)),
-      await firstStartRow(server),
-      ...(await openSessionRowsOnServer(server)),
-      await safetyRow(scope, server),
+    const parts = [
+      () => lifeRows(server),
+      () => nodeDeltaRows(server),
+      () => taskRows(server),
+      () => jobsPerSecondRows(server),
+      async () => [await firstStartRow(server)],
+      () => openSessionRowsOnServer(server),
+      async () => [await safetyRow(scope, server)],
     ];
+    const rows: Row[] = [];
+    for (const part of parts) {
+      const measured = await part();
+      // It takes ten minutes, and whoever waits wants to see something.
+      process.stderr.write(`${table(measured)}\n`);
+      rows.push(...measured);
+    }
+    return rows;
   });
 }
 
@@ -164,7 +177,7 @@ async function lifeRows(server: PostgresServer): Promise<Row[]> {
       ...throughput,
       absoluteRow(
         "a frozen node to the death of its agents",
-        await repeat(fewestRounds, () => frozenSeconds(b)),
+        await repeat(fewestRounds, () => frozenSeconds(nodes, b)),
         "s",
         {
           atMost: 21,
