@@ -73,7 +73,9 @@ describe("the nodes page", () => {
     await itemOf(page, "b").locator("[data-part=jobs]", { hasText: "1 / 8" }).waitFor();
     // What the node says may be of a moment at which the job had no task yet.
     await itemOf(page, "b").locator("[data-part=tasks]", { hasText: /^1$/ }).waitFor();
-    await itemOf(page, "b").locator("[data-part=left]", { hasText: /^1 job$/ }).waitFor();
+    await itemOf(page, "b")
+      .locator("[data-part=left]", { hasText: /^1 job$/ })
+      .waitFor();
     await a.api(`copilot/job/${jobId}/stop`, { body: "" });
     await itemOf(page, "b").locator("[data-part=jobs]", { hasText: "0 / 8" }).waitFor();
   });
