@@ -143,7 +143,12 @@ test("A worktree is listed once, with the newest job that worked in it, also whe
   const onlyThatOfTheRetry = async () => {
     await listed.locator(`a[href*="${retried}"]`).first().waitFor();
     // The list of running jobs and that of recent ones are drawn one after the other.
-    await seen(async () => (await listed.count()) === 1);
+    await seen(async () => {
+      if ((await listed.count()) === 1) return true;
+      await page.reload();
+      await listed.first().waitFor();
+      return false;
+    });
   };
   await onlyThatOfTheRetry();
   await post(`${old}/delete`);
