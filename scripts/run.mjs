@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { needBubblewrap } from "./bubblewrap.mjs";
 import { chromium } from "./chromium.mjs";
+import { inMemory } from "./inMemory.mjs";
 import { postgres } from "./postgres.mjs";
 import { root, run, SetupError, setup } from "./setup.mjs";
 import { testAgents } from "./testAgents.mjs";
@@ -56,12 +57,19 @@ function testFiles(folders, parts) {
 }
 
 function runTests(files, env) {
-  const runner = ["--enable-source-maps", join(root, "scripts", "runTests.mjs")];
-  run(node, [...runner, ...longestFirst(files)], "The tests", {
-    stdio: "inherit",
-    // Every Node process would read these certificates when it starts, and no test talks to another machine.
-    env: { ...process.env, ...env, NODE_EXTRA_CA_CERTS: undefined },
-  });
+  const runner = [
+    node,
+    "--enable-source-maps",
+    join(root, "scripts", "runTests.mjs"),
+    ...longestFirst(files),
+  ];
+  inMemory(runner, ([program, ...args], folder) =>
+    run(program, args, "The tests", {
+      stdio: "inherit",
+      // Every Node process would read these certificates when it starts, and no test talks to another machine.
+      env: { ...process.env, ...env, ...folder, NODE_EXTRA_CA_CERTS: undefined },
+    }),
+  );
 }
 
 /** `npm test` runs everything; `npm test -- live` runs the test files whose path contains "live". */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { frameVersion, readerOf, wholePage } from "./wholePage.js";
+import { readerOf, wholePage } from "./wholePage.js";
 
 /** Sends a tenth less than the default quality; the files are small. */
 const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
@@ -42,6 +43,8 @@ export class KeptFile {
 export class KeptFiles {
   readonly #folder: string;
   readonly #files = new Map<string, { version: string; file: Promise<KeptFile> }>();
+  /** Another one when any file of the folder has changed. */
+  #edition: string | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -49,18 +52,37 @@ export class KeptFiles {
 
   async find(path: string): Promise<KeptFile> {
     const isPage = path.endsWith(".html");
-    const { mtimeMs, size } = await stat(path);
-    const version = `${mtimeMs} ${size} ${isPage ? await frameVersion(this.#folder) : ""}`;
+    const version = isPage ? await this.#readEdition() : await stateOf(path);
     const known = this.#files.get(path);
     if (known?.version === version) return known.file;
-    const content = isPage ? this.#page(path) : readFile(path);
+    const content = isPage ? this.#page(path, version) : readFile(path);
     const file = content.then(bytes => new KeptFile(path, bytes));
     this.#files.set(path, { version, file });
     file.catch(() => this.#files.delete(path));
     return file;
   }
 
-  async #page(path: string): Promise<Buffer> {
-    return Buffer.from(await wholePage(await readFile(path, "utf8"), readerOf(this.#folder)));
+  /** Whether a page that is sent now would name its files by this edition. */
+  async isCurrent(edition: string): Promise<boolean> {
+    return edition === (this.#edition ?? (await this.#readEdition()));
   }
+
+  async #readEdition(): Promise<string> {
+    const names = (await readdir(this.#folder, { recursive: true })).sort();
+    const states = await Promise.all(
+      names.map(async name => `${name} ${await stateOf(join(this.#folder, name))}`),
+    );
+    this.#edition = createHash("sha256").update(states.join("\n")).digest("base64url").slice(0, 12);
+    return this.#edition;
+  }
+
+  async #page(path: string, edition: string): Promise<Buffer> {
+    const html = await readFile(path, "utf8");
+    return Buffer.from(await wholePage(html, readerOf(this.#folder), `/~${edition}`));
+  }
+}
+
+async function stateOf(path: string): Promise<string> {
+  const { mtimeMs, size } = await stat(path);
+  return `${mtimeMs} ${size}`;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import express from "express";
 import { tempFolder } from "../../test/support/cleanup.js";
@@ -105,5 +105,29 @@ describe("The files of the pages", () => {
     await writeFile(file, "export const text = 1;");
     const changed = await get("page.js", { "accept-encoding": "br", "if-none-match": etag });
     assert.deepEqual([changed.status, await changed.text()], [200, "export const text = 1;"]);
+  });
+
+  test("are kept by a browser at the address that a page names, which is another one when a file has changed", async t => {
+    const { file, get } = await serve(t);
+    await writeFile(join(dirname(file), "page.html"), '<script type="module" src="/page.js"></script>');
+    const address = async () => /src="\/(~.*?)"/.exec(await (await get("page.html", {})).text())?.[1] ?? "";
+    const caching = async (name: string) => (await get(name, {})).headers.get("cache-control");
+    const first = await address();
+    assert.match(first, /^~[\w-]{12}\/page\.js$/);
+    assert.equal(await caching(first), "max-age=31536000, immutable");
+    for (const name of ["page.js", "page.html", first.replace(".js", ".html"), "~other/page.js"])
+      assert.equal(await caching(name), "no-cache", name);
+    await writeFile(file, "export const text = 1;");
+    const second = await address();
+    assert.notEqual(second, first);
+    assert.equal(await caching(second), "max-age=31536000, immutable");
+    // A page of the edition before still gets a script, and asks for it again.
+    const old = await get(first, {});
+    assert.deepEqual(
+      [old.headers.get("cache-control"), await old.text()],
+      ["no-cache", "export const text = 1;"],
+    );
+    for (const name of [first.replace("page.js", "api/page.js"), first.replace("page.js", "none.js")])
+      assert.equal((await get(name, {})).status, 404, name);
   });
 });

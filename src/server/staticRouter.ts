@@ -1,5 +1,4 @@
 import { stat } from "node:fs/promises";
-import type { ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import type { Request, RequestHandler, Response } from "express";
 import { targetInside } from "../base/inside.js";
@@ -18,9 +17,10 @@ export async function fileInside(folder: string, urlPath: string): Promise<strin
 }
 
 /** A browser must not keep a page of an older portal: it asks again for each file, and gets it if it has changed. */
-function askAgain(res: ServerResponse): void {
-  res.setHeader("Cache-Control", "no-cache");
-}
+const askAgain = "no-cache";
+/** A page names the edition of its scripts and styles, so nothing ever changes at such an address. */
+const keep = "max-age=31536000, immutable";
+const ofEdition = /^\/~([\w-]+)(?=\/)/;
 
 const isCall = (path: string) => /^\/(api|mcp)(\/|$)/.test(path);
 
@@ -28,17 +28,19 @@ const isCall = (path: string) => /^\/(api|mcp)(\/|$)/.test(path);
 export function staticRouter(folder: string): RequestHandler {
   const files = new KeptFiles(folder);
   return async function sendFile(req, res, next) {
+    const [prefix = "", edition] = ofEdition.exec(req.path) ?? [];
+    const path = req.path.slice(prefix.length);
     // Looking for a file takes longer than many calls.
-    if ((req.method !== "GET" && req.method !== "HEAD") || isCall(req.path)) return next();
-    const path = req.path.endsWith("/") ? `${req.path}index.html` : req.path;
-    const found = await fileInside(folder, path);
+    if ((req.method !== "GET" && req.method !== "HEAD") || isCall(path)) return next();
+    const found = await fileInside(folder, path.endsWith("/") ? `${path}index.html` : path);
     if (found === undefined) return next();
+    const isKept = edition !== undefined && !found.endsWith(".html") && (await files.isCurrent(edition));
+    res.set("Cache-Control", isKept ? keep : askAgain);
     await send(await files.find(found), found, req, res);
   };
 }
 
 async function send(file: KeptFile, path: string, req: Request, res: Response): Promise<void> {
-  askAgain(res);
   res.type(extname(path)).set("ETag", file.etag).vary("Accept-Encoding");
   if (req.fresh) return void res.status(304).end();
   const encoding = file.encodings.find(name => req.acceptsEncodings(name));
@@ -52,6 +54,7 @@ export function unknownPage(folder: string): RequestHandler {
   const files = new KeptFiles(folder);
   return async function answerUnknownPage(req, res, next) {
     if (isCall(req.path) || req.method !== "GET" || req.accepts(["json", "html"]) !== "html") return next();
-    await send(await files.find(file), file, req, res.status(404));
+    res.status(404).set("Cache-Control", askAgain);
+    await send(await files.find(file), file, req, res);
   };
 }

@@ -42,6 +42,22 @@ describe("A whole page", () => {
     assert.equal(await wholePage("<main></main>", site(files)), "<main></main>");
   });
 
+  test("what a page loads comes from the given base, and everything else stays where it is", async () => {
+    const html = [
+      '<link rel="icon" href="/favicon-idle.svg" />',
+      '<link rel="stylesheet" href="/shell/design.css" />',
+      '<script type="module" src="/a.js"></script>',
+      '<a href="/jobs.html"><use href="/shell/icons.svg#Jobs" /></a>',
+      "</head>",
+    ].join("\n");
+    const page = await wholePage(html, site({ "/a.js": 'import "./b.js";' }), "/~x");
+    const addresses = [...page.matchAll(/(?:src|href)="(.*?)"/g)].map(([, address]) => address);
+    assert.deepEqual(addresses, [
+      ...["/favicon-idle.svg", "/~x/shell/design.css", "/~x/a.js", "/jobs.html", "/~x/shell/icons.svg#Jobs"],
+      "/~x/b.js",
+    ]);
+  });
+
   test("nothing outside the folder is read", async () => {
     assert.equal(await read("/../package.json"), undefined);
     assert.equal(await read("/none.js"), undefined);

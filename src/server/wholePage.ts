@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 
 /** Reads a file of the website by its URL path; undefined when there is none. */
@@ -9,6 +9,8 @@ const frameFile = "shell/frame.html";
 const framePlace = /^ *<!-- frame -->\n/m;
 const headEnd = /^ *<\/head>/m;
 const moduleScript = /<script type="module" src="(\/[^"]+)">/g;
+/** What a page loads of the website; the icons are one file. */
+const loaded = /\b(src|href)="(?=\/[^"]+\.(?:js|css)"|\/shell\/icons\.svg#)/g;
 const staticImport = /^(?:import|export)\b[^"'();]*["']([^"']+)["'];?$/gm;
 
 /** The scripts that these import, and those that those import, without the first ones. */
@@ -22,15 +24,21 @@ export async function importedBy(entries: readonly string[], read: Read): Promis
   return [...found].filter(path => !entries.includes(path));
 }
 
-/** The page with its frame, and with a line for each script that it will ask for: a browser then loads them together. */
-export async function wholePage(html: string, read: Read): Promise<string> {
+/**
+ * The page with its frame, and with a line for each script that it will ask for: a browser then loads them together,
+ * from `base`. What those import has a relative address, and so comes from there too.
+ */
+export async function wholePage(html: string, read: Read, base = ""): Promise<string> {
   const frame = framePlace.test(html) ? await read(`/${frameFile}`) : undefined;
   const entries = [...html.matchAll(moduleScript)].map(([, path = ""]) => path);
   const preloads = (await importedBy(entries, read)).map(
     path => `    <link rel="modulepreload" href="${path}" />\n`,
   );
   // Functions, because a dollar sign in a replacement text has a meaning.
-  return html.replace(framePlace, found => frame ?? found).replace(headEnd, end => preloads.join("") + end);
+  return html
+    .replace(framePlace, found => frame ?? found)
+    .replace(headEnd, end => preloads.join("") + end)
+    .replace(loaded, (_found, attribute) => `${attribute}="${base}`);
 }
 
 /** Reads the files of a folder, none outside it. */
@@ -38,9 +46,3 @@ export const readerOf =
   (folder: string): Read =>
   async path =>
     path.split("/").includes("..") ? undefined : readFile(join(folder, path), "utf8").catch(() => undefined);
-
-/** Changes when the frame does. */
-export async function frameVersion(folder: string): Promise<string> {
-  const found = await stat(join(folder, frameFile)).catch(() => undefined);
-  return found ? `${found.mtimeMs} ${found.size}` : "";
-}

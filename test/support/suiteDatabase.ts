@@ -13,7 +13,7 @@ const silent = pino({ level: "silent" });
 /** Tests end portals and never the server, so nothing has to reach a disk. */
 const settings = [
   ...["fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off"],
-  ...["max_connections=500", "max_wal_size=4GB", "checkpoint_timeout=1h"],
+  ...["max_connections=500", "max_wal_size=1GB", "checkpoint_timeout=1h"],
 ];
 
 /** A server whose template has the tables of a store; returns its address. */
