@@ -198,20 +198,28 @@ export async function openDurableJobs({
     schedulerPollingIntervalMs: unusedIntervalMs,
     logger: dbosLogger(log),
   });
+  async function close(): Promise<void> {
+    opened.isClosing = true;
+    await DBOS.shutdown();
+    // What has not ended by now never does.
+    runningHere.clear();
+    open = undefined;
+  }
+
   let polling: Awaited<ReturnType<typeof quietPolling>>;
   try {
     quietLaunch(node?.name);
     await DBOS.launch();
     polling = await quietPolling();
+    failpoint("engine-launched");
+    // Those of other portals would never end here.
+    if (!node) unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));
   } catch (error) {
-    // Otherwise the next try would find it half launched.
-    await DBOS.shutdown().catch(() => {});
+    // The next try would find it half launched, and some flows may run already.
+    await close().catch(() => {});
     throw error;
   }
-  failpoint("engine-launched");
   const queueName = node && queueOfNode(node.name);
-  // Those of other portals would never end here.
-  if (!node) unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));
   const look = (ids: readonly string[]) => lookAt(ids, queueName);
   return {
     async submit(kind, id, input) {
@@ -243,13 +251,7 @@ export async function openDurableJobs({
     },
     look,
     delete: async (...ids) => DBOS.deleteWorkflows(await withThoseBelow(pool, ids)),
-    async close() {
-      opened.isClosing = true;
-      await DBOS.shutdown();
-      // What has not ended by now never does.
-      runningHere.clear();
-      open = undefined;
-    },
+    close,
   };
 }
 

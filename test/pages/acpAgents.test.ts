@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { fakeAgent, type PortalWithAgent, portalWithAgent, steps } from "../support/acp.js";
@@ -348,7 +348,7 @@ describe("a session on an ACP agent", () => {
   it("does not change the page of a session on a model", async t => {
     const { page } = await openSession(t, "gpt-5.1-mini");
     await prompt(page).pressSequentially("/co");
-    await page.locator("#sessionModel", { hasText: parts.workingDirectory }).waitFor();
+    await page.locator("#sessionModel", { hasText: basename(parts.workingDirectory) }).waitFor();
     assert.equal(await page.locator("#agentBar").isVisible(), false);
     assert.equal(await page.getByRole("listbox").isVisible(), false);
   });
