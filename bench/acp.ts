@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
+import { atHome, copilot, portalWithAgents } from "../test/support/acp/copilotCli.js";
 import { tempFolder } from "../test/support/cleanup.js";
-import { atHome, copilot, portalWithAgents } from "../test/support/copilotCli.js";
-import { runShell, type Script } from "../test/support/scriptedModel.js";
+import { runShell, type Script } from "../test/support/model/scriptedModel.js";
 import { directAgent } from "./support/directAgent.js";
 import { compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
-import { portalWithModel, type RestSession } from "../test/support/restSession.js";
-import { byPrompt, largeText, runShell, startScriptedModel } from "../test/support/scriptedModel.js";
-import { sessionsHere } from "../test/support/sessionsHere.js";
+import { byPrompt, largeText, runShell, startScriptedModel } from "../test/support/model/scriptedModel.js";
+import { portalWithModel, type RestSession } from "../test/support/portal/restSession.js";
+import { sessionsHere } from "../test/support/portal/sessionsHere.js";
 import { startBareClient, type Taken } from "./support/bareClient.js";
 import { cpuMs } from "./support/process.js";
 import { absoluteRow, comparedRow, type Row } from "./support/row.js";

@@ -3,7 +3,7 @@ import { Agent, get, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { defer } from "../test/support/cleanup.js";
-import { type Portal, startPortal } from "../test/support/portal.js";
+import { type Portal, startPortal } from "../test/support/portal/portal.js";
 import { residentMiB } from "./support/process.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";

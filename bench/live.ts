@@ -8,7 +8,7 @@ import express from "express";
 import type { LiveResponse } from "../src/live/liveResponse.js";
 import type { LiveLog } from "../src/sharedApi.js";
 import { defer } from "../test/support/cleanup.js";
-import { type Live, startLive } from "../test/support/live.js";
+import { type Live, startLive } from "../test/support/live/live.js";
 import { usedBytes } from "../test/support/memory.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";

@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent, get, type IncomingMessage } from "node:http";
 import type { TestContext } from "node:test";
-import { type EntryOfTest, task } from "../test/support/jobs.js";
-import { agentsOf, hasJoined, logOf, type Nodes, nodesOf } from "../test/support/nodes.js";
-import { nodesSafety } from "../test/support/nodesSafety.js";
-import type { Portal } from "../test/support/portal.js";
-import { type PostgresServer, startPostgres } from "../test/support/postgres.js";
+import { type EntryOfTest, task } from "../test/support/jobs/jobs.js";
+import { agentsOf, hasJoined, logOf, type Nodes, nodesOf } from "../test/support/nodes/nodes.js";
+import { nodesSafety } from "../test/support/nodes/nodesSafety.js";
+import type { Portal } from "../test/support/portal/portal.js";
 import { seen } from "../test/support/seen.js";
+import { type PostgresServer, startPostgres } from "../test/support/store/postgres.js";
 import { openSessionRowsOnServer } from "./openSessions.js";
 import { nodeDeltaRows } from "./support/nodeDeltas.js";
 import { firstStartRow, jobsPerSecondRows, taskRows } from "./support/nodeJobs.js";

@@ -1,6 +1,6 @@
 // The portal beside `opencode serve`, on the same scripted model in the same run. npm run bench -- opencode
 import { setTimeout as pause } from "node:timers/promises";
-import { barrier, startScriptedModel } from "../test/support/scriptedModel.js";
+import { barrier, startScriptedModel } from "../test/support/model/scriptedModel.js";
 import { residentMiB } from "./support/process.js";
 import { type Product, type StartProduct, startOpencode, startPortalProduct } from "./support/products.js";
 import { compare, comparedRow, type Goal, type Row } from "./support/row.js";

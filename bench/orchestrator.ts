@@ -8,8 +8,8 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import express from "express";
 import { evaluate } from "../src/orchestrator/prompt/evaluator.js";
 import { defer } from "../test/support/cleanup.js";
-import { callTool, connectClient, startModule } from "../test/support/orchestrator.js";
-import { agentText } from "../test/support/orchestratorRepo.js";
+import { callTool, connectClient, startModule } from "../test/support/orchestrator/orchestrator.js";
+import { agentText } from "../test/support/orchestrator/orchestratorRepo.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { median, repeat, timed } from "./support/turns.js";

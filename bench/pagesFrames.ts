@@ -1,11 +1,11 @@
 // How long the pages' own code blocks a frame: many blocks, many deltas, a huge message. `npm run bench -- pages`
 import type { Page } from "playwright-core";
-import { launchBrowser, openRenderer } from "../test/support/browser.js";
+import { launchBrowser, openRenderer } from "../test/support/pages/browser.js";
 import { absoluteRow, type Row } from "./support/row.js";
 
 type Response = { [name: string]: unknown };
 
-/** The page's side is test/support/fixture/renderer.js. */
+/** The page's side is test/support/pages/fixture/renderer.js. */
 declare function load(responses: Response[]): void;
 declare function play(perFrame: number): Promise<void>;
 declare function scrollUp(stepPx: number): Promise<void>;

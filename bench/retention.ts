@@ -3,7 +3,7 @@ import { createLog } from "../src/base/log.js";
 import { bytesBelow } from "../src/store/keep/files.js";
 import type { Store } from "../src/store/store.js";
 import { tempFolder } from "../test/support/cleanup.js";
-import { storeWithJanitor } from "../test/support/oldStore.js";
+import { storeWithJanitor } from "../test/support/store/oldStore.js";
 import { absoluteRow, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 

@@ -1,8 +1,8 @@
 import type { LiveResponse } from "../src/live/liveResponse.js";
 import { search } from "../src/search/search.js";
 import type { LiveLog } from "../src/sharedApi.js";
-import { append, type Live, message, newId, startLive } from "../test/support/live.js";
-import { randomFrom } from "../test/support/randomLog.js";
+import { randomFrom } from "../test/support/kills/randomLog.js";
+import { append, type Live, message, newId, startLive } from "../test/support/live/live.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
 import { percentile, timed } from "./support/turns.js";

@@ -1,9 +1,9 @@
 import type { TestContext } from "node:test";
 import type { CopilotSession } from "@github/copilot-sdk";
 import { tempFolder } from "../test/support/cleanup.js";
-import { portalWithModel, type RestSession } from "../test/support/restSession.js";
-import { runTurn, startBareSession, startRuntime } from "../test/support/runtime.js";
-import { byPrompt, largeText, type Script, startScriptedModel } from "../test/support/scriptedModel.js";
+import { byPrompt, largeText, type Script, startScriptedModel } from "../test/support/model/scriptedModel.js";
+import { portalWithModel, type RestSession } from "../test/support/portal/restSession.js";
+import { runTurn, startBareSession, startRuntime } from "../test/support/portal/runtime.js";
 import { busySessionRows, eventTurns } from "./busySessions.js";
 import { compare, type Goal, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";

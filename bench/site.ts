@@ -3,10 +3,12 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { packageRoot } from "../src/base/paths.js";
-import { launchBrowser } from "../test/support/browser.js";
-import { writeJob } from "../test/support/longJob.js";
-import { conversation, writeSession } from "../test/support/longLog.js";
-import { startPortal } from "../test/support/portal.js";
+import type { Scope } from "../test/support/cleanup.js";
+import { portalWithEntry, task } from "../test/support/jobs/jobs.js";
+import { writeJob } from "../test/support/jobs/longJob.js";
+import { conversation, writeSession } from "../test/support/live/longLog.js";
+import { launchBrowser } from "../test/support/pages/browser.js";
+import { startPortal } from "../test/support/portal/portal.js";
 import { folderWith, openMs } from "./support/openPages.js";
 import { absoluteRow, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";
@@ -60,6 +62,19 @@ async function firstPaintMs(browser: Browser, url: string): Promise<number> {
   return ms;
 }
 
+/** A job whose task waits for its model, so that its page needs the conversation at once. */
+async function runningJobKb(scope: Scope, browser: Browser): Promise<number> {
+  const held = { prompt: ["held", "@say I wait", "@wait held"], model: { category: "driving" } };
+  const { portal, puppet, startJob } = await portalWithEntry(scope, {
+    tasks: { held },
+    jobs: { held: { work: task("held") } },
+  });
+  const jobId = await startJob("held");
+  await puppet.arrived("held");
+  const address = `${portal.url}/jobTracking.html?jobName=held&jobId=${jobId}`;
+  return weightKb(browser, address, ".message-block >> text=I wait");
+}
+
 function siteKb(): number {
   const folder = join(packageRoot, "assets");
   return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -96,6 +111,14 @@ export async function siteRows(): Promise<Row[]> {
         ),
       );
     }
+    rows.push(
+      absoluteRow(
+        "a job that runs: what it loads until its conversation is there",
+        await runningJobKb(scope, browser),
+        "KB",
+        { atMost: 60 },
+      ),
+    );
     const session = `${portal.url}/index.html?session=long`;
     const job = `${portal.url}/jobTracking.html?jobName=long&jobId=job`;
     const lastNode = `#chart svg .node[data-work-id="${works - 1}"]`;

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import { launchBrowser, openPage } from "../test/support/browser.js";
 import { defer } from "../test/support/cleanup.js";
-import { startPortal } from "../test/support/portal.js";
-import { portalWithModel } from "../test/support/restSession.js";
-import { startScriptedModel } from "../test/support/scriptedModel.js";
+import { startScriptedModel } from "../test/support/model/scriptedModel.js";
+import { launchBrowser, openPage } from "../test/support/pages/browser.js";
+import { startPortal } from "../test/support/portal/portal.js";
+import { portalWithModel } from "../test/support/portal/restSession.js";
 import { cpuMs, residentMiB } from "./support/process.js";
 import { absoluteRow, compare, type Row } from "./support/row.js";
 import { inScope } from "./support/scope.js";

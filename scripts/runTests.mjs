@@ -26,7 +26,7 @@ const cleanups = isPure ? [] : await startServer();
 
 /** Most portals of the run have their store on one PostgreSQL server, where a start costs a quarter. */
 async function startServer() {
-  const { startSuiteServer } = await import("../dist/test/support/suiteDatabase.js");
+  const { startSuiteServer } = await import("../dist/test/support/store/suiteDatabase.js");
   const cleanups = [];
   process.env.TEST_DATABASE_URL = await startSuiteServer({ after: cleanup => cleanups.push(cleanup) });
   return cleanups;

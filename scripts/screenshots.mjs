@@ -56,7 +56,7 @@ function writeConfig(home) {
   const example = {
     title: "Example agent",
     command: process.execPath,
-    args: [join(root, "dist", "test", "support", "fakeAgent.js")],
+    args: [join(root, "dist", "test", "support", "acp", "fakeAgent.js")],
     env: { FAKE_AGENT: JSON.stringify(behaviour) },
   };
   const missing = { title: "Not installed", command: "no-such-agent" };
@@ -119,7 +119,7 @@ async function startPortal(home, { name = "data", more = [], databaseUrl } = {})
 
 /** Two portals on one database; one of them goes, and leaves a session and a job. */
 async function startNodes(home, scope) {
-  const { startPostgres } = await import(join(root, "dist", "test", "support", "postgres.js"));
+  const { startPostgres } = await import(join(root, "dist", "test", "support", "store", "postgres.js"));
   const server = await startPostgres(scope);
   const databaseUrl = server.urlOf(await server.newDatabase());
   const shared = makeProject(join(home, "shared"));

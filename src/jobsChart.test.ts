@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readEntry } from "../test/support/entries.js";
+import { readEntry } from "../test/support/jobs/entries.js";
 import { type ChartGraph, generateChartNodes } from "./jobsChart.js";
 import { assignWorkId, validateEntry, type WorkInput } from "./jobsDef.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accepts } from "../test/support/entries.js";
+import { accepts } from "../test/support/jobs/entries.js";
 import { refusalFor } from "./backends/demo/assignments.js";
 import { resolveModels } from "./jobs/definition/modelFallback.js";
 import { walkWork } from "./jobs/definition/workTree.js";

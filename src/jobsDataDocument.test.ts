@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv } from "ajv";
-import type { Loose } from "../test/support/entries.js";
+import type { Loose } from "../test/support/jobs/entries.js";
 import { packageRoot } from "./base/paths.js";
 import { planJob } from "./jobs/plan/plan.js";
 import { generateChartNodes } from "./jobsChart.js";

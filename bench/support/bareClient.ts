@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { CopilotSession } from "@github/copilot-sdk";
 import { defer, type Scope, tempFolder } from "../../test/support/cleanup.js";
-import { runTurn, startBareSession, startRuntime } from "../../test/support/runtime.js";
-import type { ScriptedModel } from "../../test/support/scriptedModel.js";
+import type { ScriptedModel } from "../../test/support/model/scriptedModel.js";
+import { runTurn, startBareSession, startRuntime } from "../../test/support/portal/runtime.js";
 import { inScope } from "./scope.js";
 import { timed } from "./turns.js";
 

@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { startLive } from "../../test/support/live.js";
-import { sseEvents } from "../../test/support/sse.js";
+import { startLive } from "../../test/support/live/live.js";
+import { sseEvents } from "../../test/support/live/sse.js";
 import { absoluteRow, type Row } from "./row.js";
 import { inScope } from "./scope.js";
 import { percentile, repeat } from "./turns.js";

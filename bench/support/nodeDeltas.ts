@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { nodesOf } from "../../test/support/nodes.js";
-import type { PostgresServer } from "../../test/support/postgres.js";
-import { largeText, startScriptedModel } from "../../test/support/scriptedModel.js";
-import { sseEvents } from "../../test/support/sse.js";
+import { sseEvents } from "../../test/support/live/sse.js";
+import { largeText, startScriptedModel } from "../../test/support/model/scriptedModel.js";
+import { nodesOf } from "../../test/support/nodes/nodes.js";
+import type { PostgresServer } from "../../test/support/store/postgres.js";
 import { absoluteRow, type Row } from "./row.js";
 import { inScope } from "./scope.js";
 import { inTurns, percentile } from "./turns.js";

@@ -1,8 +1,8 @@
 import { tempFolder } from "../../test/support/cleanup.js";
-import { type EntryOfTest, portalWithEntry, task } from "../../test/support/jobs.js";
-import { hasJoined, logOf, nodesOf } from "../../test/support/nodes.js";
-import { type Portal, startPortal } from "../../test/support/portal.js";
-import type { PostgresServer } from "../../test/support/postgres.js";
+import { type EntryOfTest, portalWithEntry, task } from "../../test/support/jobs/jobs.js";
+import { hasJoined, logOf, nodesOf } from "../../test/support/nodes/nodes.js";
+import { type Portal, startPortal } from "../../test/support/portal/portal.js";
+import type { PostgresServer } from "../../test/support/store/postgres.js";
 import { absoluteRow, compare, type Row } from "./row.js";
 import { inScope } from "./scope.js";
 import { fewestRounds, repeat, timed } from "./turns.js";

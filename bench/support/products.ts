@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { opencodeHome } from "../../test/support/acp/opencode.js";
+import { opencodeCommand } from "../../test/support/acp/testAgents.js";
 import { defer, tempFolder } from "../../test/support/cleanup.js";
-import { opencodeHome } from "../../test/support/opencode.js";
-import { startPortal } from "../../test/support/portal.js";
+import { sseEvents } from "../../test/support/live/sse.js";
+import type { ScriptedModel } from "../../test/support/model/scriptedModel.js";
+import { startPortal } from "../../test/support/portal/portal.js";
+import { sessionById } from "../../test/support/portal/restSession.js";
 import { processesWith } from "../../test/support/processes.js";
-import { sessionById } from "../../test/support/restSession.js";
-import type { ScriptedModel } from "../../test/support/scriptedModel.js";
-import { sseEvents } from "../../test/support/sse.js";
-import { opencodeCommand } from "../../test/support/testAgents.js";
 import { type Talk, throughPortal } from "./talk.js";
 
 /** What a product still shows of a session. */

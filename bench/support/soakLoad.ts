@@ -1,11 +1,11 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Script } from "../../src/backends/scripted/server.js";
-import { type EntryOfTest, task } from "../../test/support/jobs.js";
-import type { Portal } from "../../test/support/portal.js";
-import { puppet } from "../../test/support/puppet.js";
-import { sessionById } from "../../test/support/restSession.js";
-import { liveAll, sseEvents } from "../../test/support/sse.js";
+import { type EntryOfTest, task } from "../../test/support/jobs/jobs.js";
+import { liveAll, sseEvents } from "../../test/support/live/sse.js";
+import { puppet } from "../../test/support/model/puppet.js";
+import type { Portal } from "../../test/support/portal/portal.js";
+import { sessionById } from "../../test/support/portal/restSession.js";
 
 /** A turn or a job that has not ended by then never will. */
 const endTimeoutMs = 120_000;

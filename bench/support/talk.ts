@@ -1,5 +1,5 @@
-import type { RestSession } from "../../test/support/restSession.js";
-import type { Step } from "../../test/support/scriptedModel.js";
+import type { Step } from "../../test/support/model/scriptedModel.js";
+import type { RestSession } from "../../test/support/portal/restSession.js";
 import { percentile } from "./turns.js";
 
 /** A conversation with an agent, whichever way it is reached. */

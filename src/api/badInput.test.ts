@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { type RawAnswer, startApp } from "../../test/support/app.js";
+import { type RawAnswer, startApp } from "../../test/support/portal/app.js";
 import { maxBodyBytes } from "../base/body.js";
 import { PortalError } from "../base/portalError.js";
 import { defineRoute } from "./route.js";

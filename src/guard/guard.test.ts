@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { type RawAnswer, type SendOptions, startApp } from "../../test/support/app.js";
+import { type RawAnswer, type SendOptions, startApp } from "../../test/support/portal/app.js";
 import { defineRoute } from "../api/route.js";
 
 /** An app that counts how often its only route was reached. */

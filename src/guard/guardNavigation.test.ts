@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { type SendOptions, startApp } from "../../test/support/app.js";
+import { type SendOptions, startApp } from "../../test/support/portal/app.js";
 import { defineRoute } from "../api/route.js";
 
 const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { randomFrom, randomLog } from "../../test/support/randomLog.js";
+import { randomFrom, randomLog } from "../../test/support/kills/randomLog.js";
 import { OpenBlocks } from "./blocks.js";
 import { chunkOf, readChunk } from "./chunk.js";
 import type { LiveResponse } from "./liveResponse.js";

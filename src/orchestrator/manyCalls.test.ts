@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LoggingMessageNotificationSchema, type Progress } from "@modelcontextprotocol/sdk/types.js";
-import { callTool, connectClient, startModule } from "../../test/support/orchestrator.js";
+import { callTool, connectClient, startModule } from "../../test/support/orchestrator/orchestrator.js";
 
 const three = "Review src/cart.ts for code quality, test coverage and documentation gaps";
 

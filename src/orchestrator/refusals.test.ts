@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { callTool, connectClient, startModule } from "../../test/support/orchestrator.js";
+import { callTool, connectClient, startModule } from "../../test/support/orchestrator/orchestrator.js";
 
 describe("bad arguments get an answer that a model can learn from", () => {
   const bad: [string, string, Record<string, unknown>][] = [

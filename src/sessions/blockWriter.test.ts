@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { randomFrom } from "../../test/support/randomLog.js";
-import { type Call, checkStream, recorder } from "../../test/support/recorder.js";
+import { randomFrom } from "../../test/support/kills/randomLog.js";
+import { type Call, checkStream, recorder } from "../../test/support/live/recorder.js";
 import { interruptedBy } from "../live/lostBlocks.js";
 import { BlockWriter } from "./blockWriter.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { crashed, finished, no, playTask, ran, refused, yes } from "../../test/support/playTask.js";
+import { crashed, finished, no, playTask, ran, refused, yes } from "../../test/support/jobs/playTask.js";
 
 const done = finished();
 const retry = (retryTimes: number, additionalPrompt?: string) => ({

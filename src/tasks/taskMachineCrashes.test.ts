@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { crashed, finished, no, playTask, refused, yes } from "../../test/support/playTask.js";
+import { crashed, finished, no, playTask, refused, yes } from "../../test/support/jobs/playTask.js";
 import type { TaskEvent } from "./taskSteps.js";
 
 const prefix = "The session crashed, please redo and here is the last request:\n";

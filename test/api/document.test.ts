@@ -3,17 +3,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
-import { documentedCalls } from "../support/apiDocument.js";
 import { tempFolder } from "../support/cleanup.js";
+import { startScriptedModel } from "../support/model/scriptedModel.js";
+import { documentedCalls } from "../support/portal/apiDocument.js";
 import {
   configWithAgent,
   currentRoutes,
   documentScript,
   type Paths,
   runDocument,
-} from "../support/documentRun.js";
-import { startPortal } from "../support/portal.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
+} from "../support/portal/documentRun.js";
+import { startPortal } from "../support/portal/portal.js";
 
 /** Described there, but only agents call them: their addresses are secrets that no answer shows. */
 const forAgentsOnly = ["/api/acp/mcp/{token}"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { sharedPortal } from "../support/restSession.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 interface Operation {
   operationId: string;

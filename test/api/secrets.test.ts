@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fakeAgent } from "../support/acp.js";
+import { fakeAgent } from "../support/acp/acp.js";
 import { tempFolder } from "../support/cleanup.js";
-import { runPortal, startPortal } from "../support/portal.js";
-import { byPrompt, fault, runShell, startScriptedModel } from "../support/scriptedModel.js";
-import { collectUntil, sseEvents } from "../support/sse.js";
+import { collectUntil, sseEvents } from "../support/live/sse.js";
+import { byPrompt, fault, runShell, startScriptedModel } from "../support/model/scriptedModel.js";
+import { runPortal, startPortal } from "../support/portal/portal.js";
 
 const secrets = {
   environment: "planted-environment-key-0001",

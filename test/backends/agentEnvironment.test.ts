@@ -3,12 +3,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { agentEnvironment, gitHubTokenIn } from "../../src/backends/agentEnvironment.js";
-import { fakeAgent } from "../support/acp.js";
+import { fakeAgent } from "../support/acp/acp.js";
 import { tempFolder } from "../support/cleanup.js";
-import { startScriptedGitHub } from "../support/github.js";
-import { startPortal } from "../support/portal.js";
-import { byPrompt, runShell } from "../support/scriptedModel.js";
-import { collectUntil, sseEvents } from "../support/sse.js";
+import { collectUntil, sseEvents } from "../support/live/sse.js";
+import { startScriptedGitHub } from "../support/model/github.js";
+import { byPrompt, runShell } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
 
 /** Writes to files, because the runtime masks known secrets in the output of a tool. */
 const lookAround =

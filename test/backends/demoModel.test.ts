@@ -10,7 +10,7 @@ import { topicOf } from "../../src/backends/demo/topics.js";
 import { wishOf } from "../../src/backends/demo/wishes.js";
 import { entry } from "../../src/jobsData.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { eventsOf, messageOf, runTurn, startBareSession, startRuntime } from "../support/runtime.js";
+import { eventsOf, messageOf, runTurn, startBareSession, startRuntime } from "../support/portal/runtime.js";
 
 const jobToolNames = [
   "job_prepare_document",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { startPortal } from "../support/portal.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
+import { startScriptedModel } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
 
 interface Answer {
   models: { id: string; backend: string; multiplier: number }[];

@@ -7,10 +7,10 @@ import { pino } from "pino";
 import { createCatalog } from "../../src/backends/catalog.js";
 import { gitHubBackend } from "../../src/backends/github.js";
 import { defer } from "../support/cleanup.js";
-import { gitHubTokenForTest, startScriptedGitHub } from "../support/github.js";
-import { startPortal } from "../support/portal.js";
-import { startRuntime } from "../support/runtime.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
+import { gitHubTokenForTest, startScriptedGitHub } from "../support/model/github.js";
+import { startScriptedModel } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
+import { startRuntime } from "../support/portal/runtime.js";
 
 const log = pino({ level: "silent" });
 

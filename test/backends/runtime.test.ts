@@ -17,8 +17,8 @@ import {
   runShell,
   type Script,
   startScriptedModel,
-} from "../support/scriptedModel.js";
-import { conversation, sessionOn } from "../support/session.js";
+} from "../support/model/scriptedModel.js";
+import { conversation, sessionOn } from "../support/portal/session.js";
 
 async function poolBench(
   t: TestContext,

@@ -7,15 +7,15 @@ import { fileURLToPath } from "node:url";
 import { ownerMarker, ownerVariable, readPsLine, sweepOrphans } from "../../src/backends/orphans.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { lifeline } from "../support/lifeline.js";
+import { byPrompt, runShell, startScriptedModel } from "../support/model/scriptedModel.js";
 import { processesWith } from "../support/processes.js";
-import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
 
 test("the next portal ends a command that outlived a killed one, but never while its portal is alive", async t => {
   const folder = await tempFolder(t);
   const home = join(folder, "copilot");
   const line = await lifeline(t);
   const model = await startScriptedModel(t, byPrompt({ go: [runShell(line.command)] }));
-  const script = fileURLToPath(new URL("../support/portalWithCommand.js", import.meta.url));
+  const script = fileURLToPath(new URL("../support/portal/portalWithCommand.js", import.meta.url));
   const portal = spawn(process.execPath, [script, folder, model.baseUrl, model.apiKey], {
     env: { ...process.env, COPILOT_HOME: home },
     stdio: ["ignore", "inherit", "inherit"],

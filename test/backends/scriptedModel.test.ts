@@ -4,8 +4,7 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
-import { startScriptedGitHub } from "../support/github.js";
-import { eventsOf, messageOf, runTurn, startBareSession, startRuntime } from "../support/runtime.js";
+import { startScriptedGitHub } from "../support/model/github.js";
 import {
   barrier,
   byPrompt,
@@ -15,7 +14,8 @@ import {
   type Script,
   type ScriptedModelForTest,
   startScriptedModel,
-} from "../support/scriptedModel.js";
+} from "../support/model/scriptedModel.js";
+import { eventsOf, messageOf, runTurn, startBareSession, startRuntime } from "../support/portal/runtime.js";
 
 /** One for all tests, which leave it running. */
 const client = await startRuntime({ after });

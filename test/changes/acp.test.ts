@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ChangeAnswer } from "../../src/changes/changes.js";
-import { fakeAgent, portalWithAgent, steps } from "../support/acp.js";
+import { fakeAgent, portalWithAgent, steps } from "../support/acp/acp.js";
 
 test("What an ACP agent changes without asking is shown as that of every other agent, and can be undone", async t => {
   const fake = fakeAgent({}, { clientFs: true, policy: "approve-all" });

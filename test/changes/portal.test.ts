@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ChangeAnswer } from "../../src/changes/changes.js";
 import type { FileDiff } from "../../src/changes/diff.js";
-import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs.js";
+import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
+import { type RestSession, sessionById } from "../support/portal/restSession.js";
 import { repositoryIn } from "../support/repository.js";
-import { type RestSession, sessionById } from "../support/restSession.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
 
 const writes = (name: string) => ({
   model: { id: scriptedModelId },

@@ -8,8 +8,8 @@ import { Changes } from "../../src/changes/changes.js";
 import type { Store } from "../../src/store/store.js";
 import { changedFolder } from "../support/changedFolder.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { anyStore } from "../support/suiteDatabase.js";
+import { silent } from "../support/live/live.js";
+import { anyStore } from "../support/store/suiteDatabase.js";
 
 const scope = groupScope();
 let store: Store;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { McpServer, SessionUpdate } from "@agentclientprotocol/sdk";
-import { fakeAgent, portalWithAgent, steps } from "../support/acp.js";
-import { acpProgram, rpcErrorOf, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
-import type { AnyResponse } from "../support/sse.js";
+import { fakeAgent, portalWithAgent, steps } from "../support/acp/acp.js";
+import { acpProgram, rpcErrorOf, startAcp, textOf, toolUpdates } from "../support/acp/acpClient.js";
+import type { AnyResponse } from "../support/live/sse.js";
 
 const ended = { stopReason: "end_turn" };
 const capabilities = { session: { notices: {}, configOptions: { boolean: {} } } };

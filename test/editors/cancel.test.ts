@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startAcp, textOf, toolUpdates } from "../support/acpClient.js";
-import { portalWithModel } from "../support/restSession.js";
-import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
+import { startAcp, textOf, toolUpdates } from "../support/acp/acpClient.js";
+import { barrier, byPrompt, fault, runShell } from "../support/model/scriptedModel.js";
+import { portalWithModel } from "../support/portal/restSession.js";
 
 const cancelled = { stopReason: "cancelled" };
 const ended = { stopReason: "end_turn" };

@@ -4,10 +4,17 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { McpServer, SessionConfigOption } from "@agentclientprotocol/sdk";
-import { type AcpClient, rpcErrorOf, spawnAcp, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
-import { portalWithModel, requestsIn, sessionById } from "../support/restSession.js";
-import { barrier, byPrompt, fault, runShell, type Script } from "../support/scriptedModel.js";
-import type { AnyResponse } from "../support/sse.js";
+import {
+  type AcpClient,
+  rpcErrorOf,
+  spawnAcp,
+  startAcp,
+  textOf,
+  toolUpdates,
+} from "../support/acp/acpClient.js";
+import type { AnyResponse } from "../support/live/sse.js";
+import { barrier, byPrompt, fault, runShell, type Script } from "../support/model/scriptedModel.js";
+import { portalWithModel, requestsIn, sessionById } from "../support/portal/restSession.js";
 
 const models = ["gpt-5.1-mini", "plain-model"];
 const gate = barrier();

@@ -3,15 +3,15 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { loginMethod } from "../../src/editors/rpcErrors.js";
-import { fakeAgent } from "../support/acp.js";
-import { rpcErrorOf, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
+import { fakeAgent } from "../support/acp/acp.js";
+import { rpcErrorOf, startAcp, textOf, toolUpdates } from "../support/acp/acpClient.js";
 import { tempFolder } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
-import { startProxy } from "../support/proxy.js";
-import { portalWithModel, sessionById } from "../support/restSession.js";
-import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
+import type { AnyResponse } from "../support/live/sse.js";
+import { barrier, byPrompt, fault, runShell } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
+import { startProxy } from "../support/portal/proxy.js";
+import { portalWithModel, sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
-import type { AnyResponse } from "../support/sse.js";
 
 test("What an editor loses of its portal, and the portal of its editor", async t => {
   const gates = { first: barrier(), second: barrier(), killed: barrier() };

@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import { type AcpOptions, startAcp, textOf, toolUpdates } from "../support/acpClient.js";
+import { type AcpOptions, startAcp, textOf, toolUpdates } from "../support/acp/acpClient.js";
 import { tempFolder } from "../support/cleanup.js";
-import { entryOf, task } from "../support/jobs.js";
-import { portalWithModel } from "../support/restSession.js";
-import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
-import type { AnyResponse } from "../support/sse.js";
+import { entryOf, task } from "../support/jobs/jobs.js";
+import type { AnyResponse } from "../support/live/sse.js";
+import { byPrompt, callTool, runShell } from "../support/model/scriptedModel.js";
+import { portalWithModel } from "../support/portal/restSession.js";
 
 const select = (optionId: string): RequestPermissionResponse => ({
   outcome: { outcome: "selected", optionId },

@@ -11,11 +11,11 @@ import {
   spawnAcp,
   startAcp,
   textOf,
-} from "../support/acpClient.js";
+} from "../support/acp/acpClient.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
+import { byPrompt, fault, startScriptedModel } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
 import { processesWith } from "../support/processes.js";
-import { byPrompt, fault, startScriptedModel } from "../support/scriptedModel.js";
 import { seen } from "../support/seen.js";
 
 /** An address where no one answers. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startAcp, textOf, toolUpdates } from "../support/acpClient.js";
-import { type EntryOfTest, portalWithEntry, task } from "../support/jobs.js";
+import { startAcp, textOf, toolUpdates } from "../support/acp/acpClient.js";
+import { type EntryOfTest, portalWithEntry, task } from "../support/jobs/jobs.js";
 
 const criteria = { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 2 } };
 const cancelled = { stopReason: "cancelled" };

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { type SendOptions, send } from "../support/app.js";
 import { isWithin } from "../support/pace.js";
-import { type Portal, startPortal } from "../support/portal.js";
+import { type SendOptions, send } from "../support/portal/app.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 
 const cleanups: (() => Promise<void>)[] = [];
 let portal: Portal;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { launchBrowser, launchWholeBrowser } from "../support/browser.js";
 import { defer, groupScope } from "../support/cleanup.js";
-import { initialize, startForeignServer } from "../support/foreignServer.js";
-import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
-import { type Portal, startPortal } from "../support/portal.js";
-import { byPrompt, type ScriptedModel, startScriptedModel } from "../support/scriptedModel.js";
+import { initialize, startForeignServer } from "../support/hostile/foreignServer.js";
+import { byPrompt, type ScriptedModel, startScriptedModel } from "../support/model/scriptedModel.js";
+import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
+import { launchBrowser, launchWholeBrowser } from "../support/pages/browser.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 
 const file = groupScope();
 /** The engine sends what the whole browser sends, and costs a quarter of its processor time. */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { before, describe, type TestContext, test } from "node:test";
-import { type SendOptions, send } from "../support/app.js";
 import { defer, groupScope } from "../support/cleanup.js";
-import { type Portal, startPortal } from "../support/portal.js";
+import { type SendOptions, send } from "../support/portal/app.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 
 const file = groupScope();
 let portal: Portal;

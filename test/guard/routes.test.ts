@@ -3,9 +3,9 @@ import { before, describe, test } from "node:test";
 import type { Express } from "express";
 import { pino } from "pino";
 import { createApp } from "../../src/index.js";
-import { send } from "../support/app.js";
 import { groupScope } from "../support/cleanup.js";
-import { type Portal, startPortal } from "../support/portal.js";
+import { send } from "../support/portal/app.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 
 const token = "a-token-for-tests-only-0123456789";
 

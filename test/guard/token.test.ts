@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { defineRoute } from "../../src/api/route.js";
-import { startApp } from "../support/app.js";
-import { runPortal, startPortal } from "../support/portal.js";
+import { startApp } from "../support/portal/app.js";
+import { runPortal, startPortal } from "../support/portal/portal.js";
 
 const token = "a-token-for-tests-only-0123456789";
 const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import type { AnyResponse } from "../support/sse.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import type { AnyResponse } from "../support/live/sse.js";
 
 const model = { category: "driving" };
 const once = (name: string): TaskOfTest => ({

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
+import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { type AnyResponse, collectUntil, sseEvents } from "../support/live/sse.js";
 import { processesWith } from "../support/processes.js";
 import { seen } from "../support/seen.js";
-import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
 
 const model = { category: "driving" };
 const retry = (retryTimes: number) => ({ failureAction: { retryTimes } });

@@ -3,9 +3,9 @@ import { after, before, describe, test } from "node:test";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { type History, type RecordedFlow, readHistories } from "../support/history.js";
-import { silent } from "../support/live.js";
-import { replay } from "../support/replay.js";
+import { type History, type RecordedFlow, readHistories } from "../support/jobs/history.js";
+import { replay } from "../support/jobs/replay.js";
+import { silent } from "../support/live/live.js";
 
 const histories = readHistories();
 

@@ -22,8 +22,8 @@ import { openStore } from "../../src/store/store.js";
 import { portalTaskSessions } from "../../src/tasks/portalTaskSessions.js";
 import { Worktrees } from "../../src/worktrees/worktrees.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { entryOf, task } from "../support/jobs.js";
-import { logLines } from "../support/logLines.js";
+import { entryOf, task } from "../support/jobs/jobs.js";
+import { logLines } from "../support/portal/logLines.js";
 
 /** A model that no backend has: the job ends without an agent. */
 const tasks = { refused: { prompt: ["refused"], model: { id: "nobody-has-it" } } };

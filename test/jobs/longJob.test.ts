@@ -8,8 +8,8 @@ import { answerErrors } from "../../src/api/errors.js";
 import { createApiRouter } from "../../src/api/router.js";
 import { jobRoutes } from "../../src/jobsApi.js";
 import { defer, groupScope } from "../support/cleanup.js";
-import { silent, startLive } from "../support/live.js";
-import { writeJob } from "../support/longJob.js";
+import { writeJob } from "../support/jobs/longJob.js";
+import { silent, startLive } from "../support/live/live.js";
 
 const works = 500;
 /** The job's own responses, those of each task, and those of each session of four blocks. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../src/store/store.js";
-import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { silent } from "../support/live.js";
-import { callbacksOf } from "../support/restSession.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { silent } from "../support/live/live.js";
+import { callbacksOf } from "../support/portal/restSession.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { portalWithEntry, task } from "../support/jobs.js";
-import { callbacksOf } from "../support/restSession.js";
-import { collectUntil, liveResponses } from "../support/sse.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
+import { collectUntil, liveResponses } from "../support/live/sse.js";
+import { callbacksOf } from "../support/portal/restSession.js";
 
 test("Tasks beyond the limit wait in a visible queue", async t => {
   const model = { category: "driving" };

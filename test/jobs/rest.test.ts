@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { entryOf, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { startPortal } from "../support/portal.js";
-import { callbacksOf } from "../support/restSession.js";
-import { scriptedModelId, startScriptedModel } from "../support/scriptedModel.js";
-import { type AnyResponse, collectUntil, liveAll, sseEvents } from "../support/sse.js";
+import { entryOf, portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { type AnyResponse, collectUntil, liveAll, sseEvents } from "../support/live/sse.js";
+import { scriptedModelId, startScriptedModel } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
+import { callbacksOf } from "../support/portal/restSession.js";
 
 const model = { category: "driving" };
 const tasks: Record<string, TaskOfTest> = {

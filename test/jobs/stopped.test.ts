@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
-import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { startRelay } from "../support/relay.js";
-import { callbacksOf } from "../support/restSession.js";
-import { databaseOf } from "../support/suiteDatabase.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { startRelay } from "../support/nodes/relay.js";
+import { callbacksOf } from "../support/portal/restSession.js";
+import { databaseOf } from "../support/store/suiteDatabase.js";
 
 const tasks: Record<string, TaskOfTest> = {
   held: { prompt: ["held", "@wait held"], model: { category: "driving" } },

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { killLoop } from "../support/killLoop.js";
-import type { PortalExit } from "../support/portal.js";
-import { callbacksOf } from "../support/restSession.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { killLoop } from "../support/kills/killLoop.js";
+import type { PortalExit } from "../support/portal/portal.js";
+import { callbacksOf } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
 
 const prefix = "The session crashed, please redo and here is the last request:\n";

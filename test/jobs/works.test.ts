@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WorkInput } from "../../src/jobsDef.js";
-import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
 
 const model = { category: "driving" };
 const seq = (...works: WorkInput[]): WorkInput => ({ kind: "Seq", works });

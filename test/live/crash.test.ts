@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openStore } from "../../src/store/store.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { silent, storedRecords } from "../support/live.js";
-import { randomFrom } from "../support/randomLog.js";
+import { randomFrom } from "../support/kills/randomLog.js";
+import { silent, storedRecords } from "../support/live/live.js";
 
-const writer = fileURLToPath(new URL("../support/liveWriter.js", import.meta.url));
+const writer = fileURLToPath(new URL("../support/live/liveWriter.js", import.meta.url));
 /** `store/killPoints` also kills before and after a write of the log; `bench/jobs` kills at 100 random moments. */
 const kills = 8;
 

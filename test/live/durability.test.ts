@@ -5,7 +5,6 @@ import type { StoredResponse } from "../../src/live/storedResponse.js";
 import { LiveLogs } from "../../src/sharedApi.js";
 import type { Store } from "../../src/store/store.js";
 import { tempFolder } from "../support/cleanup.js";
-import { countedStore } from "../support/countedStore.js";
 import {
   append,
   holdStore,
@@ -19,8 +18,9 @@ import {
   silent,
   startLive,
   storedRecords,
-} from "../support/live.js";
-import { sseEvents, withoutTime } from "../support/sse.js";
+} from "../support/live/live.js";
+import { sseEvents, withoutTime } from "../support/live/sse.js";
+import { countedStore } from "../support/store/countedStore.js";
 
 const live = shareLive();
 

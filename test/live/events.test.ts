@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
-import { append, message, newId, notice, shareLive } from "../support/live.js";
+import { append, message, newId, notice, shareLive } from "../support/live/live.js";
+import { type SseEvent, sseEvents } from "../support/live/sse.js";
 import { usedBytes } from "../support/memory.js";
-import { type SseEvent, sseEvents } from "../support/sse.js";
 
 const live = shareLive();
 const events = (id: string, query = "", headers = {}) =>

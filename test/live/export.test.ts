@@ -7,9 +7,9 @@ import express from "express";
 import { exportedPage } from "../../src/api/exportedPage.js";
 import { sendExport } from "../../src/api/sendExport.js";
 import { sessionAsJson, sessionAsMarkdown } from "../../src/sessions/exportSession.js";
-import { startLive } from "../support/live.js";
-import { conversation, writeLog } from "../support/longLog.js";
-import { readingsOf } from "../support/storeReadings.js";
+import { startLive } from "../support/live/live.js";
+import { conversation, writeLog } from "../support/live/longLog.js";
+import { readingsOf } from "../support/live/storeReadings.js";
 
 const session = { sessionId: "s", title: "Long", modelId: "m", workingDirectory: "/work", startTime: "now" };
 /** What the kernel, Node and one page of the log may hold of an export that nobody reads. */

@@ -14,7 +14,7 @@ import {
   silent,
   startLive,
   storedRecords,
-} from "../support/live.js";
+} from "../support/live/live.js";
 import { seen } from "../support/seen.js";
 
 const file = groupScope();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { LiveLog } from "../../src/live/liveLog.js";
-import { type Answer, append, message, newId, notice, shareLive, startLive } from "../support/live.js";
-import { randomFrom, randomLog } from "../support/randomLog.js";
-import { sseEvents } from "../support/sse.js";
-import { readingsOf } from "../support/storeReadings.js";
+import { randomFrom, randomLog } from "../support/kills/randomLog.js";
+import { type Answer, append, message, newId, notice, shareLive, startLive } from "../support/live/live.js";
+import { sseEvents } from "../support/live/sse.js";
+import { readingsOf } from "../support/live/storeReadings.js";
 
 const live = shareLive();
 

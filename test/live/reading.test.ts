@@ -10,7 +10,7 @@ import {
   readToEnd,
   shareLive,
   startLive,
-} from "../support/live.js";
+} from "../support/live/live.js";
 import { isWithin } from "../support/pace.js";
 
 const live = shareLive();

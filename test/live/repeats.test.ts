@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { defer, tempFolder } from "../support/cleanup.js";
-import type { Answer } from "../support/live.js";
-import { randomFrom } from "../support/randomLog.js";
+import { randomFrom } from "../support/kills/randomLog.js";
+import type { Answer } from "../support/live/live.js";
 
-const program = fileURLToPath(new URL("../support/liveServer.js", import.meta.url));
+const program = fileURLToPath(new URL("../support/live/liveServer.js", import.meta.url));
 const kills = 4;
 const responses = 2_000;
 /** Enough that an old cursor is stored, few enough that all are read in time. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { append, message, newId, notice, shareLive } from "../support/live.js";
-import { withoutTime } from "../support/sse.js";
+import { append, message, newId, notice, shareLive } from "../support/live/live.js";
+import { withoutTime } from "../support/live/sse.js";
 
 const live = shareLive();
 

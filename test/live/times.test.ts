@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { LiveResponse } from "../../src/live/liveResponse.js";
-import { append, message, newId, notice, shareLive } from "../support/live.js";
-import { type AnyResponse, liveAll, sseEvents } from "../support/sse.js";
+import { append, message, newId, notice, shareLive } from "../support/live/live.js";
+import { type AnyResponse, liveAll, sseEvents } from "../support/live/sse.js";
 
 const live = shareLive();
 

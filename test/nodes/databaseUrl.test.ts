@@ -3,9 +3,9 @@ import { before, describe, type TestContext, test } from "node:test";
 import { StartError } from "../../src/base/startError.js";
 import { checkServer } from "../../src/store/server/checkServer.js";
 import { groupScope } from "../support/cleanup.js";
-import { runPortal, startPortal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { startSharingProxy } from "../support/sharingProxy.js";
+import { startSharingProxy } from "../support/nodes/sharingProxy.js";
+import { runPortal, startPortal } from "../support/portal/portal.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 let server: PostgresServer;

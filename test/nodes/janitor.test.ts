@@ -6,9 +6,9 @@ import { defaultRetention } from "../../src/store/keep/retention.js";
 import { locks, whenFree } from "../../src/store/server/serverLocks.js";
 import { openStore } from "../../src/store/store.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { oldThings } from "../support/oldStore.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { silent } from "../support/live/live.js";
+import { oldThings } from "../support/store/oldStore.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 let server: PostgresServer;

@@ -1,7 +1,7 @@
 import { describe, test } from "node:test";
-import { checkNothingIsLeft } from "../support/checkStore.js";
-import { chains, dieAtEach } from "../support/killChains.js";
-import { startPostgres } from "../support/postgres.js";
+import { chains, dieAtEach } from "../support/kills/killChains.js";
+import { checkNothingIsLeft } from "../support/store/checkStore.js";
+import { startPostgres } from "../support/store/postgres.js";
 
 /** Only an embedded store has a folder. */
 const notOnServers = ["store-folder-drafted"];

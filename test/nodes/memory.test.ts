@@ -4,11 +4,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { type Nodes, nodesOf } from "../support/nodes.js";
-import type { Portal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { sessionById } from "../support/restSession.js";
+import { type Nodes, nodesOf } from "../support/nodes/nodes.js";
+import type { Portal } from "../support/portal/portal.js";
+import { sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 let server: PostgresServer;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { hasJoined, logOf, nodeSeen, nodesOf } from "../support/nodes.js";
-import { type Portal, runPortal, startPortal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
+import { liveAll } from "../support/live/sse.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
+import { hasJoined, logOf, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
+import { type Portal, runPortal, startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
-import { liveAll } from "../support/sse.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 let server: PostgresServer;

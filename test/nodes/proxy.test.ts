@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { groupScope } from "../support/cleanup.js";
-import { type NodePair, startNodePair } from "../support/nodePair.js";
-import { startPostgres } from "../support/postgres.js";
+import { type NodePair, startNodePair } from "../support/nodes/nodePair.js";
 import { seen } from "../support/seen.js";
+import { startPostgres } from "../support/store/postgres.js";
 
 /** The text of a stream up to these words; the reader then hangs up. */
 async function textUntil(answer: Response, ...words: (string | RegExp)[]): Promise<string> {

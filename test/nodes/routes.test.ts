@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { placeOf } from "../../src/nodes/proxyPlaces.js";
 import { tempFolder } from "../support/cleanup.js";
+import { startScriptedModel } from "../support/model/scriptedModel.js";
 import {
   configWithAgent,
   currentRoutes,
@@ -12,11 +13,10 @@ import {
   type MadeCall,
   type Paths,
   runDocument,
-} from "../support/documentRun.js";
-import { startPortal } from "../support/portal.js";
-import { startPostgres } from "../support/postgres.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
+} from "../support/portal/documentRun.js";
+import { startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
+import { startPostgres } from "../support/store/postgres.js";
 
 /** Calls of these routes belong to what a session, task, job, run, request or worktree is owned by. */
 const belongsToRoot = (route: string) => placeOf({ path: route.slice("/api/".length) }) !== "asked";

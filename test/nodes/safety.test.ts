@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nodesSafety } from "../support/nodesSafety.js";
-import { startPostgres } from "../support/postgres.js";
+import { nodesSafety } from "../support/nodes/nodesSafety.js";
+import { startPostgres } from "../support/store/postgres.js";
 
 test("nothing is lost or done twice, whatever happens to three nodes and their database", async t => {
   const seed = Number(process.env.FUZZ_SEED ?? Date.now());

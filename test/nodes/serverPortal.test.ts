@@ -7,13 +7,13 @@ import { gzipSync } from "node:zlib";
 import { formatName, formatVersion } from "../../src/store/keep/dumpFormat.js";
 import { migrations } from "../../src/store/migrations.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { runPortal, startPortal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { liveAll } from "../support/live/sse.js";
+import { runPortal, startPortal } from "../support/portal/portal.js";
+import { callbacksOf, sessionById } from "../support/portal/restSession.js";
 import { processesWith } from "../support/processes.js";
-import { callbacksOf, sessionById } from "../support/restSession.js";
 import { seen } from "../support/seen.js";
-import { liveAll } from "../support/sse.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 let server: PostgresServer;

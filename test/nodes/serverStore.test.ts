@@ -7,11 +7,11 @@ import { parseAddress } from "../../src/store/server/serverAddress.js";
 import { holding, locks } from "../../src/store/server/serverLocks.js";
 import { openStore, type Query, type Store } from "../../src/store/store.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { logLines } from "../support/logLines.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { silent } from "../support/live/live.js";
+import { logLines } from "../support/portal/logLines.js";
 import { seen } from "../support/seen.js";
-import { newStoreBehaves } from "../support/storeBehaviour.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import { newStoreBehaves } from "../support/store/storeBehaviour.js";
 
 const file = groupScope();
 let server: PostgresServer;

@@ -7,15 +7,15 @@ import { type Migration, migrate, migrations } from "../../src/store/migrations.
 import { olderNodesGone } from "../../src/store/olderNodes.js";
 import { openStore } from "../../src/store/store.js";
 import { defer, groupScope, tempFolder } from "../support/cleanup.js";
-import { task } from "../support/jobs.js";
-import { logLines } from "../support/logLines.js";
-import { hasJoined, logOf, nodeSeen, nodesOf } from "../support/nodes.js";
-import { runPortal, startPortal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { startRelay } from "../support/relay.js";
-import { sessionById } from "../support/restSession.js";
+import { task } from "../support/jobs/jobs.js";
+import { hasJoined, logOf, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
+import { startRelay } from "../support/nodes/relay.js";
+import { logLines } from "../support/portal/logLines.js";
+import { runPortal, startPortal } from "../support/portal/portal.js";
+import { sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
-import { allRows } from "../support/tableRows.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import { allRows } from "../support/store/tableRows.js";
 
 const file = groupScope();
 let server: PostgresServer;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { agentsOf, hasJoined, logOf, nodesOf } from "../support/nodes.js";
-import { runPortal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
+import { agentsOf, hasJoined, logOf, nodesOf } from "../support/nodes/nodes.js";
+import { runPortal } from "../support/portal/portal.js";
 import { processesWith } from "../support/processes.js";
 import { seen } from "../support/seen.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 let server: PostgresServer;

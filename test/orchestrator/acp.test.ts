@@ -4,16 +4,16 @@ import { watch } from "node:fs";
 import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { fakeAgent, portalWithAgent, steps } from "../support/acp.js";
+import { fakeAgent, portalWithAgent, steps } from "../support/acp/acp.js";
+import { portalWithAgents } from "../support/acp/copilotCli.js";
+import type { Step } from "../support/acp/fakeAgentSteps.js";
+import { opencode } from "../support/acp/opencode.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
-import { portalWithAgents } from "../support/copilotCli.js";
-import type { Step } from "../support/fakeAgentSteps.js";
-import { opencode } from "../support/opencode.js";
-import { callTool, connectPortal, type Envelope } from "../support/orchestrator.js";
-import { agentRepo, agentText } from "../support/orchestratorRepo.js";
-import type { Portal, PortalOptions } from "../support/portal.js";
-import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
-import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
+import { type AnyResponse, collectUntil, sseEvents } from "../support/live/sse.js";
+import { byPrompt, runShell, startScriptedModel } from "../support/model/scriptedModel.js";
+import { callTool, connectPortal, type Envelope } from "../support/orchestrator/orchestrator.js";
+import { agentRepo, agentText } from "../support/orchestrator/orchestratorRepo.js";
+import type { Portal, PortalOptions } from "../support/portal/portal.js";
 
 const files = {
   "reader.md": agentText("description: x\nmodel: acp:fake\ntools: [read]", "You are the reader."),

@@ -5,10 +5,15 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { ResultCache } from "../../src/orchestrator/run/resultCache.js";
-import { callTool, TestClock } from "../support/orchestrator.js";
-import { agentRepo, agentText, referenceFiles, writeAgent } from "../support/orchestratorRepo.js";
-import { type RealModuleOptions, startReal } from "../support/realOrchestrator.js";
-import { byPrompt, fault, callTool as modelCalls } from "../support/scriptedModel.js";
+import { byPrompt, fault, callTool as modelCalls } from "../support/model/scriptedModel.js";
+import { callTool, TestClock } from "../support/orchestrator/orchestrator.js";
+import {
+  agentRepo,
+  agentText,
+  referenceFiles,
+  writeAgent,
+} from "../support/orchestrator/orchestratorRepo.js";
+import { type RealModuleOptions, startReal } from "../support/orchestrator/realOrchestrator.js";
 
 const run = promisify(execFile);
 

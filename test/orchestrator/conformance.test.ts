@@ -9,14 +9,14 @@ import { promisify } from "node:util";
 import express from "express";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { conformanceTools } from "../support/conformanceTools.js";
-import { startModule } from "../support/orchestrator.js";
-import { startPortal } from "../support/portal.js";
+import { conformanceTools } from "../support/orchestrator/conformanceTools.js";
+import { startModule } from "../support/orchestrator/orchestrator.js";
+import { startPortal } from "../support/portal/portal.js";
 
 const names = ["localhost", "127.0.0.1", "[::1]"];
 const suite = join(packageRoot, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
 
-const baseline = join(packageRoot, "test/support/conformanceBaseline.yml");
+const baseline = join(packageRoot, "test/support/orchestrator/conformanceBaseline.yml");
 
 /** What any server must do. */
 const required = [

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { callTool } from "../support/orchestrator.js";
-import { agentText, referenceFiles, writeAgent } from "../support/orchestratorRepo.js";
+import { barrier, byPrompt, fault } from "../support/model/scriptedModel.js";
+import { callTool } from "../support/orchestrator/orchestrator.js";
+import { agentText, referenceFiles, writeAgent } from "../support/orchestrator/orchestratorRepo.js";
+import { agentOf, sharedReal } from "../support/orchestrator/realOrchestrator.js";
 import { isWithin } from "../support/pace.js";
-import { agentOf, sharedReal } from "../support/realOrchestrator.js";
-import { barrier, byPrompt, fault } from "../support/scriptedModel.js";
 
 const real = sharedReal();
 const three = "Review src/cart.ts for code quality, test coverage and documentation gaps";

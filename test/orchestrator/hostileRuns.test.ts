@@ -10,11 +10,11 @@ import {
   hook,
   hostileRepository,
   server,
-} from "../support/hostileRepository.js";
-import { callTool } from "../support/orchestrator.js";
-import { agentText } from "../support/orchestratorRepo.js";
-import { startReal } from "../support/realOrchestrator.js";
-import { runTurn, startBareSession, startRuntime } from "../support/runtime.js";
+} from "../support/hostile/hostileRepository.js";
+import { callTool } from "../support/orchestrator/orchestrator.js";
+import { agentText } from "../support/orchestrator/orchestratorRepo.js";
+import { startReal } from "../support/orchestrator/realOrchestrator.js";
+import { runTurn, startBareSession, startRuntime } from "../support/portal/runtime.js";
 
 interface Row {
   what: string;

@@ -6,12 +6,12 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { packageRoot } from "../../src/base/paths.js";
 import { tempFolder } from "../support/cleanup.js";
-import { mcpEnvironment } from "../support/mcp.js";
-import { callTool, connectClient, startModule } from "../support/orchestrator.js";
-import { agentRepo, agentText, referenceFiles } from "../support/orchestratorRepo.js";
+import { byPrompt, startScriptedModel } from "../support/model/scriptedModel.js";
+import { mcpEnvironment } from "../support/orchestrator/mcp.js";
+import { callTool, connectClient, startModule } from "../support/orchestrator/orchestrator.js";
+import { agentRepo, agentText, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
+import { startReal } from "../support/orchestrator/realOrchestrator.js";
 import { processesWith } from "../support/processes.js";
-import { startReal } from "../support/realOrchestrator.js";
-import { byPrompt, startScriptedModel } from "../support/scriptedModel.js";
 
 const source = (path: string) => pathToFileURL(join(packageRoot, "dist", "src", path)).href;
 

@@ -4,11 +4,11 @@ import { describe, test } from "node:test";
 import { setTimeout as elapsed } from "node:timers/promises";
 import { TimeLimit } from "../../src/orchestrator/run/timeLimit.js";
 import { groupScope, type Scope } from "../support/cleanup.js";
-import { callTool, connectPortal } from "../support/orchestrator.js";
-import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
-import { type Portal, startPortal } from "../support/portal.js";
-import { byPrompt, runShell, startScriptedModel } from "../support/scriptedModel.js";
-import { type AnyResponse, collectUntil, sseEvents } from "../support/sse.js";
+import { type AnyResponse, collectUntil, sseEvents } from "../support/live/sse.js";
+import { byPrompt, runShell, startScriptedModel } from "../support/model/scriptedModel.js";
+import { callTool, connectPortal } from "../support/orchestrator/orchestrator.js";
+import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 
 async function start(t: Scope, policy: string) {
   const script = byPrompt({ "say hello": [[runShell("echo hello")], [{ text: "done" }]] });

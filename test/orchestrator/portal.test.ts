@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { send } from "../support/app.js";
 import { groupScope } from "../support/cleanup.js";
-import { sharedPortalWithEntry, task } from "../support/jobs.js";
-import { assertFourTools, callTool, connectPortal } from "../support/orchestrator.js";
-import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
-import { type Portal, runPortal, startPortal } from "../support/portal.js";
-import { agentOf } from "../support/realOrchestrator.js";
+import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
 import {
   barrier,
   byPrompt,
@@ -14,7 +9,12 @@ import {
   type Script,
   type ScriptedModel,
   startScriptedModel,
-} from "../support/scriptedModel.js";
+} from "../support/model/scriptedModel.js";
+import { assertFourTools, callTool, connectPortal } from "../support/orchestrator/orchestrator.js";
+import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
+import { agentOf } from "../support/orchestrator/realOrchestrator.js";
+import { send } from "../support/portal/app.js";
+import { type Portal, runPortal, startPortal } from "../support/portal/portal.js";
 
 interface Run {
   runId: string;

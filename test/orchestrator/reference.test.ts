@@ -3,11 +3,16 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
-import { callTool } from "../support/orchestrator.js";
-import { agentRepo, agentText, referenceFiles, writeAgent } from "../support/orchestratorRepo.js";
-import { referencePrompts, referenceSelections } from "../support/orchestratorTables.js";
-import { agentOf, sharedReal } from "../support/realOrchestrator.js";
-import { byPrompt } from "../support/scriptedModel.js";
+import { byPrompt } from "../support/model/scriptedModel.js";
+import { callTool } from "../support/orchestrator/orchestrator.js";
+import {
+  agentRepo,
+  agentText,
+  referenceFiles,
+  writeAgent,
+} from "../support/orchestrator/orchestratorRepo.js";
+import { referencePrompts, referenceSelections } from "../support/orchestrator/orchestratorTables.js";
+import { agentOf, sharedReal } from "../support/orchestrator/realOrchestrator.js";
 
 const real = sharedReal();
 

@@ -4,9 +4,6 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
-import { startMcp } from "../support/mcp.js";
-import { assertFourTools, callTool } from "../support/orchestrator.js";
-import { agentRepo, agentText, referenceFiles } from "../support/orchestratorRepo.js";
 import {
   barrier,
   byPrompt,
@@ -14,7 +11,10 @@ import {
   callTool as modelCalls,
   type Script,
   startScriptedModel,
-} from "../support/scriptedModel.js";
+} from "../support/model/scriptedModel.js";
+import { startMcp } from "../support/orchestrator/mcp.js";
+import { assertFourTools, callTool } from "../support/orchestrator/orchestrator.js";
+import { agentRepo, agentText, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
 
 async function start(
   t: TestContext,

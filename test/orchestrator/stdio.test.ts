@@ -3,11 +3,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, type TestContext, test } from "node:test";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { type McpOptions, mcpEnvironment, mcpProgram } from "../support/mcp.js";
-import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
+import { fault, startScriptedModel } from "../support/model/scriptedModel.js";
+import { type McpOptions, mcpEnvironment, mcpProgram } from "../support/orchestrator/mcp.js";
+import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
 import { isWithin } from "../support/pace.js";
 import { processesWith } from "../support/processes.js";
-import { fault, startScriptedModel } from "../support/scriptedModel.js";
 import { watchProcess } from "../support/watchedProcess.js";
 
 /** The server as a bare process, so that a test sees each byte that it writes. */

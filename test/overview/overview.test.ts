@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ActiveItem } from "../../src/overview/activeItem.js";
-import { sharedPortalWithEntry, task } from "../support/jobs.js";
-import { sessionById } from "../support/restSession.js";
-import { collectUntil, sseEvents } from "../support/sse.js";
+import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { collectUntil, sseEvents } from "../support/live/sse.js";
+import { sessionById } from "../support/portal/restSession.js";
 
 interface Seen {
   active: ActiveItem[];

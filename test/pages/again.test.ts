@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
-import { type EntryOfTest, portalWithEntry, task } from "../support/jobs.js";
+import { type EntryOfTest, portalWithEntry, task } from "../support/jobs/jobs.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

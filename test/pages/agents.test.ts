@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
 import { defer } from "../support/cleanup.js";
-import { callTool, newClient } from "../support/orchestrator.js";
-import { agentRepo, referenceFiles } from "../support/orchestratorRepo.js";
-import { startPortal } from "../support/portal.js";
-import { barrier, byPrompt, startScriptedModel } from "../support/scriptedModel.js";
+import { barrier, byPrompt, startScriptedModel } from "../support/model/scriptedModel.js";
+import { callTool, newClient } from "../support/orchestrator/orchestrator.js";
+import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { startPortal } from "../support/portal/portal.js";
 
 const browserOf = sharedBrowser();
 

@@ -4,10 +4,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { sharedPortal } from "../support/restSession.js";
-import { barrier, byPrompt, fault, runShell } from "../support/scriptedModel.js";
+import { barrier, byPrompt, fault, runShell } from "../support/model/scriptedModel.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openRenderer, sharedBrowser } from "../support/browser.js";
+import { openRenderer, sharedBrowser } from "../support/pages/browser.js";
 
 type Response = { [name: string]: unknown };
 declare function feed(responses: Response[]): (string | undefined)[];

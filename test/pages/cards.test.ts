@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { assertAccessible, assertFits } from "../support/axe.js";
-import { openFreshPage, openRenderer, sharedBrowser } from "../support/browser.js";
+import { assertAccessible, assertFits } from "../support/pages/axe.js";
+import { openFreshPage, openRenderer, sharedBrowser } from "../support/pages/browser.js";
 import {
   cardRequest,
   command,
@@ -13,7 +13,7 @@ import {
   onlyCard,
   option,
   seenIn,
-} from "../support/cards.js";
+} from "../support/pages/cards.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
-import { sharedPortal } from "../support/restSession.js";
-import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
+import { barrier, byPrompt, runShell } from "../support/model/scriptedModel.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();

@@ -3,10 +3,10 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { laidOutChart } from "../../src/jobs/chartLayout.js";
 import type { Work } from "../../src/jobsDef.js";
-import { assertAccessible } from "../support/axe.js";
-import { openPage, sharedBrowser, startWebsite, withBrowser } from "../support/browser.js";
+import { assertAccessible } from "../support/pages/axe.js";
+import { openPage, sharedBrowser, startWebsite, withBrowser } from "../support/pages/browser.js";
 
-/** The page's side is support/fixture/chart.js. */
+/** The page's side is support/pages/fixture/chart.js. */
 declare const chart: {
   zoom: number;
   selected: number | undefined;

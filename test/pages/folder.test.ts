@@ -3,11 +3,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { inEveryTheme } from "../support/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
-import type { Portal } from "../support/portal.js";
-import { sharedPortal } from "../support/restSession.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import type { Portal } from "../support/portal/portal.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

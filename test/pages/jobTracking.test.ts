@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { assertFits } from "../support/axe.js";
-import { openPage } from "../support/browser.js";
-import { entry, jobPages, labelled, node, nodeIs, titles } from "../support/jobPages.js";
-import { portalWithEntry } from "../support/jobs.js";
+import { portalWithEntry } from "../support/jobs/jobs.js";
+import { assertFits } from "../support/pages/axe.js";
+import { openPage } from "../support/pages/browser.js";
+import { entry, jobPages, labelled, node, nodeIs, titles } from "../support/pages/jobPages.js";
 
 const { browser, jobsPortal, open, openTracking } = jobPages();
 

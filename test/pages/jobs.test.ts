@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { inEveryTheme } from "../support/axe.js";
-import { jobPages, labelled, node } from "../support/jobPages.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { jobPages, labelled, node } from "../support/pages/jobPages.js";
 
 const { browser, jobsPortal, open, openJobs } = jobPages();
 

@@ -3,11 +3,11 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page, Request } from "playwright-core";
 import { createLog } from "../../src/base/log.js";
 import { openStore } from "../../src/store/store.js";
-import { openFreshPage, openRenderer, sharedBrowser } from "../support/browser.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { conversation, writeSession } from "../support/longLog.js";
-import { type Portal, startPortal } from "../support/portal.js";
-import { byPrompt, startScriptedModel } from "../support/scriptedModel.js";
+import { conversation, writeSession } from "../support/live/longLog.js";
+import { byPrompt, startScriptedModel } from "../support/model/scriptedModel.js";
+import { openFreshPage, openRenderer, sharedBrowser } from "../support/pages/browser.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 
 /** The page's side is fixture/renderer.js. */
 declare function feed(responses: object[]): void;

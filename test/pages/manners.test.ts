@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { inEveryTheme } from "../support/axe.js";
-import { everythingLoaded, openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
-import { sharedPortal } from "../support/restSession.js";
-import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
+import { byPrompt, callTool, runShell } from "../support/model/scriptedModel.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { everythingLoaded, openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

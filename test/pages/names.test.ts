@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { sharedPortalWithEntry, task } from "../support/jobs.js";
+import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { assertAccessible, inEveryTheme } from "../support/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { type Nodes, nodeSeen, nodesOf } from "../support/nodes.js";
-import type { Portal } from "../support/portal.js";
-import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { sharedPortal } from "../support/restSession.js";
+import { type Nodes, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
+import { assertAccessible, inEveryTheme } from "../support/pages/axe.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import type { Portal } from "../support/portal/portal.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
+import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 
 const file = groupScope();
 const portalOf = sharedPortal({ store: "embedded" });

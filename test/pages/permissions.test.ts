@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { assertAccessible, inEveryTheme } from "../support/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
-import { portalWithEntry, task } from "../support/jobs.js";
-import { portalWithModel, sharedPortal } from "../support/restSession.js";
-import { byPrompt, callTool, runShell, type Script } from "../support/scriptedModel.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
+import { byPrompt, callTool, runShell, type Script } from "../support/model/scriptedModel.js";
+import { assertAccessible, inEveryTheme } from "../support/pages/axe.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import { portalWithModel, sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

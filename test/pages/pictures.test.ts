@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { redPixel } from "../support/picture.js";
-import { sharedPortal } from "../support/restSession.js";
-import { barrier, byPrompt, type ScriptedModel } from "../support/scriptedModel.js";
+import { barrier, byPrompt, type ScriptedModel } from "../support/model/scriptedModel.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { redPixel } from "../support/pages/picture.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 /** What the functions below may use in a page. */
 interface Transfer {

@@ -5,10 +5,10 @@ import { before, describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
 import { tempFolder } from "../support/cleanup.js";
-import { sharedPortal } from "../support/restSession.js";
-import { byPrompt, runShell, type Script } from "../support/scriptedModel.js";
+import { byPrompt, runShell, type Script } from "../support/model/scriptedModel.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { type PortalWithModel, portalWithModel, sharedPortal } from "../support/restSession.js";
-import { barrier, byPrompt, runShell, type Script } from "../support/scriptedModel.js";
+import { barrier, byPrompt, runShell, type Script } from "../support/model/scriptedModel.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { type PortalWithModel, portalWithModel, sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { assertAccessible, assertFits } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { sharedPortalWithEntry, task } from "../support/jobs.js";
-import { sessionById } from "../support/restSession.js";
+import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { assertAccessible, assertFits } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { sessionById } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../../src/base/paths.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { portalWithModel, sharedPortal } from "../support/restSession.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { portalWithModel, sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

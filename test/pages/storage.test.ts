@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStore } from "../../src/store/store.js";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { silent } from "../support/live.js";
-import { oldThings } from "../support/oldStore.js";
-import { type Portal, startPortal } from "../support/portal.js";
+import { silent } from "../support/live/live.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
+import { oldThings } from "../support/store/oldStore.js";
 
 const browserOf = sharedBrowser();
 

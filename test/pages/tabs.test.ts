@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { openFreshPage, openPage, sharedBrowser } from "../support/browser.js";
-import { sharedPortal } from "../support/restSession.js";
-import { byPrompt } from "../support/scriptedModel.js";
+import { byPrompt } from "../support/model/scriptedModel.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;

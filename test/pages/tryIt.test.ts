@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { type Portal, startPortal } from "../support/portal.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();

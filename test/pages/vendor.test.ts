@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { startWebsite } from "../support/browser.js";
+import { startWebsite } from "../support/pages/browser.js";
 
 it("vendor files are modules, and browsers revalidate them", async t => {
   const url = await startWebsite(t);

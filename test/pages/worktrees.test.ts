@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import type { WorktreeAnswer } from "../../src/worktrees/worktreeAnswers.js";
-import { inEveryTheme } from "../support/axe.js";
-import { openPage, sharedBrowser } from "../support/browser.js";
-import { sharedPortalWithEntry, task } from "../support/jobs.js";
+import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
+import { inEveryTheme } from "../support/pages/axe.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import { repositoryIn } from "../support/repository.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
 import { seen } from "../support/seen.js";
 
 const browserOf = sharedBrowser();

@@ -7,8 +7,8 @@ import { Approvals, type Asker, type PermissionPolicy } from "../../src/permissi
 import { RuleStore } from "../../src/permissions/ruleStore.js";
 import type { Store } from "../../src/store/store.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import type { AnyResponse } from "../support/sse.js";
-import { anyStore } from "../support/suiteDatabase.js";
+import type { AnyResponse } from "../support/live/sse.js";
+import { anyStore } from "../support/store/suiteDatabase.js";
 
 let store: Store;
 let folder: string;

@@ -8,10 +8,10 @@ import { PortalError } from "../../src/base/portalError.js";
 import type { Action } from "../../src/permissions/action.js";
 import { decide, parseRule, type Rule, rulesFor } from "../../src/permissions/rules.js";
 import { tempFolder } from "../support/cleanup.js";
-import { harmlessLines } from "../support/harmlessLines.js";
-import { hostileLines } from "../support/hostileLines.js";
+import { harmlessLines } from "../support/hostile/harmlessLines.js";
+import { hostileLines } from "../support/hostile/hostileLines.js";
+import { shells, watchedFolder } from "../support/hostile/watchedFolder.js";
 import { isWithin } from "../support/pace.js";
-import { shells, watchedFolder } from "../support/watchedFolder.js";
 
 const run = (command: string): Action => ({ kind: "execute", title: command, command });
 const git = promisify(execFile);

@@ -8,10 +8,10 @@ import { gitTools } from "../../src/permissions/commands/programs/gitTools.js";
 import type { Program } from "../../src/permissions/commands/programs/program.js";
 import { searchTools } from "../../src/permissions/commands/programs/searchTools.js";
 import { decide, parseRule, rulesFor } from "../../src/permissions/rules.js";
-import { harmlessLines } from "../support/harmlessLines.js";
-import { hostileLines } from "../support/hostileLines.js";
-import { randomFrom } from "../support/randomLog.js";
-import { shells, watchedFolder } from "../support/watchedFolder.js";
+import { harmlessLines } from "../support/hostile/harmlessLines.js";
+import { hostileLines } from "../support/hostile/hostileLines.js";
+import { shells, watchedFolder } from "../support/hostile/watchedFolder.js";
+import { randomFrom } from "../support/kills/randomLog.js";
 
 /** `FUZZ_SEED=… npm test -- hostileCommandsFuzz` repeats a run; `FUZZ_RUNS=2000` makes it longer. */
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));

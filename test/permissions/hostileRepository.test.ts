@@ -15,8 +15,8 @@ import {
   server,
   startupOf,
   turnIn,
-} from "../support/hostileRepository.js";
-import { sharedPortal } from "../support/restSession.js";
+} from "../support/hostile/hostileRepository.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 /** A model that the runtime does not know gets the tools `create` and `edit`. */
 const portalOf = sharedPortal({ models: ["plain-model"] });

@@ -4,10 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { groupScope, type Scope, tempFolderNow } from "../support/cleanup.js";
-import { runPortal } from "../support/portal.js";
-import { type RestSession, sessionById, sharedPortal } from "../support/restSession.js";
-import { byPrompt, callTool, runShell, type Script } from "../support/scriptedModel.js";
-import { type AnyResponse, collectUntil } from "../support/sse.js";
+import { type AnyResponse, collectUntil } from "../support/live/sse.js";
+import { byPrompt, callTool, runShell, type Script } from "../support/model/scriptedModel.js";
+import { runPortal } from "../support/portal/portal.js";
+import { type RestSession, sessionById, sharedPortal } from "../support/portal/restSession.js";
 
 const json = (value: unknown): RequestInit => ({ method: "POST", body: JSON.stringify(value) });
 const answer = (session: RestSession, requestId: unknown, optionId: string) =>

@@ -18,11 +18,11 @@ import {
   startIn,
   startupOf,
   turnIn,
-} from "../support/hostileRepository.js";
-import { portalWithEntry, task } from "../support/jobs.js";
-import type { Portal } from "../support/portal.js";
-import { portalWithModel, sessionById, sharedPortal } from "../support/restSession.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
+} from "../support/hostile/hostileRepository.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
+import type { Portal } from "../support/portal/portal.js";
+import { portalWithModel, sessionById, sharedPortal } from "../support/portal/restSession.js";
 
 const models = ["plain-model"];
 const portalOf = sharedPortal({ models });

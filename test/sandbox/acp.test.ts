@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { fakeAgent, steps } from "../support/acp.js";
+import { fakeAgent, steps } from "../support/acp/acp.js";
 import { tempFolder } from "../support/cleanup.js";
-import { canary, sandboxedPortal } from "../support/sandbox.js";
+import { canary, sandboxedPortal } from "../support/portal/sandbox.js";
 
 const settings = fakeAgent({}, { clientTerminal: true, clientFs: true });
 const look = 'cat "$HOME/.ssh/id_canary" > seen.txt 2>&1; pwd >> seen.txt; exec "$0" "$@"';

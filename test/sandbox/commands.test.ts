@@ -6,7 +6,7 @@ import { ownerMarker } from "../../src/backends/orphans.js";
 import { portalCommands } from "../../src/commands/portalCommands.js";
 import { Sandboxes } from "../../src/sandbox/sandboxes.js";
 import { tempFolder } from "../support/cleanup.js";
-import { canary } from "../support/sandbox.js";
+import { canary } from "../support/portal/sandbox.js";
 
 test("A command that checks a task sees no more in a sandbox than an agent does", async t => {
   const home = await tempFolder(t, "sandbox-home");

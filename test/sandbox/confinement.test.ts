@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer } from "../support/cleanup.js";
-import { canary, git, portalToken, repository, sandboxedPortal } from "../support/sandbox.js";
+import { canary, git, portalToken, repository, sandboxedPortal } from "../support/portal/sandbox.js";
 
 const box = await sandboxedPortal({ after });
 

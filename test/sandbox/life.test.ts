@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { portalProgram } from "../../src/base/paths.js";
 import { tempFolder } from "../support/cleanup.js";
 import { lifeline } from "../support/lifeline.js";
-import { runPortal } from "../support/portal.js";
+import { runPortal } from "../support/portal/portal.js";
+import { canary, sandboxedPortal } from "../support/portal/sandbox.js";
 import { processesWith } from "../support/processes.js";
-import { canary, sandboxedPortal } from "../support/sandbox.js";
 
 /** The runtimes in sandboxes, seen from outside: other runtimes share our PID namespace. */
 async function sandboxedRuntimes(copilotHome: string): Promise<number[]> {

@@ -4,7 +4,7 @@ import type { LiveResponse } from "../../src/live/liveResponse.js";
 import { SearchBacklog } from "../../src/search/backlog.js";
 import { type SearchHit, search } from "../../src/search/search.js";
 import type { LiveLog } from "../../src/sharedApi.js";
-import { append, message, newId, shareLive, silent } from "../support/live.js";
+import { append, message, newId, shareLive, silent } from "../support/live/live.js";
 
 const live = shareLive();
 const find = (typed: string, limit = 20) => search(live.store.query, typed, limit);

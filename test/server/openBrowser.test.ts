@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launchWholeBrowser } from "../support/browser.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
+import { launchWholeBrowser } from "../support/pages/browser.js";
+import { startPortal } from "../support/portal/portal.js";
 
 const token = "a-token-for-tests-only-0123456789";
 

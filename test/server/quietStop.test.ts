@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { portalWithEntry, task } from "../support/jobs.js";
-import { loggedLines } from "../support/logLines.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
 import { isWithin } from "../support/pace.js";
-import { sessionById } from "../support/restSession.js";
+import { loggedLines } from "../support/portal/logLines.js";
+import { sessionById } from "../support/portal/restSession.js";
 
 const limitMs = 5000;
 const model = { category: "driving" };

@@ -6,9 +6,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { loggedLines } from "../support/logLines.js";
-import { type PortalExit, runPortal, startPortal } from "../support/portal.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
+import { startScriptedModel } from "../support/model/scriptedModel.js";
+import { loggedLines } from "../support/portal/logLines.js";
+import { type PortalExit, runPortal, startPortal } from "../support/portal/portal.js";
 
 function assertOneLine(exit: PortalExit, message: RegExp): void {
   assert.equal(exit.code, 1);

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { pino } from "pino";
 import { runStages, Shutdown, type Stage } from "../../src/server/shutdown.js";
 import { isWithin } from "../support/pace.js";
-import { type Portal, startPortal } from "../support/portal.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
 
 const log = pino({ level: "silent" });

@@ -8,7 +8,7 @@ import { portalProgram } from "../../src/base/paths.js";
 import type { PermissionPolicy } from "../../src/permissions/approvals.js";
 import { startLines } from "../../src/server/startLines.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { smallEntry } from "../support/entries.js";
+import { smallEntry } from "../support/jobs/entries.js";
 
 /** What a person sees at the terminal after starting the portal, until `isEnough`. */
 async function seenAtTerminal(

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
-import { callbacksOf, messagesOf, sessionById, sharedPortal } from "../support/restSession.js";
-import { byPrompt, scriptedModelId } from "../support/scriptedModel.js";
+import { byPrompt, scriptedModelId } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
+import { callbacksOf, messagesOf, sessionById, sharedPortal } from "../support/portal/restSession.js";
 
 const portalOf = sharedPortal();
 

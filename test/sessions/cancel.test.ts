@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { StartSessionOptions } from "../../src/copilotSession.js";
 import { lifeline } from "../support/lifeline.js";
-import { barrier, byPrompt, callTool, runShell } from "../support/scriptedModel.js";
-import { type SessionBench, sessionBench, sharedRuntime } from "../support/session.js";
+import { barrier, byPrompt, callTool, runShell } from "../support/model/scriptedModel.js";
+import { type SessionBench, sessionBench, sharedRuntime } from "../support/portal/session.js";
 
 const benchOf = sharedRuntime();
 const isDelta = (text: string) => (call: { name: string; args: unknown[] }) => call.args[1] === text;

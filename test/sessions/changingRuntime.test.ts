@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Runtime } from "../../src/backends/runtime.js";
-import { conversation } from "../support/session.js";
-import { sessionsHere } from "../support/sessionsHere.js";
+import { conversation } from "../support/portal/session.js";
+import { sessionsHere } from "../support/portal/sessionsHere.js";
 
 /** Dies with the next call unanswered. A call to a dead process fails too, but the SDK also throws its error at nobody. */
 async function dieAtNextCall({ child }: Runtime): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { byPrompt, failFirst, fault, type Step } from "../support/scriptedModel.js";
-import { sharedRuntime } from "../support/session.js";
+import { byPrompt, failFirst, fault, type Step } from "../support/model/scriptedModel.js";
+import { sharedRuntime } from "../support/portal/session.js";
 
 const benchOf = sharedRuntime();
 const recovered = [{ text: "here it is" }];

@@ -2,9 +2,14 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { redPixel } from "../support/picture.js";
-import { callbacksOf, portalWithModel, type RestSession, sharedPortal } from "../support/restSession.js";
-import { barrier, byPrompt, type ScriptedModel } from "../support/scriptedModel.js";
+import { barrier, byPrompt, type ScriptedModel } from "../support/model/scriptedModel.js";
+import { redPixel } from "../support/pages/picture.js";
+import {
+  callbacksOf,
+  portalWithModel,
+  type RestSession,
+  sharedPortal,
+} from "../support/portal/restSession.js";
 
 const portalOf = sharedPortal();
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { callbacksOf, isEndOf, messagesOf, requestsIn, sharedPortal } from "../support/restSession.js";
+import { type AnyResponse, collectUntil, withoutTime } from "../support/live/sse.js";
 import {
   barrier,
   byPrompt,
@@ -10,8 +10,8 @@ import {
   runShell,
   scriptedApiKey,
   scriptedModelId,
-} from "../support/scriptedModel.js";
-import { type AnyResponse, collectUntil, withoutTime } from "../support/sse.js";
+} from "../support/model/scriptedModel.js";
+import { callbacksOf, isEndOf, messagesOf, requestsIn, sharedPortal } from "../support/portal/restSession.js";
 
 const modelWithSlashes = "vendor/family/model";
 const portalOf = sharedPortal({ models: [scriptedModelId, modelWithSlashes] });

@@ -8,8 +8,8 @@ import { SessionRegistry } from "../../src/sessions/sessionRegistry.js";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, groupScope, tempFolderNow } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { messagesOf, portalWithModel } from "../support/restSession.js";
+import { silent } from "../support/live/live.js";
+import { messagesOf, portalWithModel } from "../support/portal/restSession.js";
 
 const file = groupScope();
 let store: Store;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { sessionsHere } from "../support/sessionsHere.js";
+import { sessionsHere } from "../support/portal/sessionsHere.js";
 
 describe("What a request costs the store", () => {
   test("a request reads nothing, is accepted in one statement and ends in one", async t => {

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { byPrompt, callTool, fault, runShell, type Script, type Step } from "../support/scriptedModel.js";
-import { sharedRuntime } from "../support/session.js";
+import {
+  byPrompt,
+  callTool,
+  fault,
+  runShell,
+  type Script,
+  type Step,
+} from "../support/model/scriptedModel.js";
+import { sharedRuntime } from "../support/portal/session.js";
 
 const benchOf = sharedRuntime();
 const delegate = (prompt: string, mode: "sync" | "background" = "sync") =>

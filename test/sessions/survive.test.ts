@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { callbacksOf, messagesOf, requestsIn, sessionById, sharedPortal } from "../support/restSession.js";
-import { barrier, byPrompt, runShell } from "../support/scriptedModel.js";
-import { collectUntil } from "../support/sse.js";
+import { collectUntil } from "../support/live/sse.js";
+import { barrier, byPrompt, runShell } from "../support/model/scriptedModel.js";
+import {
+  callbacksOf,
+  messagesOf,
+  requestsIn,
+  sessionById,
+  sharedPortal,
+} from "../support/portal/restSession.js";
 
 const portalWith = sharedPortal({ store: "embedded" });
 

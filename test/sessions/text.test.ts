@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { startSession } from "../../src/copilotSession.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { startScriptedGitHub } from "../support/github.js";
-import { recorder, type TextBlock } from "../support/recorder.js";
-import { startRuntime } from "../support/runtime.js";
-import { barrier, byPrompt, largeText } from "../support/scriptedModel.js";
-import { conversation, sharedRuntime } from "../support/session.js";
+import { recorder, type TextBlock } from "../support/live/recorder.js";
+import { startScriptedGitHub } from "../support/model/github.js";
+import { barrier, byPrompt, largeText } from "../support/model/scriptedModel.js";
+import { startRuntime } from "../support/portal/runtime.js";
+import { conversation, sharedRuntime } from "../support/portal/session.js";
 
 const benchOf = sharedRuntime();
 const contents = (blocks: TextBlock[]) =>

@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { jobToolNames } from "../../src/sessions/jobTools.js";
-import { byPrompt, callTool, runShell } from "../support/scriptedModel.js";
-import { sharedRuntime } from "../support/session.js";
+import { byPrompt, callTool, runShell } from "../support/model/scriptedModel.js";
+import { sharedRuntime } from "../support/portal/session.js";
 
 const benchOf = sharedRuntime();
 const done = [{ text: "done" }];

@@ -13,12 +13,12 @@ import { StartError } from "../../src/base/startError.js";
 import { runStoreCommand } from "../../src/server/storeCommands.js";
 import { importStore } from "../../src/store/keep/importStore.js";
 import { defer, type Scope, tempFolder } from "../support/cleanup.js";
-import { portalWithEntry, task } from "../support/jobs.js";
-import { silent } from "../support/live.js";
-import { oldThings, storeWithJanitor } from "../support/oldStore.js";
-import { type Portal, startPortal } from "../support/portal.js";
-import { callbacksOf, sessionById } from "../support/restSession.js";
-import { liveAll } from "../support/sse.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
+import { silent } from "../support/live/live.js";
+import { liveAll } from "../support/live/sse.js";
+import { type Portal, startPortal } from "../support/portal/portal.js";
+import { callbacksOf, sessionById } from "../support/portal/restSession.js";
+import { oldThings, storeWithJanitor } from "../support/store/oldStore.js";
 
 function spawnCommand(t: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const child = spawn(process.execPath, [portalProgram, ...args], {

@@ -7,10 +7,10 @@ import { PortalError } from "../../src/base/portalError.js";
 import { LiveLogs } from "../../src/sharedApi.js";
 import { openStore } from "../../src/store/store.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { smallDisk } from "../support/disk.js";
-import { message, notice } from "../support/live.js";
-import { logLines } from "../support/logLines.js";
-import { withoutTime } from "../support/sse.js";
+import { message, notice } from "../support/live/live.js";
+import { withoutTime } from "../support/live/sse.js";
+import { logLines } from "../support/portal/logLines.js";
+import { smallDisk } from "../support/store/disk.js";
 
 function open(t: TestContext, dataDir: string) {
   const lines = logLines();

@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { tempFolder } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
+import { startPortal } from "../support/portal/portal.js";
 
 /** Everything in the data folder that another user could read, write or list. */
 async function openToOthers(dataDir: string): Promise<string[]> {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { signedOutAgent } from "../support/acp.js";
-import { smallDisk } from "../support/disk.js";
-import { portalWithEntry, task } from "../support/jobs.js";
+import { signedOutAgent } from "../support/acp/acp.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
 import { seen } from "../support/seen.js";
+import { smallDisk } from "../support/store/disk.js";
 
 const model = { category: "driving" };
 const tasks = {

@@ -5,11 +5,11 @@ import { failpoints } from "../../src/base/failpoint.js";
 import { openStoreFolder } from "../../src/store/keep/storeFolder.js";
 import { openStore } from "../../src/store/store.js";
 import { ensureFolder } from "../../src/store/storeFiles.js";
-import { checkNothingIsLeft } from "../support/checkStore.js";
 import { tempFolder } from "../support/cleanup.js";
-import { chains, dieAtEach } from "../support/killChains.js";
-import { silent } from "../support/live.js";
-import type { Portal } from "../support/portal.js";
+import { chains, dieAtEach } from "../support/kills/killChains.js";
+import { silent } from "../support/live/live.js";
+import type { Portal } from "../support/portal/portal.js";
+import { checkNothingIsLeft } from "../support/store/checkStore.js";
 
 /** The template of a new store has all tables; this one has none. Making one without a template takes eight seconds. */
 async function emptyStore(dataDir: string): Promise<void> {

@@ -13,9 +13,9 @@ import { lockDataFolder } from "../../src/store/lock/lock.js";
 import { parseOwner } from "../../src/store/lock/lockOwner.js";
 import { defer, tempFolder } from "../support/cleanup.js";
 import { isWithin } from "../support/pace.js";
-import { startPortal } from "../support/portal.js";
+import { startPortal } from "../support/portal/portal.js";
 
-const holder = fileURLToPath(new URL("../support/lockHolder.js", import.meta.url));
+const holder = fileURLToPath(new URL("../support/store/lockHolder.js", import.meta.url));
 const isLinux = process.platform === "linux";
 const lockOf = (dataDir: string) => join(dataDir, "portal.lock");
 

@@ -6,11 +6,11 @@ import { basename, join } from "node:path";
 import { describe, test } from "node:test";
 import { packageRoot } from "../../src/base/paths.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { startPortal } from "../support/portal.js";
-import { puppet } from "../support/puppet.js";
-import { callbacksOf, messagesOf, sessionById } from "../support/restSession.js";
-import { startScriptedModel } from "../support/scriptedModel.js";
-import { liveAll } from "../support/sse.js";
+import { liveAll } from "../support/live/sse.js";
+import { puppet } from "../support/model/puppet.js";
+import { startScriptedModel } from "../support/model/scriptedModel.js";
+import { startPortal } from "../support/portal/portal.js";
+import { callbacksOf, messagesOf, sessionById } from "../support/portal/restSession.js";
 
 const folder = join(packageRoot, "test", "stores");
 /** The working folder of the sessions and jobs in the packed stores; it is empty. */

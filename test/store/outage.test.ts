@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { noWrites } from "../support/noWrites.js";
-import { callbacksOf, sessionById } from "../support/restSession.js";
+import { type JobsPortal, portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { callbacksOf, sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
+import { noWrites } from "../support/store/noWrites.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { portalWithEntry, type TaskOfTest, task } from "../support/jobs.js";
-import { readOnlyDisk } from "../support/readOnlyDisk.js";
-import { messagesOf, sessionById } from "../support/restSession.js";
+import { portalWithEntry, type TaskOfTest, task } from "../support/jobs/jobs.js";
+import { messagesOf, sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
+import { readOnlyDisk } from "../support/store/readOnlyDisk.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait ${name}`], model });

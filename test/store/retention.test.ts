@@ -10,9 +10,9 @@ import type { JanitorParts } from "../../src/store/keep/janitor.js";
 import { cutoffsOf, defaultRetention } from "../../src/store/keep/retention.js";
 import type { StoredConversation } from "../../src/store/keep/roots.js";
 import { defer, type Scope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { keptTables, oldThings, rowCounts, storeWithJanitor } from "../support/oldStore.js";
-import { runPortal } from "../support/portal.js";
+import { silent } from "../support/live/live.js";
+import { runPortal } from "../support/portal/portal.js";
+import { keptTables, oldThings, rowCounts, storeWithJanitor } from "../support/store/oldStore.js";
 
 async function janitorHere(t: Scope, change: Partial<JanitorParts> = {}) {
   const here = await storeWithJanitor(await tempFolder(t), silent, change);
@@ -231,7 +231,7 @@ describe("A janitor with its own store", () => {
     for (let i = 0; i < 60; i++) await things.session(`old-session${i}`, 91);
     for (let i = 0; i < 5; i++) await things.job(`young${i}`, 1);
     await first.close();
-    const program = fileURLToPath(new URL("../support/janitorAlone.js", import.meta.url));
+    const program = fileURLToPath(new URL("../support/store/janitorAlone.js", import.meta.url));
     for (let kill = 0; kill < 3; kill++) {
       const child = fork(program, [dataDir], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
       const exited = once(child, "exit");

@@ -3,10 +3,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { openStore } from "../../src/store/store.js";
-import { portalWithEntry, task } from "../support/jobs.js";
-import { silent } from "../support/live.js";
-import { rowCounts } from "../support/oldStore.js";
-import { sessionById } from "../support/restSession.js";
+import { portalWithEntry, task } from "../support/jobs/jobs.js";
+import { silent } from "../support/live/live.js";
+import { sessionById } from "../support/portal/restSession.js";
+import { rowCounts } from "../support/store/oldStore.js";
 
 const model = { category: "driving" };
 const entry = {

@@ -10,11 +10,11 @@ import { lockDataFolder } from "../../src/store/lock/lock.js";
 import { openStore, type StoreOptions } from "../../src/store/store.js";
 import { ensureFolder } from "../../src/store/storeFiles.js";
 import { defer, type Scope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { logLines } from "../support/logLines.js";
-import { newStoreBehaves } from "../support/storeBehaviour.js";
+import { silent } from "../support/live/live.js";
+import { logLines } from "../support/portal/logLines.js";
+import { newStoreBehaves } from "../support/store/storeBehaviour.js";
 
-const holder = fileURLToPath(new URL("../support/storeHolder.js", import.meta.url));
+const holder = fileURLToPath(new URL("../support/store/storeHolder.js", import.meta.url));
 const isRoot = process.getuid?.() === 0;
 
 function open(t: Scope, dataDir: string, options: Partial<StoreOptions> = {}) {

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { openStore } from "../../src/store/store.js";
 import { defer, tempFolder } from "../support/cleanup.js";
-import { logLines } from "../support/logLines.js";
+import { logLines } from "../support/portal/logLines.js";
 
-const unattended = fileURLToPath(new URL("../support/unattendedStore.js", import.meta.url));
+const unattended = fileURLToPath(new URL("../support/store/unattendedStore.js", import.meta.url));
 
 describe("The thread of the store", () => {
   test("the process can do other work while the store works, and a thread that ends is replaced", async t => {

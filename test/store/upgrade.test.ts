@@ -6,7 +6,7 @@ import { type Migration, migrate, migrations, neededVersion } from "../../src/st
 import { isSchemaTooNew, olderNodesGone } from "../../src/store/olderNodes.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { defer, groupScope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
+import { silent } from "../support/live/live.js";
 
 const file = groupScope();
 let store: Store;

@@ -8,10 +8,10 @@ import {
   type RanJob,
   type TaskOfTest,
   task,
-} from "../support/jobs.js";
-import { callbacksOf, messagesOf, sessionById } from "../support/restSession.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
-import type { AnyResponse } from "../support/sse.js";
+} from "../support/jobs/jobs.js";
+import type { AnyResponse } from "../support/live/sse.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
+import { callbacksOf, messagesOf, sessionById } from "../support/portal/restSession.js";
 
 const prefix = "The session crashed, please redo and here is the last request:\n";
 const model = { category: "driving" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decisionsOf, portalWithEntry, type TaskOfTest } from "../support/jobs.js";
-import { callbacksOf, sessionById } from "../support/restSession.js";
+import { decisionsOf, portalWithEntry, type TaskOfTest } from "../support/jobs/jobs.js";
+import { callbacksOf, sessionById } from "../support/portal/restSession.js";
 
 const retry = (retryTimes: number, additionalPrompt?: string) => ({
   failureAction: { retryTimes, ...(additionalPrompt && { additionalPrompt: [additionalPrompt] }) },

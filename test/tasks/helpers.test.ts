@@ -7,10 +7,10 @@ import { type ICopilotJobCallback, startJob } from "../../src/jobsApi.js";
 import { validateEntry } from "../../src/jobsDef.js";
 import { type ICopilotTaskCallback, installJobsEntry, startTask } from "../../src/taskApi.js";
 import { tempFolder } from "../support/cleanup.js";
-import { entryOf, task } from "../support/jobs.js";
-import { runPortal } from "../support/portal.js";
-import { portalHere } from "../support/portalHere.js";
-import { scriptedModelId, startScriptedModel } from "../support/scriptedModel.js";
+import { entryOf, task } from "../support/jobs/jobs.js";
+import { scriptedModelId, startScriptedModel } from "../support/model/scriptedModel.js";
+import { runPortal } from "../support/portal/portal.js";
+import { portalHere } from "../support/portal/portalHere.js";
 
 const model = { category: "driving" };
 const condition = ["fine? job_boolean_true", "@call job_boolean_true yes"];

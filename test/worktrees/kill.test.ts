@@ -10,9 +10,9 @@ import { fileURLToPath } from "node:url";
 import { type Failpoint, failpoints } from "../../src/base/failpoint.js";
 import { testRepository } from "../../src/changes/testRepository.js";
 import { tempFolder } from "../support/cleanup.js";
-import { databaseOf } from "../support/suiteDatabase.js";
+import { databaseOf } from "../support/store/suiteDatabase.js";
 
-const program = fileURLToPath(new URL("../support/mortalWorktree.js", import.meta.url));
+const program = fileURLToPath(new URL("../support/kills/mortalWorktree.js", import.meta.url));
 
 /** What is under way when the process dies, and what the next one must find. No life dies while it finishes an apply. */
 const deaths: Partial<Record<Failpoint, { during: string; next: string }>> = {

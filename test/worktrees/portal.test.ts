@@ -5,10 +5,10 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { WorktreeAnswer } from "../../src/worktrees/worktreeAnswers.js";
-import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs.js";
+import { type JobsPortal, sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
+import { sessionById } from "../support/portal/restSession.js";
 import { repositoryIn } from "../support/repository.js";
-import { sessionById } from "../support/restSession.js";
-import { scriptedModelId } from "../support/scriptedModel.js";
 
 const shell = (command: string) => ({ prompt: [`@shell ${command}`], model: { category: "driving" } });
 const isolated = (name: string) => ({ ...task(name), isolate: true });

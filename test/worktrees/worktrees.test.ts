@@ -9,8 +9,8 @@ import { type TestRepository, testRepository } from "../../src/changes/testRepos
 import type { Store } from "../../src/store/store.js";
 import { ConflictError, Worktrees } from "../../src/worktrees/worktrees.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { silent } from "../support/live.js";
-import { anyStore } from "../support/suiteDatabase.js";
+import { silent } from "../support/live/live.js";
+import { anyStore } from "../support/store/suiteDatabase.js";
 
 const scope = groupScope();
 let store: Store;

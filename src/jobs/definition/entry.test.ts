@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accepts, type Loose, readEntry, refuses, smallEntry } from "../../../test/support/entries.js";
+import { accepts, type Loose, readEntry, refuses, smallEntry } from "../../../test/support/jobs/entries.js";
 import { validateEntry } from "../../jobsDef.js";
 
 const ref = (taskId: string) => ({ kind: "Ref", taskId });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv } from "ajv";
-import { readEntry, smallEntry } from "../../../test/support/entries.js";
+import { readEntry, smallEntry } from "../../../test/support/jobs/entries.js";
 import { entrySchema, validateEntry } from "../../jobsDef.js";
 
 // The published schema, as an editor or a script would use it.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Loose, smallEntry } from "../../../test/support/entries.js";
+import { type Loose, smallEntry } from "../../../test/support/jobs/entries.js";
 import { parseEntry } from "./parseEntry.js";
 
 const parse = (change: (entry: Loose) => void) => parseEntry(JSON.stringify(smallEntry(change)));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accepts, type Loose, readEntry } from "../../../test/support/entries.js";
+import { accepts, type Loose, readEntry } from "../../../test/support/jobs/entries.js";
 import { entry as builtin } from "../../jobsData.js";
 import { type Entry, validateEntry } from "../../jobsDef.js";
 import { type JobPlan, type PlanInput, planJob } from "./plan.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { pino } from "pino";
 import { defer, tempFolder } from "../../../test/support/cleanup.js";
-import { agentRepo, agentText, writeAgent } from "../../../test/support/orchestratorRepo.js";
+import { agentRepo, agentText, writeAgent } from "../../../test/support/orchestrator/orchestratorRepo.js";
 import { OrchestratorError } from "../orchestratorError.js";
 import type { ProblemCode } from "./agentFile.js";
 import { AgentFolder } from "./agentFolder.js";

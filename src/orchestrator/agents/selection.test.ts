@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { referenceAgents, referenceSelections } from "../../../test/support/orchestratorTables.js";
+import {
+  referenceAgents,
+  referenceSelections,
+} from "../../../test/support/orchestrator/orchestratorTables.js";
 import { AgentRegistry } from "./registry.js";
 import { mentions, rankByKeywords, selectAgents } from "./selection.js";
 

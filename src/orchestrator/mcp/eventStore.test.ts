@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { TestClock } from "../../../test/support/orchestrator.js";
+import { TestClock } from "../../../test/support/orchestrator/orchestrator.js";
 import { RecentEvents } from "./eventStore.js";
 
 const message = (id: number, text = ""): JSONRPCMessage => ({ jsonrpc: "2.0", id, result: { text } });

@@ -5,7 +5,6 @@ import { describe, type TestContext, test } from "node:test";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import express from "express";
 import { pino } from "pino";
-import { send } from "../../../test/support/app.js";
 import { defer } from "../../../test/support/cleanup.js";
 import {
   callTool,
@@ -13,7 +12,8 @@ import {
   startModule,
   TestClock,
   untilAborted,
-} from "../../../test/support/orchestrator.js";
+} from "../../../test/support/orchestrator/orchestrator.js";
+import { send } from "../../../test/support/portal/app.js";
 import { createProgramGuard, type ProgramGuardOptions } from "../../guard/guard.js";
 import { cookieValue } from "../../guard/token/token.js";
 import { createHttpRouter } from "./httpRouter.js";

@@ -3,8 +3,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { tempFolder } from "../../../test/support/cleanup.js";
-import { assertFourTools, callTool, connectClient, startModule } from "../../../test/support/orchestrator.js";
-import { agentText } from "../../../test/support/orchestratorRepo.js";
+import {
+  assertFourTools,
+  callTool,
+  connectClient,
+  startModule,
+} from "../../../test/support/orchestrator/orchestrator.js";
+import { agentText } from "../../../test/support/orchestrator/orchestratorRepo.js";
 import { isWithin } from "../../../test/support/pace.js";
 
 describe("an MCP client", () => {

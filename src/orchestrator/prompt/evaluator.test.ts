@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { referencePrompts } from "../../../test/support/orchestratorTables.js";
+import { referencePrompts } from "../../../test/support/orchestrator/orchestratorTables.js";
 import { cpuMsOf } from "../../../test/support/pace.js";
 import { evaluate, suggestRefinement } from "./evaluator.js";
 import { extractKeywords } from "./keywords.js";

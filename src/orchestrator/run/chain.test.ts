@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { callTool, connectClient, startModule, untilAborted } from "../../../test/support/orchestrator.js";
-import { agentText } from "../../../test/support/orchestratorRepo.js";
+import {
+  callTool,
+  connectClient,
+  startModule,
+  untilAborted,
+} from "../../../test/support/orchestrator/orchestrator.js";
+import { agentText } from "../../../test/support/orchestrator/orchestratorRepo.js";
 import { OrchestratorError } from "../orchestratorError.js";
 
 const three = "Review src/cart.ts for code quality, test coverage and documentation gaps";

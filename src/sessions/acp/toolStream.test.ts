@@ -8,7 +8,7 @@ import {
   type Seen,
   said,
   tool,
-} from "../../../test/support/acpMapping.js";
+} from "../../../test/support/acp/acpMapping.js";
 
 describe("Tools of an ACP agent", () => {
   const startsOf = (seen: Seen[]) => seen.filter(({ callback }) => callback === "onStartToolExecution");

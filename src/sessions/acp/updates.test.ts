@@ -9,7 +9,7 @@ import {
   said,
   thought,
   tool,
-} from "../../../test/support/acpMapping.js";
+} from "../../../test/support/acp/acpMapping.js";
 
 describe("Text of an ACP agent", () => {
   test("a text block lasts until the other kind, a tool, another messageId or the turn's end", () => {

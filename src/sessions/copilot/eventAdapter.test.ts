@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionEvent } from "@github/copilot-sdk";
-import { randomFrom } from "../../../test/support/randomLog.js";
-import { recorder } from "../../../test/support/recorder.js";
+import { randomFrom } from "../../../test/support/kills/randomLog.js";
+import { recorder } from "../../../test/support/live/recorder.js";
 import { createEventAdapter, type EventAdapterOptions } from "./eventAdapter.js";
 
 let eventCount = 0;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { TailBuffer } from "../../../src/base/tailBuffer.js";
 import { partOf } from "../../../src/sessions/acp/clientFiles.js";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
+import type { Step } from "../../support/acp/fakeAgentSteps.js";
 import { groupScope, tempFolderNow } from "../../support/cleanup.js";
-import type { Step } from "../../support/fakeAgentSteps.js";
-import { messagesOf } from "../../support/restSession.js";
+import { messagesOf } from "../../support/portal/restSession.js";
 import { seen } from "../../support/seen.js";
 
 const both = { clientFs: true, clientTerminal: true };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sharedAgents } from "../../support/realAgents.js";
-import { messagesOf } from "../../support/restSession.js";
-import { fault, type Script, type Step } from "../../support/scriptedModel.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { sharedAgents } from "../../support/acp/realAgents.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { fault, type Script, type Step } from "../../support/model/scriptedModel.js";
+import { messagesOf } from "../../support/portal/restSession.js";
 
 const agentsOf = sharedAgents();
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { converse, only, toolEnd } from "../../support/conversation.js";
-import { agentProcesses, copilot, portalWithAgents } from "../../support/copilotCli.js";
-import { callbacksOf, messagesOf, sessionById } from "../../support/restSession.js";
-import { barrier, runShell, type Script } from "../../support/scriptedModel.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { converse, only, toolEnd } from "../../support/acp/conversation.js";
+import { agentProcesses, copilot, portalWithAgents } from "../../support/acp/copilotCli.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { barrier, runShell, type Script } from "../../support/model/scriptedModel.js";
+import { callbacksOf, messagesOf, sessionById } from "../../support/portal/restSession.js";
 
 const held = barrier();
 const script: Script = ({ userText, round }) => {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { only } from "../../support/acp/conversation.js";
+import { atHome, copilot } from "../../support/acp/copilotCli.js";
+import { copilotCommand } from "../../support/acp/testAgents.js";
 import { tempFolder } from "../../support/cleanup.js";
-import { only } from "../../support/conversation.js";
-import { atHome, copilot } from "../../support/copilotCli.js";
-import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../../support/jobs.js";
-import { sessionById } from "../../support/restSession.js";
-import { copilotCommand } from "../../support/testAgents.js";
+import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../../support/jobs/jobs.js";
+import { sessionById } from "../../support/portal/restSession.js";
 
 const onAgent = { model: { category: "agent" } };
 const retry = (retryTimes: number) => ({ failureAction: { retryTimes } });

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Conversation, only, toolEnd } from "../../support/conversation.js";
+import { type Conversation, only, toolEnd } from "../../support/acp/conversation.js";
 import {
   agentProcesses,
   copilot,
   copilotCardOptions,
   copilotOverTcp,
   portalWithAgents,
-} from "../../support/copilotCli.js";
+} from "../../support/acp/copilotCli.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { type Barrier, barrier, runShell, type Script } from "../../support/model/scriptedModel.js";
 import { isWithin } from "../../support/pace.js";
-import { callbacksOf, messagesOf } from "../../support/restSession.js";
-import { type Barrier, barrier, runShell, type Script } from "../../support/scriptedModel.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { callbacksOf, messagesOf } from "../../support/portal/restSession.js";
 
 const gates = new Map<string, Barrier>();
 function gate(name: string): Barrier {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { RestartBackoff } from "../../../src/sessions/acp/restartBackoff.js";
-import { fakeAgent, portalWithAgent, sharedAgent, steps } from "../../support/acp.js";
+import { fakeAgent, portalWithAgent, sharedAgent, steps } from "../../support/acp/acp.js";
 import { groupScope, tempFolderNow } from "../../support/cleanup.js";
+import { type AnyResponse, collectUntil } from "../../support/live/sse.js";
+import { callbacksOf, messagesOf } from "../../support/portal/restSession.js";
 import { processesWith } from "../../support/processes.js";
-import { callbacksOf, messagesOf } from "../../support/restSession.js";
 import { seen } from "../../support/seen.js";
-import { type AnyResponse, collectUntil } from "../../support/sse.js";
 
 const errorsOf = (responses: readonly AnyResponse[]) =>
   responses.map(({ sessionError }) => sessionError).filter(error => error !== undefined);

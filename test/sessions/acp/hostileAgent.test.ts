@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
+import type { Step } from "../../support/acp/fakeAgentSteps.js";
+import { loopReport, monitored } from "../../support/acp/loopMonitor.js";
 import { groupScope, tempFolder, tempFolderNow } from "../../support/cleanup.js";
-import type { Step } from "../../support/fakeAgentSteps.js";
-import { loopReport, monitored } from "../../support/loopMonitor.js";
+import type { AnyResponse } from "../../support/live/sse.js";
 import { isWithin } from "../../support/pace.js";
-import { messagesOf, type RestSession } from "../../support/restSession.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { messagesOf, type RestSession } from "../../support/portal/restSession.js";
 
 const both = { clientFs: true, clientTerminal: true };
 const monitorFolder = tempFolderNow(groupScope(), "portal-loop");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { converse } from "../../support/conversation.js";
+import { converse } from "../../support/acp/conversation.js";
+import { sharedAgents } from "../../support/acp/realAgents.js";
 import {
   allow,
   curiousModel,
@@ -12,11 +13,10 @@ import {
   notices,
   rewrite,
   server,
-} from "../../support/hostileRepository.js";
-import type { Portal } from "../../support/portal.js";
-import { sharedAgents } from "../../support/realAgents.js";
-import { sessionById } from "../../support/restSession.js";
-import type { Script } from "../../support/scriptedModel.js";
+} from "../../support/hostile/hostileRepository.js";
+import type { Script } from "../../support/model/scriptedModel.js";
+import type { Portal } from "../../support/portal/portal.js";
+import { sessionById } from "../../support/portal/restSession.js";
 
 const agentsOf = sharedAgents();
 

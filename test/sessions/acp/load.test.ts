@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
 import { groupScope, tempFolderNow } from "../../support/cleanup.js";
-import { callbacksOf, messagesOf, sessionById } from "../../support/restSession.js";
+import { callbacksOf, messagesOf, sessionById } from "../../support/portal/restSession.js";
 
 const memories = tempFolderNow(groupScope(), "portal-memories");
 const resumable = join(memories, "resumable");

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { only, toolEnd } from "../../support/conversation.js";
-import { sharedAgents } from "../../support/realAgents.js";
-import { callbacksOf, messagesOf } from "../../support/restSession.js";
-import { barrier, runShell, type Script } from "../../support/scriptedModel.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { only, toolEnd } from "../../support/acp/conversation.js";
+import { sharedAgents } from "../../support/acp/realAgents.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { barrier, runShell, type Script } from "../../support/model/scriptedModel.js";
+import { callbacksOf, messagesOf } from "../../support/portal/restSession.js";
 
 const agentsOf = sharedAgents();
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fakeAgent, sharedAgent } from "../../support/acp.js";
+import { fakeAgent, sharedAgent } from "../../support/acp/acp.js";
 
 const mode = "https://agent.example/modes#";
 const modes = {

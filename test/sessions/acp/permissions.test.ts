@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isJobTool, optionsOf } from "../../../src/sessions/acp/permissionRequest.js";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { messagesOf, type RestSession } from "../../support/restSession.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { messagesOf, type RestSession } from "../../support/portal/restSession.js";
 
 const bench = sharedAgent({
   acpAgents: {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fakeAgent, portalWithAgent, steps } from "../../support/acp.js";
-import type { Step } from "../../support/fakeAgentSteps.js";
-import { portalWithEntry, task } from "../../support/jobs.js";
-import { messagesOf } from "../../support/restSession.js";
-import { scriptedModelId } from "../../support/scriptedModel.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { fakeAgent, portalWithAgent, steps } from "../../support/acp/acp.js";
+import type { Step } from "../../support/acp/fakeAgentSteps.js";
+import { portalWithEntry, task } from "../../support/jobs/jobs.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { scriptedModelId } from "../../support/model/scriptedModel.js";
+import { messagesOf } from "../../support/portal/restSession.js";
 
 const both = { clientFs: true, clientTerminal: true };
 const options = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { callbacksOf, messagesOf } from "../../support/restSession.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
+import { callbacksOf, messagesOf } from "../../support/portal/restSession.js";
 
 const own = { name: "own", command: "x", args: [], env: [] };
 const bench = sharedAgent({

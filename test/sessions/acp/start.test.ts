@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { messagesOf } from "../../support/restSession.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
+import { messagesOf } from "../../support/portal/restSession.js";
 
 const noHandshake = { initialize: "hang" } as const;
 const auth = { code: -32000, message: "Authentication required" };

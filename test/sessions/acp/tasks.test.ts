@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { fakeAgent, signedOutAgent, steps } from "../../support/acp.js";
-import type { Step } from "../../support/fakeAgentSteps.js";
-import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../../support/jobs.js";
-import { callbacksOf } from "../../support/restSession.js";
-import { scriptedModelId } from "../../support/scriptedModel.js";
-import type { AnyResponse } from "../../support/sse.js";
+import { fakeAgent, signedOutAgent, steps } from "../../support/acp/acp.js";
+import type { Step } from "../../support/acp/fakeAgentSteps.js";
+import { decisionsOf, portalWithEntry, type TaskOfTest, task } from "../../support/jobs/jobs.js";
+import type { AnyResponse } from "../../support/live/sse.js";
+import { scriptedModelId } from "../../support/model/scriptedModel.js";
+import { callbacksOf } from "../../support/portal/restSession.js";
 
 const model = { id: "acp:fake" };
 const does = (...list: Step[]) => [`Do this: ${steps(...list)}`];

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fakeAgent, fakeAgentProgram, portalWithAgent, steps } from "../../support/acp.js";
+import { fakeAgent, fakeAgentProgram, portalWithAgent, steps } from "../../support/acp/acp.js";
 import { defer, type Scope, tempFolder } from "../../support/cleanup.js";
+import { messagesOf } from "../../support/portal/restSession.js";
 import { processesWith } from "../../support/processes.js";
-import { messagesOf } from "../../support/restSession.js";
 import { seen } from "../../support/seen.js";
 
 const tcp = (settings: object) => ({ transport: "tcp", ...settings });

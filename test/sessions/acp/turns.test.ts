@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fakeAgent, sharedAgent, steps } from "../../support/acp.js";
-import { redPixel } from "../../support/picture.js";
-import { callbacksOf, isEndOf, messagesOf, requestsIn } from "../../support/restSession.js";
-import { type AnyResponse, collectUntil } from "../../support/sse.js";
+import { fakeAgent, sharedAgent, steps } from "../../support/acp/acp.js";
+import { type AnyResponse, collectUntil } from "../../support/live/sse.js";
+import { redPixel } from "../../support/pages/picture.js";
+import { callbacksOf, isEndOf, messagesOf, requestsIn } from "../../support/portal/restSession.js";
 
 const find = (responses: readonly AnyResponse[], callback: string) =>
   responses.filter(response => response.callback === callback);

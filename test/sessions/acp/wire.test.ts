@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { LineReader } from "../../../src/sessions/acp/lines.js";
 import { type NoAnswer, RpcError, RpcPeer } from "../../../src/sessions/acp/rpcPeer.js";
-import { sharedAgent, steps } from "../../support/acp.js";
-import { silent } from "../../support/live.js";
-import { messagesOf } from "../../support/restSession.js";
+import { sharedAgent, steps } from "../../support/acp/acp.js";
+import { silent } from "../../support/live/live.js";
+import { messagesOf } from "../../support/portal/restSession.js";
 
 const bench = sharedAgent({
   behaviour: { banner: "Welcome to Fake 1.2.3\n\nhalf a line without end: {\n" },

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { before, type TestContext } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { type EntryOfTest, sharedPortalWithEntry, task } from "../jobs/jobs.js";
+import { openPage, sharedBrowser } from "./browser.js";
+
+const model = { category: "driving" };
+export const entry: EntryOfTest = {
+  tasks: {
+    plain: { prompt: ["plain work"], model },
+    held: { prompt: ["held work", "@wait $user-input"], model },
+    /** Its condition is checked in separate sessions, and is met at the second attempt. */
+    checked: {
+      prompt: ["checked work"],
+      model,
+      criteria: {
+        condition: ["Is it done? job_boolean_true", "@false-until 2"],
+        runConditionInSameSession: false,
+        failureAction: { retryTimes: 2 },
+      },
+    },
+    failing: {
+      prompt: ["failing"],
+      model,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+    reporting: {
+      prompt: ["reporting"],
+      model,
+      criteria: { toolExecuted: ["job_boolean_true"], failureAction: { retryTimes: 0 } },
+    },
+    reported: {
+      prompt: ["reported"],
+      model,
+      availability: { commands: [{ run: ["git", "status"] }] },
+      criteria: { commands: [{ reportedBy: "reporting" }], failureAction: { retryTimes: 0 } },
+    },
+    named: { prompt: ["named work: $user-input"], model },
+    /** Fails in the first round of its loop. */
+    condition: {
+      prompt: ["condition"],
+      model,
+      criteria: {
+        condition: ["Is it over? job_boolean_true", "@false-until 2 rounds"],
+        runConditionInSameSession: false,
+        failureAction: { retryTimes: 0 },
+      },
+    },
+    hostile: { prompt: ["<img src=x onerror=alert(1)> **x** [y](javascript:alert(1))"], model },
+  },
+  jobs: {
+    plain: { work: task("plain") },
+    held: {
+      description: "Waits for a <b>gate</b>.",
+      work: { kind: "Seq", works: [task("checked"), task("held"), task("plain")] },
+    },
+    failing: { work: { kind: "Seq", works: [task("plain"), task("failing"), task("plain")] } },
+    looping: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("checked")] } },
+    named: { work: task("named") },
+    reported: { work: { kind: "Seq", works: [task("reporting"), task("reported")] } },
+    rounds: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("condition")] } },
+    "<b>hostile": { work: task("hostile") },
+  },
+  grid: [
+    {
+      keyword: "Small",
+      jobs: [{ name: "Plain", jobName: "plain" }, null, { name: "Loop", jobName: "looping" }],
+    },
+    { keyword: "Large <b>", jobs: [undefined, { name: "Held", jobName: "held" }] },
+    {
+      keyword: "Odd",
+      jobs: [
+        { name: "Fails", jobName: "failing" },
+        { name: "<i>Hostile", jobName: "<b>hostile" },
+      ],
+    },
+  ],
+};
+
+/** The pages of these jobs, on one portal. Call it at the top of the file. */
+export function jobPages() {
+  const browserOf = sharedBrowser();
+  let browser: Browser;
+  before(async () => {
+    browser = await browserOf();
+  });
+  const jobsPortal = sharedPortalWithEntry(entry);
+
+  async function open(
+    t: TestContext,
+    address: (folder: string) => string,
+    options: BrowserContextOptions = {},
+  ) {
+    const parts = await jobsPortal(t);
+    const { page, problems } = await openPage(
+      t,
+      browser,
+      `${parts.portal.url}${address(parts.workingDirectory)}`,
+      options,
+    );
+    t.after(() => assert.deepEqual(problems, []));
+    return { ...parts, page };
+  }
+
+  const openJobs = (t: TestContext) => open(t, folder => `/jobs.html?wb=${encodeURIComponent(folder)}`);
+
+  async function openTracking(
+    t: TestContext,
+    jobName: string,
+    input = "",
+    options: BrowserContextOptions = {},
+    portal = jobsPortal(t),
+  ) {
+    const parts = await portal;
+    const jobId = await parts.startJob(jobName, input);
+    const address = `/jobTracking.html?jobName=${encodeURIComponent(jobName)}&jobId=${jobId}`;
+    const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
+    t.after(() => assert.deepEqual(problems, []));
+    return { ...parts, page, jobId, address };
+  }
+
+  return { browser: () => browser, jobsPortal, open, openJobs, openTracking };
+}
+
+export const labelled = (page: Page, status: string) =>
+  page.locator("#job-status-label", { hasText: `JOB: ${status}` }).waitFor();
+export const node = (page: Page, workId: number) => page.locator(`.node[data-work-id="${workId}"]`);
+export const nodeIs = (page: Page, workId: number, status: string) =>
+  page.locator(`.node[data-work-id="${workId}"][data-status="${status}"]`).waitFor();
+export const titles = (page: Page) => page.locator("#panel .message-block-title").allTextContents();
