@@ -29,14 +29,24 @@ function check() {
   );
 }
 
-/** The longest test files start first; one that started last would run alone at the end. */
+/**
+ * What takes longest starts first, since it would run alone at the end: kills, and what waits for agents, browsers and
+ * leases. Pure tests come last, because they use whatever processor time is left.
+ */
 const longest = [
-  "store/killPoints",
-  "store/exportImport",
-  "jobs/survive",
-  "sessions/survive",
-  "pages/jobTracking",
-  "server/",
+  "test/store/killPoints",
+  "test/nodes/killPoints",
+  "test/pages/",
+  "test/sessions/",
+  "test/permissions/",
+  "test/jobs/survive",
+  "test/store/exportImport",
+  "test/nodes/",
+  "test/orchestrator/",
+  "test/editors/",
+  "test/live/",
+  "test/guard/",
+  "test/",
 ];
 
 function longestFirst(files) {

@@ -134,6 +134,8 @@ export interface StartSessionOptions {
   onQuestion?(question: Question): Promise<string>;
   /** Whether the turn is waiting for the user, so that silence is normal. */
   waitsForUser?(): boolean;
+  /** The runtime can no longer run this session; another one can. */
+  broken?(reason: string): void;
   /** Secrets that no error may quote, besides the provider's keys. */
   secrets?: readonly string[];
   log?: Log;
@@ -198,6 +200,7 @@ export async function startSession(
     noProgressTimeoutMs: options.noProgressTimeoutMs ?? defaultNoProgressTimeoutMs,
     secrets,
     ...(options.waitsForUser && { waitsForUser: options.waitsForUser }),
+    ...(options.broken && { broken: options.broken }),
     notice: message => callbacks.onNotice?.("warning", message),
     log,
   });

@@ -15,6 +15,8 @@ export interface Runtime {
   readonly child: ChildProcess | undefined;
   attach(session: RuntimeSession): void;
   release(session: RuntimeSession): void;
+  /** Takes no new sessions: the current ones leave when they are idle, and then it stops. */
+  retire(why: string): void;
 }
 
 /** None until the first session or model list needs one. */

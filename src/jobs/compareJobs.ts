@@ -40,8 +40,15 @@ export function compareWorks(...jobs: readonly (readonly NamedWork[])[]): Compar
       rows.set(key, row);
     }
   }
-  return [...rows.values()].map(row => ({ ...row, differs: differencesOf(row.runs) }));
+  return [...rows.values()]
+    .sort((a, b) => inTree.compare(placeOf(a), placeOf(b)))
+    .map(row => ({ ...row, differs: differencesOf(row.runs) }));
 }
+
+/** In the order of the job's tree, because the branches of a `Par` start in no order: `w.10` comes after `w.9`. */
+const inTree = new Intl.Collator("en", { numeric: true });
+/** What is asked first stands first. */
+const placeOf = ({ path }: { path: string }) => path.replaceAll(/(?:pre|if)(?=\.|$)/g, "");
 
 function comparedRun({ succeeded, reason, takenOver, attempts }: WorkEvidence): ComparedRun {
   const verdict = succeeded === undefined ? (attempts.at(-1)?.verdict ?? "running") : verdictOf(succeeded);

@@ -50,7 +50,7 @@ function runtimesOf({ copilotClient, runtimes, config, log }: CreateOptions): Ow
   return {
     async use() {
       await copilotClient.start();
-      return { client: copilotClient, attach: () => {} };
+      return { client: copilotClient, attach: () => {}, retire: () => {} };
     },
     running: async () => undefined,
     stop,

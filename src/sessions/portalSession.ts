@@ -61,6 +61,9 @@ interface AcceptedRequest {
   pictures?: readonly string[];
 }
 
+/** The agent that is to run a turn, and what it must be told first. */
+type Prepared = { agent: AgentSession } & Awaited<ReturnType<SessionParts["changes"]["untold"]>>;
+
 const titleLength = 80;
 /** In any other state an agent session takes no requests, and a new one resumes its conversation. */
 const usable: readonly SessionState[] = ["idle", "busy"];
@@ -383,14 +386,17 @@ export class PortalSession implements ICopilotSession {
       if (this.#stopped) throw new Error("The session was stopped before this request could run.");
       if (!start) return;
       this.#conversation = "known";
-      const { agent, text, ids } = start;
       const shown = await Promise.all(pictures.map(name => this.#parts.pictures.read(this.id, name)));
-      await agent
-        .sendRequest(text + message, timeout, shown)
+      const send = ({ agent, text }: Prepared) => agent.sendRequest(text + message, timeout, shown);
+      await send(start)
+        .catch(async error => {
+          if (!(error instanceof SessionCrashedError && error.kind === "not-taken")) throw error;
+          return send(await this.#prepare(work));
+        })
         .finally(() => this.#parts.approvals.turnEnded(this.id))
         // Whoever sees the end of a turn may count on its memory.
         .finally(() => this.#host.turnEnded?.(this.record));
-      await this.#parts.changes.told(ids);
+      await this.#parts.changes.told(start.ids);
       failpoint("turn-ended");
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
@@ -419,7 +425,7 @@ export class PortalSession implements ICopilotSession {
   }
 
   /** The agent that is to run the turn, and what it must be told of the user's undos. */
-  async #prepare(work: OpenWork | undefined) {
+  async #prepare(work: OpenWork | undefined): Promise<Prepared> {
     for (;;) {
       const agent = await this.attach("known");
       // The Copilot runtime asks before it does anything; an ACP agent may not.

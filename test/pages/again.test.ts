@@ -62,7 +62,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.locator('.node[data-work-id="0"]').click();
   await page.getByText("Attempt 1 succeeded").waitFor();
   assert.match((await attempts.first().locator("p").textContent()) ?? "", /1 command/);
-  assert.equal(await page.locator('.node[data-work-id="0"] .said').textContent(), "+1 −0");
+  await page.locator('.node[data-work-id="0"] .said', { hasText: /^\+1 −0$/ }).waitFor();
   await page.getByRole("tab", { name: "1 file changed, +1 −0" }).click();
   await page.getByText("added made.txt +1 −0").click();
   await page.getByRole("button", { name: "Comment on line 1" }).click();

@@ -91,6 +91,8 @@ describe("the nodes page", () => {
         .then(text => text?.trim()),
       "Nodes",
     );
+    // The search lists the pages that the rail has.
+    await page.locator(".rail").getByRole("link", { name: "Nodes" }).waitFor();
     await page.keyboard.press("Control+K");
     await page.getByRole("dialog", { name: "Search" }).getByRole("link", { name: "Nodes" }).waitFor();
     await inEveryTheme(browser, `${a.url}/nodes.html`, shown => stateOf(shown, "b", "running"));

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import type { StartSessionOptions } from "../../src/copilotSession.js";
 import { lifeline } from "../support/lifeline.js";
 import { barrier, byPrompt, callTool, runShell } from "../support/model/scriptedModel.js";
-import { type SessionBench, sessionBench, sharedRuntime } from "../support/portal/session.js";
+import { conversation, type SessionBench, sessionBench, sharedRuntime } from "../support/portal/session.js";
+import { sessionsHere } from "../support/portal/sessionsHere.js";
 
 const benchOf = sharedRuntime();
 const isDelta = (text: string) => (call: { name: string; args: unknown[] }) => call.args[1] === text;
@@ -72,13 +73,30 @@ describe("cancelling a turn", { concurrency: 4 }, () => {
         "inner work": [runShell(line.command)],
       });
       const bench = await benchOf(t, script);
-      const { session, record } = await cancelAfter(bench, "up\n", startWarm);
+      const { record } = await cancelAfter(bench, "up\n", startWarm);
       await line.ended;
       record.check(1);
       assert.equal(record.tools.find(({ name }) => name === "bash")?.interrupted, true);
+    });
+
+    // The runtime's own session may refuse every later request; the portal then opens another one.
+    test(`a session continues after a sub-agent (${mode}) was cancelled in it`, async t => {
+      const line = await lifeline(t);
+      const script = byPrompt({
+        go: [[delegate(mode)], [{ text: "it works" }]],
+        "inner work": [runShell(line.command)],
+      });
+      const { start, model } = await sessionsHere(t, { script });
+      const session = await start();
+      await session.sendRequest("warm up");
+      const request = session.sendRequest("go");
+      await line.started;
+      await session.cancel();
+      await request;
+      await line.ended;
       await session.sendRequest("hello");
-      record.check(2);
-      assert.equal(record.messages.at(-1)?.content, "You said: hello");
+      assert.equal(conversation(model).at(-1), "user: hello");
+      assert.ok(conversation(model).includes("user: go"), "with its memory");
     });
   }
 

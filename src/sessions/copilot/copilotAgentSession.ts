@@ -15,6 +15,8 @@ export interface AgentSessionOptions {
   /** Whether the turn is waiting for the user. */
   waitsForUser?(): boolean;
   notice(message: string): void;
+  /** The runtime can no longer run this session. */
+  broken?(reason: string): void;
   log: Log | undefined;
 }
 
@@ -26,6 +28,13 @@ const endTurnTimeoutMs = 10_000;
 const abortAgainMs = 2_000;
 /** How long the runtime may take to report idle after its agent has stopped. */
 const idleAfterStopMs = 500;
+
+/**
+ * What the runtime says of a session in which a sub-agent ended just as its turn was aborted: it still looks for the
+ * sub-agent. The turn may have no end, the session takes no request any more, and this runtime cannot open it again.
+ */
+const isBroken = (message: string) => /session event delivery failed: session not found/.test(message);
+const brokenReason = "The Copilot runtime lost a sub-agent; a new runtime takes over";
 
 interface Request {
   message: string;
@@ -67,6 +76,7 @@ export class CopilotAgentSession implements AgentSession {
   /** The error for requests that arrive too late. */
   #crash: SessionCrashedError | undefined;
   #lastEventAtMs = 0;
+  #broken = false;
 
   constructor(raw: CopilotSession, adapter: EventAdapter, options: AgentSessionOptions) {
     this.#raw = raw;
@@ -144,6 +154,10 @@ export class CopilotAgentSession implements AgentSession {
     this.#idleSignal = signal();
     this.#current = request;
     this.#adapter.beginRequest();
+    if (this.#broken) {
+      this.#giveUp();
+      return;
+    }
     this.#lastEventAtMs = performance.now();
     this.#watchProgress(request, this.#options.noProgressTimeoutMs);
     if (request.timeoutMs !== undefined) this.#limitTime(request, request.timeoutMs);
@@ -161,9 +175,10 @@ export class CopilotAgentSession implements AgentSession {
     this.#lastEventAtMs = performance.now();
     const request = this.#current;
     const outcome = this.#adapter.handle(event);
+    if (event.type === "session.error" && isBroken(event.data.message)) this.#broken = true;
     if (!request) return;
     if (this.#adapter.started) request.started.give();
-    if (this.#adapter.onlyBackground) request.agentStopped.give();
+    if (this.#isAgentDone) request.agentStopped.give();
     if (outcome) this.#settle(request, outcome);
   }
 
@@ -174,8 +189,20 @@ export class CopilotAgentSession implements AgentSession {
       this.crash(runtimeGone);
       return;
     }
+    if (!this.#adapter.started && isBroken(message)) {
+      this.#giveUp();
+      return;
+    }
     this.#adapter.endRequest(message);
     this.#settle(request, { aborted: false, error: message });
+  }
+
+  /** The conversation continues in a session of another runtime. */
+  #giveUp(): void {
+    this.#close("crashed");
+    this.#crash = new SessionCrashedError("not-taken", brokenReason);
+    this.#options.broken?.(brokenReason);
+    this.#rejectRunning("not-taken", brokenReason);
   }
 
   #limitTime(request: Request, timeoutMs: number): void {
@@ -209,6 +236,10 @@ export class CopilotAgentSession implements AgentSession {
     }
   }
 
+  get #isAgentDone(): boolean {
+    return this.#adapter.onlyBackground || this.#broken;
+  }
+
   async #endEarly(request: Request, error?: SessionCrashedError): Promise<void> {
     if (request.early) return request.done.given;
     request.early = error ? { error } : {};
@@ -226,9 +257,9 @@ export class CopilotAgentSession implements AgentSession {
       isStopped = await Promise.race([stopped, delay(abortAgainMs, false, { ref: false })]);
     }
     await Promise.race([done, delay(idleAfterStopMs, undefined, { ref: false })]);
-    if (!this.#adapter.onlyBackground) await Promise.race([done, timeUp]);
+    if (!this.#isAgentDone) await Promise.race([done, timeUp]);
     if (this.#current !== request) return;
-    if (!this.#adapter.onlyBackground) {
+    if (!this.#isAgentDone) {
       this.crash(`The Copilot runtime did not stop the turn within ${endTurnTimeoutMs / 1000} s.`);
       return this.#ask("disconnect", () => this.#raw.disconnect());
     }

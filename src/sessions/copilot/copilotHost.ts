@@ -15,7 +15,7 @@ import type { AgentMemory, Conversation } from "./agentMemory.js";
 
 /** The source of Copilot runtimes, each in a folder's sandbox or in none. */
 export interface RuntimeSource {
-  use(sandboxed?: string, workingDirectory?: string): Promise<Pick<Runtime, "client" | "attach">>;
+  use(sandboxed?: string, workingDirectory?: string): Promise<Pick<Runtime, "client" | "attach" | "retire">>;
   /** Starts no runtime. */
   running(sandboxed: string): Promise<Pick<Runtime, "client"> | undefined>;
 }
@@ -83,6 +83,7 @@ export function copilotHost(parts: CopilotHostParts): SessionHost {
         // A task has no user to answer questions, so its agent would wait in vain.
         ...(owner === null && question && { onQuestion: question }),
         waitsForUser: () => permissions.waitsForUser(),
+        broken: reason => runtime.retire(reason),
       });
       runtime.attach(agent);
       return agent;
