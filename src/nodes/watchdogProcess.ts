@@ -1,6 +1,5 @@
 // A small process beside a node: it ends the node's agents when the node is silent or dead, and then frees its lease.
 import { createInterface } from "node:readline";
-import pg from "pg";
 import { endOwnedProcesses, isMovableOwner } from "../backends/orphans.js";
 import type { WatchdogMessage } from "./watchdog.js";
 
@@ -18,6 +17,8 @@ const isOurs = (owner: string) => marker !== undefined && owner.startsWith(`${ma
 
 /** Only after its agents have ended: from now on others may go on with what they did. */
 async function freeLease(): Promise<void> {
+  // Half of what the start of this process would cost, and most of them never need it.
+  const { default: pg } = await import("pg");
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectTimeoutMs });
   client.on("error", () => {});
   await client.connect();
