@@ -207,7 +207,7 @@ declare global {
   type CountAt = (at: number[], ms: number) => number;
   /** Puts an item at the end of the conversation. */
   type PlaceItem = (item: HTMLElement) => void;
-  type View = () => Node;
+  type View = () => Promise<Node | string>;
   type MakeItemGroups = (
     /** The element that scrolls. */
     root: HTMLElement,
