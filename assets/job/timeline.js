@@ -61,8 +61,9 @@ export function showTimeline(place, runs, { now, labelOf, onSelect, isSelected }
 
 /** @param {Evidence} evidence */
 function attemptText({ attempt, verdict, criteria }) {
-	const missed = criteria.find(({ met }) => !met);
-	return joined([`attempt ${attempt} ${verdict}`, missed && (missed.said || missed.asked)], " because ");
+	const { kind, asked, said } = criteria.find(({ met }) => !met) ?? {};
+	const why = kind === "command" ? `${asked} failed` : said || asked;
+	return joined([`attempt ${attempt} ${verdict}`, why], " because ");
 }
 
 /** @param {Run} run @returns {LogLine[]} */

@@ -311,6 +311,19 @@ describe("a job on its chart", () => {
     assert.equal(await page.locator("main b b, main img, main script").count(), 0);
   });
 
+  it("keeps the buttons of a failed job in one line beside a long reason, and fits a phone with a long input", async t => {
+    const input = "a greeting that is kind to everybody, also at night, ".repeat(5);
+    const { page } = await openTracking(t, "failing", input, { viewport: { width: 1280, height: 800 } });
+    await labelled(page, "FAILED");
+    await page.locator("#reason").evaluate(reason => {
+      reason.textContent = "It cannot do or judge this, and says so in many words. ".repeat(3);
+    });
+    const topOf = async (selector: string) => (await page.locator(selector).boundingBox())?.y;
+    assert.equal(await topOf("#retryJob"), await topOf("#stop-job-button"));
+    await page.setViewportSize({ width: 390, height: 800 });
+    await assertFits(page, "the job");
+  });
+
   it("shows one part at a time on a phone, with a way back", async t => {
     const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
     const { page } = await openTracking(t, "failing", "", phone);

@@ -84,6 +84,14 @@ test("A stranger without an account tries it: a failing test, a retry that mends
   await ended(page);
   assert.equal(git(workingDirectory, "log", "--format=%s", "-1"), "Write seconds with two digits\n");
 
+  // The log names what waited for the user, not what a rule allowed, and the command that failed.
+  await page.getByRole("button", { name: "Log", exact: true }).click();
+  await page.getByText("attempt 1 failed because node --test --test-reporter=spec failed").waitFor();
+  const waited = await page.locator(".log-row", { hasText: "asked for" }).allTextContents();
+  assert.match(waited.join("\n"), /^.*commit-the-fix.*asked for git commit.*$/s);
+  assert.equal(waited.length, 1);
+  await page.getByRole("button", { name: "Chart", exact: true }).click();
+
   // The end: what to do next, the diff, and undo with its own undo.
   await node(page, "mend-the-bug").click();
   await page.getByRole("heading", { name: "Kill the server now and start it again" }).waitFor();
