@@ -71,6 +71,8 @@ test("A stranger without an account tries it: a failing test, a retry that mends
     "Attempt 1 failed",
     "Attempt 2 succeeded",
   ]);
+  const [left, right] = await attempts.evaluateAll(all => all.map(one => one.getBoundingClientRect().y));
+  assert.equal(left, right, "they are side by side");
   await attempts.first().locator("summary").click();
   const said = (await attempts.first().locator(".evidence-said").textContent()) ?? "";
   assert.match(said, /'1: 5' !== '1:05'[\s\S]*fail 1/);
