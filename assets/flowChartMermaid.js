@@ -6,7 +6,7 @@ const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
 /** The same as in flowChartMermaid.css. */
 const TOOLS_PX = 56;
-const WIDE_PX = 2000;
+const WIDE_PX = 1400;
 /** A chart that is too large for this zoom is scrolled, not shrunk. */
 const READABLE = 0.8;
 const PER_FRAME = 60;

@@ -17,6 +17,7 @@ import {
 	errorAt,
 	fill,
 	find,
+	firstLine,
 	formatChanges,
 	formatDuration,
 	formatLines,
@@ -327,7 +328,7 @@ function showHeader(status) {
 	const { userInput = "", workingDirectory, worktree } = status;
 	const input = byId("input");
 	input.hidden = userInput === "";
-	fill(find(input, "summary"), visibleProse(userInput.trim().split("\n", 1)[0]));
+	fill(find(input, "summary"), firstLine(userInput));
 	fill(find(input, "p"), visibleProse(userInput));
 	const folder = joined([worktree?.workingDirectory ?? workingDirectory, worktree?.branch], " on ");
 	fill(byId("folder"), visibleCode(folder)).title = folder;
@@ -384,7 +385,7 @@ async function load() {
 	openView(view);
 	if (jobId) askChanges();
 	// The server may be gone later.
-	Promise.resolve(drawing).then(() => Promise.all([loadRenderer(), loadTimeline()]));
+	Promise.resolve(drawing).then(loadRenderer).then(loadTimeline);
 	if (isReplay) await replay();
 }
 

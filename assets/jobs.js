@@ -120,8 +120,7 @@ async function load() {
 		const answer = await withProgress(byId("title"), () => api("copilot/job"));
 		jobs = answer.jobs;
 		showGrid(answer.grid);
-		if (answer.grid.length === 0)
-			showProblem("No jobs are installed. Start the portal with --entry FILE, or without --test.");
+		byId("noJobs").hidden = answer.grid.length > 0;
 	} catch (error) {
 		showProblem(`The jobs cannot be listed: ${messageOf(error)}`);
 	}

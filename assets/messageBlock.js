@@ -52,7 +52,7 @@ export class MessageBlock {
 	#tail = "";
 	#isCompleted = false;
 	#isMarkdown = false;
-	/** What the body shows; unset when it must be rendered again. @type {string | undefined} */
+	/** What the body shows: a view, Markdown, or plain text. @type {View | boolean | undefined} */
 	#shown;
 	/** @type {View | undefined} */
 	#view;
@@ -127,7 +127,6 @@ export class MessageBlock {
 	/** Replaces the text in the body of a completed block. @param {View} view made when the block is opened */
 	set view(view) {
 		this.#view = view;
-		this.#shown = undefined;
 		this.render();
 	}
 
@@ -184,15 +183,11 @@ export class MessageBlock {
 
 	render() {
 		if (!this.#isCompleted || !this.expanded) return;
-		const wanted = this.#view ? "view" : this.#isMarkdown ? "markdown" : "text";
+		const wanted = this.#view ?? this.#isMarkdown;
 		if (this.#shown === wanted) return;
 		this.#shown = wanted;
-		fill(this.#body, this.#content());
-	}
-
-	#content() {
-		if (this.#view) return this.#view();
-		return this.#isMarkdown ? markdown(this.text) : plainText(this.text, "message-block-text");
+		if (this.#view) this.#view().then(view => fill(this.#body, view));
+		else fill(this.#body, wanted ? markdown(this.text) : plainText(this.text, "message-block-text"));
 	}
 
 	/** @param {boolean} expanded */

@@ -207,7 +207,7 @@ declare global {
   type CountAt = (at: number[], ms: number) => number;
   /** Puts an item at the end of the conversation. */
   type PlaceItem = (item: HTMLElement) => void;
-  type View = () => Node;
+  type View = () => Promise<Node | string>;
   type MakeItemGroups = (
     /** The element that scrolls. */
     root: HTMLElement,
@@ -276,7 +276,7 @@ declare global {
   /** A diff whose line numbers open the form; the arrow keys go from one to the next. */
   type ReviewedDiff = (file: string, diff: string) => HTMLElement;
   type TellVerdict = (decision: string, text: string) => void;
-  type FocusCards = (log: HTMLElement, prompt: HTMLTextAreaElement) => () => void;
+  type FocusCards = (log: HTMLElement, prompt: HTMLTextAreaElement) => void;
   type DisableButtons = (card: HTMLElement, isDisabled: boolean) => void;
   type CardParts<Request> = (request: Request, answer: SendAnswer) => Content[];
   type SettleCard = (card: HTMLElement, resolved: CardOutcome) => void;

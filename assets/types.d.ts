@@ -469,7 +469,8 @@ declare global {
   type NameOf = ReplayOptions<Answer>["markOf"];
 
   /** A card without an answer, and its place in the conversation for later. */
-  type WaitingCard = { card: HTMLElement; later: HTMLElement };
+  type CardsPart = Promise<typeof import("./permissions/permissionCard.js") | undefined> | undefined;
+  type WaitingCard = { card?: HTMLElement; later: HTMLElement };
   type RepeatedNotice = { key: string; count: number; times: HTMLElement };
 
   type KnownMode = { modes: readonly SessionMode[]; currentModeId?: string };

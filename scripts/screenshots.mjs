@@ -310,6 +310,14 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
         await page.locator(".evidence-attempt summary").first().click();
       },
     ],
+    "try-it-waits": [
+      `${trying}&jobId=${tries}`,
+      async page => {
+        await showChart(page);
+        // On a phone it is behind Details.
+        await page.locator("#panel .permission-card").waitFor({ state: "attached" });
+      },
+    ],
     "try-it-card": [
       `${trying}&jobId=${tries}`,
       async page => {

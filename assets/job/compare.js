@@ -59,6 +59,7 @@ export async function openCompare(jobId, jobName, other) {
 	byId("compareResult").tabIndex = 0;
 	async function show() {
 		const path = `copilot/job/${part(jobId)}/compare/${part(choice.value)}`;
+		state.textContent = "";
 		/** @type {ComparedJobs} */
 		const compared = await withProgress(state, () => api(path));
 		const count = compared.works.filter(({ differs }) => differs.length > 0).length;

@@ -1,11 +1,12 @@
 // What is known about the attempts of a task, side by side.
 import {
 	counted,
+	element,
 	filled,
+	firstLine,
 	formatCount,
 	formatDuration,
 	joined,
-	statusMark,
 	visibleProse,
 } from "../lib/page.js";
 
@@ -15,7 +16,7 @@ const kinds = { toolExecuted: "tool", condition: "question", command: "command" 
 const criterionItem = ({ kind, asked, met, said }) =>
 	filled("criterionItem", {
 		span: `${met ? "met" : "not met"}: ${kinds[kind]}`,
-		code: visibleProse(asked.trim().split("\n", 1)[0] ?? ""),
+		code: firstLine(asked),
 		pre: visibleProse(said),
 	});
 
@@ -35,7 +36,8 @@ function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [],
 const states = { succeeded: "Succeeded", canceled: "Canceled", interrupted: "Canceled", running: "Running" };
 
 /** @param {string} verdict */
-export const statusOf = verdict => statusMark(states[verdict] ?? "Failed", verdict);
+export const statusOf = verdict =>
+	element("span", { className: "status", "data-status": states[verdict] ?? "Failed" }, verdict);
 
 /** @param {Evidence} evidence */
 export const attemptPart = evidence =>

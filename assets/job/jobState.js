@@ -283,9 +283,9 @@ export class JobState {
 		const { requestId: id = "" } = event;
 		const known = asked.find(one => one.id === id);
 		if (known) known.isOpen = false;
-		else {
-			const what = String("question" in event ? event.question : "title" in event ? event.title : "");
-			asked.push({ id, what, time: this.#time, isOpen: !event.callback?.endsWith("Resolved") });
+		else if (!event.callback?.endsWith("Resolved")) {
+			const { question, title } = /** @type {Answer} */ (event);
+			asked.push({ id, what: question ?? title, time: this.#time, isOpen: true });
 		}
 		this.onWork(workId);
 	}

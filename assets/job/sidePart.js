@@ -83,7 +83,7 @@ function showTabs(run, current, choose) {
 		const isShown = tab === current;
 		return button(tab.label, () => choose(run, tab.name), {
 			value: tab.name,
-			className: isShown ? "selected" : "",
+			className: isShown ? "small selected" : "small",
 			role: "tab",
 			"aria-selected": isShown,
 			"aria-controls": isShown ? "tabPanel" : undefined,

@@ -1,7 +1,7 @@
 // A job in time: one bar per run of a task, to find the slow branch, and one line for each thing that happened.
 import { fill, filled, find, muted } from "../lib/dom.js";
 import { formatDuration, joined } from "../lib/format.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { firstLine } from "../lib/visibleText.js";
 
 /** @type {SpanOf} */
 function spanOf(runs, now) {
@@ -61,8 +61,9 @@ export function showTimeline(place, runs, { now, labelOf, onSelect, isSelected }
 
 /** @param {Evidence} evidence */
 function attemptText({ attempt, verdict, criteria }) {
-	const missed = criteria.find(({ met }) => !met);
-	return joined([`attempt ${attempt} ${verdict}`, missed && (missed.said || missed.asked)], " because ");
+	const { kind, asked, said } = criteria.find(({ met }) => !met) ?? {};
+	const why = kind === "command" ? `${asked} failed` : said || asked;
+	return joined([`attempt ${attempt} ${verdict}`, why], " because ");
 }
 
 /** @param {Run} run @returns {LogLine[]} */
@@ -94,7 +95,7 @@ const rows = new Map();
 export function showLog(place, state, { labelOf, onSelect }) {
 	const shown = logOf(state).map(({ time = 0, run, text, status = "" }) => {
 		const key = `${time} ${run?.taskId} ${text}`;
-		const row = rows.get(key) ?? filled("logRow", { span: visibleLine(text.trim().split("\n", 1)[0] ?? "") });
+		const row = rows.get(key) ?? filled("logRow", { span: firstLine(text) });
 		rows.set(key, row);
 		row.dataset.status = status;
 		const moment = new Date(time);

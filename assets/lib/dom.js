@@ -60,10 +60,6 @@ export function showStatus(place, text, status = text) {
 	place.dataset.status = status;
 }
 
-/** @param {string} status */
-export const statusMark = (status, text = status) =>
-	element("span", { className: "status", "data-status": status }, text);
-
 /** @param {string} text */
 export const muted = text => element("span", "muted", text);
 

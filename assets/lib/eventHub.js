@@ -131,7 +131,6 @@ export function serve(port) {
 function wasRead(log, count) {
 	if (!log) return;
 	log.unread -= count;
-
 	if (!log.isWaiting || log.unread > 0) return;
 	log.isWaiting = false;
 	connectIn();

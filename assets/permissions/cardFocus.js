@@ -1,4 +1,5 @@
 // An open card has the keyboard focus unless the user is typing: Enter allows once, Escape and any letter leave it.
+import { find, nextFrame } from "../lib/page.js";
 
 /** @type {FocusCards} */
 export function focusCards(log, prompt) {
@@ -12,12 +13,13 @@ export function focusCards(log, prompt) {
 		// The letter then goes into the request.
 		if (isLetter || event.key === "Escape") prompt.focus();
 	});
-	/** Call this after every response that adds or settles a card. */
-	return () => {
+	const show = () => {
 		const card = log.querySelector(".permission-card[data-state=open]");
 		const hasNobody = document.activeElement === document.body;
 		const isIdle = hasNobody || (document.activeElement === prompt && prompt.value === "");
 		if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
 		else if (hadFocus && hasNobody) prompt.focus();
 	};
+	const place = find(log, ".session-response-waiting");
+	new MutationObserver(() => nextFrame(show)).observe(place, { childList: true });
 }

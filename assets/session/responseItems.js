@@ -1,10 +1,19 @@
 // The responses of a session as elements, in order: blocks, cards, notices and remarks.
 import { element, formatDuration, formatUsage, handle, idOf, joined, notice } from "../lib/page.js";
 import { MessageBlock } from "../messageBlock.js";
-import { permissionCard, settleCard } from "../permissions/permissionCard.js";
-import { picture } from "./pictures.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
-import { toolView } from "./toolView.js";
+
+// What few conversations need at once holds up none. The server may be gone by then.
+const loadToolView = () => import("./toolView.js").catch(() => undefined);
+/** One promise keeps the order of cards. @type {CardsPart} */
+let cardsPart;
+const loadCards = () => {
+	cardsPart ??= import("../permissions/permissionCard.js").catch(() => {
+		cardsPart = undefined;
+		return cardsPart;
+	});
+	return cardsPart;
+};
 
 /** @type {MakeResponseItems} */
 export function responseItems(placeItem, waiting) {
@@ -40,15 +49,17 @@ export function responseItems(placeItem, waiting) {
 	}
 
 	/** @type {AddUserMessage} */
-	function addUserMessage(text, title = "", time, requestId = "", pictures = []) {
+	async function addUserMessage(text, title = "", time, requestId = "", pictures = []) {
 		const block = new MessageBlock("User");
 		block.divElement.dataset.key = requestId;
 		block.title = title;
 		block.time = time;
 		block.appendData(text);
-		block.divElement.append(element("div", "pictures row", ...pictures.map(picture)));
 		place(block.divElement);
 		block.complete();
+		if (pictures.length === 0) return;
+		const { picture } = await import("./pictures.js");
+		block.divElement.append(element("div", "pictures row", ...pictures.map(picture)));
 	}
 
 	/** @type {StartBlock} */
@@ -77,12 +88,16 @@ export function responseItems(placeItem, waiting) {
 	}
 
 	/** @param {CardRequest} data */
-	function addCard(data) {
-		const card = permissionCard(data);
+	async function addCard(data) {
 		const later = element("div", { hidden: true });
-		cards.set(data.requestId, { card, later });
-		waiting.append(card);
+		/** @type {WaitingCard} */
+		const asked = { later };
+		cards.set(data.requestId, asked);
 		place(later);
+		const part = await loadCards();
+		if (!part) return;
+		asked.card = part.permissionCard(data);
+		waiting.append(asked.card);
 		showOthersWaiting();
 	}
 
@@ -94,11 +109,13 @@ export function responseItems(placeItem, waiting) {
 	}
 
 	/** A request that a rule decided has no card. @param {CardOutcome} data */
-	function settle(data) {
+	async function settle(data) {
 		const asked = cards.get(data.requestId);
 		cards.delete(data.requestId);
 		if (asked) {
-			settleCard(asked.card, data);
+			const part = await loadCards();
+			if (!part || !asked.card) return;
+			part.settleCard(asked.card, data);
 			asked.later.replaceWith(asked.card);
 			showOthersWaiting();
 		} else if (data.callback === "onPermissionResolved" && data.by === "rule")
@@ -123,6 +140,7 @@ export function responseItems(placeItem, waiting) {
 			const block = start("Tool", call, blocks.get(`Tool-${parentToolCallId}`));
 			block.title = toolTitle(toolName, toolArguments);
 			tools.set(toolCallId, { block, call });
+			loadToolView();
 		},
 		onToolExecution: data => append("Tool", data),
 		onEndToolExecution: ({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) => {
@@ -139,7 +157,9 @@ export function responseItems(placeItem, waiting) {
 			]);
 			block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
 			block.complete();
-			block.view = () => toolView({ ...call, output: block.text, result, error, diffs, exitCode });
+			block.view = async () =>
+				(await loadToolView())?.toolView({ ...call, output: block.text, result, error, diffs, exitCode }) ??
+				block.text;
 		},
 		onUserRequest: data => addUserMessage(data.prompt, "", data.time, data.requestId, data.pictures),
 		onGeneratedUserPrompt: data => addUserMessage(data.prompt, "Task", data.time, data.requestId),

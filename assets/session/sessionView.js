@@ -11,7 +11,6 @@ import {
 	find,
 	formatUsage,
 	joined,
-	nextFrame,
 	nodeSign,
 	notify,
 	onClick,
@@ -67,7 +66,7 @@ export function openSessionView(sessionId, showOver) {
 	/** Loaded when it is opened. @type {ReturnType<OpenDrawer> | undefined} */
 	let drawer;
 	const renderer = new SessionResponseRenderer(byId("session-part"));
-	const focusCard = focusCards(byId("session-part"), prompt);
+	focusCards(byId("session-part"), prompt);
 	const showChanges = turnChanges(path, renderer.addItem);
 	const pending = new PendingRequests();
 	/** Requests behind another one: each appears in the conversation when it begins. @type {UserRequest[]} */
@@ -127,7 +126,6 @@ export function openSessionView(sessionId, showOver) {
 			again = button("Send again", () => query(failed).catch(showError));
 			renderer.addItem(again);
 		}
-		if (/^on(Permission|Question)/.test(response.callback ?? "")) nextFrame(focusCard);
 		if (response.callback === "onPermissionRequest" || response.callback === "onQuestion")
 			asked.add(response.requestId);
 		else if (response.callback === "onPermissionResolved" || response.callback === "onQuestionResolved")
@@ -316,7 +314,6 @@ export function openSessionView(sessionId, showOver) {
 	stopServer.onclick = async () => {
 		if (!(await askToStopServer())) return;
 		await withProgress(stopServer, closeSession);
-
 		await api("stop", "").catch(() => undefined);
 		leave("The server has stopped");
 	};

@@ -1,8 +1,8 @@
 // The latest runs of a job or of agents, newest first: each is a link.
 import {
 	byId,
-	element,
 	fill,
+	filled,
 	find,
 	firstLine,
 	formatTime,
@@ -10,7 +10,7 @@ import {
 	nodeSign,
 	onNodes,
 	repeat,
-	statusMark,
+	showStatus,
 	visibleLine,
 } from "../lib/page.js";
 
@@ -19,26 +19,15 @@ const REFRESH_MS = 5_000;
 /** @type {RunItem} */
 export function runItem(run, { href, text, about }, control) {
 	const { startTime, status } = run;
-	const link = element(
-		"a",
-		{
-			id: href,
-			className: "item-link",
-			href,
-			title: visibleLine(text),
-			"aria-current": href === location.pathname + location.search ? "page" : undefined,
-		},
-		element("b", "one-line", firstLine(text)),
-		statusMark(status),
-		element(
-			"span",
-			"muted",
-			nodeSign(run),
-			" ",
-			visibleLine(joined([formatTime(new Date(startTime)), ...about])),
-		),
-	);
-	return element("li", "line", link, control);
+	const item = filled("runItem", {
+		b: firstLine(text),
+		".muted": [nodeSign(run), " ", visibleLine(joined([formatTime(new Date(startTime)), ...about]))],
+	});
+	const ariaCurrent = href === location.pathname + location.search ? "page" : null;
+	Object.assign(find(item, "a"), { id: href, href, title: visibleLine(text), ariaCurrent });
+	showStatus(find(item, ".status"), status);
+	item.append(control || "");
+	return item;
 }
 
 /** @type {ShowRuns} */

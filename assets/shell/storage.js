@@ -26,11 +26,8 @@ function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDay
 	);
 	const closed =
 		retention.sessions === 0 ? "" : ` Sessions that nobody used for ${unusedDays} days are closed.`;
-	return [
-		`${formatSize(storeBytes + toolOutputBytes)} on disk, ${formatSize(freeBytes)} free.`,
-		`What has ended is kept: ${kept.join(", ")}.${closed}`,
-		"Freed space is reused.",
-	].join(" ");
+	const sizes = `${formatSize(storeBytes + toolOutputBytes)} on disk, ${formatSize(freeBytes)} free.`;
+	return `${sizes} What has ended is kept: ${kept.join(", ")}.${closed}`;
 }
 
 /** @param {string} [result] of the last clean-up */

@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { openRenderer, sharedBrowser } from "../support/pages/browser.js";
 
 type Response = { [name: string]: unknown };
-declare function feed(responses: Response[]): (string | undefined)[];
+declare function feed(responses: Response[]): Promise<(string | undefined)[]>;
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -166,6 +166,7 @@ describe("a tool block", () => {
       ),
     );
     await page.locator(".message-block-toggle").click();
+    await page.locator(".diff-line").first().waitFor();
     assert.deepEqual(await page.locator(".diff-line").allTextContents(), [
       " one",
       "-two",

@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { type OpenedPage, openFreshPage, openRenderer, sharedBrowser } from "../support/pages/browser.js";
 
 type Response = { [name: string]: unknown };
-declare function feed(responses: Response[]): (string | undefined)[];
+declare function feed(responses: Response[]): Promise<(string | undefined)[]>;
 
 const browserOf = sharedBrowser();
 let browser: Browser;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { portalWithEntry } from "../support/jobs/jobs.js";
 import { assertFits } from "../support/pages/axe.js";
-import { openPage } from "../support/pages/browser.js";
+import { openFreshPage, openPage } from "../support/pages/browser.js";
 import { entry, jobPages, labelled, node, nodeIs, titles } from "../support/pages/jobPages.js";
 
 const { browser, jobsPortal, open, openTracking } = jobPages();
@@ -70,6 +70,20 @@ describe("a job on its chart", () => {
     await page.setViewportSize({ width: 2400, height: 800 });
     await page.reload();
     assert.equal(await widthOf("#session-response-part"), 800);
+  });
+
+  it("loads at most 60 KB of the portal's own scripts and styles before its conversation is there", async t => {
+    const { portal, puppet, startJob } = await jobsPortal(t);
+    const jobId = await startJob("held", "light");
+    await puppet.arrived("light");
+    // What comes from a cache has no size.
+    const { page } = await openFreshPage(t, browser(), `${portal.url}/jobTracking.html?jobId=${jobId}`);
+    await page.locator("#panel .message-block").first().waitFor();
+    const bytes = await page.evaluate<number>(`performance.getEntriesByType("resource")
+      .filter(({ name }) => /\\.(js|css)$/.test(name) && !name.includes("/vendor/"))
+      .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`);
+    puppet.release("light");
+    assert.ok(bytes > 30_000 && bytes <= 60_000, `${bytes} bytes`);
   });
 
   it("looks the same in a second window, after a reload and after the end", async t => {
@@ -227,6 +241,7 @@ describe("a job on its chart", () => {
     await page.getByRole("button", { name: "Time line" }).click();
     const rows = page.locator(".timeline-row", { hasText: "condition" });
     await rows.nth(1).click();
+    await rows.nth(1).and(page.locator("[aria-pressed=true]")).waitFor();
     await page.locator("#rightStatus", { hasText: "Succeeded" }).waitFor();
     assert.deepEqual(await rows.evaluateAll(all => all.map(row => row.getAttribute("aria-pressed"))), [
       "false",
@@ -294,6 +309,19 @@ describe("a job on its chart", () => {
     await page.locator("#panel .message-block").nth(3).waitFor();
     assert.equal(await page.locator("#jobName").textContent(), "<b>hostile");
     assert.equal(await page.locator("main b b, main img, main script").count(), 0);
+  });
+
+  it("keeps the buttons of a failed job in one line beside a long reason, and fits a phone with a long input", async t => {
+    const input = "a greeting that is kind to everybody, also at night, ".repeat(5);
+    const { page } = await openTracking(t, "failing", input, { viewport: { width: 1280, height: 800 } });
+    await labelled(page, "FAILED");
+    await page.locator("#reason").evaluate(reason => {
+      reason.textContent = "It cannot do or judge this, and says so in many words. ".repeat(3);
+    });
+    const topOf = async (selector: string) => (await page.locator(selector).boundingBox())?.y;
+    assert.equal(await topOf("#retryJob"), await topOf("#stop-job-button"));
+    await page.setViewportSize({ width: 390, height: 800 });
+    await assertFits(page, "the job");
   });
 
   it("shows one part at a time on a phone, with a way back", async t => {

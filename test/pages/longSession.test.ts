@@ -10,7 +10,7 @@ import { openFreshPage, openRenderer, sharedBrowser } from "../support/pages/bro
 import { type Portal, startPortal } from "../support/portal/portal.js";
 
 /** The page's side is fixture/renderer.js. */
-declare function feed(responses: object[]): void;
+declare function feed(responses: object[]): Promise<unknown>;
 
 const blocks = 50_000;
 /** Two responses of each block and two for each turn of ten. */
@@ -84,6 +84,15 @@ const isFilled = `(() => {
   });
 })()`;
 
+/** What is in sight is plain text until the library for Markdown has come. */
+const isRendered = `(() => {
+  const log = document.querySelector("#session-part").getBoundingClientRect();
+  return [...document.querySelectorAll("[data-type=Message]")].every(block => {
+    const { top, bottom } = block.getBoundingClientRect();
+    return bottom < log.top || top > log.bottom || block.querySelector(".markdown p");
+  });
+})()`;
+
 describe("a session of 50,000 blocks", () => {
   it("opens with its newest page, and asks for nothing else", async t => {
     const { page, asked, listening } = await openSession(t, "long");
@@ -106,6 +115,7 @@ describe("a session of 50,000 blocks", () => {
       await scrollTo(page, 1_000);
       await page.evaluate("new Promise(requestAnimationFrame)");
     }
+    await until(page, isRendered);
     const seen = await page.locator("#session-part").evaluate(log => {
       const { top } = log.getBoundingClientRect();
       const block = [...log.querySelectorAll(".message-block")].find(

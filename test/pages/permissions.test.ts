@@ -86,6 +86,8 @@ describe("permissions in the browser", () => {
     await session.query("say hello");
     const focused = page.locator("#session-part .permission-card[data-state=open]:focus");
     await focused.waitFor();
+    await page.reload();
+    await focused.waitFor();
     await page.keyboard.type("x");
     assert.equal(await page.locator("#request-textarea:focus").inputValue(), "x");
     await page.keyboard.press("Enter");

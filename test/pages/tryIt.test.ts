@@ -71,6 +71,8 @@ test("A stranger without an account tries it: a failing test, a retry that mends
     "Attempt 1 failed",
     "Attempt 2 succeeded",
   ]);
+  const [left, right] = await attempts.evaluateAll(all => all.map(one => one.getBoundingClientRect().y));
+  assert.equal(left, right, "they are side by side");
   await attempts.first().locator("summary").click();
   const said = (await attempts.first().locator(".evidence-said").textContent()) ?? "";
   assert.match(said, /'1: 5' !== '1:05'[\s\S]*fail 1/);
@@ -83,6 +85,14 @@ test("A stranger without an account tries it: a failing test, a retry that mends
   await allow(page, portal);
   await ended(page);
   assert.equal(git(workingDirectory, "log", "--format=%s", "-1"), "Write seconds with two digits\n");
+
+  // The log names what waited for the user, not what a rule allowed, and the command that failed.
+  await page.getByRole("button", { name: "Log", exact: true }).click();
+  await page.getByText("attempt 1 failed because node --test --test-reporter=spec failed").waitFor();
+  const waited = await page.locator(".log-row", { hasText: "asked for" }).allTextContents();
+  assert.match(waited.join("\n"), /^.*commit-the-fix.*asked for git commit.*$/s);
+  assert.equal(waited.length, 1);
+  await page.getByRole("button", { name: "Chart", exact: true }).click();
 
   // The end: what to do next, the diff, and undo with its own undo.
   await node(page, "mend-the-bug").click();

@@ -5,7 +5,7 @@ type Response = Record<string, unknown>;
 /** Gives the renderer of a page these responses. */
 export const feed = (page: Page, ...responses: Response[]) =>
   page.evaluate(
-    list => (globalThis as unknown as { feed(responses: Response[]): void }).feed(list),
+    list => (globalThis as unknown as { feed(responses: Response[]): Promise<unknown> }).feed(list),
     responses.map(one => ({ ...one })),
   );
 
