@@ -67,9 +67,9 @@ export interface NewChange extends Pick<ChangeRecord, "kind" | "owner" | "number
 
 /** Every statement on the table `changes`. */
 export class ChangeRecords {
-  readonly #store: Pick<Store, "query" | "transaction">;
+  readonly #store: Pick<Store, "query">;
 
-  constructor(store: Pick<Store, "query" | "transaction">) {
+  constructor(store: Pick<Store, "query">) {
     this.#store = store;
   }
 

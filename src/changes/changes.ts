@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/messageOf.js";
 import { PortalError } from "../base/portalError.js";
+import { patientStore } from "../store/patience.js";
 import type { Store } from "../store/store.js";
 import { ChangeRecorder, type OpenWork, type Work } from "./changeRecorder.js";
 import { type ChangeRecord, ChangeRecords, type Sharer } from "./changeRecords.js";
@@ -38,6 +39,8 @@ export interface ChangeRange {
 export class Changes {
   readonly snapshots: Snapshots;
   readonly records: ChangeRecords;
+  /** For what belongs to the work of an agent, which goes on while the store is not available. */
+  readonly #patient: ChangeRecords;
   readonly #recorder: ChangeRecorder;
   readonly #log: Log;
   /** Sessions whose agents know of every undo. */
@@ -47,7 +50,8 @@ export class Changes {
     this.#log = log;
     this.snapshots = new Snapshots(join(dataDir, "changes"));
     this.records = new ChangeRecords(store);
-    this.#recorder = new ChangeRecorder({ snapshots: this.snapshots, records: this.records, log });
+    this.#patient = new ChangeRecords(patientStore(store));
+    this.#recorder = new ChangeRecorder({ snapshots: this.snapshots, records: this.#patient, log });
   }
 
   begin(work: Work): OpenWork {
@@ -64,7 +68,7 @@ export class Changes {
     if (this.#informed.has(owner)) return { text: "", ids: [] };
     this.#informed.add(owner);
     try {
-      const undos = await this.records.untold(owner);
+      const undos = await this.#patient.untold(owner);
       // Until the request that tells of them has reached the agent.
       if (undos.length > 0) this.#informed.delete(owner);
       return {
@@ -80,7 +84,7 @@ export class Changes {
 
   async told(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.records
+    await this.#patient
       .told(ids)
       .catch(error => this.#log.warn({ reason: messageOf(error) }, "cannot note what an agent was told"));
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isStoreUnavailable } from "./failure.js";
+import type { Store } from "./store.js";
 
 /** Long enough to free a disk by hand, shorter than a user waits for a stuck job. */
 const patienceMs = 10 * 60_000;
@@ -20,3 +21,11 @@ export function patience(isOver: () => boolean) {
     }
   };
 }
+
+/** The store for what no user waits for: each statement is repeated until the store is available, so it must be repeatable. */
+export const patientStore = ({
+  query,
+  patiently,
+}: Pick<Store, "query" | "patiently">): Pick<Store, "query"> => ({
+  query: (text, values) => patiently(() => query(text, values)),
+});

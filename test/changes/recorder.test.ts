@@ -6,7 +6,8 @@ import { before, describe, type TestContext, test } from "node:test";
 import type { Work } from "../../src/changes/changeRecorder.js";
 import { Changes } from "../../src/changes/changes.js";
 import { collect } from "../../src/changes/collect.js";
-import type { Store } from "../../src/store/store.js";
+import { storeUnavailable } from "../../src/store/failure.js";
+import type { Query, Store } from "../../src/store/store.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live/live.js";
 import { anyStore } from "../support/store/suiteDatabase.js";
@@ -37,7 +38,30 @@ const turn = (owner: string, number: number, folder: string): Work => ({
 /** As one life of the portal. */
 const life = () => new Changes({ dataDir, store, log: silent });
 
+/** Each statement of this store fails once. */
+function blinking(): Store {
+  const known = new Set<string>();
+  const query: Query = async (text, values) => {
+    if (known.has(text)) return store.query(text, values);
+    known.add(text);
+    throw storeUnavailable("a blip");
+  };
+  return { ...store, query };
+}
+
 describe("The record of what agents change", () => {
+  test("has what a turn changed also when each statement about it fails once", async t => {
+    const folder = await repository(t);
+    const changes = new Changes({ dataDir, store: blinking(), log: silent });
+    const work = changes.begin(turn("blinking", 1, folder));
+    await changes.settled("blinking");
+    await writeFile(join(folder, "new.txt"), "x\n");
+    await work.end();
+    const [record] = await life().records.of("blinking");
+    assert.deepEqual(record?.totals, { files: 1, added: 1, deleted: 0 });
+    assert.deepEqual(await changes.untold("blinking"), { text: "", ids: [] });
+  });
+
   test("has what each turn changed, and together what the session changed", async t => {
     const folder = await repository(t);
     const changes = life();

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import { packageVersion } from "../../src/base/paths.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { liveAll } from "../support/live/sse.js";
 import { scriptedModelId } from "../support/model/scriptedModel.js";
-import { hasJoined, logOf, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
+import { hasJoined, logOf, type NodeOfTest, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
+import { nextProgram, nextVersion } from "../support/portal/anotherVersion.js";
 import { type Portal, runPortal, startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
 import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
@@ -18,7 +20,7 @@ const titlesOf = (log: readonly object[]) =>
   log.flatMap(response => ("title" in response ? [String(response.title)] : []));
 
 describe("Nodes with few places", () => {
-  test("share the jobs, and one that is drained, stopped or replaced leaves them to the other", async t => {
+  test("share the jobs, and one that is drained, stopped or replaced leaves them to the other, which is of the next version", async t => {
     const nodes = await nodesOf(t, server);
     const { puppet } = nodes;
     const movable = async (portal: Portal) => nodes.startJob(portal, await nodes.sharedFolder());
@@ -35,10 +37,30 @@ describe("Nodes with few places", () => {
     const twoPlaces = { config: { maxJobs: 2 } };
     const [a, b] = await Promise.all([
       nodes.start("a", twoPlaces),
-      nodes.start("b", { config: { maxJobs: 1 } }),
+      nodes.start("b", { config: { maxJobs: 1 }, program: await nextProgram(t) }),
     ]);
     let onA = "";
     let onB = "";
+    const itHas = (version: string, other: string) => `It has version ${version}, and node ${other}.`;
+
+    await t.test(
+      "neighbouring versions run beside each other, and each names that of the other",
+      async () => {
+        for (const [name, portal, version] of [
+          ["a", a, packageVersion],
+          ["b", b, nextVersion],
+        ] as const) {
+          const { body } = await portal.api<{ nodes: NodeOfTest[] }>("copilot/nodes");
+          assert.deepEqual(
+            body.nodes.map(node => [node.name, node.version, node.warnings]),
+            [
+              ["a", packageVersion, name === "a" ? [] : [itHas(packageVersion, `b has ${version}`)]],
+              ["b", nextVersion, name === "b" ? [] : [itHas(nextVersion, `a has ${version}`)]],
+            ],
+          );
+        }
+      },
+    );
 
     await t.test(
       "a job beyond the places of its node starts at the other one, or waits for a place",
@@ -158,11 +180,12 @@ describe("Nodes with few places", () => {
       assert.match(stderr, /a shared folder cannot be used/);
       const { warnings } = await seen(async () => {
         const node = await nodeSeen(b, "odd");
-        return (node?.warnings.length ?? 0) >= 4 && node;
+        return (node?.warnings.length ?? 0) >= 5 && node;
       });
       for (const warning of [
         "It cannot use the shared folder /not/mounted: ENOENT.",
         /^Its clock is (9\.[5-9]|10\.\d) s ahead of that of the database\.$/,
+        itHas(packageVersion, `b has ${nextVersion}`),
         "Its providers, agents or shared folders are not those of node b: jobs do not move between them.",
         "The node odd cannot be reached from here: it refuses this node. All nodes need the same PORTAL_TOKEN",
       ])

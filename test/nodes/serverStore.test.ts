@@ -8,7 +8,6 @@ import { holding, locks } from "../../src/store/server/serverLocks.js";
 import { openStore, type Query, type Store } from "../../src/store/store.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live/live.js";
-import { logLines } from "../support/portal/logLines.js";
 import { seen } from "../support/seen.js";
 import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
 import { newStoreBehaves } from "../support/store/storeBehaviour.js";
@@ -19,9 +18,9 @@ before(async () => {
   server = await startPostgres(file);
 });
 
-async function open(t: Scope, database?: string, log = silent) {
+async function open(t: Scope, database?: string) {
   const name = database ?? (await server.newDatabase());
-  const store = openStore({ dataDir: await tempFolder(t), databaseUrl: server.urlOf(name), log });
+  const store = openStore({ dataDir: await tempFolder(t), databaseUrl: server.urlOf(name), log: silent });
   defer(t, () => store.close());
   return { store, database: name };
 }
@@ -119,27 +118,6 @@ describe("A store on a database server", () => {
     assert.deepEqual(await quick, [{ one: 1 }]);
     assert.equal(store.state(), "ready");
     assert.equal(store.failure(), undefined);
-  });
-
-  test("while statements fail for want of room it says so, and recovers by itself", async t => {
-    const { log, line } = logLines();
-    const { store, database } = await open(t, undefined, log);
-    await store.ready;
-    await server.query(
-      database,
-      `create function full_disk() returns trigger language plpgsql as
-         $$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
-       create trigger full_disk before insert on write_probe for each row execute function full_disk();
-       create trigger full_disk before insert on entries for each row execute function full_disk()`,
-    );
-    const write = () => store.query("insert into entries (hash, entry) values ('h', '{}')");
-    await assert.rejects(write(), isUnavailable);
-    assert.match(store.failure()?.message ?? "", /Make room on the disk of the database server; the portal/);
-    assert.deepEqual(await store.query("select 1 as one"), [{ one: 1 }], "it can be read");
-    await server.query(database, "drop function full_disk cascade");
-    await line(({ msg }) => msg === "store can be written again");
-    assert.equal(store.failure(), undefined);
-    await write();
   });
 
   test("it waits for a server that restarts, and everything goes on in the same process", async t => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { groupScope, tempFolder } from "../support/cleanup.js";
-import { agentsOf, hasJoined, logOf, nodesOf } from "../support/nodes/nodes.js";
+import { agentsOf, logOf, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
 import { runPortal } from "../support/portal/portal.js";
 import { processesWith } from "../support/processes.js";
 import { seen } from "../support/seen.js";
@@ -13,8 +13,8 @@ before(async () => {
   server = await startPostgres(file);
 });
 
-describe("Two nodes on one database", () => {
-  test("both start at once, and a job goes on at the other one when its node is killed", async t => {
+describe("Nodes on one database", () => {
+  test("two start at once, a job goes on at the other one when its node is killed, and a job that kills all its nodes ends", async t => {
     const nodes = await nodesOf(t, server);
     const [a, b] = await Promise.all([nodes.start("a"), nodes.start("b")]);
 
@@ -102,32 +102,15 @@ describe("Two nodes on one database", () => {
     );
 
     await t.test(
-      "a job during which five nodes were lost without a task that ended does not go on",
-      async () => {
-        const jobId = await nodes.startJob(a, await nodes.sharedFolder());
-        await nodes.puppet.arrived("held 8");
-        const counts = "update owned set takeovers = 4, progress = 1 where root = $1";
-        await server.query(nodes.database, counts, [jobId]);
-        await a.kill();
-        const log = await logOf(b, jobId);
-        const { callback, reason } = log.at(-1) ?? {};
-        assert.deepEqual([callback, reason], ["jobFailed", "Five nodes were lost while this job ran."]);
-        assert.equal(nodes.counts().held, 8, "nothing is sent again");
-        await a.restart();
-        await hasJoined(a);
-      },
-    );
-
-    await t.test(
       "a stopped node hands over what can move, and removing it ends what is pinned to it",
       async () => {
         const movable = await nodes.startJob(a, await nodes.sharedFolder());
-        await nodes.puppet.arrived("held 9");
+        await nodes.puppet.arrived("held 8");
         const pinned = await nodes.startJob(a, await tempFolder(t, "portal-own"));
-        await nodes.puppet.arrived("held 10");
+        await nodes.puppet.arrived("held 9");
         await a.kill("SIGTERM");
-        await nodes.puppet.arrived("held 11");
-        nodes.puppet.release("held 11");
+        await nodes.puppet.arrived("held 10");
+        nodes.puppet.release("held 10");
         const log = await logOf(b, movable);
         assert.equal(log.at(-1)?.callback, "jobSucceeded");
         const known = await b.api<{ nodes: { name: string; state: string; sharedDirs: string[] }[] }>(
@@ -152,6 +135,45 @@ describe("Two nodes on one database", () => {
         assert.deepEqual(await remove("a"), {});
         const { body } = await b.api<{ status: string; reason?: string }>(`copilot/job/${pinned}/status`);
         assert.deepEqual([body.status, body.reason], ["Failed", "The node a was removed."]);
+      },
+    );
+
+    await t.test(
+      "a job that kills five nodes in a row without ending a task fails, and the sixth node lives",
+      async () => {
+        const others = await Promise.all(["c", "d", "e", "f", "g"].map(name => nodes.start(name)));
+        const living = new Map([b, ...others].map((portal, index) => ["bcdefg"[index] ?? "", portal]));
+        const earlier = nodes.counts();
+        const jobId = await nodes.startJob(b, await nodes.sharedFolder());
+        const lost: string[] = [];
+        for (let time = 11; time < 16; time++) {
+          await nodes.puppet.arrived(`held ${time}`);
+          const owned = "select node from owned where root = $1";
+          const [{ node } = { node: "" }] = await server.query<{ node: string }>(nodes.database, owned, [
+            jobId,
+          ]);
+          await living.get(node)?.kill();
+          living.delete(node);
+          lost.push(node);
+        }
+        // Were it sent a sixth time, the job would succeed.
+        nodes.puppet.release("held 16");
+        const [[last, survivor] = ["", b]] = living;
+        const log = await seen(() => logOf(survivor, jobId).catch(() => undefined));
+        const { callback, reason } = log.at(-1) ?? {};
+        assert.deepEqual([callback, reason], ["jobFailed", "Five nodes were lost while this job ran."]);
+        assert.deepEqual(
+          log.flatMap(({ title }) => (/was lost/.test(String(title)) ? [title] : [])),
+          lost
+            .slice(1)
+            .map((node, index) => `Node ${lost[index]} was lost; node ${node} goes on with the job.`),
+        );
+        assert.deepEqual(
+          nodes.counts(),
+          { first: (earlier.first ?? 0) + 1, held: (earlier.held ?? 0) + 5, last: earlier.last },
+          "nothing that has ended runs again, and nothing is sent after the fifth time",
+        );
+        assert.equal((await nodeSeen(survivor, last))?.state, "running");
       },
     );
   });

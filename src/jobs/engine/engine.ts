@@ -8,6 +8,7 @@ import type { LiveResponse } from "../../live/liveResponse.js";
 import { poisonReason } from "../../nodes/takeover.js";
 import type { DurableJobs } from "../../store/durableJobs.js";
 import { shortReason } from "../../store/failure.js";
+import { patientStore } from "../../store/patience.js";
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { TaskRecords, taskRow } from "../../tasks/taskRecords.js";
 import { newestRules } from "../../tasks/taskSteps.js";
@@ -73,9 +74,7 @@ export class JobEngine {
     const { ownership, adoption } = logs;
     this.jobs = new JobRecords(store, ownership);
     this.tasks = new TaskRecords(store, ownership);
-    const patient: Pick<typeof store, "query"> = {
-      query: (text, values) => store.patiently(() => store.query(text, values)),
-    };
+    const patient = patientStore(store);
     this.#patient = { jobs: new JobRecords(patient, ownership), tasks: new TaskRecords(patient, ownership) };
     this.slots = new Slots(parts.maxTasks ?? defaultMaxTasks);
     this.places = new JobPlaces(parts.maxJobs ?? Number.POSITIVE_INFINITY);

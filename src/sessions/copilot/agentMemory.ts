@@ -66,10 +66,11 @@ export class AgentMemory {
     // What cannot move is stored only if it was imported.
     const isStored = this.#parts.ownership.canMove(rootIdOf(conversation));
     if (!isStored && (await readMemory(home, sessionId, "events.jsonl"))) return;
-    await this.#known(conversation, async file => {
+    const recalled = async (file: MemoryFile) => {
       const bytes = await this.#table.read(sessionId, file);
       return (await writeMemory(home, sessionId, file, bytes)) ? bytes : undefined;
-    });
+    };
+    await this.#parts.store.patiently(() => this.#known(conversation, recalled));
   }
 
   /** Stores what is new in a moment, when the runtime has written it. */

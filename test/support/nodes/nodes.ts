@@ -26,11 +26,14 @@ export interface NodeOptions {
   config?: object;
   args?: readonly string[];
   env?: NodeJS.ProcessEnv;
+  /** Instead of the portal of this build. */
+  program?: string;
 }
 
 /** A node as `copilot/nodes` shows it. */
 export interface NodeOfTest {
   name: string;
+  version: string;
   state: string;
   jobs: number;
   places: number;
@@ -57,12 +60,13 @@ export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTe
   /** For a node that is started in another way. */
   async function options(
     name: string,
-    { model: own, config, args = [], env }: NodeOptions = {},
+    { model: own, config, args = [], env, program }: NodeOptions = {},
   ): Promise<PortalOptions> {
     const configFile = join(folder, `${name}.json`);
     if (config) await writeFile(configFile, JSON.stringify(config));
     return {
       model: own ?? scripted,
+      program,
       args: [
         ...["--test", "--entry", entryFile, "--node", name, "--shared-dir", sharedDir],
         ...(config ? ["--config", configFile] : []),

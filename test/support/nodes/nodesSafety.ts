@@ -1,83 +1,22 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { poisonReason } from "../../../src/nodes/takeover.js";
 import { logsIn } from "../jobs/jobReader.js";
-import { type TaskOfTest, task } from "../jobs/jobs.js";
 import { randomFrom } from "../kills/randomLog.js";
 import { checkRounds } from "../kills/rounds.js";
-import { type AnyResponse, liveAll, sseEvents } from "../live/sse.js";
-import { callbacksOf } from "../portal/restSession.js";
+import { type AnyResponse, liveAll } from "../live/sse.js";
 import { seen } from "../seen.js";
 import { checkNothingIsLeft } from "../store/checkStore.js";
 import type { PostgresServer } from "../store/postgres.js";
+import { checkJob, everyKind, everything } from "./everyKind.js";
 import { type EventKind, eventKinds, NodeEvents, type ShakenNode } from "./nodeEvents.js";
 import { leaseMs, type Nodes, nodesOf } from "./nodes.js";
 import { startRelay } from "./relay.js";
 import { Witness } from "./witness.js";
 
-const model = { category: "driving" };
-/** No two prompts of a job are the same, so that the model can tell whether one came again. */
-const plain = (name: string, ...orders: string[]): TaskOfTest => ({
-  prompt: [`${name} $user-input`, ...orders],
-  model,
-});
-const checked = (name: string, answer: boolean, separate = false): TaskOfTest => ({
-  ...plain(name),
-  criteria: {
-    condition: [`${name} $user-input? job_boolean_true`, `@call job_boolean_${answer} ${name}`],
-    runConditionInSameSession: !separate,
-    failureAction: { retryTimes: 0 },
-  },
-});
-
-const tasks: Record<string, TaskOfTest> = {
-  first: plain("first"),
-  same: checked("same", true),
-  separate: checked("separate", true, true),
-  shell: plain("shell", "@shell echo $user-input >> shell.txt"),
-  plain: plain("plain"),
-  body: plain("body"),
-  until: checked("until", false),
-  which: checked("which", false),
-  left: plain("left"),
-  tested: {
-    ...plain("tested"),
-    criteria: { commands: [{ run: ["test", "-f", "shell.txt"] }], failureAction: { retryTimes: 0 } },
-  },
-};
-const jobs = {
-  everyKind: {
-    work: {
-      kind: "Seq" as const,
-      works: [
-        task("first"),
-        {
-          kind: "Par" as const,
-          works: [
-            task("same"),
-            { kind: "Seq" as const, works: [task("separate"), task("shell")] },
-            task("plain"),
-          ],
-        },
-        {
-          kind: "Loop" as const,
-          body: task("body"),
-          postCondition: [true, task("until")] as [boolean, never],
-        },
-        {
-          kind: "Alt" as const,
-          condition: task("which"),
-          falseWork: { kind: "Par" as const, works: [task("left"), task("tested")] },
-        },
-      ],
-    },
-  },
-};
 /** Three leases, their agents' starts and a machine that is very busy take less. */
 const longestSilenceMs = 90_000;
 const readerPatienceMs = 5_000;
-const worksOfJob = Object.keys(tasks).length;
 
 export interface SafetyOptions {
   seed: number;
@@ -110,7 +49,7 @@ export async function nodesSafety(
 ): Promise<SafetyCounts> {
   const random = randomFrom(options.seed);
   const witness = new Witness(t, random);
-  const cluster = await nodesOf(t, server, { tasks, jobs });
+  const cluster = await nodesOf(t, server, everyKind);
   const nodes = await Promise.all(["a", "b", "c"].map(name => startNode(t, cluster, witness, name)));
   const events = new NodeEvents({ nodes, server, witness, random, leaseMs });
   let isOver = false;
@@ -234,52 +173,4 @@ async function sameEverywhere(nodes: readonly ShakenNode[], jobId: string): Prom
   for (const other of others)
     assert.deepEqual(byLog(other), byLog(first), `job ${jobId} is not the same everywhere`);
   return first;
-}
-
-async function everything(portal: AnyPortal, jobId: string): Promise<AnyResponse[]> {
-  const all: AnyResponse[] = [];
-  for await (const { event, data } of sseEvents(`${portal.url}/api/copilot/job/${jobId}/events?all=1`))
-    if (event !== "closed") all.push(data);
-  return all;
-}
-
-function checkJob(logs: ReadonlyMap<string, AnyResponse[]>, jobId: string) {
-  const job = logs.get(`job/${jobId}`) ?? [];
-  const stopped = job.filter(({ callback }) => callback === "workStopped");
-  const isPoison = checkEnd(logs, jobId, stopped.length);
-  for (const [key, responses] of logs) {
-    const numbers = responses.map(({ n }) => Number(n));
-    assert.deepEqual(
-      numbers,
-      [...new Set(numbers)].sort((one, other) => one - other),
-      `${key} is not in order`,
-    );
-    if (!key.startsWith("task/") || isPoison) continue;
-    const ends = callbacksOf(responses).filter(name => /^task(Succeeded|Failed|Canceled)$/.test(name));
-    assert.equal(ends.length, 1, `${key} ended ${ends.length} times`);
-  }
-  const tasksStopped = new Set(stopped.map(({ taskId }) => taskId));
-  assert.equal(tasksStopped.size, stopped.length, "no task ended twice");
-  const moved = job.filter(({ title }) => /goes on with the job\.$/.test(String(title))).length;
-  return { ended: stopped.length, moved, isPoison };
-}
-
-/** A job ends well, unless five nodes in a row were lost without a task of it that ended. */
-function checkEnd(logs: ReadonlyMap<string, AnyResponse[]>, jobId: string, ended: number): boolean {
-  const job = logs.get(`job/${jobId}`) ?? [];
-  const { callback, reason } = job.at(-1) ?? {};
-  if (callback === "jobSucceeded") {
-    assert.equal(ended, worksOfJob, `job ${jobId}`);
-    return false;
-  }
-  const everything = () =>
-    [...logs].map(([key, log]) => `${key}\n${log.map(each => JSON.stringify(each)).join("\n")}`);
-  assert.equal(reason, poisonReason, `job ${jobId} did not end well:\n${everything().join("\n")}`);
-  const lost = job.flatMap(({ title }, index) => (/^Node . was lost;/.test(String(title)) ? [index] : []));
-  const [from = Number.POSITIVE_INFINITY] = lost.slice(-4);
-  assert.ok(
-    lost.length >= 4 && !job.slice(from).some(each => each.callback === "workStopped"),
-    `job ${jobId} was given up too early`,
-  );
-  return true;
 }

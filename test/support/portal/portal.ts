@@ -9,6 +9,8 @@ import { databaseOf, knownDatabaseOf } from "../store/suiteDatabase.js";
 
 export interface PortalOptions {
   args?: readonly string[];
+  /** Instead of the portal of this build. */
+  program?: string | undefined;
   /** A command on the store instead of a portal. */
   command?: readonly string[];
   env?: NodeJS.ProcessEnv;
@@ -151,7 +153,7 @@ interface Places {
 
 function spawnPortal(options: PortalOptions, { dataDir, copilotHome, databaseUrl }: Places) {
   const serving = ["--port", "0", "--data-dir", dataDir, ...(options.args ?? [])];
-  const args = [portalProgram, ...(options.command ?? serving)];
+  const args = [options.program ?? portalProgram, ...(options.command ?? serving)];
   const child = spawn(process.execPath, args, {
     env: environment(options, copilotHome, databaseUrl),
     stdio: ["ignore", "pipe", "pipe"],

@@ -14,10 +14,19 @@ export interface SmallDisk {
 /** A real file system of this size if the system allows a mount, otherwise a limit on the size of files. */
 export async function smallDisk(t: TestContext, megabytes: number): Promise<SmallDisk> {
   const folder = await tempFolder(t, "portal-disk");
+  return mounted(t, folder, megabytes) ?? limitedFiles(t, folder);
+}
+
+/** The same for programs that this process does not run: undefined where the system allows no mount. */
+export async function mountedDisk(t: TestContext, megabytes: number): Promise<SmallDisk | undefined> {
+  return mounted(t, await tempFolder(t, "portal-disk"), megabytes);
+}
+
+function mounted(t: TestContext, folder: string, megabytes: number): SmallDisk | undefined {
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder], { stdio: "ignore" });
   } catch {
-    return limitedFiles(t, folder);
+    return undefined;
   }
   defer(t, () => execFileSync("umount", ["-l", folder]));
   const filler = join(folder, "filler");

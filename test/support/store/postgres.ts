@@ -61,16 +61,18 @@ export interface PostgresOptions {
   settings?: readonly string[];
   /** How the server asks for the password of a role. */
   auth?: "scram-sha-256" | "md5";
+  /** Where its files are, instead of a new folder. */
+  folder?: string | undefined;
 }
 
 /** A PostgreSQL server of its own, which syncs its files as any server does; it ends with the test. */
 export async function startPostgres(
   t: Scope,
-  { settings = [], auth = "scram-sha-256" }: PostgresOptions = {},
+  { settings = [], auth = "scram-sha-256", folder: given }: PostgresOptions = {},
 ): Promise<PostgresServer> {
   const bin = programs();
   const user = unprivileged();
-  const folder = await tempFolder(t, "portal-postgres");
+  const folder = given ?? (await tempFolder(t, "portal-postgres"));
   const password = `p@ss/w%rd:${randomBytes(9).toString("base64url")}`;
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, password);
