@@ -15,8 +15,10 @@ export function focusCards(log, prompt) {
 	});
 	const show = () => {
 		const card = log.querySelector(".permission-card[data-state=open]");
-		const hasNobody = document.activeElement === document.body;
-		const isIdle = hasNobody || (document.activeElement === prompt && prompt.value === "");
+		const active = document.activeElement;
+		// A settled card may have got it back.
+		const hasNobody = active === document.body || active?.matches(".permission-card:not([data-state=open])");
+		const isIdle = hasNobody || (active === prompt && prompt.value === "");
 		if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
 		else if (hadFocus && hasNobody) prompt.focus();
 	};
