@@ -192,7 +192,11 @@ export class LiveLogs {
 
   /** Somebody else writes these logs now: who reads them here finds them anew in the store. */
   #forgetRoot(root: string): void {
-    for (const [key, log] of this.#opened) if (log.root === root) this.#forget(key);
+    for (const [key, log] of this.#opened) {
+      if (log.root !== root) continue;
+      log.leave();
+      this.#forget(key);
+    }
   }
 
   #forget(key: string): void {
