@@ -72,6 +72,7 @@ export class LiveLog extends ShownLog implements LogSource {
   #isForgotten = false;
   #hasRefused = false;
   #leftBoot: Promise<number> | undefined;
+  #isOver = false;
   #recovery: Promise<void> | undefined;
 
   constructor({ kind, id, row, table, eventLog, ownership, log, heard }: LiveLogParts) {
@@ -170,10 +171,22 @@ export class LiveLog extends ShownLog implements LogSource {
 
   /**
    * The root is lost: nothing more is written here, also when this portal wins the root again, because whoever has
-   * this log is of the life that is over. What has been accepted is written if nobody has the root yet.
+   * this log is of the life that is over. Resolves when what has been accepted is written; that fails if somebody has
+   * the root already.
    */
-  leave(): void {
+  leave(): Promise<void> {
     this.#leftBoot ??= this.#ownership.boot();
+    return this.saved();
+  }
+
+  /** What follows is in the log that is opened next: who follows this one has to come back. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  sendReadersAway(): void {
+    this.#isOver = true;
+    this.wake();
   }
 
   override get closed(): boolean {

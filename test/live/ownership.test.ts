@@ -163,6 +163,7 @@ describe("A log of a portal that loses a root and wins it again in a later life"
     const log = await logWithOpenBlock(logs);
     const accepted = append(log, message.delta("m", "way"), message.end("m", "halfway"));
     logs.ownership.lost(log.id);
+    await logs.lastWords();
     await accepted;
     assert.equal((await rowOf(log.id))?.openFrom, 0);
     await assert.rejects(log.append(notice("too late")), { code: "TakenOver" });

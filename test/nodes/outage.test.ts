@@ -5,6 +5,7 @@ import pg from "pg";
 import { defer, groupScope, tempFolder } from "../support/cleanup.js";
 import { task } from "../support/jobs/jobs.js";
 import { crashPrefix } from "../support/kills/rounds.js";
+import { sseEvents } from "../support/live/sse.js";
 import { agentsOf, logOf, nodesOf } from "../support/nodes/nodes.js";
 import { startRelay } from "../support/nodes/relay.js";
 import type { Portal } from "../support/portal/portal.js";
@@ -55,6 +56,13 @@ const watchdogsOf = (portal: Portal) => childrenOf(portal, "watchdogProcess");
 interface Health {
   status: string;
   lease: string;
+}
+
+/** The names of all events until the stream ends. */
+async function eventsOf(url: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { event } of sseEvents(url)) names.push(event);
+  return names;
 }
 
 /** Nothing is written to any log from now on; resolves with what ends that. */
@@ -151,6 +159,7 @@ describe("A node whose database is away for longer than its lease", () => {
 
     await t.test("prompts that the model had got are sent again, and say so", async () => {
       const jobId = await nodes.startJob(a, await nodes.sharedFolder(), "parallel");
+      const followed = eventsOf(`${a.url}/api/copilot/job/${jobId}/events`);
       await arrived(1);
       relay.cut();
       await seen(async () => (await a.api<Health>("health")).body.lease === "lost");
@@ -164,6 +173,7 @@ describe("A node whose database is away for longer than its lease", () => {
         again.every(prompt => prompt.startsWith(crashPrefix)),
         again.join("\n"),
       );
+      assert.ok(!(await followed).includes("closed"), "who follows the job comes back for its rest");
       release(2);
       assert.equal((await logOf(a, jobId)).at(-1)?.callback, "jobSucceeded");
       assert.deepEqual(sent(), times(2));
