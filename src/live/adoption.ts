@@ -75,6 +75,7 @@ export class Adoption {
     for (const root of await this.#take(claim)) {
       await first?.(root);
       await this.#mend(root);
+      this.#parts.ownership.mended(root);
     }
   }
 
@@ -98,9 +99,11 @@ export class Adoption {
 
   async #take(claim: () => Promise<WonRoot[]>): Promise<string[]> {
     const { store, ownership, table, open, catchUp } = this.#parts;
-    const won = await claim();
+    const claimed = await claim();
+    // What somebody has needed meanwhile is in use here, and only has to be mended.
+    const won = claimed.filter(({ root }) => !ownership.owns(root));
     const roots = won.map(({ root }) => root);
-    if (roots.length === 0) return roots;
+    if (roots.length === 0) return claimed.map(({ root }) => root);
     failpoint("roots-claimed");
     try {
       await catchUp(new Set(roots));
@@ -110,7 +113,7 @@ export class Adoption {
         await (await open(kind, key))?.endOpenBlocks();
         failpoint("open-blocks-ended");
       }
-      return roots;
+      return claimed.map(({ root }) => root);
     } catch (error) {
       // They are won again, and mended, when the store can be written.
       for (const root of roots) ownership.forget(root);

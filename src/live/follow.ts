@@ -22,6 +22,7 @@ function due(log: LiveLog, after: number, stream: EventStream): Promise<void> {
       const { sinceWriteMs } = stream;
       const delayMs = writeDelayMs({ after, visibleN, otherN, isClosed, sinceWriteMs });
       if (delayMs === 0 || stream.isGone) done();
+      else if (log.isOver) done();
       else if (delayMs !== undefined) leaveWindow ??= stream.onWindowEnd(done);
     };
     const unwatch = log.watch(look);
@@ -57,7 +58,8 @@ async function sendBetween(
 }
 
 /**
- * Sends a log from a given number until it is closed or the client has gone; several logs may share a stream.
+ * Sends a log from a given number until it is closed or the client has gone; several logs may share a stream. A log that
+ * is over without being closed ends the stream: the client comes back for all of them.
  * Waits for a slow client: nothing is read from the log that the client cannot take.
  */
 export async function followLog(
@@ -71,6 +73,7 @@ export async function followLog(
     if (last > at) await sendBetween(log, at, last, stream, eventOf);
     at = Math.max(at, last);
     if (stream.isGone || (log.closed && log.visibleN <= at)) return;
+    if (log.isOver) return stream.end("");
     await due(log, at, stream);
   }
 }

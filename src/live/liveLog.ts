@@ -71,6 +71,8 @@ export class LiveLog extends ShownLog implements LogSource {
   #isDeleted = false;
   #isForgotten = false;
   #hasRefused = false;
+  #leftBoot: Promise<number> | undefined;
+  #isOver = false;
   #recovery: Promise<void> | undefined;
 
   constructor({ kind, id, row, table, eventLog, ownership, log, heard }: LiveLogParts) {
@@ -164,7 +166,27 @@ export class LiveLog extends ShownLog implements LogSource {
 
   /** Whether this portal may write it. */
   get isOwned(): boolean {
-    return this.#ownership.owns(this.root);
+    return this.#leftBoot === undefined && this.#ownership.owns(this.root);
+  }
+
+  /**
+   * The root is lost: nothing more is written here, also when this portal wins the root again, because whoever has
+   * this log is of the life that is over. Resolves when what has been accepted is written; that fails if somebody has
+   * the root already.
+   */
+  leave(): Promise<void> {
+    this.#leftBoot ??= this.#ownership.boot();
+    return this.saved();
+  }
+
+  /** What follows is in the log that is opened next: who follows this one has to come back. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  sendReadersAway(): void {
+    this.#isOver = true;
+    this.wake();
   }
 
   override get closed(): boolean {
@@ -288,7 +310,9 @@ export class LiveLog extends ShownLog implements LogSource {
     const chunk = chunkOf(records);
     const texts = textsIn(records);
     // A reader of somebody else's log moves its cursor and changes nothing else.
-    const state = this.isOwned ? this.#changedState(hasMore ? records[0] : undefined) : undefined;
+    const isAccepted = records.length > 0 || done !== undefined;
+    const isOwn = this.#leftBoot ? isAccepted : this.isOwned;
+    const state = isOwn ? this.#changedState(hasMore ? records[0] : undefined) : undefined;
     const cursors = this.cursors.rows(maxCursorsPerBatch);
     const change = hasMore ? undefined : this.#pendingChange;
     if (!hasMore) this.#pendingChange = undefined;
@@ -316,15 +340,20 @@ export class LiveLog extends ShownLog implements LogSource {
       done?.reject(error);
     };
     const { root } = this;
+    const leftBoot = () => this.#leftBoot;
     const takenOverNow = () => {
       this.#eventLog.written(charsOf(records));
       this.#dropPending();
       lost(takenOver(this.kind, this.id));
-      this.#ownership.lost(root);
+      // Who has it now may be a later life of this portal.
+      if (!leftBoot()) this.#ownership.lost(root);
     };
     return {
       logId: this.rowId,
       root,
+      get leftBoot() {
+        return leftBoot();
+      },
       chunk,
       texts,
       state,

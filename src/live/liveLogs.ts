@@ -24,6 +24,10 @@ export class LiveLogs {
   readonly #log: Log;
   readonly #logs = new Map<string, Promise<LiveLog | undefined>>();
   readonly #opened = new Map<string, LiveLog>();
+  /** What was accepted before its root was left, until it is written or refused. */
+  readonly #lastWords = new Set<Promise<void>>();
+  /** Logs that were left while the store was away. */
+  readonly #left = new Set<LiveLog>();
   readonly #timer: NodeJS.Timeout;
   #listener: LogListener | undefined;
 
@@ -137,6 +141,17 @@ export class LiveLogs {
     for (const { kind, key } of inUse) await this.delete(kind, key);
   }
 
+  /** Resolves when nothing waits of what was left; rejects while nothing can be written. */
+  async lastWords(): Promise<void> {
+    await this.#eventLog.unlessFailing(() => Promise.all(this.#lastWords));
+  }
+
+  /** The store is back: who follows a log that was left meanwhile finds its rest. */
+  sendReadersAway(): void {
+    for (const log of this.#left) log.sendReadersAway();
+    this.#left.clear();
+  }
+
   /** Resolves when everything appended so far is in the store. */
   async drain(): Promise<void> {
     await Promise.all([...this.#opened.values()].map(log => log.saved()));
@@ -192,7 +207,18 @@ export class LiveLogs {
 
   /** Somebody else writes these logs now: who reads them here finds them anew in the store. */
   #forgetRoot(root: string): void {
-    for (const [key, log] of this.#opened) if (log.root === root) this.#forget(key);
+    for (const [key, log] of this.#opened) {
+      if (log.root !== root) continue;
+      const said = log
+        .leave()
+        .catch(() => {})
+        .finally(() => this.#lastWords.delete(said));
+      this.#lastWords.add(said);
+      this.#forget(key);
+      // Those who come back while the store is away would find nothing.
+      if (this.failure) this.#left.add(log);
+      else log.sendReadersAway();
+    }
   }
 
   #forget(key: string): void {

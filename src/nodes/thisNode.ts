@@ -25,6 +25,8 @@ export interface NodeWork {
   replaced(error: PortalError): void;
   /** Others may go on with what can move: nothing here works on it when this resolves. */
   leaveMovable(): Promise<void>;
+  /** Resolves when what was accepted before that is stored under the earlier life; rejects while nothing can be stored. */
+  lastWords(): Promise<void>;
   /** A new life is about to begin: whoever writes waits for its number. */
   begins(boot: Promise<number>): void;
   /** The new life has what was pinned to the earlier one, and goes on with what could have moved and did not. */
@@ -239,6 +241,9 @@ export class ThisNode {
     const { self, store, table, times, watchdog, log } = this.#options;
     await this.#work?.leaveMovable();
     while (!this.#isEnding) {
+      // The next life refuses what comes later. A store that is away holds up nothing: joining fails then too.
+      const said = this.#work?.lastWords() ?? Promise.resolve();
+      await withTimeout(said, times.renewEveryMs, "the store takes long").catch(() => {});
       const tried = deferred();
       this.#work?.begins(tried.promise.then(() => this.#boot));
       try {

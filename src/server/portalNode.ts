@@ -208,7 +208,8 @@ interface NodeDuties extends NodeWorkParts {
 /** Gives the node its work: what it leaves with its lease, and what it takes over from others. */
 async function startNode(duties: NodeDuties): Promise<void> {
   const { node, table, peers, log, shared, settings, marker, engine, ownership, store, replaced } = duties;
-  const { adoption } = duties.logs;
+  const { logs } = duties;
+  const { adoption } = logs;
   // After the logs, which registered before: their last responses are still of this life.
   store.beforeClose(() => node.end());
   const endWatch = watchSchema({ store, drain: async () => table.drain(await ownership.boot()), log });
@@ -229,7 +230,11 @@ async function startNode(duties: NodeDuties): Promise<void> {
       await endOwnedProcesses(owner => owner.startsWith(`${marker}/`) && isMovableOwner(owner));
     },
     begins: boot => ownership.goesOn(boot),
-    goOn: () => adoption.adoptAll(() => ownership.claimUnfinished()),
+    lastWords: () => logs.lastWords(),
+    async goOn() {
+      await adoption.adoptAll(() => ownership.claimUnfinished());
+      logs.sendReadersAway();
+    },
     async takeOver() {
       if (engine.isDraining) return;
       const free = await ownership.free();

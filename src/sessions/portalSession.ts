@@ -17,6 +17,7 @@ import type { LiveLog } from "../live/liveLog.js";
 import type { LiveResponse } from "../live/liveResponse.js";
 import type { Approvals, InboxItem, PermissionPolicy, SessionPermissions } from "../permissions/approvals.js";
 import type { StartingSession, StartupGate, StartupPermit } from "../permissions/startup/startupGate.js";
+import { takenOver } from "../store/ownership.js";
 import { logCallbacks } from "./logCallbacks.js";
 import type { Pictures } from "./pictures.js";
 import type { SessionControls } from "./sessionControls.js";
@@ -332,6 +333,7 @@ export class PortalSession implements ICopilotSession {
   }
 
   async #saveSettings(change: Partial<SessionSettings>): Promise<void> {
+    if (!this.log.isOwned) throw takenOver("session", this.id);
     const settings = { ...this.record.settings, ...change };
     await this.#parts.records.setSettings(this.id, settings);
     failpoint("settings-saved");

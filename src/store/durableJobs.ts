@@ -95,7 +95,13 @@ interface OpenFlows {
 
 /** DBOS wants its workflows registered once per process, so they look up the open engine here. */
 let open: OpenFlows | undefined;
-const runningHere = new Set<string>();
+
+/** One run of a flow in this process. Another portal, or a later life of this one, may go on with one that was left. */
+interface Run {
+  isLeft: boolean;
+}
+
+const runningHere = new Map<string, Run>();
 
 const runFlow = DBOS.registerWorkflow(
   async (kind: string, input: unknown): Promise<unknown> => {
@@ -104,47 +110,57 @@ const runFlow = DBOS.registerWorkflow(
     const opened = open;
     const { unended } = opened;
     const id = String(DBOS.workflowID);
-    runningHere.add(id);
-    try {
-      return await code(flowOf(id, opened), input as never);
-    } finally {
+    const run: Run = { isLeft: false };
+    runningHere.set(id, run);
+    const ended = async () => {
+      if (run.isLeft) return neverEnds();
       runningHere.delete(id);
       unended.end(id);
+    };
+    try {
+      return await code(flowOf(id, opened, run), input as never);
+    } finally {
+      await ended();
     }
   },
   { name: "flow", maxRecoveryAttempts },
 );
 
-function flowOf(id: string, opened: OpenFlows): Flow {
+function flowOf(id: string, opened: OpenFlows, run: Run): Flow {
   const { unended } = opened;
-  /** DBOS throws at flows that are between two steps while it shuts down: to their code that would be a failure. */
-  async function unlessClosing<T>(work: () => Promise<T>): Promise<T> {
-    if (opened.isClosing) return neverEnds();
+  const isOver = () => opened.isClosing || run.isLeft;
+  /**
+   * DBOS throws at flows that are between two steps while it shuts down, or after somebody else has gone on with them:
+   * to their code that would be a failure.
+   */
+  async function unlessOver<T>(work: () => Promise<T>): Promise<T> {
+    if (isOver()) return neverEnds();
     try {
-      return await work();
+      const result = await work();
+      return run.isLeft ? await neverEnds() : result;
     } catch (error) {
-      if (opened.isClosing) return neverEnds();
+      if (isOver()) return neverEnds();
       throw error;
     }
   }
   return {
     id,
-    step: (name, work) => unlessClosing(async () => DBOS.runStep(work, { name })),
+    step: (name, work) => unlessOver(async () => DBOS.runStep(work, { name })),
     async start<T>(kind: string, childId: string, input: unknown) {
-      const handle = (await unlessClosing(async () =>
+      const handle = (await unlessOver(async () =>
         DBOS.startWorkflow(runFlow, { workflowID: childId })(kind, input),
       )) as WorkflowHandle<T>;
       return {
         async result() {
           await unended.wait(childId);
-          return unlessClosing(async () => handle.getResult({ pollingIntervalMs }));
+          return unlessOver(async () => handle.getResult({ pollingIntervalMs }));
         },
       };
     },
   };
 }
 
-/** What never ends is not remembered, so the next start goes on with it. */
+/** What never ends is not remembered, so whoever comes next goes on with it. */
 const neverEnds = () => new Promise<never>(() => {});
 
 /** Flows that an earlier process left running: waiting here for their end is free, unlike polling. */
@@ -244,8 +260,11 @@ export async function openDurableJobs({
       for (const [flow, { status }] of await look(ids)) if (hasEnded(status)) unended.end(flow);
     },
     leave(id) {
-      for (const flow of [...runningHere])
-        if (flow === id || flow.startsWith(`${id}/`)) runningHere.delete(flow);
+      for (const [flow, run] of [...runningHere]) {
+        if (flow !== id && !flow.startsWith(`${id}/`)) continue;
+        run.isLeft = true;
+        runningHere.delete(flow);
+      }
       unended.end(id);
       unended.endBelow(id);
     },

@@ -58,6 +58,8 @@ export interface LogBatch {
   readonly logId: number;
   /** Only its owner may write the log; anyone may move a cursor. */
   readonly root: string;
+  /** The boot in which it was accepted, once the root has been left: it is written under that one or not at all. */
+  readonly leftBoot: Promise<number> | undefined;
   readonly chunk: Chunk | undefined;
   /** The texts of the chunk, so that a search finds whatever a reader can see. */
   readonly texts: readonly TextRow[];
@@ -227,12 +229,12 @@ export class EventLog {
   async #writeUntilDone(batches: readonly LogBatch[]): Promise<void> {
     for (const batch of batches) this.#unwritten.add(batch);
     failpoint("log-flush-begins");
-    let mine = batches;
+    let rest = batches;
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
       try {
-        while (!(await this.#isWritten(mine))) mine = await this.#stillMine(mine);
+        while (rest.length > 0) rest = await this.#writeOneLife(rest);
         failpoint("log-flushed");
-        break;
+        return;
       } catch (error) {
         if (this.#isClosing && this.#store.state() !== "ready") return;
         this.#log.error({ reason: shortReason(error), retryMs }, "live logs cannot be written");
@@ -240,28 +242,42 @@ export class EventLog {
         await sleep(retryMs);
       }
     }
+  }
+
+  /** Writes the batches of one boot; which are left. A root may be left between two tries, and never within one. */
+  async #writeOneLife(batches: readonly LogBatch[]): Promise<readonly LogBatch[]> {
+    const boot = batches[0]?.leftBoot;
+    const [mine, others] = splitBy(batches, batch => batch.leftBoot === boot);
+    if (!(await this.#isWritten(mine, boot))) return [...(await this.#stillMine(mine)), ...others];
     for (const batch of mine) {
       this.#unwritten.delete(batch);
       batch.committed();
       if (batch.asked.length + batch.settled.length > 0) this.#store.wake?.("portal_inbox", batch.root);
     }
+    return others;
   }
 
-  /** Drops the batches whose root somebody else has taken over. */
+  /** Drops the batches whose root somebody else has taken over, be it a later life of this portal. */
   async #stillMine(batches: readonly LogBatch[]): Promise<readonly LogBatch[]> {
-    const still = await this.#ownership.still(batches.map(({ root }) => root));
-    return batches.filter(batch => {
+    const boot = batches[0]?.leftBoot;
+    const [same, others] = splitBy(batches, batch => batch.leftBoot === boot);
+    const still = await this.#ownership.still(
+      same.map(({ root }) => root),
+      boot,
+    );
+    const kept = same.filter(batch => {
       if (!changesLog(batch) || still.has(batch.root)) return true;
       this.#unwritten.delete(batch);
       batch.takenOver();
       return false;
     });
+    return [...kept, ...others];
   }
 
   /** False when a root is no longer this portal's: then nothing has been written. */
-  async #isWritten(batches: readonly LogBatch[]): Promise<boolean> {
+  async #isWritten(batches: readonly LogBatch[], boot?: Promise<number>): Promise<boolean> {
     try {
-      await this.#write(batches);
+      await this.#write(batches, boot);
       return true;
     } catch (error) {
       if (isFenced(error)) return false;
@@ -269,7 +285,7 @@ export class EventLog {
     }
   }
 
-  async #write(batches: readonly LogBatch[]): Promise<void> {
+  async #write(batches: readonly LogBatch[], boot?: Promise<number>): Promise<void> {
     const values: unknown[] = [];
     const row = (types: readonly string[], ...items: unknown[]) =>
       `(${items.map((item, i) => `$${values.push(item)}::${types[i]}`).join(", ")})`;
@@ -320,7 +336,7 @@ export class EventLog {
       parts.push(`delete from waiting where request_id = any($${values.push(settled)})`);
     if (parts.length === 0) return;
     const ctes = parts.map((part, i) => `w${i} as (${part})`);
-    if (roots.size > 0) ctes.push(await this.#ownership.fence([...roots], values));
+    if (roots.size > 0) ctes.push(await this.#ownership.fence([...roots], values, boot));
     await this.#store.query(
       `with ${ctes.join(", ")} select ${roots.size > 0 ? "ok from fence" : ""}`,
       values,
@@ -336,6 +352,10 @@ function insertAsked(rows: readonly (Asked & { root: string })[], values: unknow
   });
   return `insert into waiting (request_id, root, session_id, source, request, expires_at)
     values ${places.join(", ")} on conflict do nothing`;
+}
+
+function splitBy<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(isFirst), items.filter(item => !isFirst(item))];
 }
 
 const changesLog = ({ chunk, state, change }: LogBatch) =>

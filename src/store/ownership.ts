@@ -85,6 +85,8 @@ export class Ownership {
   readonly #options: OwnershipOptions;
   /** Whether each of them can move to another node. */
   readonly #owned = new Map<string, boolean>();
+  /** Those that were left with the lease, until the next life has mended them. */
+  readonly #leftOnes = new Set<string>();
   readonly #onLost = new Set<(root: string) => void>();
   #boot: Promise<number> | undefined;
 
@@ -134,7 +136,7 @@ export class Ownership {
 
   /**
    * Takes over all roots of this node that have something to mend, in one statement: the others wait until they are
-   * used. Those that this boot has already won are left out.
+   * used. Those that this boot has already won are left out, unless they wait to be mended since an earlier one.
    */
   async claimUnfinished(): Promise<WonRoot[]> {
     const rows = await this.#store.query<WonRoot>(
@@ -143,7 +145,7 @@ export class Ownership {
        where not exists (select from owned o where o.root = u.root and o.node <> $2) ${takeOver}`,
       [await this.boot(), this.#node],
     );
-    return rows.filter(({ root }) => !this.owns(root));
+    return rows.filter(({ root }) => !this.owns(root) || this.#leftOnes.has(root));
   }
 
   /** The roots that can move, with something to go on with, whose owner is gone. */
@@ -234,8 +236,16 @@ export class Ownership {
   /** Whoever works on what can move has to stop: others may go on with it. */
   leaveMovable(): string[] {
     const roots = [...this.#owned].flatMap(([root, movable]) => (movable ? [root] : []));
-    for (const root of roots) this.lost(root);
+    for (const root of roots) {
+      this.#leftOnes.add(root);
+      this.lost(root);
+    }
     return roots;
+  }
+
+  /** Notes that nothing of an earlier life is left to be mended in a root. */
+  mended(root: string): void {
+    this.#leftOnes.delete(root);
   }
 
   /** Notes that a root does not exist any more. */
@@ -253,22 +263,22 @@ export class Ownership {
     this.#onLost.add(callback);
   }
 
-  /** Which of these roots this boot still owns in the store. */
-  async still(roots: readonly string[]): Promise<Set<string>> {
+  /** Which of these roots this boot, or an earlier one, still owns in the store. */
+  async still(roots: readonly string[], boot = this.boot()): Promise<Set<string>> {
     const rows = await this.#store.query<{ root: string }>(
       "select root from owned where root = any($1) and boot = $2",
-      [roots, await this.boot()],
+      [roots, await boot],
     );
     return new Set(rows.map(({ root }) => root));
   }
 
   /**
-   * Two parts of a `with`, whose values are added. Reading the one row of `fence` fails unless this boot owns all of
-   * these roots; that takes back the whole statement, so no other part of it needs a condition.
+   * Two parts of a `with`, whose values are added. Reading the one row of `fence` fails unless this boot, or an earlier
+   * one, owns all of these roots; that takes back the whole statement, so no other part of it needs a condition.
    */
-  async fence(roots: readonly string[], values: unknown[]): Promise<string> {
-    const [all, boot] = [values.push(roots), values.push(await this.boot())];
-    return `mine as (select root from owned where root = any($${all}) and boot = $${boot}${this.#lock}),
+  async fence(roots: readonly string[], values: unknown[], boot = this.boot()): Promise<string> {
+    const [all, own] = [values.push(roots), values.push(await boot)];
+    return `mine as (select root from owned where root = any($${all}) and boot = $${own}${this.#lock}),
       fence as materialized (select 1 / (count(*) = ${roots.length})::int as ok from mine)`;
   }
 

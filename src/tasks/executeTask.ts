@@ -3,7 +3,7 @@ import type { Slots } from "../base/slots.js";
 import { type Flow, isFlowError } from "../store/durableJobs.js";
 import type { EngineParts, ResponseListener } from "./engineParts.js";
 import { errorToDetailedString } from "./errorText.js";
-import { endBy, Interruption, type Stopped } from "./interruption.js";
+import { endBy, Interruption, isShutdown, type Stopped, unlessLeft } from "./interruption.js";
 import { TaskDiary } from "./taskDiary.js";
 import { type TaskRun, TaskRunner } from "./taskRunner.js";
 import type { TaskResult } from "./taskSteps.js";
@@ -27,7 +27,11 @@ export interface ExecuteTaskParts
 export type TaskEnd = TaskResult | Stopped;
 
 /** Runs a task from its place in the queue to the end of its log. */
-export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): Promise<TaskEnd> {
+export function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): Promise<TaskEnd> {
+  return unlessLeft(order.signal, () => execute(flow, order, parts));
+}
+
+async function execute(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): Promise<TaskEnd> {
   const { run, signal } = order;
   const { sessions, commands, logs, changes } = parts;
   const diary = await parts.store.patiently(async () =>
@@ -35,12 +39,19 @@ export async function executeTask(flow: Flow, order: TaskOrder, parts: ExecuteTa
   );
   const slot = await takeSlot(order, parts.slots);
   if (typeof slot !== "function") return finish(slot);
+  // Its steps never end then, and whoever goes on with the task takes a slot too.
+  const leave = () => {
+    if (isShutdown(signal.reason)) slot();
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  leave();
   try {
     order.started?.();
     const end = await endOf(new TaskRunner(flow, run, { sessions, commands, diary, signal, changes }));
     writeEnd(diary, end);
     return await finish(end);
   } finally {
+    signal.removeEventListener("abort", leave);
     slot();
   }
 

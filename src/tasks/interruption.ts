@@ -44,6 +44,16 @@ export async function unlessInterrupted<T>(
   }
 }
 
+/** Does `work`. What fails after somebody else has gone on with it never ends, as an interrupted step does. */
+export async function unlessLeft<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isShutdown(signal.reason)) return new Promise(() => {});
+    throw error;
+  }
+}
+
 /** The result of an interruption: an end, an error, or a promise that never settles. */
 export function endBy(reason: unknown): Promise<Stopped> | Stopped {
   if (!(reason instanceof Interruption) || reason.kind === "canceled") throw reason;

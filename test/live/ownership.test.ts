@@ -122,6 +122,54 @@ describe("A log that another portal writes", () => {
   });
 });
 
+describe("A log of a portal that loses a root and wins it again in a later life", () => {
+  /** The root belongs to a new boot of the same portal, which nobody here has heard of yet. */
+  async function nextLife(root: string): Promise<number> {
+    const [row] = await live.store.query<{ boot: number }>(
+      `with lived as (update nodes set state = 'gone' where boot = (select boot from owned where root = $1)
+         returning name, version, flow_version, pid),
+       life as (insert into nodes (name, version, flow_version, pid) select * from lived returning boot)
+       update owned set boot = life.boot from life where root = $1 returning owned.boot::int`,
+      [root],
+    );
+    return Number(row?.boot);
+  }
+
+  test("who wrote it in the earlier life writes nothing more, and the later life is not disturbed", async () => {
+    const logs = otherLogs("twice");
+    const { ownership } = logs;
+    const log = await logWithOpenBlock(logs);
+    const lost: string[] = [];
+    ownership.onLost(root => lost.push(root));
+    const boot = await nextLife(log.id);
+    const late = log.append(notice("accepted in the earlier life"));
+    ownership.lost(log.id);
+    ownership.goesOn(Promise.resolve(boot));
+    const again = await logs.openOwned("session", log.id);
+    assert.ok(again && again !== log);
+    await assert.rejects(late, { code: "TakenOver" });
+    await assert.rejects(log.append(notice("said in the later life")), { code: "TakenOver" });
+    await assert.rejects(log.close(), { code: "TakenOver" });
+    await again.append(notice("by whoever has it now"));
+    assert.deepEqual(
+      (await jsonsOf(log.id)).map(({ callback, title }) => title ?? callback),
+      ["onStartMessage", undefined, "onEndMessage", "by whoever has it now"],
+    );
+    assert.deepEqual(lost, [log.id]);
+  });
+
+  test("what was accepted before the loss is stored as long as nobody has the root", async () => {
+    const logs = otherLogs("accepted");
+    const log = await logWithOpenBlock(logs);
+    const accepted = append(log, message.delta("m", "way"), message.end("m", "halfway"));
+    logs.ownership.lost(log.id);
+    await logs.lastWords();
+    await accepted;
+    assert.equal((await rowOf(log.id))?.openFrom, 0);
+    await assert.rejects(log.append(notice("too late")), { code: "TakenOver" });
+  });
+});
+
 describe("A request that waits for its user", () => {
   const asks = (requestId: string): LiveResponse => ({
     callback: "onQuestion",

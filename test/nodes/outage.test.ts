@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
-import { before, describe, test } from "node:test";
-import { groupScope, tempFolder } from "../support/cleanup.js";
+import { before, describe, type TestContext, test } from "node:test";
+import pg from "pg";
+import { defer, groupScope, tempFolder } from "../support/cleanup.js";
 import { task } from "../support/jobs/jobs.js";
-import { liveAll } from "../support/live/sse.js";
-import { agentsOf, nodesOf } from "../support/nodes/nodes.js";
+import { crashPrefix } from "../support/kills/rounds.js";
+import { sseEvents } from "../support/live/sse.js";
+import { agentsOf, logOf, nodesOf } from "../support/nodes/nodes.js";
+import { startRelay } from "../support/nodes/relay.js";
 import type { Portal } from "../support/portal/portal.js";
 import { sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
@@ -17,11 +20,20 @@ before(async () => {
 });
 
 const model = { category: "driving" };
+const held = (name: string) => ({ prompt: [name, `@wait-each ${name}`], model });
+const parallel = ["left", "middle", "right"];
 const tasks = {
   first: { prompt: ["first"], model },
-  held: { prompt: ["held", "@wait-each held"], model },
+  held: held("held"),
+  ...Object.fromEntries(parallel.map(name => [name, held(name)])),
 };
-const jobs = { two: { work: { kind: "Seq" as const, works: [task("first"), task("held")] } } };
+const jobs = {
+  two: { work: { kind: "Seq" as const, works: [task("first"), task("held")] } },
+  parallel: { work: { kind: "Par" as const, works: parallel.map(name => task(name)) } },
+};
+
+/** A check that finds what nobody goes on with comes only after fifteen. */
+const longestReturnMs = 10_000;
 
 const maxWatchdogBytes = 45 * 1024 * 1024;
 
@@ -46,12 +58,27 @@ interface Health {
   lease: string;
 }
 
+/** The names of all events until the stream ends. */
+async function eventsOf(url: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { event } of sseEvents(url)) names.push(event);
+  return names;
+}
+
+/** Nothing is written to any log from now on; resolves with what ends that. */
+async function logsHeld(t: TestContext, url: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  defer(t, () => client.end());
+  await client.query("begin; lock table log_chunks in share mode");
+  return async () => void (await client.query("rollback"));
+}
+
 describe("A node whose database is away for longer than its lease", () => {
   test("what is pinned runs on, and what can move goes on when the database is back", async t => {
     const nodes = await nodesOf(t, server, { tasks, jobs });
     const a = await nodes.start("a");
     const health = async () => (await a.api<Health>("health")).body;
-    const logOf = (jobId: string) => liveAll(`${a.url}/api/copilot/job/${jobId}/live/reader`);
 
     await t.test("a watchdog that ends is started again, and is small", async t => {
       const [first] = await watchdogsOf(a);
@@ -101,13 +128,73 @@ describe("A node whose database is away for longer than its lease", () => {
       await server.start();
       await nodes.puppet.arrived("held 2");
       nodes.puppet.release("held 2");
-      assert.equal((await logOf(jobId)).at(-1)?.callback, "jobSucceeded");
+      assert.equal((await logOf(a, jobId)).at(-1)?.callback, "jobSucceeded");
       const said = await session.untilIdle();
       assert.ok(said.some(({ completeContent }) => String(completeContent).includes("still here")));
       assert.deepEqual(nodes.counts("first", "held", "pinned"), { first: 1, held: 2, pinned: 1 });
       await seen(async () => (await health()).status === "ok");
       const owners = await server.query(nodes.database, "select distinct node from owned");
       assert.deepEqual(owners, [{ node: "a" }]);
+    });
+  });
+
+  test("no task that runs beside others succeeds unless the model has answered it after the loss", async t => {
+    const nodes = await nodesOf(t, server, { tasks, jobs });
+    const relay = await startRelay(t);
+    relay.leadTo(`http://127.0.0.1:${server.port}`);
+    const url = new URL(server.urlOf(nodes.database));
+    url.port = new URL(relay.url).port;
+    // As many as the job has: those that were interrupted must not keep their places.
+    const config = { maxTasks: parallel.length };
+    const a = await nodes.start("a", { config, env: { PORTAL_DATABASE_URL: url.href } });
+    const query = <Row extends object>(text: string, values?: unknown[]) =>
+      server.query<Row>(nodes.database, text, values);
+    const arrived = (time: number) =>
+      Promise.all(parallel.map(name => nodes.puppet.arrived(`${name} ${time}`)));
+    const release = (time: number) => {
+      for (const name of parallel) nodes.puppet.release(`${name} ${time}`);
+    };
+    const sent = () => nodes.counts(...parallel);
+    const times = (count: number) => Object.fromEntries(parallel.map(name => [name, count]));
+
+    await t.test("prompts that the model had got are sent again, and say so", async () => {
+      const jobId = await nodes.startJob(a, await nodes.sharedFolder(), "parallel");
+      const followed = eventsOf(`${a.url}/api/copilot/job/${jobId}/events`);
+      await arrived(1);
+      relay.cut();
+      await seen(async () => (await a.api<Health>("health")).body.lease === "lost");
+      await relay.mend();
+      const mendedMs = performance.now();
+      await arrived(2);
+      const tookMs = performance.now() - mendedMs;
+      assert.ok(tookMs < longestReturnMs, `the job went on after ${tookMs} ms`);
+      const again = nodes.puppet.prompts.slice(-parallel.length);
+      assert.ok(
+        again.every(prompt => prompt.startsWith(crashPrefix)),
+        again.join("\n"),
+      );
+      assert.ok(!(await followed).includes("closed"), "who follows the job comes back for its rest");
+      release(2);
+      assert.equal((await logOf(a, jobId)).at(-1)?.callback, "jobSucceeded");
+      assert.deepEqual(sent(), times(2));
+    });
+
+    await t.test("prompts that still waited to be stored are sent", async t => {
+      const letGo = await logsHeld(t, server.urlOf(nodes.database));
+      const jobId = await nodes.startJob(a, await nodes.sharedFolder(), "parallel");
+      await seen(async () => {
+        const opened = "select from dbos.operation_outputs where function_name = 'open'";
+        return (await query(`${opened} and starts_with(workflow_uuid, $1)`, [jobId])).length === 3;
+      });
+      await query("update nodes set state = 'gone'");
+      await seen(async () => {
+        const owner = "select from owned join nodes using (boot) where root = $1 and state = 'running'";
+        return (await query(owner, [jobId])).length === 1;
+      });
+      release(3);
+      await letGo();
+      assert.equal((await logOf(a, jobId)).at(-1)?.callback, "jobSucceeded");
+      assert.deepEqual(sent(), times(3));
     });
   });
 });

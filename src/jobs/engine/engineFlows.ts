@@ -7,7 +7,7 @@ import { type Flow, type Flows, isFlowError, type RunningFlow } from "../../stor
 import type { EngineParts, ResponseListener } from "../../tasks/engineParts.js";
 import { errorToDetailedString } from "../../tasks/errorText.js";
 import { executeTask, type TaskEnd, type TaskOrder } from "../../tasks/executeTask.js";
-import { endBy, Interruption } from "../../tasks/interruption.js";
+import { endBy, Interruption, isShutdown, unlessLeft } from "../../tasks/interruption.js";
 import { modelIdOf } from "../../tasks/taskMachine.js";
 import type { TaskRecords, TaskStatus } from "../../tasks/taskRecords.js";
 import type { TaskResult, TaskRules, TaskSetup } from "../../tasks/taskSteps.js";
@@ -178,22 +178,23 @@ export function engineFlows(parts: FlowParts): Flows {
   /** A job begins when it has a place. */
   async function runJob(flow: Flow, given: JobInput): Promise<Outcome> {
     const { jobId } = given;
-    await places.take(jobId, controls.job(jobId)).catch(endBy);
+    const signal = controls.job(jobId);
+    await places.take(jobId, signal).catch(endBy);
     try {
-      return await runJobNow(flow, given);
+      return await unlessLeft(signal, () => runJobNow(flow, given, signal));
     } finally {
       places.release(jobId);
     }
   }
 
-  async function runJobNow(flow: Flow, given: JobInput): Promise<Outcome> {
+  async function runJobNow(flow: Flow, given: JobInput, signal: AbortSignal): Promise<Outcome> {
     const { jobId } = given;
     let end: Pick<StrandEnd, "outcome" | "why">;
     try {
       await writeTaken(await loaded.get(jobId));
       end = await strand(flow, { ...given, path: rootPath, previousTasks: [] });
     } catch (error) {
-      if (isFlowError(error) || error instanceof Interruption) throw error;
+      if (isFlowError(error) || error instanceof Interruption || isShutdown(signal.reason)) throw error;
       await jobs.setError(jobId, errorToDetailedString(error));
       end = { outcome: "crashed", why: messageOf(error) };
     }

@@ -11,7 +11,8 @@ export interface Blips {
   /**
    * From now on the connection breaks at each statement: the first time before it, the second time before its answer.
    * The connection that holds the lease, with which all others end, breaks only at renewals, so that the lease is not
-   * lost; then nothing breaks until this is called again.
+   * lost; then nothing breaks until this is called again. Nothing happens while that connection is not back: each
+   * statement of an opening would cost the portal a second, and all of them together the lease.
    */
   begin(): void;
   /** From now on it breaks only before statements: nothing happens of which nobody hears. */
@@ -25,6 +26,8 @@ export async function startBlips(t: Scope, serverPort: number): Promise<Blips> {
   const sockets = new Set<Socket>();
   const happened: { statement: string; blip: Blip }[] = [];
   const times = new Map<string, number>();
+  /** The connection that holds the lease. */
+  let keeper: Socket | undefined;
   let isOn = false;
   let losesAnswers = true;
 
@@ -41,6 +44,10 @@ export async function startBlips(t: Scope, serverPort: number): Promise<Blips> {
   const server = createServer(portal => {
     const database = connect(serverPort, "127.0.0.1");
     const breakOff = () => {
+      if (keeper === portal) {
+        keeper = undefined;
+        isOn = false;
+      }
       portal.destroy();
       database.destroy();
     };
@@ -54,16 +61,16 @@ export async function startBlips(t: Scope, serverPort: number): Promise<Blips> {
     }
     /** What the transaction has done before. */
     let last = "";
-    let isListening = false;
     let isLastAnswer = false;
     const asked = messages(false, (type, body) => {
       const text = textOf(type, body);
       if (text === undefined) return;
       const statement = /^(commit|rollback)$/i.test(text) ? `${text} after ${last}` : text;
       last = text;
-      isListening ||= /^listen /.test(text);
-      const blip = (isListening ? isRenewal(text) : isOwn(text)) ? blipAt(statement) : undefined;
-      if (blip && isListening) isOn = false;
+      if (/^listen /.test(text)) keeper = portal;
+      const isKeeper = keeper === portal;
+      const blip = (isKeeper ? isRenewal(text) : isOwn(text)) ? blipAt(statement) : undefined;
+      if (blip && isKeeper) isOn = false;
       if (blip === "before the statement") breakOff();
       isLastAnswer = blip === "before its answer";
     });
@@ -89,7 +96,7 @@ export async function startBlips(t: Scope, serverPort: number): Promise<Blips> {
   return {
     port: (server.address() as AddressInfo).port,
     begin() {
-      isOn = true;
+      isOn = keeper !== undefined;
       losesAnswers = true;
     },
     losesNoAnswer() {
