@@ -37,6 +37,12 @@ async function openCard(page: Page): Promise<void> {
   await seen(async () => (await card(page).count()) === 1);
 }
 
+/** The request that waits, or "". */
+async function requestOf(portal: Portal): Promise<string> {
+  const { body } = await portal.api<{ requests: { requestId: string }[] }>("copilot/permission/pending");
+  return body.requests[0]?.requestId ?? "";
+}
+
 /** A card ignores whoever presses it before they can have read it. */
 const allow = (page: Page, portal: Portal) =>
   seen(async () => {
@@ -125,11 +131,17 @@ test("A stranger without an account tries it: a failing test, a retry that mends
   const evidence = async () =>
     (await portal.api<{ evidence: object[] }>(`copilot/job/${again}/evidence`)).body;
   const done = (await evidence()).evidence.length;
+  const asked = await requestOf(portal);
   await portal.kill("SIGKILL");
   await page.getByText("The server cannot be reached.").waitFor();
   await portal.restart({ args: ["--port", new URL(portal.url).port] });
   await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
+  // The card from before the kill may still be there; nothing waits for its answer any more.
+  await seen(async () => !["", asked].includes(await requestOf(portal)));
   await openCard(page);
+  await card(page)
+    .and(page.locator(`:not([data-request="${asked}"])`))
+    .waitFor();
   await allow(page, portal);
   await ended(page);
   const second = await jobOf(portal, again);
