@@ -15,16 +15,52 @@ declare global {
     request: OpenRequest,
     permissionCard: (request: OpenRequest) => HTMLElement,
   ) => InboxEntry;
+  /** The places are the pages. */
+  type ShowPalette = (dialog: HTMLDialogElement, places: HTMLAnchorElement[]) => void;
   type OnClick = (id: string, action: () => unknown) => void;
   type ShowStatus = (place: HTMLElement, text: string, status?: string) => void;
-  type Find = <Type extends HTMLElement = HTMLElement>(
+  type ElementOf<Selector> = Selector extends keyof HTMLElementTagNameMap
+    ? HTMLElementTagNameMap[Selector]
+    : HTMLElement;
+  type Find = <Selector extends string, Type extends HTMLElement = ElementOf<Selector>>(
     whole: ParentNode,
-    selector: string,
+    selector: Selector,
     type?: new () => Type,
   ) => Type;
   type Filled = (id: string, parts: Record<string, Content | Content[]>) => HTMLElement;
-  type ById = <Type extends HTMLElement = HTMLElement>(id: string, type?: new () => Type) => Type;
-  type Call = (path: string, body?: string | object) => Promise<Answer>;
+  type ById = <
+    Id extends string,
+    Type extends HTMLElement = Id extends keyof ElementsById ? ElementsById[Id] : HTMLElement,
+  >(
+    id: Id,
+    type?: new () => Type,
+  ) => Type;
+  /** What some paths answer; what the others do is known where they are asked. */
+  type AnswerOf<Path extends string> = Path extends `copilot/run/history${string}`
+    ? { runs: Answer[] }
+    : Path extends `copilot/job/history${string}`
+      ? { jobs: Answer[] }
+      : Path extends `${string}/traffic`
+        ? { messages: Answer[] }
+        : Path extends "copilot/permission/test"
+          ? Answer
+          : Path extends `${string}/test`
+            ? ProgramTest
+            : Path extends "acp/agents"
+              ? ProgramsAnswer
+              : Path extends "copilot/nodes"
+                ? { nodes: NodeAnswer[] }
+                : Path extends "copilot/storage"
+                  ? StorageAnswer
+                  : Path extends `${string}/changes`
+                    ? ChangesAnswer & { turns?: TurnTotals[] }
+                    : Path extends `copilot/folders?path=${string}`
+                      ? { folders: KnownFolder[] }
+                      : Path extends "copilot/permission/rules/words"
+                        ? { rules: RuleInWords[] }
+                        : Answer;
+  type CallAny = (path: string, body?: string | object) => Promise<Answer>;
+  type Call = <Path extends string>(path: Path, body?: string | object) => Promise<AnswerOf<Path>>;
   type WithProgress = <Result>(control: HTMLElement, work: () => Promise<Result>) => Promise<Result>;
   type Send = (control: HTMLElement, path: string, body?: string | object) => Promise<Answer>;
   type ReadEvents = (
@@ -224,6 +260,9 @@ declare global {
     /** Where cards without an answer are. */
     waiting: HTMLElement,
   ) => { add: OnResponse; addNotice: AddNotice; addUserMessage: AddUserMessage };
+  /** A group of one call is the call itself. */
+  type MakeToolGroup = (first: HTMLElement, startMs?: number) => ToolGroup;
+  type SetState = (state: string) => void;
   type AddNotice = (level: string, message: string) => void;
   type StartBlock = (blockType: BlockType, response: LiveResponse, parent?: MessageBlock) => MessageBlock;
   type AppendToBlock = (blockType: BlockType, response: DeltaResponse) => void;
@@ -452,7 +491,7 @@ declare global {
   /** Each error of a start is shown at the field that caused it. */
   type ShowStartError = (error?: unknown) => void;
   /** The state of a settled card, and the words for it. */
-  type Settlement = (resolved: CardOutcome) => { state: string; words: unknown[] };
+  type Settlement = (card: HTMLElement, resolved: CardOutcome) => { state: string; words: unknown[] };
   /** A carriage return overwrites what is before it. */
   type WithoutOverwritten = (line: string) => string;
   /** Which of the three groups it belongs to. */

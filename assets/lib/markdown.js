@@ -24,8 +24,7 @@ const allowed = {
 	ALLOW_ARIA_ATTR: false,
 };
 
-/** @param {string} text */
-const escapeHtml = text => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
+const escapeHtml = (text = "") => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
 async function loadLibraries() {
 	const [{ Marked }, { default: purify }] = await Promise.all([
@@ -39,9 +38,8 @@ async function loadLibraries() {
 			checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
 		},
 	});
-	const clean = (/** @type {string} */ html) =>
-		purify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
-	function* parse(/** @type {string} */ piece) {
+	const clean = (html = "") => purify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
+	function* parse(piece = "") {
 		for (const token of marked.lexer(piece)) yield clean(marked.parser([token]));
 	}
 	return { parse, clean };
@@ -118,8 +116,7 @@ function dressCode(fragment) {
 	}
 }
 
-/** @param {string} piece */
-function renderPiece(piece) {
+function renderPiece(piece = "") {
 	const plain = element("pre", "unparsed", piece);
 	const container = element("div", "piece", plain);
 	getLibraries().then(

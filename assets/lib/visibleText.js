@@ -21,8 +21,7 @@ const anyOf = (...parts) => new RegExp(parts.map(({ source }) => `(?:${source})`
 const inCode = anyOf(unseen, piledMarks, blanks, emptyLines);
 const inProse = anyOf(picture, unseen, piledMarks, blanks, emptyLines);
 const inLine = anyOf(picture, unseen, piledMarks, blanks, /[\n\t]+/v);
-/** @param {string} run */
-const isEmptyLines = run => /^\n(?:[ \t]*\n){3,}$/v.test(run);
+const isEmptyLines = (run = "") => /^\n(?:[ \t]*\n){3,}$/v.test(run);
 
 /** @param {string} run of invisible characters */
 function written(run) {
@@ -33,8 +32,7 @@ function written(run) {
 	return left > 0 ? `${all.slice(0, MAX_ESCAPES).join("")}[and ${left} more]` : all.join("");
 }
 
-/** @param {string} run */
-function mark(run) {
+function mark(run = "") {
 	const [className, title] = isEmptyLines(run)
 		? ["unseen unseen-lines", "Empty lines"]
 		: ["unseen", "Invisible characters"];
@@ -47,8 +45,7 @@ export function visibleLine(text) {
 	return text.length > MAX_LINE_CHARS ? `${line} …` : line;
 }
 
-/** @param {string} text */
-export const firstLine = text => visibleLine(text.trim().split("\n", 1)[0] ?? "");
+export const firstLine = (text = "") => visibleLine(text.trim().split("\n", 1)[0] ?? "");
 
 /** @type {NodesOf} */
 function nodes(text, pattern) {

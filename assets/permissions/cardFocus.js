@@ -17,7 +17,7 @@ export function focusCards(log, prompt) {
 		const card = log.querySelector(".permission-card[data-state=open]");
 		const hasNobody = document.activeElement === document.body;
 		const isIdle = hasNobody || (document.activeElement === prompt && prompt.value === "");
-		if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
+		if (card && isIdle) card.focus({ preventScroll: true });
 		else if (hadFocus && hasNobody) prompt.focus();
 	};
 	const place = find(log, ".session-response-waiting");

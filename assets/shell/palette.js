@@ -2,12 +2,12 @@
 import {
 	addressOf,
 	api,
+	byId,
 	element,
 	fill,
 	filled,
 	find,
 	formatTime,
-	openDialog,
 	part,
 	soon,
 	visibleLine,
@@ -26,7 +26,7 @@ function row(href, kind, title, time, text = []) {
 		b: visibleLine(title),
 		time: time === undefined ? "" : formatTime(new Date(time)),
 	});
-	const link = find(made, "a", HTMLAnchorElement);
+	const link = find(made, "a");
 	if (href) link.href = href;
 	else link.removeAttribute("href");
 	link.append(...text);
@@ -76,17 +76,10 @@ async function said(words) {
 	return hits.map(hitRow);
 }
 
-/** @param {HTMLAnchorElement[]} places the pages */
-export function showPalette(places) {
-	if (document.querySelector("dialog[open]")) return;
-	const input = element("input", {
-		type: "search",
-		placeholder: "Search pages, sessions, jobs and what was said",
-		ariaLabel: "Search",
-	});
-	const found = element("ul", { className: "plain-list", id: "found" });
-	const { dialog } = openDialog("Search", input, found);
-	dialog.classList.add("palette");
+/** The dialog is open, and takes what is typed, before this has come. @type {ShowPalette} */
+export function showPalette(dialog, places) {
+	const input = find(dialog, "input");
+	const found = fill(byId("found"));
 
 	async function look() {
 		const words = input.value.trim();

@@ -179,6 +179,10 @@ describe("a lot of text", () => {
     );
     assert.equal(await page.locator(".message-block").count(), 1000);
     assert.equal(await page.locator(".terminal").count(), 0, "nothing is rendered before it is opened");
+    const groups = page.getByRole("button", { name: "100 tools" });
+    assert.equal(await groups.count(), 10, "the page can hold each of them");
+    await groups.first().click();
+    await groups.last().click();
     await page.getByRole("button", { name: "Tool (bash: echo 999)" }).click();
     assert.equal(await page.locator(".terminal-output").textContent(), "out 999");
     await page.getByRole("button", { name: "Tool (bash: echo 3)", exact: false }).first().click();

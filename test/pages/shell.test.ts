@@ -140,6 +140,28 @@ describe("the search of every page", () => {
   });
 });
 
+it("letters that are typed right after Ctrl+K reach the search while it is still loading", async t => {
+  const { portal } = await portalOf(t);
+  const { page } = await openPage(t, browser, `${portal.url}/agents.html`);
+  let load = () => {};
+  const loaded = new Promise<void>(resolve => {
+    load = resolve;
+  });
+  await page.route("**/palette.js", async route => {
+    await loaded;
+    await route.continue();
+  });
+  await rail(page).waitFor();
+  await page.locator("#prompt:focus").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("perm");
+  load();
+  await page.locator("#found a", { hasText: "Permissions" }).waitFor();
+  assert.equal(await page.getByRole("searchbox", { name: "Search" }).inputValue(), "perm");
+  assert.equal(await page.locator("#prompt").inputValue(), "");
+  await page.unroute("**/palette.js");
+});
+
 describe("home", () => {
   it("puts what needs the user first, then what runs, then the rest, each with its way on", async t => {
     const {
