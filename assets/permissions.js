@@ -78,8 +78,7 @@ async function change(control, action, name, text) {
 	}
 }
 
-/** @type {TellVerdict} */
-function tell(level, text) {
+function tell(level = "", text = "") {
 	fill(verdict, visibleProse(text)).hidden = false;
 	verdict.dataset.level = LEVELS[level];
 }

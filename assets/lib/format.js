@@ -9,8 +9,7 @@ export function formatSize(size) {
 	return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
-/** @type {FormatDuration} */
-export function formatDuration(ms) {
+export function formatDuration(ms = 0) {
 	if (!Number.isFinite(ms) || ms < 0) return "";
 	if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
 	const seconds = Math.round(ms / 1000);

@@ -45,8 +45,7 @@ async function loadLibraries() {
 	return { parse, clean };
 }
 
-/** @type {IsSafeLink} */
-function isSafeLink(href) {
+function isSafeLink(href = "") {
 	if (!URL.canParse(href)) return false;
 	const url = new URL(href);
 	return ["http:", "https:", "mailto:"].includes(url.protocol) && url.origin !== location.origin;
@@ -95,8 +94,7 @@ async function highlight(code, language) {
 	);
 }
 
-/** @type {CodeBox} */
-export function codeBox(text, language) {
+export function codeBox(text = "", language = "") {
 	const code = element("code", {}, text);
 	highlight(code, language).catch(() => undefined);
 	return element("div", "code-box", element("pre", { tabIndex: 0 }, code));
@@ -143,15 +141,13 @@ function renderPiece(piece = "") {
 
 const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
 
-/** @type {OpenFence} */
-function openFence(piece) {
+function openFence(piece = "") {
 	let open = "";
 	for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
 	return open;
 }
 
-/** @type {EndOfMarkdownPiece} */
-function endOfMarkdownPiece(text, from, startsFenced) {
+function endOfMarkdownPiece(text = "", from = 0, startsFenced = false) {
 	const limit = endOfPiece(text, from);
 	if (limit === text.length) return limit;
 	let isFenced = startsFenced;
@@ -164,8 +160,7 @@ function endOfMarkdownPiece(text, from, startsFenced) {
 	return best;
 }
 
-/** @type {ShowMarkdown} */
-export function markdown(text) {
+export function markdown(text = "") {
 	const container = element("div", "markdown");
 	let fence = "";
 	showPieces(

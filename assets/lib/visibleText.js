@@ -39,8 +39,7 @@ function mark(run = "") {
 	return element("span", { className, title, "data-original": run }, written(run));
 }
 
-/** @type {VisibleLine} */
-export function visibleLine(text) {
+export function visibleLine(text = "") {
 	const line = text.slice(0, MAX_LINE_CHARS).replace(inLine, (run, shown) => shown ?? written(run));
 	return text.length > MAX_LINE_CHARS ? `${line} …` : line;
 }
@@ -59,8 +58,7 @@ function nodes(text, pattern) {
 	return [...found, text.slice(from)];
 }
 
-/** @type {ShowForeign} */
-export const visibleCode = text =>
+export const visibleCode = (text = "") =>
 	element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
 /** @type {CodeOf} */
@@ -74,8 +72,7 @@ export const visibleProse = text =>
 export const notice = (text, level) =>
 	element("p", { className: "notice", "data-level": level }, visibleSentence(text));
 
-/** @type {ShowSentence} */
-export function visibleSentence(text) {
+export function visibleSentence(text = "") {
 	const parts = text.split("`");
 	return element(
 		"span",

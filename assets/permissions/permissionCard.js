@@ -70,13 +70,10 @@ export function permissionCard(request) {
 
 /** A text that Enter or a button sends. @type {OwnText} */
 function ownText(properties, send, label, look) {
-	const row = copyOf("ownText");
-	const input = find(row, "input");
-	Object.assign(input, { ariaLabel: properties.placeholder, ...properties });
+	const input = element("input", { ariaLabel: properties.placeholder, ...properties });
 	const act = () => send(input.value);
 	input.addEventListener("keydown", event => event.key === "Enter" && !event.repeat && act());
-	row.append(button(label, act, look));
-	return row;
+	return element("div", "permission-row row", input, button(label, act, look));
 }
 
 /** @type {CardParts<PermissionRequest>} */
@@ -135,12 +132,10 @@ export function settleCard(card, resolved) {
 	for (const part of card.querySelectorAll(".permission-row, .permission-always, .permission-note"))
 		part.remove();
 	showOutcome(card, joined(words));
-	const about = copyOf("settledCard");
 	const subject = firstLine(card.dataset.subject ?? "");
 	const shown = subject.length > SUBJECT_CHARS ? `${subject.slice(0, SUBJECT_CHARS)} …` : subject;
-	find(about, "summary").append(`${shown} · `, card.lastElementChild ?? "");
-	about.append(...card.children);
-	card.append(about);
+	const line = element("summary", "one-line", `${shown} · `, card.lastElementChild);
+	card.append(element("details", {}, line, ...card.children));
 }
 
 /** @type {TellAtCard} */

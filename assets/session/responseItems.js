@@ -36,8 +36,7 @@ export function responseItems(placeItem, waiting) {
 		placeItem(item);
 	}
 
-	/** @type {AddNotice} */
-	function addNotice(level, message) {
+	function addNotice(level = "", message = "") {
 		const key = `${level} ${message}`;
 		if (repeated?.key === key) {
 			repeated.count += 1;

@@ -119,8 +119,7 @@ function writeComment(place, row) {
 	onSubmit("comment", add, text);
 }
 
-/** @type {ReviewedDiff} */
-function reviewedDiff(file, diff) {
+function reviewedDiff(file = "", diff = "") {
 	const view = difference(parseUnifiedDiff(diff), undefined, (row, { kind, text, line }) => {
 		if (!line || isReplay) return;
 		/** @type {ReviewComment["side"]} */

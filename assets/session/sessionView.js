@@ -211,8 +211,7 @@ export function openSessionView(sessionId, showOver) {
 		stopReading = readEvents({ wanted: { kind: "session", id: sessionId, after }, onResponse, onEnd });
 	}
 
-	/** @type {ShowTask} */
-	function showTask(name, status) {
+	function showTask(name = "", status = "") {
 		byId("sessionTask").hidden = false;
 		showStatus(byId("sessionTask"), `${name}: ${status.toLowerCase()}`, status);
 		runsTask = status === "Running";

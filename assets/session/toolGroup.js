@@ -12,8 +12,7 @@ export function toolGroup(first, startMs = Number.NaN) {
 	const toggle = find(group, "button");
 	const tools = find(group, ".message-block-children");
 
-	/** @type {SetState} */
-	function setState(state) {
+	function setState(state = "") {
 		group.dataset.state = state;
 		toggle.ariaExpanded = String(state === "expanded");
 	}

@@ -58,8 +58,7 @@ function hitRow(hit) {
 	return row(placeOf(hit), names[hit.what] ?? hit.what, title, hit.time, [text]);
 }
 
-/** @type {Named} */
-async function named(kind, words) {
+async function named(kind = "", words = "") {
 	const path = `copilot/${kind}/history?limit=${MAX_HITS}&search=${part(words)}`;
 	const answer = await api(path).catch(() => ({}));
 	/** @type {Answer[]} */

@@ -185,6 +185,10 @@ describe("home", () => {
     await group(page, "Running").getByText("wait-for-me").waitFor();
     await group(page, "Recent").getByText("fail-soon").waitFor();
     assert.ok(await needs.locator(".permission-card").isVisible(), "the card itself is here");
+    for (const seen of [needs.getByText("Needs you").first(), needs.locator(".permission-card h2")]) {
+      const { y = 800, height = 0 } = (await seen.boundingBox()) ?? {};
+      assert.ok(y + height <= 800, `it is in sight without scrolling, and not at ${y}`);
+    }
     await assertAccessible(page, "home");
     // A card that moves, or whose window comes to the front, takes no answer for a moment: the user presses again.
     const card = needs.locator(".permission-card");
