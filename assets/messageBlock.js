@@ -188,7 +188,7 @@ export class MessageBlock {
 
 	/** @param {MessageBlock} block */
 	nest(block) {
-		this.#children ??= this.#div.appendChild(element("div", "message-block-children"));
+		this.#children ??= this.#div.appendChild(element("div", "message-block-children stack"));
 		this.#children.append(block.divElement);
 	}
 
