@@ -34,10 +34,10 @@ const RUN_PART_PX = 760;
 const EVALUATE_DELAY_MS = 200;
 
 const list = byId("list");
-const prompt = byId("prompt", HTMLTextAreaElement);
-const run = byId("run", HTMLButtonElement);
-const folder = byId("folder", HTMLInputElement);
-const model = byId("model", HTMLSelectElement);
+const prompt = byId("prompt");
+const run = byId("run");
+const folder = byId("folder");
+const model = byId("model");
 const evaluation = byId("evaluation");
 /** The pressed agents, in order. @type {string[]} */
 let chain = [];
@@ -51,7 +51,6 @@ const showError = errorAt("error");
 const showFolderError = errorAt("folderError");
 /** Of this page and of MCP clients. */
 const refreshRuns = showRuns(async () => {
-	/** @type {{runs: Answer[]}} */
 	const { runs } = await api("copilot/run/history?limit=10");
 	return runs.map(one => {
 		const { runId: id, prompt: text, agents } = one;
@@ -166,8 +165,7 @@ async function evaluate() {
 	}
 }
 
-/** @param {string} id */
-function follow(id) {
+function follow(id = "") {
 	runId = id;
 	const place = element("div", { id: "responses", className: "rest" });
 	byId("responses").replaceWith(place);

@@ -58,10 +58,9 @@ const drawArrow = ({ path, label, x, y }) => [
 
 const frame = () => new Promise(start => nextFrame(() => start(undefined)));
 
-/** @param {string} text */
-const cut = text => (text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS - 1)}…` : text);
+const cut = (text = "") => (text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS - 1)}…` : text);
 
-/** Fires `select` when the user selects a task; `detail` is its number in the job, or undefined. Then `leave`, for a place beside the nodes. */
+/** Fires `select` when the user selects a task; `detail` is its number in the job. Then `leave`, for a place beside the nodes. */
 export class FlowChart extends EventTarget {
 	#view = element("div", {
 		className: "flow-chart-view",
@@ -95,7 +94,7 @@ export class FlowChart extends EventTarget {
 	/** @param {HTMLElement} div */
 	#addTools(div) {
 		const tools = copyOf("chartTools");
-		this.#zoomLabel = find(tools, "output", HTMLOutputElement);
+		this.#zoomLabel = find(tools, "output");
 		for (const one of tools.querySelectorAll("button"))
 			one.onclick = () => (one.value ? this.#zoomBy(Number(one.value)) : this.fit());
 		div.append(tools);
@@ -134,8 +133,7 @@ export class FlowChart extends EventTarget {
 		this.selected = this.#selected;
 	}
 
-	/** @param {number} workId */
-	reveal(workId) {
+	reveal(workId = 0) {
 		this.#nodes.get(workId)?.scrollIntoView({ block: "center", inline: "center" });
 	}
 
@@ -154,8 +152,7 @@ export class FlowChart extends EventTarget {
 		}
 	}
 
-	/** @param {number} workId */
-	#showState(workId) {
+	#showState(workId = 0) {
 		this.#stale.delete(workId);
 		const node = this.#nodes.get(workId);
 		if (!node) return;

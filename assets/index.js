@@ -9,7 +9,7 @@ function showPart(name) {
 
 /** @type {ShowOver} */
 function showOver(title, text, back) {
-	const link = byId("overBack", HTMLAnchorElement);
+	const link = byId("overBack");
 	link.hidden = back === undefined;
 	if (back) link.href = back;
 	byId("overTitle").textContent = title;
@@ -18,15 +18,13 @@ function showOver(title, text, back) {
 	showPart("over");
 }
 
-/** @param {string} sessionId */
-async function showSessionReplay(sessionId) {
+async function showSessionReplay(sessionId = "") {
 	const { openSessionReplay } = await import("./session/sessionReplay.js");
 	showPart("session-ui");
 	await openSessionReplay(sessionId).catch(error => showOver("This cannot be replayed", messageOf(error)));
 }
 
-/** @param {string} sessionId */
-async function showSession(sessionId) {
+async function showSession(sessionId = "") {
 	const { openSessionView } = await import("./session/sessionView.js");
 	showPart("session-ui");
 	openSessionView(sessionId, showOver);

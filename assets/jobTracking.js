@@ -53,7 +53,7 @@ let jobName = pageQuery.get("jobName") ?? "";
 const jobId = pageQuery.get("jobId");
 const jobPath = `copilot/job/${part(jobId ?? "")}`;
 
-const stopJob = byId("stop-job-button", HTMLButtonElement);
+const stopJob = byId("stop-job-button");
 const state = new JobState();
 const chart = new FlowChart(byId("chart"));
 /** @type {{job: unknown, chart: ChartGraph}} */
@@ -81,8 +81,7 @@ let origin = "";
 let isGone = false;
 let summarized = "";
 
-/** @param {number} workId */
-const labelOf = workId => tasks.get(workId)?.label ?? `Task ${workId}`;
+const labelOf = (workId = 0) => tasks.get(workId)?.label ?? `Task ${workId}`;
 
 const showProblem = errorAt("problem");
 
@@ -285,8 +284,7 @@ function showView() {
 	if (tasks.size > 0) views[view]?.();
 }
 
-/** @param {string} name */
-function openView(name) {
+function openView(name = "") {
 	view = name;
 	for (const one of byId("views").querySelectorAll("button")) {
 		one.ariaPressed = String(one.value === view);
@@ -351,8 +349,7 @@ function showOrigins({ retryOf = "", againOf = "", retriedBy = [], againBy = [] 
 	origin = retryOf || againOf;
 }
 
-/** @param {string} id */
-const pageOf = id => addressOf({ kind: "job", id, title: jobName });
+const pageOf = (id = "") => addressOf({ kind: "job", id, title: jobName });
 
 /** @type {StartAgain} */
 async function startAgain(way, whenStarted) {
@@ -485,7 +482,7 @@ function listen() {
 function restore() {
 	const [node, round, tab] = ["node", "round", "tab"].map(name => pageQuery.get(name) ?? undefined);
 	byId("chart").toggleAttribute("data-runs", jobId !== null);
-	byId("replayJob", HTMLAnchorElement).href = `${pageOf(jobId ?? "")}&replay`;
+	byId("replayJob").href = `${pageOf(jobId ?? "")}&replay`;
 	if (node) choice = { workId: Number(node), round: Number(round) || undefined, tab };
 	chart.selected = choice?.workId;
 }

@@ -29,9 +29,9 @@ const query = new URLSearchParams(location.search);
 /** Where jobs start; empty for the node that is asked. */
 const node = query.get("node") ?? "";
 const workingDirectory = query.get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
-const startJob = byId("start-job-button", HTMLButtonElement);
-const preview = byId("preview-button", HTMLButtonElement);
-const input = byId("user-input-textarea", HTMLTextAreaElement);
+const startJob = byId("start-job-button");
+const preview = byId("preview-button");
+const input = byId("user-input-textarea");
 /** @type {JobEntries} */
 let jobs = {};
 /** @type {HTMLButtonElement | undefined} */
@@ -70,7 +70,6 @@ function choose(wanted) {
 const refreshRuns = showRuns(async () => {
 	const jobName = chosenJob();
 	if (jobName === undefined) return [];
-	/** @type {{jobs: Answer[]}} */
 	const { jobs: runs } = await api(`copilot/job/history?limit=5&jobName=${part(jobName)}`);
 	return runs.map(runOf);
 });
@@ -86,8 +85,7 @@ function runOf(run) {
 	return runItem(run, { href, text: userInput.trim() || "(no input)", about }, endTime && again);
 }
 
-/** @param {string} jobName */
-async function showAbout(jobName) {
+async function showAbout(jobName = "") {
 	const { planPart } = await import("./job/jobAbout.js");
 	const plan = await api(`copilot/job/${part(jobName)}/plan${toNode(node, "?")}`, `${workingDirectory}\n-`);
 	if (chosenJob() === jobName) fill(byId("plan"), planPart(plan));
@@ -127,8 +125,7 @@ async function load() {
 	choose(undefined);
 }
 
-/** @param {string} folder */
-async function showFolder(folder) {
+async function showFolder(folder = "") {
 	const { startup = [] } = await api(`copilot/folder?path=${part(folder)}${toNode(node)}`);
 	showStartupFiles(folder, startup, () => showFolder(folder).catch(showProblem));
 }
@@ -136,7 +133,7 @@ async function showFolder(folder) {
 async function start() {
 	const jobName = chosenJob();
 	if (jobName === undefined || startJob.disabled) return;
-	const isolate = byId("isolate", HTMLInputElement);
+	const isolate = byId("isolate");
 	const body = `${workingDirectory}\n${input.disabled ? "" : input.value}`;
 	const path = `start/${part(jobName)}?${isolate.checked ? isolate.value : ""}${toNode(node)}`;
 	await startAndOpen(startJob, path, jobName, body);
@@ -170,10 +167,10 @@ async function stop() {
 if (!workingDirectory) location.replace("/index.html");
 else {
 	fill(byId("directory"), visibleCode(workingDirectory), node && ` on node ${visibleLine(node)}`);
-	byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(workingDirectory)}`;
+	byId("rulesLink").href = `/permissions.html?folder=${part(workingDirectory)}`;
 	makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
 	onSubmit("right-part", start);
-	const filter = byId("filter", HTMLInputElement);
+	const filter = byId("filter");
 	filter.oninput = () => {
 		for (const row of byId("matrix-table").querySelectorAll("tr"))
 			row.hidden = !row.textContent?.toLowerCase().includes(filter.value.toLowerCase());

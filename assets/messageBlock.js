@@ -1,10 +1,11 @@
 // One block of a conversation: a title line, and below it a message, reasoning or a tool call.
 
 import { plainText } from "./lib/longText.js";
-import { markdown } from "./lib/markdown.js";
+import { copyButton, markdown } from "./lib/markdown.js";
 import { looksLikeMarkdown } from "./lib/markdownSigns.js";
 import {
 	button,
+	copyOf,
 	element,
 	fill,
 	find,
@@ -16,6 +17,9 @@ import {
 
 /** While receiving, a block is 150 px high: more text than this is never visible. */
 const TAIL_CHARS = 8_000;
+/** Without that limit: what one frame can easily lay out. */
+const EXPANDED_CHARS = 40_000;
+const EXPANDED = "data-expanded";
 /** How far ahead of the reader Markdown is rendered. */
 const NEAR_MARGIN = "1000px";
 
@@ -23,15 +27,19 @@ const NEAR_MARGIN = "1000px";
 const blocks = new WeakMap();
 let lastId = 0;
 
-const toggle = element(
-	"button",
-	{ className: "message-block-toggle", type: "button", disabled: true },
-	element("span", "message-block-title one-line"),
-	element("span", "message-block-note"),
-	element("time", { className: "message-block-time", hidden: true }),
-);
-const header = element("div", "message-block-header", toggle);
-const empty = element("div", "message-block", header, element("div", "message-block-body"));
+const root = document.documentElement;
+root.toggleAttribute(EXPANDED, localStorage.getItem(EXPANDED) === "yes");
+
+/** @param {Element} control */
+const showExpanded = control => {
+	control.ariaPressed = String(root.hasAttribute(EXPANDED));
+};
+
+/** For all that is received, now and later. */
+function switchExpanded() {
+	localStorage.setItem(EXPANDED, root.toggleAttribute(EXPANDED) ? "yes" : "no");
+	document.querySelectorAll(".message-block-expand").forEach(showExpanded);
+}
 
 const nearObserver = new IntersectionObserver(
 	entries => {
@@ -59,6 +67,7 @@ export class MessageBlock {
 
 	#div;
 	#toggle;
+	#expand;
 	#body;
 	/** @type {HTMLElement | undefined} */
 	#children;
@@ -66,16 +75,19 @@ export class MessageBlock {
 	/** @param {BlockType} blockType */
 	constructor(blockType) {
 		this.#blockType = blockType;
-		this.#div = document.importNode(empty, true);
+		this.#div = copyOf("messageBlock");
 		this.#toggle = find(this.#div, ".message-block-toggle", HTMLButtonElement);
+		this.#expand = find(this.#div, ".message-block-expand");
 		this.#body = find(this.#div, ".message-block-body");
-		Object.assign(this.#div.dataset, { type: blockType, state: "receiving" });
+		this.#div.dataset.type = blockType;
 		lastId += 1;
 		this.#body.id = `message-block-${lastId}`;
 		this.#toggle.setAttribute("aria-controls", this.#body.id);
 		this.#toggle.onclick = () => {
 			this.expanded = !this.expanded;
 		};
+		this.#expand.onclick = switchExpanded;
+		showExpanded(this.#expand);
 		blocks.set(this.#div, this);
 		this.#showTitle();
 	}
@@ -140,16 +152,14 @@ export class MessageBlock {
 		this.render();
 	}
 
-	/** @param {string} data */
-	appendData(data) {
+	appendData(data = "") {
 		if (this.#isCompleted || data === "") return;
 		this.#received.push(data);
-		this.#tail = (this.#tail + data).slice(-TAIL_CHARS);
+		this.#tail = (this.#tail + data).slice(-EXPANDED_CHARS);
 		nextFrame(this.#showTail);
 	}
 
-	/** @param {string} data */
-	replaceData(data) {
+	replaceData(data = "") {
 		if (this.#isCompleted) return;
 		this.#received = [];
 		this.#tail = "";
@@ -162,9 +172,10 @@ export class MessageBlock {
 		this.#tail = "";
 		this.#body.replaceChildren();
 		this.#toggle.disabled = false;
+		this.#expand.remove();
 		this.#showTitle();
 		this.#isMarkdown = this.#blockType !== "Tool" && looksLikeMarkdown(this.text);
-		if (this.#blockType !== "Tool") this.#addViewButton();
+		if (this.#blockType !== "Tool") this.#addButtons();
 		const isSpoken = this.#blockType === "User" || this.#blockType === "Message";
 		this.#setState(isSpoken);
 		if (!this.#isMarkdown) this.render();
@@ -177,7 +188,7 @@ export class MessageBlock {
 
 	/** @param {MessageBlock} block */
 	nest(block) {
-		this.#children ??= this.#div.appendChild(element("div", "message-block-children"));
+		this.#children ??= this.#div.appendChild(element("div", "message-block-children stack"));
 		this.#children.append(block.divElement);
 	}
 
@@ -190,8 +201,7 @@ export class MessageBlock {
 		else fill(this.#body, wanted ? markdown(this.text) : plainText(this.text, "message-block-text"));
 	}
 
-	/** @param {boolean} expanded */
-	#setState(expanded) {
+	#setState(expanded = false) {
 		this.#div.dataset.state = expanded ? "expanded" : "collapsed";
 		this.#div.classList.add("completed");
 		this.#div.classList.toggle("collapsed", !expanded);
@@ -202,7 +212,7 @@ export class MessageBlock {
 		if (this.#isCompleted) return;
 		const shown =
 			this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
-		shown.textContent = this.#tail;
+		shown.textContent = this.#tail.slice(root.hasAttribute(EXPANDED) ? 0 : -TAIL_CHARS);
 	};
 
 	#showTitle() {
@@ -211,7 +221,7 @@ export class MessageBlock {
 		fill(place, this.#blockType, ...title, !this.#isCompleted && " [receiving...]");
 	}
 
-	#addViewButton() {
+	#addButtons() {
 		const label = () => (this.#isMarkdown ? "View Raw Data" : "View Markdown");
 		const toggle = () => {
 			this.#isMarkdown = !this.#isMarkdown;
@@ -219,7 +229,10 @@ export class MessageBlock {
 			this.expanded = true;
 		};
 		const made = button(label(), toggle, "message-block-view");
-		this.#toggle.after(made);
+		this.#toggle.after(
+			made,
+			copyButton(() => this.text),
+		);
 	}
 }
 

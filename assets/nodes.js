@@ -46,12 +46,11 @@ function itemOf(node) {
 	};
 	const item = items.get(name) ?? copyOf("nodeItem");
 	items.set(name, item);
-	for (const place of /** @type {NodeListOf<HTMLElement>} */ (item.querySelectorAll("[data-part]")))
+	for (const place of item.querySelectorAll("[data-part]"))
 		place.textContent = visibleLine(String(texts[place.dataset.part ?? ""]));
 	find(item, ".muted").hidden = name !== latest?.node;
 	fill(find(item, ":scope > .stack"), ...node.warnings.map(text => notice(text, "warning")));
-	for (const one of /** @type {NodeListOf<HTMLElement>} */ (item.querySelectorAll("[data-when]")))
-		one.hidden = !one.dataset.when?.includes(state);
+	for (const one of item.querySelectorAll("[data-when]")) one.hidden = !one.dataset.when?.includes(state);
 	for (const control of item.querySelectorAll("button")) {
 		const question = control.dataset.ask?.replace(/{(\w+)}/g, (_, key) => String(texts[key])) ?? "";
 		control.ariaLabel = `${control.textContent} ${name}`;
@@ -65,7 +64,6 @@ function itemOf(node) {
 }
 
 async function load() {
-	/** @type {{nodes: NodeAnswer[]}} */
 	const { nodes } = await api("copilot/nodes");
 	const list = byId("nodes");
 	const shown = nodes.map(itemOf);

@@ -25,10 +25,10 @@ const TEST_DELAY_MS = 150;
 /** @type {Words} */
 const LEVELS = { allow: "good", reject: "error", ask: "warning" };
 
-const folder = byId("folder", HTMLInputElement);
-const kind = byId("kind", HTMLSelectElement);
-const what = byId("what", HTMLInputElement);
-const rule = byId("rule", HTMLInputElement);
+const folder = byId("folder");
+const kind = byId("kind");
+const what = byId("what");
+const rule = byId("rule");
 const verdict = byId("verdict");
 const showError = errorAt("ruleError");
 let asked = 0;
@@ -49,7 +49,6 @@ function ruleItem({ folder: name, rule: text, from, effect, covers }) {
 }
 
 async function showRules() {
-	/** @type {{rules: RuleInWords[]}} */
 	const { rules } = await api("copilot/permission/rules/words");
 	const names = [...new Set(rules.map(one => one.folder))];
 	const folders = names.filter(name => name !== "*");
@@ -79,8 +78,7 @@ async function change(control, action, name, text) {
 	}
 }
 
-/** @type {TellVerdict} */
-function tell(level, text) {
+function tell(level = "", text = "") {
 	fill(verdict, visibleProse(text)).hidden = false;
 	verdict.dataset.level = LEVELS[level];
 }

@@ -1,42 +1,49 @@
 // Renders the responses of a session in order. Pure rendering: no network.
 
-import { button, element, fill, idOf, messageOf, notice, withProgress } from "./lib/page.js";
+import {
+	button,
+	copyOf,
+	element,
+	fill,
+	find,
+	formatDuration,
+	idOf,
+	messageOf,
+	notice,
+	withProgress,
+} from "./lib/page.js";
 import { isReplay } from "./replay/pageQuery.js";
 import { itemGroups } from "./session/itemGroups.js";
 import { responseItems } from "./session/responseItems.js";
 
 /** The reader counts as being at the bottom this close to it. */
 const BOTTOM_MARGIN_PX = 24;
+const TICK_MS = 1_000;
 
 export class SessionResponseRenderer {
 	#div;
-	#content = element("div", "session-response-content");
-	#awaiting = element(
-		"div",
-		{ className: "session-response-awaiting line", role: "status", hidden: true },
-		element("span", "spinner"),
-		"Awaits responses ...",
-	);
-	#end = element("div", "session-response-end line", this.#awaiting);
+	#parts = copyOf("conversation");
+	#content = find(this.#parts, ".session-response-content");
+	#awaiting = find(this.#parts, ".session-response-awaiting");
 	/** The oldest open card stays here, visible whatever arrives; each card has a place in the conversation for later. */
-	#waiting = element("div", "session-response-waiting");
-	#latest = button("Jump to the latest ↓", () => this.scrollToBottom(), {
-		className: "session-response-latest small",
-		hidden: true,
-	});
+	#waiting = find(this.#parts, ".session-response-waiting");
+	#latest = find(this.#parts, "button");
 	#showEarlier = button("Show earlier", () => this.#addEarlier());
 	#earlier = element("div", "session-response-earlier stack", this.#showEarlier);
 	/** @type {LoadEarlier | undefined} */
 	#loadEarlier;
 	#groups;
 	#items;
+	#beganMs = Date.now();
+	#hasResponded = false;
+	#ticking = 0;
 	#isFollowing = true;
 	#lastTop = 0;
 
 	/** @param {HTMLElement} div which becomes scrollable */
 	constructor(div) {
 		this.#div = div;
-		this.#groups = itemGroups(div, this.#end);
+		this.#groups = itemGroups(div, find(this.#content, ".session-response-end"));
 		this.addItem = this.#groups.append;
 		this.#items = responseItems(this.addItem, this.#waiting);
 		this.addNotice = this.#items.addNotice;
@@ -45,8 +52,8 @@ export class SessionResponseRenderer {
 		Object.assign(div, { tabIndex: 0, role: "log", ariaLabel: "Session responses" });
 		// Nothing is left to decide in a replay.
 		this.#waiting.inert = isReplay;
-		this.#content.append(this.#end);
-		div.append(this.#content, this.#latest, this.#waiting);
+		this.#latest.onclick = () => this.scrollToBottom();
+		div.append(...this.#parts.children);
 		div.addEventListener("scroll", () => this.#onScroll(), { passive: true });
 		const follow = new ResizeObserver(() => this.#follow());
 		for (const watched of [this.#content, div]) follow.observe(watched);
@@ -55,6 +62,8 @@ export class SessionResponseRenderer {
 	/** @param {LiveResponse} data */
 	processCallback(data) {
 		this.#items.add(data);
+		this.#hasResponded = !/^on(UserRequest|GeneratedUserPrompt)$/.test(data.callback ?? "");
+		if (!this.#hasResponded) this.#beganMs = data.time ?? Date.now();
 		return data.callback;
 	}
 
@@ -64,10 +73,23 @@ export class SessionResponseRenderer {
 		this.#content.prepend(this.#earlier);
 	}
 
-	/** @param {boolean} isAwaiting */
-	setAwaiting(isAwaiting) {
+	setAwaiting(isAwaiting = false) {
+		if (isAwaiting !== this.#awaiting.hidden) return;
 		this.#awaiting.hidden = !isAwaiting;
+		clearInterval(this.#ticking);
+		if (!isAwaiting) return;
+		this.#ticking = setInterval(this.#showAwaiting, TICK_MS);
+		this.#showAwaiting();
 	}
+
+	#showAwaiting = () => {
+		const words = find(this.#awaiting, "[role]");
+		const said = this.#hasResponded ? "Working…" : "Awaits responses ...";
+		// Told once to those who listen, not each second.
+		if (words.textContent !== said) words.textContent = said;
+		const passed = formatDuration(Math.max(0, Date.now() - this.#beganMs)).replace(/\.\d/, "");
+		find(this.#awaiting, "time").textContent = this.#hasResponded ? ` ${passed}` : "";
+	};
 
 	/** Scrolls to the block of a response; loads what is earlier until it is there. @param {LiveResponse} response */
 	async reveal(response) {
@@ -78,7 +100,9 @@ export class SessionResponseRenderer {
 	#show(response) {
 		const key = idOf(response);
 		const found = key === "" ? null : this.#content.querySelector(`[data-key="${CSS.escape(key)}"]`);
-		if (!(found instanceof HTMLElement)) return false;
+		if (!found) return false;
+		const folded = found.closest(".tool-group[data-state=collapsed]");
+		folded?.querySelector("button")?.click();
 		this.#isFollowing = false;
 		found.dataset.found = "";
 		found.scrollIntoView({ block: "start" });

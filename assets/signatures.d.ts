@@ -4,6 +4,9 @@ import type { MessageBlock } from "./messageBlock.js";
 import type { Player } from "./replay/player.js";
 
 declare global {
+  /** A carriage return overwrites what is before it. */
+  type WithoutOverwritten = (line: string) => string;
+  type AddProgram = (id: string) => ShowProgram;
   type MakeElement = <Tag extends keyof HTMLElementTagNameMap>(
     tag: Tag,
     properties?: Properties,
@@ -15,16 +18,52 @@ declare global {
     request: OpenRequest,
     permissionCard: (request: OpenRequest) => HTMLElement,
   ) => InboxEntry;
+  /** The places are the pages. */
+  type ShowPalette = (dialog: HTMLDialogElement, places: HTMLAnchorElement[]) => void;
   type OnClick = (id: string, action: () => unknown) => void;
   type ShowStatus = (place: HTMLElement, text: string, status?: string) => void;
-  type Find = <Type extends HTMLElement = HTMLElement>(
+  type ElementOf<Selector> = Selector extends keyof HTMLElementTagNameMap
+    ? HTMLElementTagNameMap[Selector]
+    : HTMLElement;
+  type Find = <Selector extends string, Type extends HTMLElement = ElementOf<Selector>>(
     whole: ParentNode,
-    selector: string,
+    selector: Selector,
     type?: new () => Type,
   ) => Type;
   type Filled = (id: string, parts: Record<string, Content | Content[]>) => HTMLElement;
-  type ById = <Type extends HTMLElement = HTMLElement>(id: string, type?: new () => Type) => Type;
-  type Call = (path: string, body?: string | object) => Promise<Answer>;
+  type ById = <
+    Id extends string,
+    Type extends HTMLElement = Id extends keyof ElementsById ? ElementsById[Id] : HTMLElement,
+  >(
+    id: Id,
+    type?: new () => Type,
+  ) => Type;
+  /** What some paths answer; what the others do is known where they are asked. */
+  type AnswerOf<Path extends string> = Path extends `copilot/run/history${string}`
+    ? { runs: Answer[] }
+    : Path extends `copilot/job/history${string}`
+      ? { jobs: Answer[] }
+      : Path extends `${string}/traffic`
+        ? { messages: Answer[] }
+        : Path extends "copilot/permission/test"
+          ? Answer
+          : Path extends `${string}/test`
+            ? ProgramTest
+            : Path extends "acp/agents"
+              ? ProgramsAnswer
+              : Path extends "copilot/nodes"
+                ? { nodes: NodeAnswer[] }
+                : Path extends "copilot/storage"
+                  ? StorageAnswer
+                  : Path extends `${string}/changes`
+                    ? ChangesAnswer & { turns?: TurnTotals[] }
+                    : Path extends `copilot/folders?path=${string}`
+                      ? { folders: KnownFolder[] }
+                      : Path extends "copilot/permission/rules/words"
+                        ? { rules: RuleInWords[] }
+                        : Answer;
+  type CallAny = (path: string, body?: string | object) => Promise<Answer>;
+  type Call = <Path extends string>(path: Path, body?: string | object) => Promise<AnswerOf<Path>>;
   type WithProgress = <Result>(control: HTMLElement, work: () => Promise<Result>) => Promise<Result>;
   type Send = (control: HTMLElement, path: string, body?: string | object) => Promise<Answer>;
   type ReadEvents = (
@@ -42,12 +81,16 @@ declare global {
   /** The number of common lines after every pair of positions. */
   type CommonLengths = (a: string[], b: string[]) => (i: number, j: number) => number;
   type DiffLines<Text> = (before: Text, after: Text) => DiffLine[];
-  type PlainText = (text: string, className: string, show?: (piece: string) => Content) => HTMLElement;
+  type ShowPiece = (piece: string) => HTMLElement;
+  type PlainText = (
+    text: string,
+    className: string,
+    show?: (piece: string) => Content,
+    /** For tool output and logs, whose end matters most; then a button shows the beginning. */
+    isEndFirst?: boolean,
+  ) => HTMLElement;
   /** Colours the code once its language is loaded. */
   type HighlightCode = (code: HTMLElement, language: string) => Promise<void>;
-  type CodeBox = (text: string, language: string) => HTMLElement;
-  /** Like `endOfPiece`, but between paragraphs and outside fenced code if possible. */
-  type EndOfMarkdownPiece = (text: string, from: number, startsFenced: boolean) => number;
   type NodesOf = (text: string, pattern: RegExp) => Content[];
   type CodeOf = (text: string, className?: string) => HTMLElement;
   type MakeNotice = (text: string, level?: string) => HTMLElement;
@@ -198,7 +241,6 @@ declare global {
     time?: string | number,
     text?: HTMLElement[],
   ) => HTMLElement;
-  type Named = (kind: string, words: string) => Promise<HTMLElement[]>;
   type Marked = (snippet: SearchHit["snippet"]) => Generator<string | HTMLElement>;
   type AddressOf = (item: { kind: string; id: string; title: string }) => string;
   /** Replays a run in the page that shows it live, and puts the controls into `place`. */
@@ -224,6 +266,8 @@ declare global {
     /** Where cards without an answer are. */
     waiting: HTMLElement,
   ) => { add: OnResponse; addNotice: AddNotice; addUserMessage: AddUserMessage };
+  /** A group of one call is the call itself. */
+  type MakeToolGroup = (first: HTMLElement, startMs?: number) => ToolGroup;
   type AddNotice = (level: string, message: string) => void;
   type StartBlock = (blockType: BlockType, response: LiveResponse, parent?: MessageBlock) => MessageBlock;
   type AppendToBlock = (blockType: BlockType, response: DeltaResponse) => void;
@@ -233,7 +277,6 @@ declare global {
     /** Says that nothing is left to do on the page. */
     showOver: (title: string, text: string, back?: string) => void,
   ) => void;
-  type ShowTask = (name: string, status: string) => void;
   /** Follows a task that runs in the session. */
   type FollowTask = (id: string, name: string, after?: number) => void;
   type Leave = (what: string, back?: string) => void;
@@ -273,9 +316,6 @@ declare global {
   ) => { undo: HTMLElement; outcome: HTMLElement; say: (...words: HTMLElement[]) => void };
   type TurnLine = (path: string, totals: TurnTotals) => HTMLElement;
   type FileItem = (query: string, change: FileChange) => HTMLElement;
-  /** A diff whose line numbers open the form; the arrow keys go from one to the next. */
-  type ReviewedDiff = (file: string, diff: string) => HTMLElement;
-  type TellVerdict = (decision: string, text: string) => void;
   type FocusCards = (log: HTMLElement, prompt: HTMLTextAreaElement) => void;
   type DisableButtons = (card: HTMLElement, isDisabled: boolean) => void;
   type CardParts<Request> = (request: Request, answer: SendAnswer) => Content[];
@@ -297,7 +337,6 @@ declare global {
     action: () => Promise<string>,
   ) => Promise<void>;
   type ShowProgram = (agent: Answer) => void;
-  type AddProgram = (id: string) => ShowProgram;
   type RunItem = (
     run: Answer,
     words: {
@@ -413,16 +452,10 @@ declare global {
   type ForgetCard = OnCard;
   /** A moment that stays as it is on the page: `14:05`, on another day `3 Mar, 14:05`. */
   type FormatTime = (time: Date, now?: Date) => string;
-  /** A command, a path or an address, always in written order, whatever its script. */
-  type ShowForeign = (text: string) => HTMLElement;
-  /** For places where no element can mark anything: titles, labels, notifications. */
-  type VisibleLine = (text: string) => string;
   /** Runs the task in the next frame; a task with more to do requests another. */
   type NextFrame = (task: () => void) => void;
   /** The function that shows an error at this place, or clears it. */
   type ErrorAt = (where: string | HTMLElement) => (error?: unknown) => void;
-  /** A link must not lead to this server, where it would act in the user's name. */
-  type IsSafeLink = (href: string) => boolean;
   /** Shows what is there now, and again after each change. */
   type OnOverview = (show: (overview: Overview) => void) => void;
   /** Leaves out unchanged lines far from any change. */
@@ -435,16 +468,8 @@ declare global {
   type RecentFolders = (...used: string[]) => string[];
   /** A moment relative to now: `just now`, `5 min ago`, `14:05`, `3 Mar, 14:05`. */
   type ShortTime = (time: Date, now?: Date) => string;
-  /** A sentence of the portal with foreign text between backticks. */
-  type ShowSentence = (text: string) => HTMLElement;
-  /** Plain until the libraries are loaded, and if they cannot be loaded. */
-  type ShowMarkdown = (text: string) => HTMLElement;
-  /** The opening line of the code that the piece leaves open, if any. */
-  type OpenFence = (piece: string) => string;
   /** Empty when nothing is known. */
   type FormatUsage = (usage: UsedTokens | undefined | null) => string;
-  /** `0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. */
-  type FormatDuration = (ms: number) => string;
   /** `3 jobs, 1 session and 2 runs`; empty when there is nothing. */
   type RemovedIn = (amounts: StoredAmounts) => string;
   /** `12:05:01.123 ← session/update agent_message_chunk`. */
@@ -452,9 +477,7 @@ declare global {
   /** Each error of a start is shown at the field that caused it. */
   type ShowStartError = (error?: unknown) => void;
   /** The state of a settled card, and the words for it. */
-  type Settlement = (resolved: CardOutcome) => { state: string; words: unknown[] };
-  /** A carriage return overwrites what is before it. */
-  type WithoutOverwritten = (line: string) => string;
+  type Settlement = (card: HTMLElement, resolved: CardOutcome) => { state: string; words: unknown[] };
   /** Which of the three groups it belongs to. */
   type GroupOf = (item: HistoryItem) => number;
   /** Follows the new job. */

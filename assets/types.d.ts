@@ -19,6 +19,56 @@ declare global {
     minPx?: number;
     name: string;
   }
+  /** Only the chart has elements of another kind, and asks for none of them by a class or an attribute alone. */
+  interface ParentNode {
+    querySelector(selectors: `${"." | "["}${string}`): HTMLElement | null;
+    querySelectorAll(selectors: `${"." | "["}${string}`): NodeListOf<HTMLElement>;
+  }
+  /** The elements of the pages that are more than an HTMLElement, by their ids. */
+  interface ElementsById {
+    addPicture: HTMLButtonElement;
+    agentOptions: HTMLFieldSetElement;
+    cleanUp: HTMLButtonElement;
+    commitDialog: HTMLDialogElement;
+    commitMessage: HTMLTextAreaElement;
+    commitScope: HTMLSelectElement;
+    compareDialog: HTMLDialogElement;
+    compareOther: HTMLSelectElement;
+    contextMeter: HTMLMeterElement;
+    filter: HTMLInputElement;
+    "first-request": HTMLTextAreaElement;
+    folder: HTMLInputElement;
+    isolate: HTMLInputElement;
+    kind: HTMLSelectElement;
+    model: HTMLSelectElement;
+    "model-select": HTMLSelectElement;
+    node: HTMLSelectElement;
+    overBack: HTMLAnchorElement;
+    palette: HTMLDialogElement;
+    permissions: HTMLSelectElement;
+    pictureFiles: HTMLInputElement;
+    policy: HTMLSelectElement;
+    "preview-button": HTMLButtonElement;
+    prompt: HTMLTextAreaElement;
+    replayJob: HTMLAnchorElement;
+    "request-part": HTMLFormElement;
+    "request-textarea": HTMLTextAreaElement;
+    rule: HTMLInputElement;
+    rulesLink: HTMLAnchorElement;
+    run: HTMLButtonElement;
+    sandbox: HTMLInputElement;
+    "send-button": HTMLButtonElement;
+    sessionRules: HTMLAnchorElement;
+    "start-button": HTMLButtonElement;
+    "start-job-button": HTMLButtonElement;
+    "stop-job-button": HTMLButtonElement;
+    storage: HTMLDetailsElement;
+    "task-select": HTMLSelectElement;
+    trafficDialog: HTMLDialogElement;
+    "user-input-textarea": HTMLTextAreaElement;
+    what: HTMLInputElement;
+    "working-dir": HTMLInputElement;
+  }
   /** An option of a select. */
   type Choice = { value: string; name?: string; description?: string; group?: string };
   /** Texts by the names that the portal has for what they say. */
@@ -32,7 +82,12 @@ declare global {
   type Callback<Name extends CallbackName> = callbacks.Callback<Name>;
   type Handlers = { [Name in CallbackName]?: (response: Callback<Name>) => void };
   type ReplayItem = LiveResponse & { source?: string; id?: string };
-  type RunningTool = { block: MessageBlock; call: Callback<"onStartToolExecution"> };
+  type RunningTool = { block: MessageBlock; call: Callback<"onStartToolExecution">; group?: ToolGroup };
+  interface ToolGroup {
+    hasRoom(): boolean;
+    add(tool: HTMLElement): void;
+    end(ms?: number, hasFailed?: boolean): void;
+  }
   type JobEvent = callbacks.JobEvent;
   type AgentCommand = callbacks.AgentCommand;
   /** Something that a request may name. */

@@ -28,8 +28,7 @@ const programs = new Map();
 function addProgram(id) {
 	const card = copyOf("program");
 	const path = `acp/agent/${part(id)}`;
-	/** @param {string} name */
-	const place = name => find(card, `[data-part=${name}]`);
+	const place = (name = "") => find(card, `[data-part=${name}]`);
 	/** @param {string} name */
 	const put = (name, text = "") => Object.assign(place(name), { textContent: text, hidden: text === "" });
 
@@ -46,7 +45,6 @@ function addProgram(id) {
 	}
 
 	async function test() {
-		/** @type {ProgramTest} */
 		const { version = "", authMethods = [] } = await api(`${path}/test`, "");
 		// Other kinds of sign-in need a terminal.
 		fill(place("more"), ...authMethods.filter(({ type }) => !type).map(signIn));
@@ -103,7 +101,6 @@ function addProgram(id) {
 }
 
 async function refresh() {
-	/** @type {ProgramsAnswer} */
 	const { agents, problems } = await api("acp/agents");
 	byId("noPrograms").hidden = agents.length > 0;
 	fill(byId("programProblems"), ...problems.map(problem => notice(problem, "warning")));

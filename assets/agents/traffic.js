@@ -12,13 +12,11 @@ function titleOf({ at, direction, message }) {
 	return joined([at.slice(11, 23), arrow, what, params?.update?.sessionUpdate, id], " ");
 }
 
-/** @param {string} sessionId */
-export async function showTraffic(sessionId) {
-	/** @type {{messages: Answer[]}} */
+export async function showTraffic(sessionId = "") {
 	const { messages } = await api(`acp/session/${part(sessionId)}/traffic`);
 	const replay = () => messages.map(entry => `${JSON.stringify(entry)}\n`).join("");
 	const copy = copyButton(replay, "Copy as replay");
-	const dialog = byId("trafficDialog", HTMLDialogElement);
+	const dialog = byId("trafficDialog");
 	const items = messages.map(entry =>
 		folded(titleOf(entry), () => JSON.stringify(entry.message, undefined, 2)),
 	);

@@ -43,7 +43,6 @@ function row({ taskName, runs, differs }) {
 
 /** @type {OpenCompare} */
 export async function openCompare(jobId, jobName, other) {
-	/** @type {Pick<ComparedJobs, "jobs">} */
 	const { jobs } = await api(`copilot/job/history?limit=200&search=${part(jobName)}`);
 	const choices = jobs
 		.filter(job => job.jobName === jobName && job.jobId !== jobId)
@@ -51,7 +50,7 @@ export async function openCompare(jobId, jobName, other) {
 			value,
 			name: `${formatClock(new Date(startTime))}, ${status.toLowerCase()}`,
 		}));
-	const choice = byId("compareOther", HTMLSelectElement);
+	const choice = byId("compareOther");
 	fill(choice, ...optionsOf(choices));
 	if (choices.some(({ value }) => value === other)) choice.value = other ?? "";
 	const state = byId("compareState");
@@ -70,6 +69,6 @@ export async function openCompare(jobId, jobName, other) {
 		works.hidden = false;
 	}
 	choice.onchange = () => show().catch(errorAt(state));
-	byId("compareDialog", HTMLDialogElement).showModal();
+	byId("compareDialog").showModal();
 	if (choices.length > 0) await show().catch(errorAt(state));
 }

@@ -35,8 +35,7 @@ function figuresOf({ startedAt, endedAt, crashes, toolCalls = [], commands = [],
 /** @type {Words} */
 const states = { succeeded: "Succeeded", canceled: "Canceled", interrupted: "Canceled", running: "Running" };
 
-/** @param {string} verdict */
-export const statusOf = verdict =>
+export const statusOf = (verdict = "") =>
 	element("span", { className: "status", "data-status": states[verdict] ?? "Failed" }, verdict);
 
 /** @param {Evidence} evidence */

@@ -33,8 +33,7 @@ export class TabLog {
 	/** When a response belongs before those already shown. @type {(() => void) | undefined} */
 	onReorder;
 
-	/** @param {string} name */
-	constructor(name, label = name) {
+	constructor(name = "", label = name) {
 		this.name = name;
 		this.label = label;
 	}
@@ -115,8 +114,7 @@ export class Run {
 	/** The page fills it. */
 	changes = new TabLog("Changes");
 
-	/** @param {number} workId @param {string} taskId @param {number} startTime */
-	constructor(workId, taskId, startTime) {
+	constructor(workId = 0, taskId = "", startTime = 0) {
 		this.workId = workId;
 		this.taskId = taskId;
 		this.startTime = startTime;
@@ -347,8 +345,7 @@ export class JobState {
 		this.#early.set(key, kept);
 	}
 
-	/** @param {string} key */
-	#replay(key) {
+	#replay(key = "") {
 		const kept = this.#early.get(key) ?? [];
 		this.#early.delete(key);
 		for (const event of kept) this.apply(event);

@@ -56,7 +56,7 @@ function showTab(run, tab, path) {
 /** @type {ShowChanges} */
 async function showChanges(div, { workId, attempt }, path) {
 	const { changedFiles } = await import("../session/review.js");
-	div.classList.add("tracking-about");
+	div.classList.add("column");
 	for (let n = 0; n <= (attempt > 1 ? attempt : 0); n++) {
 		const files = await changedFiles(path, `workId=${workId}${n ? `&attempt=${n}` : ""}`);
 		div.append(element("h3", {}, n ? `Attempt ${n}` : "All attempts"), files);

@@ -12,7 +12,7 @@ function spanOf(runs, now) {
 /** @type {LayOutBars} */
 export function layOutBars(runs, now) {
 	const { start, wholeMs } = spanOf(runs, now);
-	const percent = (/** @type {number} */ ms) => (ms / Math.max(1, wholeMs)) * 100;
+	const percent = (ms = 0) => (ms / Math.max(1, wholeMs)) * 100;
 	const durations = runs.map(run => Math.max(0, (run.endTime ?? now) - run.startTime));
 	const longest = Math.max(...durations);
 	return runs.map((run, index) => {

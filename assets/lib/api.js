@@ -9,7 +9,7 @@ const PROGRESS_DELAY_MS = 300;
 
 export { ApiError };
 
-/** Calls `/api/PATH`, with a body as a POST, an object as JSON; throws an ApiError for every answer that is an error. */
+/** Calls `/api/PATH`, with a body as a POST, an object as JSON; an answer that is an error throws an ApiError. @type {Call} */
 export const api = call;
 
 /** An id or a name as a part of a path. */

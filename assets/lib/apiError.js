@@ -1,24 +1,14 @@
-// What a call that failed says to people.
+// What a call that failed says to people: the frame has the words, by the name that scripts get.
 
-/** Error texts for people, by the name that scripts get. @type {Words} */
-const sentences = {
-	ModelIdNotFound: "This model is not available any more. Choose another one.",
-	WorkingDirectoryNotAbsolutePath: "Enter an absolute path, such as /home/me/project.",
-	WorkingDirectoryNotExists: "There is no such folder on the server. Check the path.",
-	SessionNotFound:
-		"This session does not exist any more, or it has ended. Start a new one, or reopen it from the list.",
-	SessionClosed: "This session has ended.",
-	TaskNotFound: "This task does not exist. Reload the page to see the tasks that do.",
-	JobNotFound: "This job does not exist any more.",
-	UserInputRequired: "This needs your input: describe what to do.",
-	RequestNotFound: "This has been settled already.",
-	Unreachable: "The server cannot be reached.",
-};
+function sentenceOf(code = "") {
+	const sentences = document.getElementById("errors");
+	return sentences instanceof HTMLTemplateElement && sentences.content.getElementById(code)?.textContent;
+}
 
 export class ApiError extends Error {
-	/** @param {string} code @param {string} [message] @param {Answer} [answer] */
-	constructor(code, message, answer = {}) {
-		super(sentences[code] ?? message ?? code);
+	/** @param {Answer} [answer] */
+	constructor(code = "", message = code, answer = {}) {
+		super(sentenceOf(code) || message);
 		this.code = code;
 		this.answer = answer;
 	}

@@ -2,7 +2,7 @@
 import { connection } from "../shell/connection.js";
 import { ApiError } from "./apiError.js";
 
-/** @type {Call} */
+/** @type {CallAny} */
 export async function call(path, body) {
 	const response = await fetch(`/api/${path}`, {
 		method: body === undefined ? "GET" : "POST",

@@ -67,8 +67,7 @@ export function withoutSame(lines) {
 	});
 }
 
-/** @param {string} text */
-export const isUnifiedDiff = text => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
+export const isUnifiedDiff = (text = "") => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
 
 /** File headers are left out. @param {string} text */
 export function parseUnifiedDiff(text) {

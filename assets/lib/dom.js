@@ -60,8 +60,7 @@ export function showStatus(place, text, status = text) {
 	place.dataset.status = status;
 }
 
-/** @param {string} text */
-export const muted = text => element("span", "muted", text);
+export const muted = (text = "") => element("span", "muted", text);
 
 /** The part that matches, which the whole must have. @type {Find} */
 export function find(whole, selector, type = /** @type {any} */ (HTMLElement)) {

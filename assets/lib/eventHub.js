@@ -104,8 +104,7 @@ setInterval(() => {
 	if (logs.size > 0 && Date.now() - heardAt > MAX_SILENCE_MS) connectIn();
 }, WATCH_MS);
 
-/** @param {boolean} paused */
-export function setPaused(paused) {
+export function setPaused(paused = false) {
 	if (paused === isPaused) return;
 	isPaused = paused;
 	connectIn();

@@ -9,15 +9,14 @@ export function formatSize(size) {
 	return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
-/** @type {FormatDuration} */
-export function formatDuration(ms) {
+export function formatDuration(ms = 0) {
 	if (!Number.isFinite(ms) || ms < 0) return "";
 	if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
 	const seconds = Math.round(ms / 1000);
 	const minutes = Math.floor(seconds / 60);
 	const hours = Math.floor(minutes / 60);
 	if (seconds < 60) return `${seconds} s`;
-	const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+	const two = (value = 0) => String(value).padStart(2, "0");
 	if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
 	if (hours < 24) return `${hours} h ${two(minutes % 60)} min`;
 	return `${Math.floor(hours / 24)} d ${hours % 24} h`;
@@ -42,8 +41,7 @@ export function formatClock(time, now = new Date()) {
 	});
 }
 
-/** @param {number} value */
-export const formatCount = value => value.toLocaleString("en-US");
+export const formatCount = (value = 0) => value.toLocaleString("en-US");
 
 /** `1 file`, `2 files`. @param {number} count @param {string} one */
 export const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 // Long content is shown piece by piece: the first at once, the others on demand.
 
 import { nextFrame } from "../shell/frame.js";
-import { button, element } from "./dom.js";
+import { button, element, fill } from "./dom.js";
 import { formatSize } from "./format.js";
 
 /** What one frame can easily lay out. */
@@ -47,13 +47,20 @@ export function showPieces(container, text, end, show) {
 }
 
 /** @type {PlainText} */
-export function plainText(text, className, show = String) {
+export function plainText(text, className, show = String, isEndFirst = false) {
 	const container = element("div", className);
-	showPieces(
-		container,
-		text,
-		from => endOfPiece(text, from),
-		piece => element("pre", "piece", show(piece)),
-	);
+	/** @type {ShowPiece} */
+	const showPiece = piece => element("pre", "piece", show(piece));
+	function showBeginning() {
+		fill(container);
+		showPieces(container, text, from => endOfPiece(text, from), showPiece);
+	}
+	const at = text.length - PIECE_CHARS;
+	if (!isEndFirst || at <= 0) showBeginning();
+	else {
+		const from = endOfPiece(text, at - PIECE_CHARS / 2, PIECE_CHARS / 2);
+		const more = button(`Show the beginning (${formatSize(from)})`, showBeginning);
+		container.append(element("div", "more", more), showPiece(text.slice(from)));
+	}
 	return container;
 }

@@ -24,8 +24,7 @@ const allowed = {
 	ALLOW_ARIA_ATTR: false,
 };
 
-/** @param {string} text */
-const escapeHtml = text => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
+const escapeHtml = (text = "") => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
 async function loadLibraries() {
 	const [{ Marked }, { default: purify }] = await Promise.all([
@@ -39,16 +38,14 @@ async function loadLibraries() {
 			checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
 		},
 	});
-	const clean = (/** @type {string} */ html) =>
-		purify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
-	function* parse(/** @type {string} */ piece) {
+	const clean = (html = "") => purify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
+	function* parse(piece = "") {
 		for (const token of marked.lexer(piece)) yield clean(marked.parser([token]));
 	}
 	return { parse, clean };
 }
 
-/** @type {IsSafeLink} */
-function isSafeLink(href) {
+function isSafeLink(href = "") {
 	if (!URL.canParse(href)) return false;
 	const url = new URL(href);
 	return ["http:", "https:", "mailto:"].includes(url.protocol) && url.origin !== location.origin;
@@ -97,8 +94,7 @@ async function highlight(code, language) {
 	);
 }
 
-/** @type {CodeBox} */
-export function codeBox(text, language) {
+export function codeBox(text = "", language = "") {
 	const code = element("code", {}, text);
 	highlight(code, language).catch(() => undefined);
 	return element("div", "code-box", element("pre", { tabIndex: 0 }, code));
@@ -118,8 +114,7 @@ function dressCode(fragment) {
 	}
 }
 
-/** @param {string} piece */
-function renderPiece(piece) {
+function renderPiece(piece = "") {
 	const plain = element("pre", "unparsed", piece);
 	const container = element("div", "piece", plain);
 	getLibraries().then(
@@ -146,15 +141,13 @@ function renderPiece(piece) {
 
 const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
 
-/** @type {OpenFence} */
-function openFence(piece) {
+function openFence(piece = "") {
 	let open = "";
 	for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
 	return open;
 }
 
-/** @type {EndOfMarkdownPiece} */
-function endOfMarkdownPiece(text, from, startsFenced) {
+function endOfMarkdownPiece(text = "", from = 0, startsFenced = false) {
 	const limit = endOfPiece(text, from);
 	if (limit === text.length) return limit;
 	let isFenced = startsFenced;
@@ -167,8 +160,7 @@ function endOfMarkdownPiece(text, from, startsFenced) {
 	return best;
 }
 
-/** @type {ShowMarkdown} */
-export function markdown(text) {
+export function markdown(text = "") {
 	const container = element("div", "markdown");
 	let fence = "";
 	showPieces(

@@ -15,8 +15,7 @@ const signs = [
 	/\[[^[\]\n]{1,1000}\]\([^()\s]{1,2000}\)/,
 ];
 
-/** @param {string} text */
-export function looksLikeMarkdown(text) {
+export function looksLikeMarkdown(text = "") {
 	const probe = text.slice(0, PROBE_CHARS);
 	return signs.some(sign => sign.test(probe));
 }

@@ -21,8 +21,7 @@ const anyOf = (...parts) => new RegExp(parts.map(({ source }) => `(?:${source})`
 const inCode = anyOf(unseen, piledMarks, blanks, emptyLines);
 const inProse = anyOf(picture, unseen, piledMarks, blanks, emptyLines);
 const inLine = anyOf(picture, unseen, piledMarks, blanks, /[\n\t]+/v);
-/** @param {string} run */
-const isEmptyLines = run => /^\n(?:[ \t]*\n){3,}$/v.test(run);
+const isEmptyLines = (run = "") => /^\n(?:[ \t]*\n){3,}$/v.test(run);
 
 /** @param {string} run of invisible characters */
 function written(run) {
@@ -33,22 +32,19 @@ function written(run) {
 	return left > 0 ? `${all.slice(0, MAX_ESCAPES).join("")}[and ${left} more]` : all.join("");
 }
 
-/** @param {string} run */
-function mark(run) {
+function mark(run = "") {
 	const [className, title] = isEmptyLines(run)
 		? ["unseen unseen-lines", "Empty lines"]
 		: ["unseen", "Invisible characters"];
 	return element("span", { className, title, "data-original": run }, written(run));
 }
 
-/** @type {VisibleLine} */
-export function visibleLine(text) {
+export function visibleLine(text = "") {
 	const line = text.slice(0, MAX_LINE_CHARS).replace(inLine, (run, shown) => shown ?? written(run));
 	return text.length > MAX_LINE_CHARS ? `${line} …` : line;
 }
 
-/** @param {string} text */
-export const firstLine = text => visibleLine(text.trim().split("\n", 1)[0] ?? "");
+export const firstLine = (text = "") => visibleLine(text.trim().split("\n", 1)[0] ?? "");
 
 /** @type {NodesOf} */
 function nodes(text, pattern) {
@@ -62,8 +58,7 @@ function nodes(text, pattern) {
 	return [...found, text.slice(from)];
 }
 
-/** @type {ShowForeign} */
-export const visibleCode = text =>
+export const visibleCode = (text = "") =>
 	element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
 /** @type {CodeOf} */
@@ -77,8 +72,7 @@ export const visibleProse = text =>
 export const notice = (text, level) =>
 	element("p", { className: "notice", "data-level": level }, visibleSentence(text));
 
-/** @type {ShowSentence} */
-export function visibleSentence(text) {
+export function visibleSentence(text = "") {
 	const parts = text.split("`");
 	return element(
 		"span",

@@ -19,7 +19,7 @@ export function focusCards(log, prompt) {
 		// A settled card may have got it back.
 		const hasNobody = active === document.body || active?.matches(".permission-card:not([data-state=open])");
 		const isIdle = hasNobody || (active === prompt && prompt.value === "");
-		if (card instanceof HTMLElement && isIdle) card.focus({ preventScroll: true });
+		if (card && isIdle) card.focus({ preventScroll: true });
 		else if (hadFocus && hasNobody) prompt.focus();
 	};
 	const place = find(log, ".session-response-waiting");

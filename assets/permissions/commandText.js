@@ -1,7 +1,7 @@
 // What an agent wants to run, in its own box: its beginning and its end are visible, however long it is.
 
 import { endOfPiece, showPieces } from "../lib/longText.js";
-import { button, counted, element, fill, muted, visibleCode } from "../lib/page.js";
+import { counted, element, fill, filled, find, muted, visibleCode } from "../lib/page.js";
 import { endsOf } from "../lib/textEnds.js";
 
 /** The length of each end that fits on a screen with the buttons. */
@@ -11,11 +11,9 @@ const SMALL_SCREEN = "(max-width: 640px)";
 /** Each hidden character becomes an element: one frame can easily make this many. */
 const PIECE_CHARS = 10_000;
 
-/** @param {string} text */
-const box = text => element("pre", "command-part", visibleCode(text));
+const box = (text = "") => element("pre", "command-part", visibleCode(text));
 
-/** @param {string} text */
-export function commandText(text) {
+export function commandText(text = "") {
 	const { first, hidden, last } = endsOf(text, matchMedia(SMALL_SCREEN).matches ? SMALL_END : END);
 	const lines = text.split("\n").length;
 	const parts = element("div", "command-text");
@@ -34,7 +32,8 @@ export function commandText(text) {
 		fill(parts, whole);
 		whole.focus();
 	};
-	const gap = element("div", "command-gap line", `${amount} hidden here`, button("Show all", showAll));
+	const gap = filled("commandGap", { span: `${amount} hidden here` });
+	find(gap, "button").onclick = showAll;
 	parts.append(element("div", "command-first", box(first)), gap, element("div", "command-last", box(last)));
 	return container;
 }

@@ -1,7 +1,7 @@
 // A card for an agent's question to its user, or for a permission. Pure rendering: the answer is an event.
 
 import { isUnifiedDiff, parseUnifiedDiff } from "../lib/diff.js";
-import { button, element, fill, find, joined, visibleProse } from "../lib/page.js";
+import { button, copyOf, element, fill, find, firstLine, joined, visibleProse } from "../lib/page.js";
 import { difference } from "../session/diffView.js";
 import { asJson } from "../session/toolCall.js";
 import { commandText } from "./commandText.js";
@@ -10,43 +10,24 @@ import { ANSWER_EVENT, forgetCard, isReady, watchCard } from "./readyCard.js";
 
 /** Of a longer change only the beginning is shown: the whole is in the editor. */
 const MAX_DIFF_LINES = 400;
+/** The outcome is in the same line. */
+const SUBJECT_CHARS = 80;
 
-/** @type {Words} */
-const kinds = {
-	execute: "run a command",
-	edit: "change a file",
-	delete: "delete a file",
-	move: "move a file",
-	read: "read",
-	search: "search",
-	fetch: "open an address",
-	other: "use a tool",
-};
-
-/** @type {Words} */
-const outcomes = {
-	user: "by you",
-	rule: "by a rule",
-	policy: "by the session's policy",
-	timeout: "because nobody answered in time",
-	turn: "with its turn",
-	withdrawn: "by the agent",
-	restart: "because the server stopped",
-};
-
-/** @param {string} diff */
-function changes(diff) {
+function changes(diff = "") {
 	/** @type {() => DiffLine[]} */
 	const plain = () => diff.split("\n").map(text => ({ kind: "same", text }));
 	return difference(isUnifiedDiff(diff) ? parseUnifiedDiff(diff) : plain(), MAX_DIFF_LINES);
 }
 
-/** Everything that the request is about: unknown fields are shown unchanged. @param {PermissionRequest} request */
-function details({ title, detail }) {
-	const { command, paths = [], diff, url, tool, arguments: args, intention, outside, ...others } = detail;
-	const files = paths.length > 0 ? paths.join("\n") : undefined;
+/** @param {PermissionRequest} request */
+const subjectOf = ({ title, detail: { command, url, paths = [], tool } }) =>
+	command ?? url ?? (paths.join("\n") || (tool ?? title));
+
+/** All that the request is about: unknown fields are shown as they are. @param {PermissionRequest} request */
+function details(request) {
+	const { command, paths, diff, url, tool, arguments: args, intention, outside, ...others } = request.detail;
 	return [
-		commandText(command ?? url ?? files ?? tool ?? title),
+		commandText(subjectOf(request)),
 		args !== undefined && commandText(asJson(args)),
 		Object.keys(others).length > 0 && commandText(asJson(others)),
 		diff && changes(diff),
@@ -62,18 +43,14 @@ function disableButtons(card, isDisabled) {
 
 /** @param {CardRequest} request */
 export function permissionCard(request) {
-	const heading =
-		request.callback === "onQuestion"
-			? "The agent asks"
-			: `The agent wants to ${kinds[request.kind] ?? "do something"}`;
-	const card = element("section", {
-		role: "group",
-		className: "permission-card stack",
-		"data-request": request.requestId,
-		"data-state": "open",
-		ariaLabel: heading,
-		tabIndex: -1,
-	});
+	const isQuestion = request.callback === "onQuestion";
+	const card = copyOf("permissionCard");
+	const heading = find(card, "h2");
+	const wish = !isQuestion && (heading.getAttribute(`data-${request.kind}`) ?? "do something");
+	if (wish) heading.textContent = `The agent wants to ${wish}`;
+	Object.assign(card, { role: "group", ariaLabel: heading.textContent });
+	card.dataset.request = request.requestId;
+	card.dataset.subject = isQuestion ? request.question : subjectOf(request);
 	/** @type {SendAnswer} */
 	const answer = body => {
 		if (!isReady(card)) return;
@@ -81,16 +58,11 @@ export function permissionCard(request) {
 		const detail = { requestId: request.requestId, ...body };
 		card.dispatchEvent(new CustomEvent(ANSWER_EVENT, { bubbles: true, detail }));
 	};
-	fill(
-		card,
-		element("h2", {}, heading),
-		...(request.callback === "onQuestion" ? question(request, answer) : permission(request, answer)),
-		element("p", { className: "permission-outcome", role: "status" }),
-	);
+	const parts = isQuestion ? question(request, answer) : permission(request, answer);
+	fill(card, heading, ...parts, card.lastElementChild);
 	card.onkeydown = event => {
 		if (event.target !== card || event.key !== "Enter" || event.repeat) return;
-		const allowOnce = card.querySelector("[data-kind=allow_once]");
-		if (allowOnce instanceof HTMLElement) allowOnce.click();
+		card.querySelector("[data-kind=allow_once]")?.click();
 	};
 	watchCard(card);
 	return card;
@@ -142,23 +114,28 @@ function question(request, answer) {
 }
 
 /** @type {Settlement} */
-function settlement(resolved) {
+function settlement(card, resolved) {
 	if (resolved.callback === "onQuestionResolved") {
 		const { answer } = resolved;
 		return { state: answer === undefined ? "cancelled" : "allowed", words: [answer ?? "not answered"] };
 	}
 	const { decision, by, reason, rules } = resolved;
-	return { state: decision, words: [`${decision} ${outcomes[by] ?? ""}`, reason, rules?.join("; ")] };
+	const whom = card.querySelector("[data-policy]")?.getAttribute(`data-${by}`) ?? "";
+	return { state: decision, words: [`${decision} ${whom}`, reason, rules?.join("; ")] };
 }
 
 /** @type {SettleCard} */
 export function settleCard(card, resolved) {
-	const { state, words } = settlement(resolved);
+	const { state, words } = settlement(card, resolved);
 	forgetCard(card);
 	card.dataset.state = state;
 	for (const part of card.querySelectorAll(".permission-row, .permission-always, .permission-note"))
 		part.remove();
 	showOutcome(card, joined(words));
+	const subject = firstLine(card.dataset.subject ?? "");
+	const shown = subject.length > SUBJECT_CHARS ? `${subject.slice(0, SUBJECT_CHARS)} …` : subject;
+	const line = element("summary", "one-line", `${shown} · `, card.lastElementChild);
+	card.append(element("details", {}, line, ...card.children));
 }
 
 /** @type {TellAtCard} */

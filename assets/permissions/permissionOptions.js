@@ -1,5 +1,5 @@
 // The answers that a card offers: the portal's words on the buttons, whatever the agent calls them.
-import { button, codeOf, element, optionsOf, visibleProse, visibleSentence } from "../lib/page.js";
+import { button, codeOf, copyOf, element, find, visibleProse, visibleSentence } from "../lib/page.js";
 
 /** In the portal's order. */
 const words = new Map(
@@ -14,8 +14,7 @@ const OTHER = "Another answer of the agent";
 const MAX_NAME_CHARS = 200;
 let lastId = 0;
 
-/** @param {string} kind */
-const effectOf = kind => (kind.startsWith("allow") ? "allow" : "reject");
+const effectOf = (kind = "") => (kind.startsWith("allow") ? "allow" : "reject");
 
 /** @type {AgentsName} */
 function agentsName({ name }, label) {
@@ -44,13 +43,9 @@ function explanation(request, option, label) {
 /** @type {RememberChoice} */
 function rememberChoice({ remember, options }) {
 	if (!remember?.allow?.length) return;
-	const choices = [
-		{ value: "", name: "Only this time" },
-		{ value: "session", name: "For this session" },
-		{ value: "folder", name: "For this folder" },
-	];
-	if (options.some(({ rules }) => rules)) choices.pop();
-	return element("select", { ariaLabel: "Remember", className: "small" }, ...optionsOf(choices));
+	const choice = find(copyOf("remember"), "select");
+	if (options.some(({ rules }) => rules)) choice.lastElementChild?.remove();
+	return choice;
 }
 
 /** @type {NoAlways} */

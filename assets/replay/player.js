@@ -52,8 +52,7 @@ export class Player extends EventTarget {
 		this.#changed();
 	}
 
-	/** @param {number} ms */
-	seek(ms) {
+	seek(ms = 0) {
 		this.position = Math.min(this.durationMs, Math.max(0, ms));
 		const count = countAt(this.#at, this.position);
 		if (count < this.#count) {

@@ -13,8 +13,8 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
 	const player = new Player(responses, { reset, apply });
 	const { durationMs } = player;
 	const marks = player.marks(markOf);
-	const slider = find(place, "input", HTMLInputElement);
-	const speed = find(place, "select", HTMLSelectElement);
+	const slider = find(place, "input");
+	const speed = find(place, "select");
 	const play = find(place, ".replay-play");
 	const stepMs = Number(slider.step);
 	// A key moves by whole steps, and must reach the end.

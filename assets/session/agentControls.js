@@ -73,7 +73,7 @@ function showPlan(entries) {
 
 /** @param {ContextUsage} usage */
 function showContext({ used, size, cost }) {
-	const meter = byId("contextMeter", HTMLMeterElement);
+	const meter = byId("contextMeter");
 	Object.assign(meter, { max: size, high: size * 0.8, value: used });
 	const price = cost?.amount ? ` · ${Number(cost.amount.toFixed(4))} ${cost.currency}` : "";
 	meter.nextSibling?.replaceWith(`${formatCount(used)} of ${formatCount(size)} tokens${price}`);
@@ -119,7 +119,7 @@ export function agentControls(sessionId, setCommands) {
 			),
 		);
 		for (const made of place.querySelectorAll("[data-option]"))
-			if (made instanceof HTMLElement && made.dataset.option === focused) made.focus();
+			if (made.dataset.option === focused) made.focus();
 	}
 
 	/** @type {Handlers} */

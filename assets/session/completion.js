@@ -17,8 +17,7 @@ export function completeRequest(prompt, known) {
 		prompt.removeAttribute("aria-activedescendant");
 	}
 
-	/** @param {number} to */
-	function mark(to) {
+	function mark(to = 0) {
 		at = (to + shown.length) % shown.length;
 		for (const [index, item] of [...list.children].entries()) item.ariaSelected = String(index === at);
 		list.children[at]?.scrollIntoView({ block: "nearest" });
@@ -44,7 +43,7 @@ export function completeRequest(prompt, known) {
 		const { files } = await api(
 			`copilot/files?folder=${part(known.folder)}&name=${part(name)}${toNode(known.node)}`,
 		);
-		return files.map((/** @type {string} */ file) => ({ name: file }));
+		return files.map((file = "") => ({ name: file }));
 	}
 
 	async function show() {

@@ -14,9 +14,9 @@ const UNKNOWN = {
 
 /** Returns the choices of the form. @param {HTMLInputElement} folder */
 export function followFolder(folder) {
-	const permissions = byId("permissions", HTMLSelectElement);
-	const sandbox = byId("sandbox", HTMLInputElement);
-	const node = byId("node", HTMLSelectElement);
+	const permissions = byId("permissions");
+	const sandbox = byId("sandbox");
+	const node = byId("node");
 	/** Those that run, and the one that answers. @type {string[]} */
 	let nodes = [];
 	let ownNode = "";
@@ -54,7 +54,7 @@ export function followFolder(folder) {
 		byId("sandboxField").hidden = !found.sandbox.available;
 		sandbox.checked = found.sandbox.available && found.sandbox.chosen;
 		showStartupFiles(folder.value.trim(), found.startup, load);
-		byId("rulesLink", HTMLAnchorElement).href = `/permissions.html?folder=${part(folder.value.trim())}`;
+		byId("rulesLink").href = `/permissions.html?folder=${part(folder.value.trim())}`;
 		showHint();
 	}
 

@@ -108,8 +108,7 @@ async function* newestFirst() {
 	}
 }
 
-/** @param {string} status */
-const isRunning = status => status === "Running" || status === "Busy";
+const isRunning = (status = "") => status === "Running" || status === "Busy";
 
 /** Starts a job and opens its page. @type {StartJob} */
 async function startJob(path, title) {
@@ -122,7 +121,7 @@ function actionsOf({ kind, id, name, status, address, waitingFor }) {
 	const isSession = kind === "session";
 	const isPaused = status === "Paused";
 	const hasEnded = !isRunning(status) && !isPaused;
-	const call = (/** @type {string} */ does, body = "") => api(`copilot/${kind}/${part(id)}/${does}`, body);
+	const call = (does = "", body = "") => api(`copilot/${kind}/${part(id)}/${does}`, body);
 	const reopen = () =>
 		call("reopen").then(() => {
 			location.href = address;
@@ -182,7 +181,7 @@ function row(item, refresh) {
 		link.hidden = !address || (format !== undefined && kind === "run");
 	}
 	made.append(...waitingLine(item, `copilot/${kind}/${part(id)}`, refresh));
-	const named = /** @type {NodeListOf<HTMLElement>} */ (made.querySelectorAll("[data-label]"));
+	const named = made.querySelectorAll("[data-label]");
 	for (const control of named) control.ariaLabel = `${control.dataset.label} ${name}`;
 	if (kind === "worktree") find(made, ".menu").remove();
 	if (!isRunning(status))

@@ -69,7 +69,8 @@ export function itemGroups(root, end) {
 
 	return {
 		append(item) {
-			if (!last || last.childElementCount >= GROUP_SIZE) last = newGroup(end);
+			const size = last?.getElementsByClassName("message-block").length ?? 0;
+			if (!last || Math.max(size, last.childElementCount) >= GROUP_SIZE) last = newGroup(end);
 			last.append(item);
 		},
 		prepend(items) {

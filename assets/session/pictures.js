@@ -22,7 +22,7 @@ export function picture(name) {
 /** @type {RequestPictures} */
 export function requestPictures(path, showError) {
 	const place = byId("pictures");
-	const input = byId("pictureFiles", HTMLInputElement);
+	const input = byId("pictureFiles");
 	const key = `${path}/pictures`;
 	/** @type {string[]} */
 	let names = [];
@@ -31,7 +31,7 @@ export function requestPictures(path, showError) {
 	function set(now) {
 		names = [...new Set(now)];
 		sessionStorage.setItem(key, names.join());
-		const remove = (/** @type {string} */ name) => set(names.filter(other => other !== name));
+		const remove = (name = "") => set(names.filter(other => other !== name));
 		const items = names.flatMap(name => [
 			picture(name),
 			button("✕", () => remove(name), { ariaLabel: "Remove the picture" }),

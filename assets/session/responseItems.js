@@ -2,6 +2,7 @@
 import { element, formatDuration, formatUsage, handle, idOf, joined, notice } from "../lib/page.js";
 import { MessageBlock } from "../messageBlock.js";
 import { isShell, readShellOutput, toolTitle } from "./toolCall.js";
+import { toolGroup } from "./toolGroup.js";
 
 // What few conversations need at once holds up none. The server may be gone by then.
 const loadToolView = () => import("./toolView.js").catch(() => undefined);
@@ -22,6 +23,8 @@ export function responseItems(placeItem, waiting) {
 	const blocks = new Map();
 	/** @type {Map<string, RunningTool>} */
 	const tools = new Map();
+	/** What the next tool call joins. @type {ToolGroup | undefined} */
+	let group;
 	/** @type {Map<string, WaitingCard>} */
 	const cards = new Map();
 	/** The notice at the end: the same again is counted instead. @type {RepeatedNotice | undefined} */
@@ -29,12 +32,11 @@ export function responseItems(placeItem, waiting) {
 
 	/** @type {PlaceItem} */
 	function place(item) {
-		repeated = undefined;
+		repeated = group = undefined;
 		placeItem(item);
 	}
 
-	/** @type {AddNotice} */
-	function addNotice(level, message) {
+	function addNotice(level = "", message = "") {
 		const key = `${level} ${message}`;
 		if (repeated?.key === key) {
 			repeated.count += 1;
@@ -68,8 +70,13 @@ export function responseItems(placeItem, waiting) {
 		block.time = response.time;
 		block.divElement.dataset.key = idOf(response);
 		blocks.set(`${blockType}-${idOf(response)}`, block);
+		const div = block.divElement;
 		if (parent) parent.nest(block);
-		else place(block.divElement);
+		else if (blockType === "Tool" && group?.hasRoom()) group.add(div);
+		else {
+			place(div);
+			if (blockType === "Tool") group = toolGroup(div, response.time);
+		}
 		return block;
 	}
 
@@ -122,8 +129,7 @@ export function responseItems(placeItem, waiting) {
 			addNotice("info", `${data.decision} by the rule ${data.rules?.join("; ")}: ${data.title}`);
 	}
 
-	/** @param {string} text */
-	function addRemark(text) {
+	function addRemark(text = "") {
 		if (text !== "") place(element("div", "session-response-remark muted", text));
 	}
 
@@ -137,13 +143,15 @@ export function responseItems(placeItem, waiting) {
 		onEndMessage: data => complete("Message", data),
 		onStartToolExecution: call => {
 			const { toolCallId, parentToolCallId, toolName, toolArguments } = call;
-			const block = start("Tool", call, blocks.get(`Tool-${parentToolCallId}`));
+			const parent = blocks.get(`Tool-${parentToolCallId}`);
+			const block = start("Tool", call, parent);
 			block.title = toolTitle(toolName, toolArguments);
-			tools.set(toolCallId, { block, call });
+			tools.set(toolCallId, { block, call, group: parent ? undefined : group });
 			loadToolView();
 		},
 		onToolExecution: data => append("Tool", data),
-		onEndToolExecution: ({ toolCallId, result, error, interrupted, durationMs, diffs, exitCode }) => {
+		onEndToolExecution: data => {
+			const { toolCallId, result, error, interrupted, durationMs, diffs, exitCode } = data;
 			const tool = tools.get(toolCallId);
 			if (!tool) return;
 			tools.delete(toolCallId);
@@ -155,8 +163,10 @@ export function responseItems(placeItem, waiting) {
 				interrupted && "interrupted",
 				formatDuration(durationMs ?? Number.NaN),
 			]);
-			block.outcome = interrupted ? "interrupted" : error || code ? "failed" : "succeeded";
+			const hasFailed = !interrupted && Boolean(error || code);
+			block.outcome = interrupted ? "interrupted" : hasFailed ? "failed" : "succeeded";
 			block.complete();
+			tool.group?.end(data.time, hasFailed);
 			block.view = async () =>
 				(await loadToolView())?.toolView({ ...call, output: block.text, result, error, diffs, exitCode }) ??
 				block.text;

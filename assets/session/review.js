@@ -34,8 +34,7 @@ let loading;
 
 const sides = { before: " before the change", after: "" };
 
-/** @param {string} reviewed */
-export function loadComments(reviewed) {
+export function loadComments(reviewed = "") {
 	path = reviewed;
 	loading ??= api(`${path}/changes/comments`).then(({ comments }) => showWaiting(comments));
 	return loading;
@@ -95,7 +94,7 @@ function writeComment(place, row) {
 	if (draft?.value) return draft.focus();
 	other?.remove();
 	const form = copyOf("commentForm");
-	const text = find(form, "textarea", HTMLTextAreaElement);
+	const text = find(form, "textarea");
 	text.ariaLabel = `Comment on line ${place.line}`;
 	const close = () => {
 		form.remove();
@@ -120,8 +119,7 @@ function writeComment(place, row) {
 	onSubmit("comment", add, text);
 }
 
-/** @type {ReviewedDiff} */
-function reviewedDiff(file, diff) {
+function reviewedDiff(file = "", diff = "") {
 	const view = difference(parseUnifiedDiff(diff), undefined, (row, { kind, text, line }) => {
 		if (!line || isReplay) return;
 		/** @type {ReviewComment["side"]} */

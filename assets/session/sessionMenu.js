@@ -6,8 +6,7 @@ export function sessionMenu(path, { showOver, showError }) {
 	const heading = byId("sessionTitle");
 	let title = "";
 
-	/** @param {string} text */
-	function show(text) {
+	function show(text = "") {
 		title = text;
 		if (!heading.isContentEditable) fill(heading, visibleProse(text || "Session"));
 	}

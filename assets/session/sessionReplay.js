@@ -8,8 +8,7 @@ import { turnChanges } from "./turnChanges.js";
 const turnOf = ({ callback, prompt, text }) =>
 	/^on(User|GeneratedUser)/.test(callback ?? "") ? String(prompt ?? text ?? "").slice(0, 100) : undefined;
 
-/** @param {string} sessionId */
-export async function openSessionReplay(sessionId) {
+export async function openSessionReplay(sessionId = "") {
 	const path = `copilot/session/${part(sessionId)}`;
 	const { session, responses } = await api(`${path}/export?format=json`);
 	const title = session.title || "Session";

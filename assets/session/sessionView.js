@@ -47,13 +47,13 @@ const MAX_RECENT = 1_000;
 /** @type {OpenSessionView} */
 export function openSessionView(sessionId, showOver) {
 	const path = `copilot/session/${part(sessionId)}`;
-	const send = byId("send-button", HTMLButtonElement);
+	const send = byId("send-button");
 	const close = byId("close-session-button");
-	const prompt = byId("request-textarea", HTMLTextAreaElement);
+	const prompt = byId("request-textarea");
 	const { placeholder } = prompt;
-	const task = byId("task-select", HTMLSelectElement);
-	const policy = byId("policy", HTMLSelectElement);
-	const addPicture = byId("addPicture", HTMLButtonElement);
+	const task = byId("task-select");
+	const policy = byId("policy");
+	const addPicture = byId("addPicture");
 	const showError = errorAt("requestError");
 	/** What a request may name. @type {KnownNames} */
 	const known = { folder: "", node: "", tasks: [], commands: [] };
@@ -103,7 +103,7 @@ export function openSessionView(sessionId, showOver) {
 		for (const id of ["stopTurn", "queue-button"]) byId(id).hidden = !isBusy;
 		byId("reopen").hidden = !isClosed;
 		for (const control of [send, close]) control.hidden = isClosed;
-		for (const control of [byId("agentOptions", HTMLFieldSetElement), prompt, task, policy, addPicture])
+		for (const control of [byId("agentOptions"), prompt, task, policy, addPicture])
 			control.disabled = isClosed;
 		prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
 		renderer.setAwaiting(isBusy);
@@ -183,8 +183,7 @@ export function openSessionView(sessionId, showOver) {
 		sessionStorage.setItem(path, text);
 	}
 
-	/** @param {string} error */
-	function onEnd(error) {
+	function onEnd(error = "") {
 		isClosed = true;
 		showState();
 		const what = "It was deleted, or its address is wrong. Start a new one from the start page.";
@@ -212,8 +211,7 @@ export function openSessionView(sessionId, showOver) {
 		stopReading = readEvents({ wanted: { kind: "session", id: sessionId, after }, onResponse, onEnd });
 	}
 
-	/** @type {ShowTask} */
-	function showTask(name, status) {
+	function showTask(name = "", status = "") {
 		byId("sessionTask").hidden = false;
 		showStatus(byId("sessionTask"), `${name}: ${status.toLowerCase()}`, status);
 		runsTask = status === "Running";
@@ -338,8 +336,7 @@ export function openSessionView(sessionId, showOver) {
 		known.node = summary.node ?? "";
 		pending.know(summary.pendingRequests);
 		policy.value = summary.permissions;
-		byId("sessionRules", HTMLAnchorElement).href =
-			`/permissions.html?folder=${part(summary.workingDirectory)}`;
+		byId("sessionRules").href = `/permissions.html?folder=${part(summary.workingDirectory)}`;
 		const isAcp = summary.modelId.startsWith("acp:");
 		byId("agentBar").hidden = !isAcp;
 		showAbout(summary);
@@ -349,7 +346,6 @@ export function openSessionView(sessionId, showOver) {
 			fill(byId("worktree"), ...worktreeLine(summary.worktree, () => location.reload()));
 		}
 		if (isAcp && summary.status !== "Closed") agent.know(await api(`${path}/state`));
-		/** @type {{folders: Answer[]}} */
 		const { folders } = await api(`copilot/folders?path=${part(known.folder)}${toNode(known.node)}`);
 		branch = folders.find(one => one.path === known.folder)?.branch ?? "";
 		showAbout(summary);

@@ -24,9 +24,9 @@ import { showHistory } from "./history.js";
 const PREFERRED_MODEL = "gpt-5.2";
 const LAST_MODEL = "lastModel";
 
-const model = byId("model-select", HTMLSelectElement);
-const workingDirectory = byId("working-dir", HTMLInputElement);
-const startButton = byId("start-button", HTMLButtonElement);
+const model = byId("model-select");
+const workingDirectory = byId("working-dir");
+const startButton = byId("start-button");
 const choice = followFolder(workingDirectory);
 /** @type {ModelChoice[]} */
 let models = [];
@@ -61,8 +61,8 @@ async function restartAgent() {
 	await start();
 }
 
-const firstRequest = byId("first-request", HTMLTextAreaElement);
-const isolate = byId("isolate", HTMLInputElement);
+const firstRequest = byId("first-request");
+const isolate = byId("isolate");
 
 function showModelHint() {
 	const chosen = models.find(one => one.id === model.value);
@@ -120,7 +120,7 @@ async function start() {
 		const request = firstRequest.value.trim();
 		sessionStorage.setItem(`copilot/session/${part(sessionId)}`, request);
 		await showSession(sessionId);
-		if (request) byId("request-part", HTMLFormElement).requestSubmit();
+		if (request) byId("request-part").requestSubmit();
 	} catch (error) {
 		showStartError(error);
 	} finally {

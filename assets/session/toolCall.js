@@ -3,8 +3,7 @@ import { joined } from "../lib/format.js";
 
 const SUMMARY_MAX_CHARS = 160;
 
-/** @param {string} text */
-function oneLine(text) {
+function oneLine(text = "") {
 	const whole = text.trim();
 	const end = whole.indexOf("\n");
 	const first = end < 0 ? whole : whole.slice(0, end).replace(/\r$/, "");
@@ -36,8 +35,8 @@ export function parseArguments(toolArguments) {
 export const asText = value =>
 	typeof value === "string" ? value : value === undefined ? "" : asJson(value, 0);
 
-/** @param {string} toolName */
-export const isShell = toolName => /^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
+export const isShell = (toolName = "") =>
+	/^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
 
 /** The most useful argument for a title, by tool; for other tools the first text argument. */
 const tellingArguments = new Map(

@@ -30,9 +30,13 @@ function terminal(command, output, exitCode) {
 	return element(
 		"div",
 		{ className: "terminal", role: "group", tabIndex: 0, ariaLabel: "Terminal" },
-		command && plainText(command, "terminal-command", visibleCode),
-		output && plainText(output, "terminal-output"),
-		exitCode && element("div", "terminal-exit", `exit code ${exitCode}`),
+		element(
+			"div",
+			{},
+			command && plainText(command, "terminal-command", visibleCode),
+			output && plainText(output, "terminal-output", String, true),
+			exitCode && element("div", "terminal-exit", `exit code ${exitCode}`),
+		),
 	);
 }
 
@@ -65,7 +69,9 @@ function mainPart(call, values) {
 	const text = call.result ? content : call.output;
 	if (text === "") return "";
 	const isSpoken = call.toolName === "task" || call.toolName === "read_agent";
-	return isSpoken && looksLikeMarkdown(text) ? markdown(text) : plainText(pretty(text), "tool-text");
+	return isSpoken && looksLikeMarkdown(text)
+		? markdown(text)
+		: plainText(pretty(text), "tool-text", String, !isReading);
 }
 
 /** @param {ToolCall} call */

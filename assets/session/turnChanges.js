@@ -15,7 +15,6 @@ export function turnChanges(path, place) {
 		if (isAsking) return;
 		isAsking = true;
 		try {
-			/** @type {ChangesAnswer & {turns?: TurnTotals[]}} */
 			const { turns = [], files } = await api(`${path}/changes`);
 			const tab = byId("changesTab");
 			tab.hidden = files.length === 0;

@@ -15,20 +15,19 @@ import { changedFiles, undoParts } from "./review.js";
 
 export { loadComments } from "./review.js";
 
-/** @param {string} commit */
-const committed = commit => `committed as ${commit.slice(0, 10)}`;
+const committed = (commit = "") => `committed as ${commit.slice(0, 10)}`;
 
 /** @type {OpenCommit} */
 function openCommit(path, turn, done) {
-	const dialog = byId("commitDialog", HTMLDialogElement);
+	const dialog = byId("commitDialog");
 	const showError = errorAt("commitError");
 	showError();
 	dialog.showModal();
 	byId("commitForm").onsubmit = async event => {
 		if (event.submitter !== byId("commitButton")) return;
 		event.preventDefault();
-		const message = byId("commitMessage", HTMLTextAreaElement);
-		const scope = byId("commitScope", HTMLSelectElement).value;
+		const message = byId("commitMessage");
+		const scope = byId("commitScope").value;
 		const body = { message: message.value, ...(scope && { turn }) };
 		try {
 			const { commit } = await send(event.submitter, `${path}/changes/commit`, body);
@@ -63,8 +62,7 @@ export function turnLine(path, totals) {
 		fill(body, await withProgress(line, () => changedFiles(path, `turn=${turn}`)));
 	}
 
-	/** @param {string} what */
-	const control = what => ({
+	const control = (what = "") => ({
 		className: "small live-only",
 		ariaLabel: `${what} the changes of turn ${turn}`,
 	});

@@ -26,18 +26,18 @@ function recentFolders(...used) {
 	return [...new Set([...used, ...known])].slice(0, MAX_FOLDERS);
 }
 
-/** @param {string} folder */
-export const rememberFolder = folder => localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(folder)));
+export const rememberFolder = (folder = "") =>
+	localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(folder)));
 
 /** Offers folders that begin with what is typed, and those of earlier sessions. @type {OfferFolders} */
 export function offerFolders(input, nodeOf = () => "") {
 	const offer = soon(async () => {
 		const typed = input.value;
-		const { folders = [] } = await api(`copilot/folders?path=${part(typed)}${toNode(nodeOf())}`).catch(
-			() => ({}),
-		);
+		const { folders } = await api(`copilot/folders?path=${part(typed)}${toNode(nodeOf())}`).catch(() => ({
+			folders: [],
+		}));
 		if (typed !== input.value) return;
-		const completed = /** @type {KnownFolder[]} */ (folders).map(({ path, branch }) => ({
+		const completed = folders.map(({ path, branch }) => ({
 			value: path,
 			name: visibleLine(branch ? `${path} (${branch})` : path),
 		}));

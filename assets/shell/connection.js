@@ -5,8 +5,7 @@ const MAX_DELAY_MS = 5_000;
 /** A restart takes less time, so it shows no banner. */
 const BANNER_DELAY_MS = 1_000;
 
-/** @param {boolean} isLost */
-const showBanner = isLost => document.querySelector(".banner")?.toggleAttribute("hidden", !isLost);
+const showBanner = (isLost = false) => document.querySelector(".banner")?.toggleAttribute("hidden", !isLost);
 
 /** Whether the server is there after a pause. @param {number} delayMs */
 async function isThereIn(delayMs) {

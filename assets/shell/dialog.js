@@ -1,20 +1,6 @@
 import { api } from "../lib/api.js";
 import { element, filled, find } from "../lib/dom.js";
 
-/** @type {OpenDialog} */
-export function openDialog(label, ...children) {
-	const dialog = element("dialog", { className: "dialog card", ariaLabel: label }, ...children);
-	document.body.append(dialog);
-	dialog.showModal();
-	const answer = new Promise(resolve => {
-		dialog.onclose = () => {
-			dialog.remove();
-			resolve(dialog.returnValue);
-		};
-	});
-	return { dialog, answer };
-}
-
 /** @type {OpenQuestion} */
 function openQuestion(question, action, look, ...parts) {
 	const form = filled("question", { p: question, "[value=yes]": action });
@@ -22,7 +8,15 @@ function openQuestion(question, action, look, ...parts) {
 	yes.className = look;
 	find(form, ".quiet").autofocus = parts.length === 0;
 	find(form, "p").after(...parts);
-	return openDialog(question, form).answer.then(answer => answer === "yes");
+	const dialog = element("dialog", { className: "dialog card", ariaLabel: question }, form);
+	document.body.append(dialog);
+	dialog.showModal();
+	return new Promise(resolve => {
+		dialog.onclose = () => {
+			dialog.remove();
+			resolve(dialog.returnValue === "yes");
+		};
+	});
 }
 
 /** Asks once before an action that cannot be undone. @type {Ask} */

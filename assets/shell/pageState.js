@@ -7,15 +7,13 @@ const WISH = "notifications";
 
 let waiting = 0;
 
-/** @param {number} count */
-export function setWaiting(count) {
+export function setWaiting(count = 0) {
 	if (count === waiting) return;
 	waiting = count;
 	document.title = withCount(document.title.replace(/^\(\d+\) /, ""));
 }
 
-/** @param {string} title */
-const withCount = title => (waiting > 0 ? `(${waiting}) ${title}` : title);
+const withCount = (title = "") => (waiting > 0 ? `(${waiting}) ${title}` : title);
 
 /** @type {Words} */
 const signs = { running: "▶ ", succeeded: "✓ ", failed: "✗ " };
@@ -39,8 +37,7 @@ export function notify(text, tag = location.href) {
 const wantsNotifications = () =>
 	localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
 
-/** @param {string} id */
-export function bindNotifications(id) {
+export function bindNotifications(id = "") {
 	const box = byId(id, HTMLInputElement);
 	box.checked = wantsNotifications();
 	box.onchange = async () => {

@@ -2,12 +2,12 @@
 import {
 	addressOf,
 	api,
+	byId,
 	element,
 	fill,
 	filled,
 	find,
 	formatTime,
-	openDialog,
 	part,
 	soon,
 	visibleLine,
@@ -26,7 +26,7 @@ function row(href, kind, title, time, text = []) {
 		b: visibleLine(title),
 		time: time === undefined ? "" : formatTime(new Date(time)),
 	});
-	const link = find(made, "a", HTMLAnchorElement);
+	const link = find(made, "a");
 	if (href) link.href = href;
 	else link.removeAttribute("href");
 	link.append(...text);
@@ -58,8 +58,7 @@ function hitRow(hit) {
 	return row(placeOf(hit), names[hit.what] ?? hit.what, title, hit.time, [text]);
 }
 
-/** @type {Named} */
-async function named(kind, words) {
+async function named(kind = "", words = "") {
 	const path = `copilot/${kind}/history?limit=${MAX_HITS}&search=${part(words)}`;
 	const answer = await api(path).catch(() => ({}));
 	/** @type {Answer[]} */
@@ -76,17 +75,10 @@ async function said(words) {
 	return hits.map(hitRow);
 }
 
-/** @param {HTMLAnchorElement[]} places the pages */
-export function showPalette(places) {
-	if (document.querySelector("dialog[open]")) return;
-	const input = element("input", {
-		type: "search",
-		placeholder: "Search pages, sessions, jobs and what was said",
-		ariaLabel: "Search",
-	});
-	const found = element("ul", { className: "plain-list", id: "found" });
-	const { dialog } = openDialog("Search", input, found);
-	dialog.classList.add("palette");
+/** The dialog is open, and takes what is typed, before this has come. @type {ShowPalette} */
+export function showPalette(dialog, places) {
+	const input = find(dialog, "input");
+	const found = fill(byId("found"));
 
 	async function look() {
 		const words = input.value.trim();

@@ -40,8 +40,15 @@ for (const name of ["lost", "back"]) connection.addEventListener(name, showConne
 for (const name of ["online", "offline"]) addEventListener(name, showConnection);
 
 async function openPalette() {
+	if (document.querySelector("dialog[open]")) return;
+	const dialog = byId("palette");
+	find(dialog, "input").value = "";
+	dialog.showModal();
 	const { showPalette } = await import("./palette.js");
-	showPalette(links.filter(link => !link.hidden));
+	showPalette(
+		dialog,
+		links.filter(link => !link.hidden),
+	);
 }
 
 /** @param {ActiveItem} item */
@@ -53,7 +60,7 @@ function row(item) {
 		".rail-doing > *": [nodeSign(item), " ", state === "paused" ? "paused" : visibleLine(doing)],
 	});
 	find(made, ".status").dataset.status = item.waitingFor ? "Waiting" : stateNames[state];
-	find(made, "time", HTMLTimeElement).dateTime = since;
+	find(made, "time").dateTime = since;
 	Object.assign(find(made, "a"), { href: addressOf(item), title: `${name}\n${visibleLine(doing)}` });
 	return made;
 }

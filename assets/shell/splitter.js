@@ -10,8 +10,7 @@ export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, n
 	let sizePx = initialPx;
 
 	const room = () => (isVertical ? whole.clientHeight : whole.clientWidth);
-	/** @param {number} wantedPx */
-	function setSize(wantedPx) {
+	function setSize(wantedPx = 0) {
 		const maxPx = Math.max(minPx, room() - minPx);
 		sizePx = Math.round(Math.min(maxPx, Math.max(minPx, wantedPx)));
 		whole.style.setProperty("--part-size", `${sizePx}px`);

@@ -4,8 +4,8 @@ import { api, ask, byId, counted, errorAt, formatCount, formatSize, onPress } fr
 /** The server does not count beyond this. */
 const MAX_COUNT = 10_000;
 
-const details = byId("storage", HTMLDetailsElement);
-const clean = byId("cleanUp", HTMLButtonElement);
+const details = byId("storage");
+const clean = byId("cleanUp");
 const showError = errorAt("storageError");
 let due = "";
 
@@ -32,7 +32,6 @@ function describe({ storeBytes, toolOutputBytes, freeBytes, retention, unusedDay
 
 /** @param {string} [result] of the last clean-up */
 async function show(result) {
-	/** @type {StorageAnswer} */
 	const storage = await api("copilot/storage");
 	due = removedIn(storage.due);
 	byId("storageText").textContent = describe(storage);

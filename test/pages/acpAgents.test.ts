@@ -317,6 +317,7 @@ describe("a session on an ACP agent", () => {
         },
       ),
     );
+    await page.getByRole("button", { name: /^3 tools, \d+ s, 1 failed/ }).click();
     await page.locator("[data-type=Tool][data-outcome]").nth(2).waitFor();
     const titles = await page.locator("[data-type=Tool] .message-block-title").allTextContents();
     assert.deepEqual(titles, ["Tool (Viewing /a/b.ts)", "Tool (Edit)", "Tool (Test: npm test)"]);

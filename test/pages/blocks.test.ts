@@ -65,7 +65,50 @@ describe("a block that is still arriving", () => {
   });
 });
 
+describe("the button Expand", () => {
+  it("lifts the limit of this and of later blocks that are receiving, also after a reload", async t => {
+    const { page, say } = await open(t);
+    const heights = () =>
+      page
+        .locator(".message-block-body")
+        .evaluateAll(all => all.map(one => Math.round(one.getBoundingClientRect().height)));
+    const start = (id: string) =>
+      say(
+        { callback: "onStartMessage", messageId: id },
+        { callback: "onMessage", messageId: id, delta: `${"a line\n".repeat(50)}the end of ${id}` },
+      );
+    await start("1");
+    await page.getByText("the end of 1").waitFor();
+    assert.deepEqual(await heights(), [150]);
+    const expand = page.getByRole("button", { name: "Expand", exact: true });
+    assert.equal(await expand.getAttribute("aria-pressed"), "false");
+    await expand.click();
+    assert.equal(await expand.getAttribute("aria-pressed"), "true");
+    await start("2");
+    await page.getByText("the end of 2").waitFor();
+    assert.ok((await heights()).every(height => height > 1_000));
+    await say({ callback: "onEndMessage", messageId: "1", completeContent: "done" });
+    assert.equal(await expand.count(), 1, "only what is receiving has it");
+    await page.reload();
+    await page.waitForSelector("[data-ready]");
+    await start("3");
+    await page.getByText("the end of 3").waitFor();
+    assert.ok((await heights()).every(height => height > 1_000));
+    await expand.click();
+    assert.deepEqual(await heights(), [150]);
+  });
+});
+
 describe("a completed block", () => {
+  it("that is no tool call has Copy, which takes its text as it was written", async t => {
+    const { page, say } = await open(t);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await say(...message("m", "# Title\n\n**bold**"), ...tool("t", "view", {}, { result: { content: "x" } }));
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), "# Title\n\n**bold**");
+  });
+
   it("is open for User and Message, closed for Reasoning and Tool, and does not toggle other blocks", async t => {
     const { page, say } = await open(t);
     await say(
@@ -200,6 +243,54 @@ describe("a tool block", () => {
   });
 });
 
+describe("tool calls that follow each other", () => {
+  const call = (id: string, time: number, more: object = {}): Response[] =>
+    tool(id, "view", { path: `/${id}` }, { result: { content: id }, time: time + 500, ...more }).map(one => ({
+      time,
+      ...one,
+    }));
+  const group = (page: Page) => page.locator(".tool-group-title");
+
+  it("are one line that says how many, how long and what failed, and opens", async t => {
+    const { page, say } = await open(t);
+    await say(...call("a", 1_000), ...call("b", 5_000), ...call("c", 12_500, { error: { message: "no" } }));
+    await say(...message("m", "Done"), ...call("d", 20_000));
+    assert.deepEqual(await group(page).allTextContents(), ["3 tools, 12 s, 1 failed"]);
+    assert.equal(await page.locator(".tool-group").getAttribute("data-outcome"), "failed");
+    const titled = (path: string) => page.getByRole("button", { name: `Tool (view: ${path})` });
+    assert.equal(await titled("/a").count(), 0, "closed");
+    assert.equal(await titled("/d").count(), 1, "one call is no group");
+    const toggle = page.getByRole("button", { name: "3 tools" });
+    await toggle.press("Enter");
+    assert.equal(await toggle.getAttribute("aria-expanded"), "true");
+    await titled("/b").click();
+    await page.locator(".tool-text", { hasText: "b" }).waitFor();
+    await toggle.click();
+    assert.equal(await titled("/a").count(), 0);
+  });
+
+  it("show the newest while it runs, and close when all have ended", async t => {
+    const { page, say } = await open(t);
+    const shown = () => page.locator(".message-block-title").filter({ visible: true }).allTextContents();
+    const [start = {}, end = {}] = call("c", 3_000);
+    await say(...call("a", 1_000), ...call("b", 2_000), start);
+    assert.deepEqual(await shown(), ["Tool (view: /c) [receiving...]"]);
+    assert.deepEqual(await group(page).allTextContents(), ["3 tools"]);
+    await say(end);
+    assert.deepEqual(await shown(), []);
+    assert.deepEqual(await group(page).allTextContents(), ["3 tools, 2 s"]);
+  });
+
+  it("stay open when their user has opened them or reads one of them", async t => {
+    const { page, say } = await open(t);
+    const [start = {}, end = {}] = call("b", 2_000);
+    await say(...call("a", 1_000), start);
+    await page.getByRole("button", { name: "2 tools" }).click();
+    await say(end);
+    assert.equal(await page.getByRole("button", { name: /^Tool/ }).count(), 2);
+  });
+});
+
 describe("the conversation", () => {
   it("shows requests, generated prompts, notices, errors and usage, each in its own form", async t => {
     const { page, say } = await open(t);
@@ -239,12 +330,17 @@ describe("the conversation", () => {
     assert.ok(height > 60, `three lines are ${height} px high`);
   });
 
-  it("says at the bottom left that it awaits responses, and only while it does", async t => {
-    const { page } = await open(t);
+  it("says at the bottom left that it awaits responses, how long it works after the first, and only while it does", async t => {
+    const { page, say } = await open(t);
     const awaiting = page.getByText("Awaits responses ...");
     assert.equal(await awaiting.isVisible(), false);
     await page.evaluate("renderer.setAwaiting(true)");
     assert.equal(await awaiting.isVisible(), true);
+    await say(...message("m", "so far"));
+    await page.getByText(/^Working… \d+ s$/).waitFor();
+    assert.equal(await awaiting.count(), 0);
+    await say({ callback: "onUserRequest", requestId: "2", prompt: "next" });
+    await awaiting.waitFor();
     await page.evaluate("renderer.setAwaiting(false)");
     assert.equal(await awaiting.isVisible(), false);
   });

@@ -384,6 +384,21 @@ describe("a card says what Always covers before it is pressed", () => {
   });
 });
 
+it("a settled card is one line: what was asked, what was decided and by whom; it opens", async t => {
+  const page = await open(t);
+  const text = `npm test\n${"echo more\n".repeat(50)}`;
+  await feed(page, command(text), { ...settled(), reason: "Not now" });
+  const card = page.locator(".permission-card[data-state=rejected]");
+  await card.waitFor();
+  const { height = 0 } = (await card.boundingBox()) ?? {};
+  assert.ok(height < 40, `it is ${height} px high`);
+  assert.match(await seenIn(card.locator("summary")), /^npm test · rejected by you · Not now$/);
+  assert.equal(await inSight(card, "echo more"), false);
+  await card.locator("summary").click();
+  assert.equal(await inSight(card, "echo more"), true);
+  await assertAccessible(page, "a settled card that is open");
+});
+
 describe("a card that has just appeared", () => {
   /** Opens the page with a clock that only the test moves. */
   async function openPaused(t: TestContext) {

@@ -179,10 +179,45 @@ describe("a lot of text", () => {
     );
     assert.equal(await page.locator(".message-block").count(), 1000);
     assert.equal(await page.locator(".terminal").count(), 0, "nothing is rendered before it is opened");
+    const groups = page.getByRole("button", { name: "100 tools" });
+    assert.equal(await groups.count(), 10, "the page can hold each of them");
+    await groups.first().click();
+    await groups.last().click();
     await page.getByRole("button", { name: "Tool (bash: echo 999)" }).click();
     assert.equal(await page.locator(".terminal-output").textContent(), "out 999");
     await page.getByRole("button", { name: "Tool (bash: echo 3)", exact: false }).first().click();
     await page.getByText("out 3", { exact: true }).waitFor();
+  });
+
+  it("the output of a tool shows its end at once and its beginning on demand; what was read begins at its beginning", async t => {
+    const { page, say } = await open(t);
+    const content = `the very start\n${"a line of the log\n".repeat(20_000)}the very end`;
+    const call = (toolCallId: string, toolName: string) => [
+      { callback: "onStartToolExecution", toolCallId, toolName, toolArguments: "{}" },
+      { callback: "onEndToolExecution", toolCallId, result: { content } },
+      { callback: "onUserRequest", requestId: toolCallId, prompt: "next" },
+    ];
+    await say(...call("1", "bash"), ...call("2", "grep"), ...call("3", "view"));
+    for (const name of ["bash", "grep"]) {
+      const block = page.locator(".message-block", { hasText: `Tool (${name}` });
+      await block.locator(".message-block-toggle").click();
+      await block.getByText("the very end").waitFor();
+      assert.equal(await block.getByText("the very start").count(), 0);
+      if (name === "bash") {
+        const { y = 0 } = (await block.locator(".piece").boundingBox()) ?? {};
+        assert.ok(y < 0, "the terminal is scrolled to its end");
+      }
+      await block.getByRole("button", { name: /^Show the beginning \(\d+ KB\)$/ }).click();
+      await block.getByText("the very start").waitFor();
+      await block.getByRole("button", { name: "Show all" }).click();
+      await block.locator(".more").waitFor({ state: "detached" });
+      const shown = await block.locator(".message-block-body").evaluate(div => div.textContent ?? "");
+      assert.ok(shown.includes(content), `${shown.length} of ${content.length} characters are shown`);
+    }
+    const read = page.locator(".message-block", { hasText: "Tool (view" });
+    await read.locator(".message-block-toggle").click();
+    await read.getByText("the very start").waitFor();
+    assert.equal(await read.getByText("the very end").count(), 0);
   });
 
   it("code that is longer than one piece stays code in the next piece", async t => {

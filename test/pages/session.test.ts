@@ -84,14 +84,20 @@ describe("a session in the browser", () => {
     await send(page, "wait for me");
     await page.getByText("so far").waitFor();
     assert.equal(await page.locator("#send-button").isDisabled(), true);
-    assert.equal(await page.getByText("Awaits responses ...").isVisible(), true);
+    await page.getByText(/^Working… \d+ s$/).waitFor();
     assert.match(await page.title(), /^▶ wait for me/);
     await send(page, "too early");
     assert.equal(await page.getByLabel("Request", { exact: true }).inputValue(), "too early");
     gate.release();
     await idle(page);
     assert.equal(model.requests.length, 1);
-    assert.equal(await page.getByText("Awaits responses ...").isVisible(), false);
+    assert.equal(
+      await page
+        .getByText(/^(Awaits|Working)/)
+        .filter({ visible: true })
+        .count(),
+      0,
+    );
   });
 
   it("says what is missing when there is nothing to send", async t => {

@@ -140,6 +140,28 @@ describe("the search of every page", () => {
   });
 });
 
+it("letters that are typed right after Ctrl+K reach the search while it is still loading", async t => {
+  const { portal } = await portalOf(t);
+  const { page } = await openPage(t, browser, `${portal.url}/agents.html`);
+  let load = () => {};
+  const loaded = new Promise<void>(resolve => {
+    load = resolve;
+  });
+  await page.route("**/palette.js", async route => {
+    await loaded;
+    await route.continue();
+  });
+  await rail(page).waitFor();
+  await page.locator("#prompt:focus").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("perm");
+  load();
+  await page.locator("#found a", { hasText: "Permissions" }).waitFor();
+  assert.equal(await page.getByRole("searchbox", { name: "Search" }).inputValue(), "perm");
+  assert.equal(await page.locator("#prompt").inputValue(), "");
+  await page.unroute("**/palette.js");
+});
+
 describe("home", () => {
   it("puts what needs the user first, then what runs, then the rest, each with its way on", async t => {
     const {
@@ -163,6 +185,10 @@ describe("home", () => {
     await group(page, "Running").getByText("wait-for-me").waitFor();
     await group(page, "Recent").getByText("fail-soon").waitFor();
     assert.ok(await needs.locator(".permission-card").isVisible(), "the card itself is here");
+    for (const seen of [needs.getByText("Needs you").first(), needs.locator(".permission-card h2")]) {
+      const { y = 800, height = 0 } = (await seen.boundingBox()) ?? {};
+      assert.ok(y + height <= 800, `it is in sight without scrolling, and not at ${y}`);
+    }
     await assertAccessible(page, "home");
     // A card that moves, or whose window comes to the front, takes no answer for a moment: the user presses again.
     const card = needs.locator(".permission-card");
