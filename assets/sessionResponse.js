@@ -67,7 +67,7 @@ export class SessionResponseRenderer {
 		return data.callback;
 	}
 
-	/** There is more before the first response: it is loaded when the reader comes near. @param {LoadEarlier} load */
+	/** More comes before the first response: it is loaded when the reader comes near. @param {LoadEarlier} load */
 	offerEarlier(load) {
 		this.#loadEarlier = load;
 		this.#content.prepend(this.#earlier);
@@ -91,7 +91,7 @@ export class SessionResponseRenderer {
 		find(this.#awaiting, "time").textContent = this.#hasResponded ? ` ${passed}` : "";
 	};
 
-	/** Scrolls to the block of a response; loads what is earlier until it is there. @param {LiveResponse} response */
+	/** Scrolls to the block of a response; loads earlier ones until it is there. @param {LiveResponse} response */
 	async reveal(response) {
 		while (!this.#show(response)) if (!(await this.#addEarlier())) return;
 	}
