@@ -1,4 +1,4 @@
-// What runs and what waits for the user, and on which node; one portal alone shows nothing of nodes.
+// What runs and what waits for the user, and where; one portal alone shows nothing of nodes.
 
 import { errorAt, part, send } from "../lib/api.js";
 import { copyOf, element, find } from "../lib/dom.js";

@@ -59,6 +59,9 @@ async function rulesOf(portal: Portal, folder: string): Promise<string[]> {
   return folders[folder] ?? [];
 }
 
+/** Not that of the folders that begin with what is typed. */
+const ofOneFolder = /\/api\/copilot\/folder(\?|$)/;
+
 describe("the policy of a folder on the start form", () => {
   it("is Ask me first for a new folder, and the form says what that means", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
@@ -121,7 +124,7 @@ describe("the policy of a folder on the start form", () => {
   ] as const)
     it(`is Ask me first when the portal answers with ${what}`, async t => {
       const { page, portal, workingDirectory } = await openStart(t);
-      await page.route("**/api/copilot/folder**", route => route.fulfill(answer));
+      await page.route(ofOneFolder, route => route.fulfill(answer));
       await choose(page, workingDirectory);
       assert.equal(await policy(page), "ask");
       assert.equal((await start(page, portal)).permissions, "ask");
@@ -130,7 +133,7 @@ describe("the policy of a folder on the start form", () => {
   it("includes a sandbox where one is available, and both are remembered", async t => {
     const { page, workingDirectory } = await openStart(t);
     const known = { permissions: "ask", remembered: true, startup: [] };
-    await page.route("**/api/copilot/folder**", route =>
+    await page.route(ofOneFolder, route =>
       route.fulfill({
         json: { ...known, path: workingDirectory, sandbox: { available: true, chosen: false } },
       }),
