@@ -97,6 +97,7 @@ export class EngineOpening {
 
   async #launch(): Promise<OpenEngine> {
     const { logs, store, log, jobs, tasks, loaded, ends, worktrees, stopNote } = this.#parts;
+    let opened: DurableJobs | undefined;
     try {
       const wasStopped = stopNote.isThere;
       if (wasStopped) await store.patiently(() => this.#pauseBeforeAnythingRuns());
@@ -105,6 +106,7 @@ export class EngineOpening {
       const node = hasTables ? { name: ownership.node, boot: await ownership.boot() } : undefined;
       const flows = engineFlows(this.#parts);
       const durable = await openDurableJobs({ pool: await store.pool, flows, log, hasTables, node });
+      opened = durable;
       const watch = new EngineWatch({ durable, jobs, tasks, loaded, ends, worktrees, log });
       await logs.adoption.start();
       if (wasStopped) await store.patiently(() => ends.endStoppedTasks(durable, () => false));
@@ -112,6 +114,8 @@ export class EngineOpening {
       await store.patiently(() => watch.settle());
       return { durable, watch };
     } catch (error) {
+      // The next try shuts its engine down when it fails, under the flows that this one has taken up.
+      await opened?.close().catch(() => {});
       const failure =
         error instanceof PortalError
           ? error
