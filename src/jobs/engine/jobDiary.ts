@@ -2,6 +2,8 @@ import type { LiveResponse } from "../../live/liveResponse.js";
 import type { StoredResponse } from "../../live/storedResponse.js";
 import type { DiaryLog } from "../../tasks/taskDiary.js";
 
+const ends: ReadonlySet<string | undefined> = new Set(["jobSucceeded", "jobFailed", "jobCanceled"]);
+
 /**
  * Writes a job's log exactly once. Branches write in any order, so a response that a replay after a restart repeats
  * is recognized by its content.
@@ -10,6 +12,7 @@ export class JobDiary {
   readonly #log: DiaryLog;
   readonly #known = new Set<string>();
   #isPaused = false;
+  #isEnded = false;
   readonly #listener: ((response: LiveResponse) => void) | undefined;
 
   private constructor(log: DiaryLog, listener?: (response: LiveResponse) => void) {
@@ -35,7 +38,8 @@ export class JobDiary {
 
   /** For responses that may come more than once. */
   async add(response: LiveResponse): Promise<void> {
-    if (this.#log.closed) return;
+    // The end comes last, whatever else is told just then.
+    if (this.#log.closed || this.#isEnded) return;
     this.#learn(response);
     await this.#log.append(response);
     this.#listener?.(response);
@@ -51,6 +55,7 @@ export class JobDiary {
   #learn(response: StoredResponse): void {
     if ("foreign" in response) return;
     this.#known.add(keyOf(response));
+    if (ends.has(response.callback)) this.#isEnded = true;
     if (response.callback === "jobPaused") this.#isPaused = true;
     if (response.callback === "jobContinued") this.#isPaused = false;
   }
