@@ -32,8 +32,12 @@ const idleAfterStopMs = 500;
 /**
  * What the runtime says of a session in which a sub-agent ended just as its turn was aborted: it still looks for the
  * sub-agent. The turn may have no end, the session takes no request any more, and this runtime cannot open it again.
+ * Word for word, so that no provider's message can have a runtime replaced.
  */
-const isBroken = (message: string) => /session event delivery failed: session not found/.test(message);
+const isBroken = (message: string) =>
+  /^(Request session\.send failed with message: )?session event delivery failed: session not found: [\da-f-]{36}$/.test(
+    message,
+  );
 const brokenReason = "The Copilot runtime lost a sub-agent; a new runtime takes over";
 
 interface Request {
