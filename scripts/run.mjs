@@ -82,16 +82,20 @@ function runTests(files, env) {
   );
 }
 
-/** `npm test` runs everything; `npm test -- live` runs the test files whose path contains "live". */
-function test() {
+/**
+ * `npm test` runs everything; `npm test -- live` runs the test files whose path contains "live". The agents are
+ * downloaded while the code is checked.
+ */
+async function test() {
   const files = testFiles(["src", "test"], args);
   const matches = expression => files.some(file => expression.test(file.slice(root.length)));
+  const agents = matches(/dist\/test\/.*(acp|editors|api|backends|permissions)/i) ? testAgents() : undefined;
+  // Its failure is reported where it is awaited.
+  agents?.catch(() => {});
+  if (args.length === 0) check();
   if (matches(/sandbox/i)) needBubblewrap();
-  const agents = matches(/dist\/test\/.*(acp|editors|api|backends|permissions)/i) && {
-    TEST_AGENTS: testAgents(),
-  };
   const server = matches(/dist\/test\//) && postgres();
-  runTests(files, { ...chromium(), ...agents, ...server });
+  runTests(files, { ...chromium(), ...server, ...(agents && { TEST_AGENTS: await agents }) });
 }
 
 /** Runs in this process, so that the program owns its signals and streams. */
@@ -109,15 +113,12 @@ const commands = {
     return start("mcp.js");
   },
   acp: () => start("acp.js"),
-  test: () => {
-    if (args.length === 0) check();
-    test();
-  },
+  test,
   // A test beside its source needs no portal, no browser and no agent.
   "test:fast": () => runTests(testFiles(["src"], args)),
   check,
-  bench: () => {
-    const env = { ...process.env, ...chromium(), ...postgres(), TEST_AGENTS: testAgents() };
+  bench: async () => {
+    const env = { ...process.env, ...chromium(), ...postgres(), TEST_AGENTS: await testAgents() };
     run(node, [join(root, "dist", "bench", "index.js"), ...args], "The bench", { stdio: "inherit", env });
   },
   build: () => undefined,

@@ -1,6 +1,6 @@
 // Makes a fresh clone runnable: installs and builds when needed, and is silent when there is nothing to do.
 // Uses only Node, because it runs before anything is installed.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,15 +18,24 @@ const say = text => process.stderr.write(`${text}\n`);
 
 export class SetupError extends Error {}
 
+const common = { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" };
+
+function checkEnd(what, { error, status }) {
+  if (status !== 0) throw new SetupError(`${what} failed (${error?.message ?? `exit code ${status}`})`);
+}
+
 export function run(command, args, what, options = {}) {
-  const result = spawnSync(command, args, {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-    shell: process.platform === "win32",
-    ...options,
+  checkEnd(what, spawnSync(command, args, { ...common, ...options }));
+}
+
+/** The same, while this process goes on. */
+export async function runBeside(command, args, what, options = {}) {
+  const child = spawn(command, args, { ...common, ...options });
+  const end = await new Promise(resolve => {
+    child.once("error", error => resolve({ error }));
+    child.once("exit", status => resolve({ status }));
   });
-  if (result.status !== 0)
-    throw new SetupError(`${what} failed (${result.error?.message ?? `exit code ${result.status}`})`);
+  checkEnd(what, end);
 }
 
 const modifiedMs = path => (existsSync(path) ? statSync(path).mtimeMs : 0);

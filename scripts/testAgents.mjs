@@ -1,7 +1,7 @@
 // The tests drive real ACP agents offline. They are installed once into a separate folder, because the portal does not need them.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root, run, SetupError } from "./setup.mjs";
+import { root, runBeside, SetupError } from "./setup.mjs";
 
 /** The package of this name is for people; the program itself is in one package per platform. */
 function opencodePackage() {
@@ -19,7 +19,7 @@ const wanted = JSON.stringify({
 });
 
 /** The folder of the agents, for the variable TEST_AGENTS that the tests read. */
-export function testAgents() {
+export async function testAgents() {
   if (process.env.TEST_AGENTS) return process.env.TEST_AGENTS;
   const folder = join(root, "dist", "test-agents");
   const stamp = join(folder, ".installed");
@@ -30,8 +30,8 @@ export function testAgents() {
   writeFileSync(join(folder, "package.json"), wanted);
   const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
   try {
-    run("npm", ["install", ...flags], "npm install", { cwd: folder });
-    unpackCopilot(folder);
+    await runBeside("npm", ["install", ...flags], "npm install", { cwd: folder });
+    await unpackCopilot(folder);
   } catch (error) {
     throw new SetupError(
       `The tests need real ACP agents from the npm registry, and they could not be installed: ${error.message}`,
@@ -49,5 +49,5 @@ function unpackCopilot(folder) {
     COPILOT_CACHE_HOME: join(folder, "copilot-cache"),
   };
   const program = join(folder, "node_modules", ".bin", "copilot");
-  run(program, ["--version"], "copilot --version", { env, stdio: ["ignore", "ignore", 2] });
+  return runBeside(program, ["--version"], "copilot --version", { env, stdio: ["ignore", "ignore", 2] });
 }

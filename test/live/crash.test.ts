@@ -12,7 +12,7 @@ import { silent, storedRecords } from "../support/live/live.js";
 
 const writer = fileURLToPath(new URL("../support/live/liveWriter.js", import.meta.url));
 /** `store/killPoints` also kills before and after a write of the log; `bench/jobs` kills at 100 random moments. */
-const kills = 8;
+const kills = 5;
 
 interface Said {
   /** What readers saw under a number, per log. */

@@ -9,10 +9,10 @@ import { randomFrom } from "../support/kills/randomLog.js";
 import type { Answer } from "../support/live/live.js";
 
 const program = fileURLToPath(new URL("../support/live/liveServer.js", import.meta.url));
-const kills = 4;
+const kills = 3;
 const responses = 2_000;
 /** Enough that an old cursor is stored, few enough that all are read in time. */
-const maxAnswersPerLife = 300;
+const maxAnswersPerLife = 200;
 /** As API.md promises. */
 const promisedMs = 50;
 /** Allows for a write that is under way when the time is up. */

@@ -8,12 +8,13 @@ import { openStore } from "../../src/store/store.js";
 import { defer, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
 import { silent } from "../support/live/live.js";
 import { oldThings } from "../support/store/oldStore.js";
-import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import type { Postgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 const file = groupScope();
-let server: PostgresServer;
+let server: Postgres;
 before(async () => {
-  server = await startPostgres(file);
+  server = await runningPostgres(file);
 });
 
 /** The janitor of one of several nodes; `reached` is called with each session whose conversation it forgets. */

@@ -8,12 +8,13 @@ import { type Nodes, nodesOf } from "../support/nodes/nodes.js";
 import type { Portal } from "../support/portal/portal.js";
 import { sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
-import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import type { Postgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 const file = groupScope();
-let server: PostgresServer;
+let server: Postgres;
 before(async () => {
-  server = await startPostgres(file);
+  server = await runningPostgres(file);
 });
 
 const eventsOf = ({ copilotHome }: Portal, sessionId: string) =>

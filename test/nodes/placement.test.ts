@@ -8,12 +8,13 @@ import { hasJoined, logOf, type NodeOfTest, nodeSeen, nodesOf } from "../support
 import { nextProgram, nextVersion } from "../support/portal/anotherVersion.js";
 import { type Portal, runPortal, startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
-import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import type { Postgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 const file = groupScope();
-let server: PostgresServer;
+let server: Postgres;
 before(async () => {
-  server = await startPostgres(file);
+  server = await runningPostgres(file);
 });
 
 const titlesOf = (log: readonly object[]) =>

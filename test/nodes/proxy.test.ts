@@ -3,7 +3,7 @@ import { before, describe, test } from "node:test";
 import { groupScope } from "../support/cleanup.js";
 import { type NodePair, startNodePair } from "../support/nodes/nodePair.js";
 import { seen } from "../support/seen.js";
-import { startPostgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 /** The text of a stream up to these words; the reader then hangs up. */
 async function textUntil(answer: Response, ...words: (string | RegExp)[]): Promise<string> {
@@ -44,7 +44,7 @@ let there: string;
 let own: string;
 
 before(async () => {
-  pair = await startNodePair(file, await startPostgres(file));
+  pair = await startNodePair(file, await runningPostgres(file));
   [own, there] = await Promise.all([pair.a.startSession(), pair.b.startSession()]);
 });
 

@@ -16,7 +16,7 @@ import {
 } from "../support/portal/documentRun.js";
 import { startPortal } from "../support/portal/portal.js";
 import { seen } from "../support/seen.js";
-import { startPostgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 /** Calls of these routes belong to what a session, task, job, run, request or worktree is owned by. */
 const belongsToRoot = (route: string) => placeOf({ path: route.slice("/api/".length) }) !== "asked";
@@ -31,7 +31,7 @@ describe("Every route of API.md", () => {
   test("answers through a node that does not own what it is about as the owner does", async t => {
     const text = await readFile(join(packageRoot, "API.md"), "utf8");
     const folder = await tempFolder(t);
-    const server = await startPostgres(t);
+    const server = await runningPostgres(t);
     const database = await server.newDatabase();
     const model = await startScriptedModel(t, documentScript());
     const config = await configWithAgent(folder);

@@ -14,13 +14,14 @@ import { logLines } from "../support/portal/logLines.js";
 import { runPortal, startPortal } from "../support/portal/portal.js";
 import { sessionById } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
-import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import type { Postgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 import { allRows } from "../support/store/tableRows.js";
 
 const file = groupScope();
-let server: PostgresServer;
+let server: Postgres;
 before(async () => {
-  server = await startPostgres(file);
+  server = await runningPostgres(file);
 });
 
 /** The first time it runs until somebody ends it, and says something all the time; later it does nothing. */

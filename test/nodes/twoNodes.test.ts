@@ -5,12 +5,13 @@ import { agentsOf, logOf, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
 import { runPortal } from "../support/portal/portal.js";
 import { processesWith } from "../support/processes.js";
 import { seen } from "../support/seen.js";
-import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import type { Postgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 const file = groupScope();
-let server: PostgresServer;
+let server: Postgres;
 before(async () => {
-  server = await startPostgres(file);
+  server = await runningPostgres(file);
 });
 
 describe("Nodes on one database", () => {

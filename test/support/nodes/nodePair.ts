@@ -8,7 +8,7 @@ import { type Puppet, puppet } from "../model/puppet.js";
 import { type ScriptedModel, startScriptedModel } from "../model/scriptedModel.js";
 import { type Portal, type PortalOptions, startPortal } from "../portal/portal.js";
 import { seen } from "../seen.js";
-import type { PostgresServer } from "../store/postgres.js";
+import type { Postgres } from "../store/postgres.js";
 import { type Relay, startRelay } from "./relay.js";
 
 /** All nodes of a pair accept it. */
@@ -55,7 +55,7 @@ const entry = entryOf({
 /** Two nodes on one database, `a` and `b`, and a network from a to b that the test can cut. */
 export async function startNodePair(
   t: Scope,
-  server: PostgresServer,
+  server: Postgres,
   { args = [] }: { args?: readonly string[] } = {},
 ): Promise<NodePair> {
   const own = puppet();

@@ -9,7 +9,7 @@ import { type ScriptedModel, startScriptedModel } from "../model/scriptedModel.j
 import { type Portal, type PortalOptions, startPortal } from "../portal/portal.js";
 import { processesWith } from "../processes.js";
 import { seen } from "../seen.js";
-import type { PostgresServer } from "../store/postgres.js";
+import type { Postgres } from "../store/postgres.js";
 
 const model = { category: "driving" };
 const held = (name: string): TaskOfTest => ({ prompt: [name, `@wait-each ${name}`], model });
@@ -48,7 +48,7 @@ export type Nodes = Awaited<ReturnType<typeof nodesOf>>;
 export const leaseMs = 6_000;
 
 /** Nodes on one database with one model, which tells every prompt. Without an entry their job is first, held, last. */
-export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs, grid }) {
+export async function nodesOf(t: Scope, server: Postgres, entry: EntryOfTest = { tasks, jobs, grid }) {
   const shown = puppet();
   const scripted = await startScriptedModel(t, { script: shown.script });
   const folder = await tempFolder(t, "portal-nodes");

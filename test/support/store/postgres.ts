@@ -9,17 +9,22 @@ import pg from "pg";
 import { defer, type Scope, tempFolder } from "../cleanup.js";
 import { seen } from "../seen.js";
 
-export interface PostgresServer {
+/** A running PostgreSQL server. */
+export interface Postgres {
   readonly port: number;
   /** A URL encodes some of its characters. */
   readonly password: string;
-  /** Everything that the server has logged. */
-  readonly output: string;
   /** A new, empty database of the role `portal`. */
   newDatabase(more?: string): Promise<string>;
   urlOf(database: string, role?: string): string;
   /** As the superuser, in one database. */
   query<Row extends object>(database: string, text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+/** One that belongs to a test alone. */
+export interface PostgresServer extends Postgres {
+  /** Everything that the server has logged. */
+  readonly output: string;
   /** Ends all sessions at once, as an upgrade of the server does. */
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -57,6 +62,37 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** The server at this port, whose roles have this password. */
+export function postgresAt({ port, password }: { port: number; password: string }): Postgres {
+  const urlOf = (database: string, role = "portal") =>
+    `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
+
+  async function query<Row extends object>(database: string, text: string, values?: unknown[]) {
+    const client = new pg.Client({ connectionString: urlOf(database, superuser) });
+    // A server that stops ends it.
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  return {
+    port,
+    password,
+    async newDatabase(more = "owner portal") {
+      // Tests that run at the same time may share the server.
+      const name = `portal_${randomBytes(8).toString("hex")}`;
+      await query("postgres", `create database ${name} ${more}`);
+      return name;
+    },
+    urlOf,
+    query,
+  };
+}
+
 export interface PostgresOptions {
   settings?: readonly string[];
   /** How the server asks for the password of a role. */
@@ -92,20 +128,7 @@ export async function startPostgres(
   let output = "";
   let running: ChildProcess | undefined;
 
-  const urlOf = (database: string, role = "portal") =>
-    `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
-
-  async function query<Row extends object>(database: string, text: string, values?: unknown[]) {
-    const client = new pg.Client({ connectionString: urlOf(database, superuser) });
-    // A server that stops ends it.
-    client.on("error", () => {});
-    await client.connect();
-    try {
-      return (await client.query<Row>(text, values)).rows;
-    } finally {
-      await client.end().catch(() => {});
-    }
-  }
+  const server = postgresAt({ port, password });
 
   async function start(): Promise<void> {
     const child = spawn(
@@ -124,7 +147,7 @@ export async function startPostgres(
     running = child;
     await seen(async () => {
       if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${output}`);
-      return query("postgres", "select 1").catch(() => undefined);
+      return server.query("postgres", "select 1").catch(() => undefined);
     });
   }
 
@@ -139,21 +162,12 @@ export async function startPostgres(
 
   defer(t, stop);
   await start();
-  await query("postgres", `create role portal login password ${pg.escapeLiteral(password)}`);
-  let databases = 0;
+  await server.query("postgres", `create role portal login password ${pg.escapeLiteral(password)}`);
   return {
-    port,
-    password,
+    ...server,
     get output() {
       return output;
     },
-    async newDatabase(more = "owner portal") {
-      const name = `portal_${++databases}`;
-      await query("postgres", `create database ${name} ${more}`);
-      return name;
-    },
-    urlOf,
-    query,
     stop,
     start,
   };

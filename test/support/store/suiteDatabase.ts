@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
-import pg from "pg";
 import { pino } from "pino";
 import { openStore, type Store } from "../../../src/store/store.js";
 import { defer, type Scope, tempFolder } from "../cleanup.js";
-import { startPostgres } from "./postgres.js";
+import { type Postgres, postgresAt, startPostgres } from "./postgres.js";
 
 /** Set by `npm test` (scripts/runTests.mjs): a superuser's address of the server for all tests of the run. */
 const variable = "TEST_DATABASE_URL";
@@ -13,7 +11,7 @@ const silent = pino({ level: "silent" });
 /** Tests end portals and never the server, so nothing has to reach a disk. */
 const settings = [
   ...["fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off"],
-  ...["max_connections=500", "max_wal_size=1GB", "checkpoint_timeout=1h"],
+  ...["max_connections=900", "max_wal_size=1GB", "checkpoint_timeout=1h"],
 ];
 
 /** A server whose template has the tables of a store; returns its address. */
@@ -28,14 +26,27 @@ export async function startSuiteServer(t: Scope): Promise<string> {
   return server.urlOf("postgres", "tester");
 }
 
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: process.env[variable] });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+function serverAt(url: string): Postgres {
+  const { port, password } = new URL(url);
+  return postgresAt({ port: Number(port), password: decodeURIComponent(password) });
+}
+
+/**
+ * Databases for a test that leaves the server running: on that of the run, because each start of another one costs a
+ * second of a core, or on one of its own when the run has none.
+ */
+export async function runningPostgres(t: Scope): Promise<Postgres> {
+  const url = process.env[variable];
+  if (url === undefined) return startPostgres(t);
+  const server = serverAt(url);
+  return {
+    ...server,
+    async newDatabase(more) {
+      const name = await server.newDatabase(more);
+      defer(t, () => server.query("postgres", `drop database ${name} with (force)`));
+      return name;
+    },
+  };
 }
 
 const known = new Map<string, string>();
@@ -45,18 +56,13 @@ const known = new Map<string, string>();
  * run has no server. A portal starts on it at a quarter of the processor time of an embedded store.
  */
 export async function databaseOf(t: Scope, dataDir: string): Promise<string | undefined> {
-  const server = process.env[variable];
-  if (server === undefined) return undefined;
+  if (process.env[variable] === undefined) return undefined;
   const found = known.get(dataDir);
   if (found !== undefined) return found;
-  const name = `portal_${createHash("sha256").update(dataDir).digest("hex").slice(0, 16)}`;
-  await administer(`create database ${name} template ${template} owner portal`);
-  defer(t, () => administer(`drop database ${name} with (force)`));
-  const url = new URL(server);
-  url.username = "portal";
-  url.pathname = `/${name}`;
-  known.set(dataDir, url.href);
-  return url.href;
+  const server = await runningPostgres(t);
+  const url = server.urlOf(await server.newDatabase(`template ${template} owner portal`));
+  known.set(dataDir, url);
+  return url;
 }
 
 /** An open store for a test of something else; it closes by itself. */

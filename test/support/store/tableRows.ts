@@ -1,8 +1,8 @@
-import type { PostgresServer } from "./postgres.js";
+import type { Postgres } from "./postgres.js";
 
 /** Every row of every table of a database, as `TABLE: ROW`, except those of these tables. */
 export async function allRows(
-  server: PostgresServer,
+  server: Postgres,
   database: string,
   except: readonly string[],
 ): Promise<Set<string>> {
