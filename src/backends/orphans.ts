@@ -1,10 +1,17 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import * as fs from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
+// A look at all processes takes a third of the processor time that it takes with the file handles of node:fs/promises.
+const open = promisify(fs.open);
+const read = promisify(fs.read);
+const close = promisify(fs.close);
+/** Nearly every environment fits. */
+const environmentChunkBytes = 16 * 1024;
 
 /**
  * Each runtime starts with this variable, and every command of an agent inherits it, so that the commands can be found
@@ -84,12 +91,27 @@ async function ownedOnLinux(): Promise<OwnedProcess[]> {
   const found = await Promise.all(
     pids.map(async pid => {
       // Processes of other users cannot be read, and are not ours.
-      const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+      const environment = await environmentOf(pid).catch(() => "");
       const entry = environment.split("\0").find(text => text.startsWith(`${ownerVariable}=`));
       return entry ? [{ pid: Number(pid), owner: entry.slice(ownerVariable.length + 1) }] : [];
     }),
   );
   return found.flat();
+}
+
+async function environmentOf(pid: string): Promise<string> {
+  const file = await open(`/proc/${pid}/environ`, "r");
+  try {
+    const chunks: Buffer[] = [];
+    for (let length = environmentChunkBytes; length === environmentChunkBytes; ) {
+      const buffer = Buffer.allocUnsafe(environmentChunkBytes);
+      length = (await read(file, buffer, 0, environmentChunkBytes, null)).bytesRead;
+      chunks.push(buffer.subarray(0, length));
+    }
+    return Buffer.concat(chunks).toString();
+  } finally {
+    await close(file);
+  }
 }
 
 export function readPsLine(line: string): OwnedProcess | undefined {
