@@ -95,35 +95,54 @@ export function postgresAt({ port, password }: { port: number; password: string 
 
 export interface PostgresOptions {
   settings?: readonly string[];
-  /** How the server asks for the password of a role. */
-  auth?: "scram-sha-256" | "md5";
+  /** The role `portal` shows its password in a way that takes less processor time than SCRAM. */
+  quickPasswords?: boolean;
   /** Where its files are, instead of a new folder. */
   folder?: string | undefined;
 }
 
-/** A PostgreSQL server of its own, which syncs its files as any server does; it ends with the test. */
-export async function startPostgres(
-  t: Scope,
-  { settings = [], auth = "scram-sha-256", folder: given }: PostgresOptions = {},
-): Promise<PostgresServer> {
-  const bin = programs();
+/** Set by `npm test`: the folder of a cluster that each server copies, because `initdb` takes a second of a core. */
+const clusterVariable = "TEST_POSTGRES_CLUSTER";
+
+/** Makes the files of a server that has never started, and beside them the password of its roles. */
+function makeCluster(folder: string): void {
   const user = unprivileged();
-  const folder = given ?? (await tempFolder(t, "portal-postgres"));
-  const password = `p@ss/w%rd:${randomBytes(9).toString("base64url")}`;
   const passwordFile = join(folder, "password");
-  writeFileSync(passwordFile, password);
+  writeFileSync(passwordFile, `p@ss/w%rd:${randomBytes(9).toString("base64url")}`);
   for (const path of [folder, passwordFile])
     if (user.uid !== undefined) chownSync(path, user.uid, user.gid ?? user.uid);
-  const data = join(folder, "data");
   execFileSync(
-    join(bin, "initdb"),
+    join(programs(), "initdb"),
     [
-      ...["-D", data, "-U", superuser, "--pwfile", passwordFile, "-A", auth],
+      ...["-D", join(folder, "data"), "-U", superuser, "--pwfile", passwordFile, "-A", "scram-sha-256"],
       // Only the new files are not synced; what the server writes later is.
       ...["-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
     ],
     { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] },
   );
+}
+
+/** From now on each server of the run is a copy of one cluster. */
+export async function prepareCluster(t: Scope): Promise<void> {
+  const folder = await tempFolder(t, "portal-cluster");
+  makeCluster(folder);
+  process.env[clusterVariable] = folder;
+}
+
+/** A PostgreSQL server of its own, which syncs its files as any server does; it ends with the test. */
+export async function startPostgres(
+  t: Scope,
+  { settings = [], quickPasswords = false, folder: given }: PostgresOptions = {},
+): Promise<PostgresServer> {
+  const bin = programs();
+  const user = unprivileged();
+  const folder = given ?? (await tempFolder(t, "portal-postgres"));
+  const prepared = process.env[clusterVariable];
+  if (prepared === undefined) makeCluster(folder);
+  else execFileSync("cp", ["-a", `${prepared}/.`, folder]);
+  const password = readFileSync(join(folder, "password"), "utf8");
+  const data = join(folder, "data");
+  if (quickPasswords) writeFileSync(join(data, "pg_hba.conf"), "host all all 127.0.0.1/32 md5\n");
   const port = await freePort();
   let output = "";
   let running: ChildProcess | undefined;
@@ -136,7 +155,7 @@ export async function startPostgres(
       [
         ...["-D", data, "-p", `${port}`, "-c", "listen_addresses=127.0.0.1"],
         ...["-c", `unix_socket_directories=${folder}`, "-c", "max_connections=60"],
-        ...["-c", `password_encryption=${auth}`],
+        ...(quickPasswords ? ["-c", "password_encryption=md5"] : []),
         ...settings.flatMap(setting => ["-c", setting]),
       ],
       { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] },

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { openStore, type Store } from "../../../src/store/store.js";
 import { defer, type Scope, tempFolder } from "../cleanup.js";
-import { type Postgres, postgresAt, startPostgres } from "./postgres.js";
+import { type Postgres, postgresAt, prepareCluster, startPostgres } from "./postgres.js";
 
 /** Set by `npm test` (scripts/runTests.mjs): a superuser's address of the server for all tests of the run. */
 const variable = "TEST_DATABASE_URL";
@@ -16,7 +16,8 @@ const settings = [
 
 /** A server whose template has the tables of a store; returns its address. */
 export async function startSuiteServer(t: Scope): Promise<string> {
-  const server = await startPostgres(t, { settings, auth: "md5" });
+  await prepareCluster(t);
+  const server = await startPostgres(t, { settings, quickPasswords: true });
   await server.query("postgres", `create database ${template} owner portal`);
   const dataDir = await tempFolder(t, "portal-template");
   const store = openStore({ dataDir, databaseUrl: server.urlOf(template), log: silent });
