@@ -1,6 +1,7 @@
-// The agents page: the agents, how clear a prompt is, which agents would run, and the run itself.
+// The agents page: the agents, how clear a prompt is, who would run, and the run.
 
 import {
+	ApiError,
 	addressOf,
 	api,
 	byId,
@@ -15,6 +16,7 @@ import {
 	notify,
 	onPress,
 	onSubmit,
+	pageQuery,
 	part,
 	readEvents,
 	send,
@@ -30,7 +32,6 @@ import { modelOptions, offerFolders, rememberFolder } from "./shell/choices.js";
 import { runItem, showRuns } from "./shell/lastRuns.js";
 import { makeSplitter } from "./shell/splitter.js";
 
-const RUN_PART_PX = 760;
 const EVALUATE_DELAY_MS = 200;
 
 const list = byId("list");
@@ -49,7 +50,7 @@ let isRunning = false;
 let asked = 0;
 const showError = errorAt("error");
 const showFolderError = errorAt("folderError");
-/** Of this page and of MCP clients. */
+// Of this page and of MCP clients.
 const refreshRuns = showRuns(async () => {
 	const { runs } = await api("copilot/run/history?limit=10");
 	return runs.map(one => {
@@ -84,7 +85,7 @@ function showChain() {
 	showWouldRun();
 }
 
-/** What is pressed runs, else what the prompt chooses. */
+// What is pressed runs, else what the prompt chooses.
 function showWouldRun() {
 	const wouldRun = chain.length > 0 ? chain : selected;
 	const on = model.value && ` on ${model.selectedOptions[0]?.text}`;
@@ -118,7 +119,7 @@ async function loadAgents() {
 	const wanted = chosenFolder();
 	showFolderError();
 	const answer = await api(`copilot/agent?folder=${wanted}`).catch(showFolderError);
-	// The answer to an older question may arrive later.
+	// An older answer may arrive later.
 	if (wanted !== chosenFolder()) return;
 	/** @type {AgentsAnswer} */
 	const { repoRoot, agents, problems } = answer ?? { repoRoot: "", agents: [], problems: [] };
@@ -158,7 +159,7 @@ async function evaluate() {
 	}
 	try {
 		const result = await api(`copilot/agent/evaluate?folder=${chosenFolder()}`, text);
-		// The answer to an older question may arrive later.
+		// An older answer may arrive later.
 		if (mine === asked) showEvaluation(result);
 	} catch (error) {
 		if (mine === asked) showError(error);
@@ -205,7 +206,7 @@ function follow(id = "") {
 			renderer.setAwaiting(false);
 			if (error === "RunNotFound") {
 				showState("");
-				showError("This run is gone: it was deleted, or its address is wrong.");
+				showError(new ApiError(error));
 			} else notify("Agents: the run has ended");
 		},
 	});
@@ -239,7 +240,7 @@ prompt.oninput = () => {
 };
 onSubmit("form", start, prompt);
 onPress("stop", () => api(`copilot/run/${part(runId ?? "")}/stop`, ""), showError);
-// Agent files are edited elsewhere: a user who returns to the page sees the current ones.
+// Agent files are edited elsewhere.
 addEventListener("focus", loadAgents);
 offerFolders(folder);
 folder.addEventListener(
@@ -248,10 +249,10 @@ folder.addEventListener(
 );
 model.onchange = showWouldRun;
 
-makeSplitter("bar", { initialPx: RUN_PART_PX, minPx: 260, name: "Width of the run part" });
+makeSplitter("bar");
 showPolicy().catch(() => undefined);
 api("copilot/models").then(({ models }) => model.append(...modelOptions(models)), showError);
-const earlier = new URLSearchParams(location.search).get("run");
+const earlier = pageQuery.get("run");
 if (earlier) {
 	follow(earlier);
 	api(`copilot/run/${part(earlier)}`).then(({ prompt: text, repoRoot }) => {

@@ -1,19 +1,19 @@
-// The flow chart of a job, drawn as SVG as the server lays it out; the user zooms and drags it.
-import { api, copyOf, element, fill, find, nextFrame } from "./lib/page.js";
+// The flow chart of a job as the server lays it out; the user zooms and drags it.
+import { api, copyOf, element, fill, find, nextFrame, scrollable } from "./lib/page.js";
 
 const ZOOM_MIN = 0.2;
 const ZOOM_MAX = 3;
 const ZOOM_STEP = 0.1;
-/** The same as in flowChartMermaid.css. */
+// The same as in flowChartMermaid.css.
 const TOOLS_PX = 56;
 const WIDE_PX = 1400;
-/** A chart that is too large for this zoom is scrolled, not shrunk. */
+// A chart that is too large for this zoom is scrolled, not shrunk.
 const READABLE = 0.8;
 const PER_FRAME = 60;
 const LINE_CHARS = 33;
-/** A shorter move is a click, not a drag. */
+// A shorter move is a click, not a drag.
 const DRAG_PX = 4;
-/** Of the distance of two fingers, for one step. */
+// Of the distance of two fingers, for one step.
 const PINCH_STEP = 1.1;
 
 const marks = {
@@ -45,7 +45,7 @@ function shapeOf({ node, width, height }) {
 	const kind = kindOf(node.hint);
 	if (kind === "LoopEnd") return draw("circle", { r: x });
 	if (kind === "TaskNode") return draw("rect", { x: -x, y: -y, width, height, rx: 6 });
-	/** Half of its upper side. */
+	// Half of its upper side.
 	const top = x - (kind === "CondNode" ? 14 : kind === "CondEnd" ? x : 0);
 	return draw("polygon", { points: `${-x} 0 ${-top} ${-y} ${top} ${-y} ${x} 0 ${top} ${y} ${-top} ${y}` });
 }
@@ -60,14 +60,9 @@ const frame = () => new Promise(start => nextFrame(() => start(undefined)));
 
 const cut = (text = "") => (text.length > LINE_CHARS ? `${text.slice(0, LINE_CHARS - 1)}…` : text);
 
-/** Fires `select` when the user selects a task; `detail` is its number in the job. Then `leave`, for a place beside the nodes. */
+// Fires `select` when the user selects a task; `detail` is its number in the job. Then `leave`, for a place beside the nodes.
 export class FlowChart extends EventTarget {
-	#view = element("div", {
-		className: "flow-chart-view",
-		tabIndex: 0,
-		role: "group",
-		"aria-label": "Flow chart",
-	});
+	#view = scrollable("flow-chart-view", "Flow chart");
 	#zoomLabel = element("output");
 	#svg = draw("svg", {});
 	#size = { width: 0, height: 0 };
@@ -112,7 +107,7 @@ export class FlowChart extends EventTarget {
 		}
 	}
 
-	/** Draws some nodes in each frame, as it takes long to lay out their texts. @param {ChartGraph} graph */
+	/** Some nodes in each frame: it takes long to lay out their texts. @param {ChartGraph} graph */
 	async show({ nodes, layout }) {
 		const { nodes: places, arrows, ...size } = layout ?? (await api("copilot/chart", { nodes }));
 		this.#size = size;
@@ -144,7 +139,7 @@ export class FlowChart extends EventTarget {
 		if (this.#stale.size === 1) this.#showStates();
 	}
 
-	/** As slowly as they are drawn. */
+	// As slowly as they are drawn.
 	async #showStates() {
 		while (this.#stale.size > 0) {
 			await frame();
@@ -247,7 +242,7 @@ export class FlowChart extends EventTarget {
 		};
 	}
 
-	/** One finger or the mouse drags, two fingers pinch; a press that does not move selects. */
+	// One pointer drags, two pinch; a press that does not move selects.
 	#listenToPointers() {
 		const view = this.#view;
 		/** @type {Map<number, PointerEvent>} */
@@ -286,7 +281,7 @@ export class FlowChart extends EventTarget {
 	}
 }
 
-/** Draws a chart into an element, as scripts of the first portal do. @type {RenderChart} */
+/** @type {RenderChart} */
 export async function renderFlowChartMermaid(graph, container, onSelect) {
 	const chart = new FlowChart(container);
 	chart.addEventListener("select", () => onSelect?.(chart.selected));

@@ -1,6 +1,5 @@
-// The start page: a form that starts a session, or the session itself. Each loads only its own code.
-import { byId, messageOf, setPageState } from "./lib/page.js";
-import { isReplay, pageQuery } from "./replay/pageQuery.js";
+// The start page, or a session. Each loads only its own code.
+import { byId, isReplay, messageOf, pageQuery, setPageState } from "./lib/page.js";
 
 /** @param {"setup-ui" | "session-ui" | "over"} name */
 function showPart(name) {

@@ -1,4 +1,4 @@
-// A job: its chart, time line, changes and log on the left, one of its tasks or the summary on the right.
+// A job: its chart, time line, changes and log on the left, a task or the summary on the right.
 
 import { FlowChart, kindOf, workIdOf } from "./flowChartMermaid.js";
 import { jobAbout } from "./job/jobAbout.js";
@@ -22,6 +22,7 @@ import {
 	formatDuration,
 	formatLines,
 	formatUsage,
+	isReplay,
 	joined,
 	nextFrame,
 	nodeSign,
@@ -30,6 +31,7 @@ import {
 	onClick,
 	onNodes,
 	onPress,
+	pageQuery,
 	part,
 	readEvents,
 	send,
@@ -42,10 +44,8 @@ import {
 	waitingLine,
 	withProgress,
 } from "./lib/page.js";
-import { isReplay, pageQuery } from "./replay/pageQuery.js";
 import { makeSplitter } from "./shell/splitter.js";
 
-const RIGHT_PART_PX = 800;
 const TICK_MS = 1000;
 const QUIET_MS = 200;
 
@@ -62,14 +62,14 @@ let definition = { job: {}, chart: { nodes: [] } };
 let plan;
 /** @type {Map<number, ChartTask>} */
 const tasks = new Map();
-/** On a phone there is no room for a chart at first. */
+// On a phone there is no room for a chart at first.
 const firstView = jobId && matchMedia("(max-width: 767px)").matches ? "timeline" : "chart";
 let view = pageQuery.get("view") ?? firstView;
 /** The chart is being drawn, or was. @type {Promise<void> | undefined} */
 let drawing;
 /** @type {ChosenWork | undefined} */
 let choice;
-/** The user wants the summary, whatever runs. */
+// The user wants the summary, whatever runs.
 let wantsSummary = false;
 /** What is shown while nothing is chosen. @type {Run | undefined} */
 let followed;
@@ -77,7 +77,7 @@ let followed;
 let revealed;
 let wanted = pageQuery.get("task");
 let origin = "";
-/** There is no such job. */
+// There is no such job.
 let isGone = false;
 let summarized = "";
 
@@ -118,8 +118,8 @@ function detailOf(run) {
 /** @param {Run} run */
 const statusOf = run => (run.needsUser ? "Needs you" : run.status);
 
-/** Its newest round, whichever the user looks at. @param {number} workId */
-function showNode(workId) {
+// Its newest round, whichever the user looks at.
+function showNode(workId = 0) {
 	const run = state.runs.get(workId);
 	if (!run) return;
 	const [said] = run.status === "Succeeded" ? [] : (run.reason || run.verdict).trim().split("\n", 1);
@@ -133,9 +133,10 @@ function showNode(workId) {
 	});
 }
 
-/** Asks once for all attempts that have ended. */
+// Asks once for all attempts that have ended.
 const askChanges = soon(async () => {
-	const { works = [] } = await api(`${jobPath}/changes?`).catch(() => ({}));
+	const { works = [], files = [] } = await api(`${jobPath}/changes?`).catch(() => ({}));
+	state.changed = files.length;
 	for (const { workId, ...changes } of works) {
 		Object.assign(tasks.get(workId) ?? {}, { changes });
 		showNode(workId);
@@ -160,7 +161,7 @@ function showGone(error) {
 	showProblem(error);
 }
 
-/** What runs, or else what failed; nothing when the summary says more. */
+// What runs, or else what failed; nothing when the summary says more.
 function runToFollow() {
 	if (wantsSummary || !jobId) return undefined;
 	if (state.isOver)
@@ -203,7 +204,14 @@ function showParts() {
 
 function showAbout() {
 	const runs = state.allRuns.map(({ status, attempt }) => [status, attempt]);
-	const text = JSON.stringify([state.status, definition, state.usage, state.setup.responses.length, runs]);
+	const text = JSON.stringify([
+		state.status,
+		definition,
+		state.usage,
+		state.changed,
+		state.setup.responses.length,
+		runs,
+	]);
 	if (text === summarized) return;
 	summarized = text;
 	const about = jobAbout(state, { definition, plan, ...names });
@@ -232,7 +240,7 @@ function chooseRun(run, tab) {
 	choose({ workId: run.workId, round: isNewest ? undefined : run.round, tab });
 }
 
-/** Nothing, to follow the job again. @type {Choose} */
+/** @type {Choose} */
 function choose(wish, isSummary = false) {
 	choice = wish;
 	wantsSummary = isSummary;
@@ -244,7 +252,7 @@ function choose(wish, isSummary = false) {
 
 const chooseSummary = () => choose(undefined, true);
 
-/** A reload shows the same; an exported file has no address. */
+// A reload shows the same; an exported file has no address.
 function keepAddress() {
 	if ("query" in document.documentElement.dataset) return;
 	const query = new URLSearchParams(location.search);
@@ -291,15 +299,19 @@ function openView(name = "") {
 		byId(one.value).hidden = one.value !== view;
 	}
 	showView();
-	if (view === "changes") showChanges();
+	if (view !== "changes") return;
+	fill(byId("changes"));
+	showChanges();
 }
 
 async function showChanges() {
 	const { changedFiles } = await import("./session/review.js");
-	fill(byId("changes"), await changedFiles(jobPath, ""));
+	const files = await changedFiles(jobPath);
+	// What is read stays.
+	if (!byId("changes").querySelector("[open]")) fill(byId("changes"), files);
 }
 
-/** A started job has its own copy of the entry. */
+// A started job has its own copy of the entry.
 async function loadDefinition() {
 	if (jobId) {
 		const status = await api(`${jobPath}/status`);
@@ -358,7 +370,7 @@ async function startAgain(way, whenStarted) {
 	location.assign(pageOf(id));
 }
 
-/** The path of a work stands in the id of its task, behind that of the job. */
+// The path of a work stands in the id of its task, behind that of the job.
 function retryFromHere() {
 	const { taskId = "" } = runToShow() ?? {};
 	return startAgain(`retry?from=${part(taskId.slice(taskId.indexOf(".") + 1))}`);
@@ -490,8 +502,7 @@ function restore() {
 if (jobName === "" && !jobId) location.replace("/index.html");
 else {
 	byId("jobName").textContent = jobName;
-	const initialPx = Math.min(RIGHT_PART_PX, byId("tracking").clientWidth / 2);
-	makeSplitter("bar", { initialPx, minPx: 320, name: "Width of the session part" });
+	makeSplitter("bar");
 	restore();
 	listen();
 	if (jobId) follow();

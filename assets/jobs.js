@@ -11,6 +11,7 @@ import {
 	messageOf,
 	onClick,
 	onSubmit,
+	pageQuery,
 	part,
 	send,
 	toNode,
@@ -25,10 +26,9 @@ import { makeSplitter } from "./shell/splitter.js";
 
 const INPUT_PART_PX = 800;
 
-const query = new URLSearchParams(location.search);
-/** Where jobs start; empty for the node that is asked. */
-const node = query.get("node") ?? "";
-const workingDirectory = query.get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
+// Where jobs start; empty for the node that is asked.
+const node = pageQuery.get("node") ?? "";
+const workingDirectory = pageQuery.get("wb") ?? JSON.parse(localStorage.getItem("folders") ?? "[]")[0];
 const startJob = byId("start-job-button");
 const preview = byId("preview-button");
 const input = byId("user-input-textarea");
@@ -96,7 +96,6 @@ function jobButton({ name, jobName }) {
 	const made = button(name, () => choose(chosen === made ? undefined : made), {
 		className: "matrix-job-btn",
 		"data-job-name": jobName,
-		ariaPressed: "false",
 		title: jobName,
 	});
 	return made;
@@ -168,7 +167,7 @@ if (!workingDirectory) location.replace("/index.html");
 else {
 	fill(byId("directory"), visibleCode(workingDirectory), node && ` on node ${visibleLine(node)}`);
 	byId("rulesLink").href = `/permissions.html?folder=${part(workingDirectory)}`;
-	makeSplitter("bar", { initialPx: INPUT_PART_PX, minPx: 260, name: "Width of the input part" });
+	makeSplitter("bar", INPUT_PART_PX);
 	onSubmit("right-part", start);
 	const filter = byId("filter");
 	filter.oninput = () => {

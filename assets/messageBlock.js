@@ -15,12 +15,14 @@ import {
 	visibleProse,
 } from "./lib/page.js";
 
-/** While receiving, a block is 150 px high: more text than this is never visible. */
+// While receiving, a block is 150 px high: more text than this is never visible.
 const TAIL_CHARS = 8_000;
-/** Without that limit: what one frame can easily lay out. */
+// Without that limit: what one frame can easily lay out.
 const EXPANDED_CHARS = 40_000;
 const EXPANDED = "data-expanded";
-/** How far ahead of the reader Markdown is rendered. */
+// While output arrives it has no colours.
+const colourCodes = /[^\P{Cc}\s]\[[\d;]{0,100}m/gu;
+// How far ahead of the reader Markdown is rendered.
 const NEAR_MARGIN = "1000px";
 
 /** The block lives as long as its element does. @type {WeakMap<Element, MessageBlock>} */
@@ -35,7 +37,7 @@ const showExpanded = control => {
 	control.ariaPressed = String(root.hasAttribute(EXPANDED));
 };
 
-/** For all that is received, now and later. */
+// For all that is received, now and later.
 function switchExpanded() {
 	localStorage.setItem(EXPANDED, root.toggleAttribute(EXPANDED) ? "yes" : "no");
 	document.querySelectorAll(".message-block-expand").forEach(showExpanded);
@@ -119,7 +121,7 @@ export class MessageBlock {
 		find(this.#toggle, ".message-block-note").textContent = visibleLine(note);
 	}
 
-	/** When it began, in milliseconds; unset in a log from before times were kept. @param {number | undefined} ms */
+	/** When it began, in milliseconds; older logs have no times. @param {number | undefined} ms */
 	set time(ms) {
 		if (ms === undefined) return;
 		const time = new Date(ms);
@@ -180,7 +182,7 @@ export class MessageBlock {
 		this.#setState(isSpoken);
 		if (!this.#isMarkdown) this.render();
 		else if (isSpoken) {
-			// Markdown far from the reader stays plain text until it comes near.
+			// Far from the reader it stays plain.
 			fill(this.#body, plainText(this.text, "message-block-text"));
 			nearObserver.observe(this.#div);
 		}
@@ -212,7 +214,8 @@ export class MessageBlock {
 		if (this.#isCompleted) return;
 		const shown =
 			this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
-		shown.textContent = this.#tail.slice(root.hasAttribute(EXPANDED) ? 0 : -TAIL_CHARS);
+		const tail = this.#tail.slice(root.hasAttribute(EXPANDED) ? 0 : -TAIL_CHARS);
+		shown.textContent = this.#blockType === "Tool" ? tail.replace(colourCodes, "") : tail;
 	};
 
 	#showTitle() {

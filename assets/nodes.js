@@ -1,4 +1,4 @@
-// The nodes page: the portals of the database, how each of them is, and what can be done with it.
+// The nodes page: the portals of the database, how each is, and what can be done with it.
 import {
 	api,
 	ask,
@@ -46,8 +46,12 @@ function itemOf(node) {
 	};
 	const item = items.get(name) ?? copyOf("nodeItem");
 	items.set(name, item);
-	for (const place of item.querySelectorAll("[data-part]"))
-		place.textContent = visibleLine(String(texts[place.dataset.part ?? ""]));
+	for (const place of item.querySelectorAll("[data-part]")) {
+		const text = visibleLine(String(texts[place.dataset.part ?? ""]));
+		place.textContent = text;
+		// A portal alone has no address.
+		place.parentElement?.toggleAttribute("hidden", text === "");
+	}
 	find(item, ".muted").hidden = name !== latest?.node;
 	fill(find(item, ":scope > .stack"), ...node.warnings.map(text => notice(text, "warning")));
 	for (const one of item.querySelectorAll("[data-when]")) one.hidden = !one.dataset.when?.includes(state);

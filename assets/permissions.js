@@ -11,6 +11,7 @@ import {
 	joined,
 	messageOf,
 	onSubmit,
+	pageQuery,
 	part,
 	soon,
 	visibleCode,
@@ -92,7 +93,7 @@ async function test() {
 	try {
 		const question = { folder: folder.value.trim(), [kind.value]: isFile ? [text] : text };
 		const { decision, rules, why } = await api("copilot/permission/test", question);
-		// The answer to an older question may arrive later.
+		// An older answer may arrive later.
 		if (mine === asked) tell(decision, joined([verdict.getAttribute(`data-${decision}`), ...rules, why]));
 	} catch (error) {
 		if (mine === asked) tell("reject", messageOf(error));
@@ -109,7 +110,7 @@ async function showStartup() {
 const testSoon = soon(test, TEST_DELAY_MS);
 const showStartupSoon = soon(showStartup, TEST_DELAY_MS);
 
-/** A question about one folder does not apply to another. */
+// A question about one folder does not apply to another.
 function onFolder() {
 	showStartupFiles("", [], () => {});
 	showStartupSoon();
@@ -123,7 +124,7 @@ bindNotifications("notify");
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(
 	({ repoRoot }) => {
-		folder.value ||= new URLSearchParams(location.search).get("folder") || repoRoot;
+		folder.value ||= pageQuery.get("folder") || repoRoot;
 		return showStartup();
 	},
 	() => undefined,

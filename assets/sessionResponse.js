@@ -8,15 +8,15 @@ import {
 	find,
 	formatDuration,
 	idOf,
+	isReplay,
 	messageOf,
 	notice,
 	withProgress,
 } from "./lib/page.js";
-import { isReplay } from "./replay/pageQuery.js";
 import { itemGroups } from "./session/itemGroups.js";
 import { responseItems } from "./session/responseItems.js";
 
-/** The reader counts as being at the bottom this close to it. */
+// The reader counts as being at the bottom this close to it.
 const BOTTOM_MARGIN_PX = 24;
 const TICK_MS = 1_000;
 
@@ -25,7 +25,7 @@ export class SessionResponseRenderer {
 	#parts = copyOf("conversation");
 	#content = find(this.#parts, ".session-response-content");
 	#awaiting = find(this.#parts, ".session-response-awaiting");
-	/** The oldest open card stays here, visible whatever arrives; each card has a place in the conversation for later. */
+	// The oldest open card stays in sight here; each has a place in the conversation for later.
 	#waiting = find(this.#parts, ".session-response-waiting");
 	#latest = find(this.#parts, "button");
 	#showEarlier = button("Show earlier", () => this.#addEarlier());
@@ -64,10 +64,11 @@ export class SessionResponseRenderer {
 		this.#items.add(data);
 		this.#hasResponded = !/^on(UserRequest|GeneratedUserPrompt)$/.test(data.callback ?? "");
 		if (!this.#hasResponded) this.#beganMs = data.time ?? Date.now();
+		if (!this.#awaiting.hidden) this.#showAwaiting();
 		return data.callback;
 	}
 
-	/** More comes before the first response: it is loaded when the reader comes near. @param {LoadEarlier} load */
+	/** What comes before is loaded when the reader comes near. @param {LoadEarlier} load */
 	offerEarlier(load) {
 		this.#loadEarlier = load;
 		this.#content.prepend(this.#earlier);
@@ -115,7 +116,7 @@ export class SessionResponseRenderer {
 		this.#div.scrollTop = this.#div.scrollHeight;
 	}
 
-	/** False when there is nothing earlier, or it could not be loaded. */
+	// False when there is nothing earlier, or it could not be loaded.
 	async #addEarlier() {
 		const load = this.#loadEarlier;
 		if (!load) return false;
@@ -139,7 +140,7 @@ export class SessionResponseRenderer {
 
 	#onScroll() {
 		const { scrollTop, clientHeight } = this.#div;
-		// Only scrolling up leaves the bottom: growth below the reader does not mean that the reader wants to stay.
+		// Only scrolling up leaves the bottom; growth below the reader does not.
 		if (this.#isAtBottom()) this.#isFollowing = true;
 		else if (scrollTop < this.#lastTop) {
 			this.#isFollowing = false;

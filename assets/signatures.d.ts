@@ -4,33 +4,47 @@ import type { MessageBlock } from "./messageBlock.js";
 import type { Player } from "./replay/player.js";
 
 declare global {
-  /** A carriage return overwrites what is before it. */
-  type WithoutOverwritten = (line: string) => string;
+  /** How what is written next looks: its colours, of the sixteen of a terminal, and more by the code that begins it. */
+  interface TerminalStyle {
+    ink?: number | undefined;
+    paper?: number | undefined;
+    [flag: number]: string | undefined;
+  }
+  /** That of the sixteen colours of a terminal which is most like it; the style sheet makes each of them readable. */
+  type NearestHue = (...channels: number[]) => number;
+  type StyleAfter = (before: TerminalStyle, parameters: string) => TerminalStyle;
+  type ShowTerminalPiece = (piece: string, from: number) => Content[];
   type AddProgram = (id: string) => ShowProgram;
+  /** An element with its properties and content; a text is inserted as text, never as markup. */
   type MakeElement = <Tag extends keyof HTMLElementTagNameMap>(
     tag: Tag,
     properties?: Properties,
     ...content: Content[]
   ) => HTMLElementTagNameMap[Tag];
+  /** Replaces what an element shows; content that is empty is left out. */
   type Fill = <Place extends Element>(place: Place, ...content: Content[]) => Place;
+  type Scrollable = (className: string, ariaLabel: string, ...content: Content[]) => HTMLElement;
   type MakeButton = (label: Content, onclick: () => unknown, properties?: Properties) => HTMLButtonElement;
   type MakeInboxEntry = (
     request: OpenRequest,
     permissionCard: (request: OpenRequest) => HTMLElement,
   ) => InboxEntry;
-  /** The places are the pages. */
+  /** The dialog is open, and takes what is typed, before this has come. The places are the pages. */
   type ShowPalette = (dialog: HTMLDialogElement, places: HTMLAnchorElement[]) => void;
   type OnClick = (id: string, action: () => unknown) => void;
   type ShowStatus = (place: HTMLElement, text: string, status?: string) => void;
   type ElementOf<Selector> = Selector extends keyof HTMLElementTagNameMap
     ? HTMLElementTagNameMap[Selector]
     : HTMLElement;
+  /** The part that matches, which the whole must have. */
   type Find = <Selector extends string, Type extends HTMLElement = ElementOf<Selector>>(
     whole: ParentNode,
     selector: Selector,
     type?: new () => Type,
   ) => Type;
+  /** A copy of a template with its parts filled, by their selectors. */
   type Filled = (id: string, parts: Record<string, Content | Content[]>) => HTMLElement;
+  /** The element with this id, which the page must have. */
   type ById = <
     Id extends string,
     Type extends HTMLElement = Id extends keyof ElementsById ? ElementsById[Id] : HTMLElement,
@@ -64,7 +78,9 @@ declare global {
                         : Answer;
   type CallAny = (path: string, body?: string | object) => Promise<Answer>;
   type Call = <Path extends string>(path: Path, body?: string | object) => Promise<AnswerOf<Path>>;
+  /** Shows that work is in progress when it takes long enough to be noticed. */
   type WithProgress = <Result>(control: HTMLElement, work: () => Promise<Result>) => Promise<Result>;
+  /** Posts, with its progress at the control. */
   type Send = (control: HTMLElement, path: string, body?: string | object) => Promise<Answer>;
   type ReadEvents = (
     reader: ReadableStreamDefaultReader<string>,
@@ -76,28 +92,30 @@ declare global {
   type ReadLog = <Response extends LiveResponse | Overview = LiveResponse>(
     options: StreamOptions<Response>,
   ) => () => void;
+  /** An unknown response is ignored. */
   type Handle = (handlers: Handlers, response: LiveResponse) => void;
   type AllLines = (kind: DiffLine["kind"], lines: string[]) => DiffLine[];
   /** The number of common lines after every pair of positions. */
   type CommonLengths = (a: string[], b: string[]) => (i: number, j: number) => number;
   type DiffLines<Text> = (before: Text, after: Text) => DiffLine[];
-  type ShowPiece = (piece: string) => HTMLElement;
+  type ShowPiece = (piece: string, from: number) => HTMLElement;
   type PlainText = (
     text: string,
     className: string,
-    show?: (piece: string) => Content,
+    /** Where the piece begins is its second argument. */
+    show?: (piece: string, from: number) => Content | Content[],
     /** For tool output and logs, whose end matters most; then a button shows the beginning. */
     isEndFirst?: boolean,
   ) => HTMLElement;
   /** Colours the code once its language is loaded. */
   type HighlightCode = (code: HTMLElement, language: string) => Promise<void>;
   type NodesOf = (text: string, pattern: RegExp) => Content[];
-  type CodeOf = (text: string, className?: string) => HTMLElement;
   type MakeNotice = (text: string, level?: string) => HTMLElement;
   /** The two ends of a text and the part between them; a short text is its own first end. */
   type EndsOf = (text: string, limit: TextLimit) => { first: string; hidden: string; last: string };
   /** Runs the action when the form is submitted, and on Ctrl+Enter in its text. */
   type ShowSession = (sessionId: string) => Promise<void>;
+  /** Acts once nothing more has come for this time. */
   type Soon = (action: () => unknown, delayMs: number) => () => void;
   type OnSubmit = (id: string, action: () => void, text?: HTMLElement) => void;
   /** The button with this id runs the action, with its progress at the button. */
@@ -107,7 +125,7 @@ declare global {
     text: string,
     /** Where the piece that starts there ends. */
     end: (from: number) => number,
-    show: (piece: string) => Node,
+    show: (piece: string, from: number) => Node,
   ) => void;
   type ShowStartupFiles = (folder: string, files: StartupFile[], onDecided: () => void) => void;
   type ChangeRules = (
@@ -117,6 +135,7 @@ declare global {
     name: string,
     text: string,
   ) => Promise<void>;
+  /** A text that Enter or a button sends. */
   type OwnText = (
     properties: Record<string, unknown>,
     send: (text: string) => unknown,
@@ -164,25 +183,12 @@ declare global {
     state: jobState.JobState,
     options: TaskNames & { definition: object; plan: JobPlan | undefined },
   ) => HTMLElement;
-  type OpenCompare = (
-    jobId: string,
-    jobName: string,
-    /** The job to begin with. */
-    other?: string,
-  ) => Promise<void>;
   type TurnChanges = (
     /** That of the session in the API. */
     path: string,
     /** Puts an item at the end of the conversation. */
     place: (item: HTMLElement) => void,
   ) => (response: LiveResponse) => void;
-  /** The files that changed, and what is not known. */
-  type ChangedFiles = (
-    /** The path of the session or the job in the API. */
-    reviewed: string,
-    /** Whose they are, such as `turn=2`. */
-    query: string,
-  ) => Promise<HTMLElement>;
   /** Opens a form below a line of a diff. */
   type WriteComment = (place: Omit<ReviewComment, "id" | "comment">, row: HTMLElement) => void;
   /** Shows the agent's value; a change is only sent. */
@@ -196,13 +202,18 @@ declare global {
   type NodeSign = (where: Whereabouts & { workingDirectory?: string }) => HTMLElement | "";
   /** Says what it waits for, and offers to give it up; nothing when it does not wait. The path is that in the API. */
   type WaitingLine = (where: Whereabouts, path: string, refresh: () => unknown) => HTMLElement[];
+  /** Offers folders that begin with what is typed, and those of earlier sessions. */
   type OfferFolders = (
     input: HTMLInputElement,
     /** The node that has them. */
     nodeOf?: () => string,
   ) => void;
-  /** What the address of a call says of a node, behind what is there before. */
+  /**
+   * Sends a call to a node; "" to the one that is asked.
+   * What the address of a call says of a node, behind what is there before.
+   */
   type ToNode = (node: string, before?: string) => string;
+  /** A worktree that waits, of what is deleted or not listed. */
   type WorktreeItem = (waiting: WaitingWorktree) => HistoryItem;
   /** Nothing when the worktree does not wait. */
   type WorktreeLine = (worktree: Worktree | undefined, refresh: () => unknown) => HTMLElement[];
@@ -216,9 +227,11 @@ declare global {
   /** The name of each kind of answer, and what is said of it first. */
   type WordsOf = Record<string, (answer: Answer) => string[]>;
   type ItemOf = (kind: string, answer: Answer) => HistoryItem;
+  /** One kind, newest first. A kind that cannot be listed does not affect the others. */
   type Listed = (kind: string) => AsyncGenerator<HistoryItem, undefined>;
+  /** Of something that is active and began before what the list shows. */
   type ActiveRow = (item: ActiveItem) => HistoryItem;
-  type StartJob = (path: string, title: string) => Promise<void>;
+  /** What can be done about an item, by the value of its button; false where it cannot be done. */
   type ActionsOf = (item: HistoryItem) => Record<string, HistoryAction>;
   type HistoryRow = (item: HistoryItem, refresh: () => void) => HTMLElement;
   /** An arrow as the data of an SVG path, and where its label starts. */
@@ -227,11 +240,13 @@ declare global {
     attributes: Record<string, unknown>,
     ...content: (Node | string)[]
   ) => SVGElement;
+  /** Draws a chart into an element, as scripts of the first portal do. */
   type RenderChart = (
     graph: ChartGraph,
     container: HTMLElement,
     onSelect?: (workId: number | undefined) => void,
   ) => Promise<import("./flowChartMermaid.js").FlowChart>;
+  /** Takes back a request that waits, and does with it what the button says. */
   type ChangeQueued = (request: UserRequest, control: HTMLButtonElement) => Promise<void>;
   /** What was found: where it is, its kind, title and time, and the text with the words. */
   type FoundRow = (
@@ -241,6 +256,7 @@ declare global {
     time?: string | number,
     text?: HTMLElement[],
   ) => HTMLElement;
+  /** The text with its marks; whatever it says, it stays text. */
   type Marked = (snippet: SearchHit["snippet"]) => Generator<string | HTMLElement>;
   type AddressOf = (item: { kind: string; id: string; title: string }) => string;
   /** Replays a run in the page that shows it live, and puts the controls into `place`. */
@@ -277,8 +293,6 @@ declare global {
     /** Says that nothing is left to do on the page. */
     showOver: (title: string, text: string, back?: string) => void,
   ) => void;
-  /** Follows a task that runs in the session. */
-  type FollowTask = (id: string, name: string, after?: number) => void;
   type Leave = (what: string, back?: string) => void;
   type Wish = (route: string, body: object, label: HTMLElement) => void;
   type AgentControls = (
@@ -360,7 +374,7 @@ declare global {
     label: string,
     ...children: Node[]
   ) => { dialog: HTMLDialogElement; answer: Promise<unknown> };
-  /** The action is the label of its button. */
+  /** Asks once before an action that cannot be undone. The action is the label of its button. */
   type Ask = (question: string, action: string) => Promise<boolean>;
   /** The question above its parts, and below them Cancel and the action. */
   type OpenQuestion = (
@@ -370,12 +384,8 @@ declare global {
     look: string,
     ...parts: HTMLElement[]
   ) => Promise<boolean>;
-  type AskText = (label: string, value: string) => Promise<string | undefined>;
-  type SetPageState = (title: string, status?: string) => void;
-  /** Several tabs with the same tag show one notification. */
-  type Notify = (text: string, tag?: string) => void;
   /** Sets the size `--part-size` of the part behind the bar. The id is that of the bar. */
-  type MakeSplitter = (id: string, options: SplitterOptions) => void;
+  type MakeSplitter = (id: string, initialPx?: number) => void;
   /** The time from the first start to the last end. */
   type SpanOf = (runs: Run[], now: number) => { start: number; wholeMs: number };
   type LayOutBars = (runs: Run[], now: number) => TimelineBar[];
@@ -389,6 +399,7 @@ declare global {
   ) => LogLine[];
   type ShowLog = (place: HTMLElement, state: jobState.JobState, names: TaskNames) => void;
   type AddUsage = (sum: Required<UsedTokens>, more: UsedTokens) => Required<UsedTokens>;
+  /** Nothing, to follow the job again. */
   type Choose = (wish?: ChosenWork, isSummary?: boolean) => void;
   type RowsOf = (rows: Content[][]) => HTMLElement[];
   type CommandLine = (when: string, command: CheckCommand) => HTMLElement;
@@ -422,8 +433,6 @@ declare global {
     /** In order. */
     times: (number | undefined)[],
   ) => { at: number[]; durationMs: number; isTimed: boolean };
-  /** The end of a piece that starts at `from`: after a line break if there is one near the limit. */
-  type EndOfPiece = (text: string, from: number, size?: number) => number;
   /** Where a request can be seen: in its job, at its task; a task by itself has no page. */
   type RequestAddress = (request: OpenRequest) => string | undefined;
   /** A line above the page; on the start page, a part of the list. */
@@ -441,7 +450,6 @@ declare global {
   /** The options of a select; those of a group come under its name. */
   type OptionsOf = (choices: Choice[]) => HTMLElement[];
   /** The final look of a shell's output in a terminal, and its exit code, if any. */
-  type ReadShellOutput = (content: string) => { output: string; exitCode: number | undefined };
   /** What to remember of any answer, when no button does that already. */
   type RememberChoice = (request: PermissionRequest) => HTMLSelectElement | undefined;
   /** Why there is no *Always*, if there is none. */

@@ -12,13 +12,6 @@ declare global {
   type Content = Node | string | false | 0 | null | undefined;
   /** The class of an element; or its properties, and its `data-…`, `aria-…` and `role` attributes. */
   type Properties = string | Record<string, unknown>;
-  interface SplitterOptions {
-    /** The bar moves up and down. */
-    isVertical?: boolean;
-    initialPx: number;
-    minPx?: number;
-    name: string;
-  }
   /** Only the chart has elements of another kind, and asks for none of them by a class or an attribute alone. */
   interface ParentNode {
     querySelector(selectors: `${"." | "["}${string}`): HTMLElement | null;

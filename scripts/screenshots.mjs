@@ -1,4 +1,5 @@
-// node scripts/screenshots.mjs FOLDER [PART-OF-A-NAME]: pictures of every page and state, with the demo model.
+// node scripts/screenshots.mjs FOLDER [PART-OF-A-NAME …]: pictures of every page and state at every width, light and
+// dark, with the demo model. A name is SCENE-WIDTH-THEME, such as jobs-390-dark.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,21 +9,14 @@ import { chromium } from "playwright-core";
 import { chromium as chromiumPath } from "./chromium.mjs";
 import { root, setup } from "./setup.mjs";
 
-const [folder, only = ""] = process.argv.slice(2);
+const [folder, ...parts] = process.argv.slice(2);
 if (!folder) throw new Error("Which folder are the pictures to be written to?");
 mkdirSync(folder, { recursive: true });
 
-const looks = {
-  light: { viewport: { width: 1280, height: 800 }, colorScheme: "light" },
-  dark: { viewport: { width: 1280, height: 800 }, colorScheme: "dark" },
-  phone: {
-    viewport: { width: 360, height: 740 },
-    colorScheme: "light",
-    deviceScaleFactor: 2,
-    hasTouch: true,
-  },
-  "4k": { viewport: { width: 3840, height: 2160 }, colorScheme: "light" },
-};
+const themes = ["light", "dark"];
+/** The height of each window, by its width. */
+const windows = { 390: 844, 768: 1024, 1100: 800, 1280: 800, 1920: 1080, 2560: 1440 };
+const PHONE_PX = 390;
 
 /** On a phone the time line comes first. */
 const showChart = page => page.getByRole("button", { name: "Chart", exact: true }).click();
@@ -101,10 +95,13 @@ const acpTurn = folder => [
   { message: "It says **Good morning** now." },
 ];
 
-async function startPortal(home, { name = "data", more = [], databaseUrl } = {}) {
+async function startPortal(
+  home,
+  { name = "data", more = ["--demo"], config = writeConfig(home), databaseUrl } = {},
+) {
   const args = [
     ...[join(root, "dist", "src", "portal.js"), "--port", "0", "--data-dir", join(home, name)],
-    ...["--demo", "--config", writeConfig(home), ...more],
+    ...[...(config ? ["--config", config] : []), ...more],
   ];
   const env = {
     ...process.env,
@@ -125,7 +122,7 @@ async function startNodes(home, scope) {
   const shared = makeProject(join(home, "shared"));
   const work = makeProject(join(home, "on-disk"));
   const start = async (name, more = []) => {
-    const options = ["--node", name, "--shared-dir", shared, ...more];
+    const options = ["--demo", "--node", name, "--shared-dir", shared, ...more];
     const portal = await startPortal(home, { name, more: options, databaseUrl });
     scope.after(
       async () => portal.child.exitCode === null && portal.child.kill() && once(portal.child, "exit"),
@@ -227,10 +224,18 @@ async function prepare(url, work) {
   return { session, closed, acp, asking, name, startJob, failed, tried, tries: await tryIt(url, false) };
 }
 
+const isWanted = name => parts.length === 0 || parts.some(part => name.includes(part));
+const wantsNodes = parts.length === 0 || parts.some(part => part.startsWith("nodes"));
+const wantsOthers = parts.length === 0 || parts.some(part => !part.startsWith("nodes"));
+
 const ready = (page, selector) => page.locator(selector).first().waitFor();
 
 /** The pictures, and how to get there. */
-function scenes({ session, closed, acp, asking, name, startJob, failed, tried, tries }, work) {
+function scenes(
+  { session, closed, acp, asking, name, startJob, failed, tried, tries },
+  work,
+  { fresh, bare },
+) {
   const tracking = `/jobTracking.html?jobName=${encodeURIComponent(name)}`;
   const trying = "/jobTracking.html?jobName=Try%20it";
   const running = async () => `${tracking}&jobId=${await startJob()}`;
@@ -294,12 +299,12 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
       },
     ],
     preview: [`${tracking}&wb=${encodeURIComponent(work)}`, page => ready(page, ".node")],
-    running: [running, page => ready(page, ".node[data-status=Running]")],
+    running: [running, page => ready(page, ".node[data-status=Running], .timeline-row")],
     "running-task": [
       running,
       async page => {
-        await ready(page, ".node[data-status=Running]");
-        await page.locator(".node[data-status]").first().click();
+        await ready(page, ".node[data-status=Running], .timeline-row");
+        await page.locator(".node[data-status], .timeline-row").first().click();
       },
     ],
     "try-it": [
@@ -329,17 +334,56 @@ function scenes({ session, closed, acp, asking, name, startJob, failed, tried, t
     timeline: [
       `${trying}&jobId=${tried}`,
       async page => {
-        await ready(page, ".node[data-status=Succeeded]");
         await page.getByRole("button", { name: "Time line" }).click();
+        await ready(page, ".timeline-row");
       },
     ],
     "job-gone": [`${tracking}&jobId=gone`, page => ready(page, "#problem:visible")],
-    ended: [`${trying}&jobId=${tried}`, page => ready(page, ".node[data-status=Succeeded]")],
+    log: [
+      `${trying}&jobId=${tried}&view=log`,
+      page => page.locator(".log-row", { hasText: "The job succeeded" }).waitFor(),
+    ],
+    changes: [
+      `${trying}&jobId=${tried}&view=changes`,
+      async page => {
+        await page.locator("#changes summary").first().click();
+        await ready(page, "#changes .diff-line.added");
+      },
+    ],
+    compare: [
+      `${trying}&jobId=${tried}`,
+      async page => {
+        await ready(page, ".node, .timeline-row");
+        await page.locator("#compareJob").click();
+        await ready(page, "#compareWorks td");
+      },
+    ],
+    search: [
+      `/jobs.html?wb=${encodeURIComponent(work)}`,
+      async page => {
+        await ready(page, "#matrix-table button");
+        await page.keyboard.press("Control+K");
+        await page.locator("#palette input").fill("test");
+        await page.locator("#found mark").first().waitFor();
+      },
+    ],
+    "session-drawer": [
+      `/index.html?session=${session}`,
+      async page => {
+        await ready(page, ".markdown");
+        await page.getByRole("button", { name: "Log", exact: true }).click();
+        await ready(page, "#logList details");
+      },
+    ],
+    unknown: ["/none.html", page => ready(page, "h1")],
+    "start-notice": [`${bare}/`, page => ready(page, "#modelNotices .notice")],
+    first: [`${fresh}/`, page => ready(page, "#welcome:visible")],
+    ended: [`${trying}&jobId=${tried}`, page => ready(page, ".node[data-status=Succeeded], .timeline-row")],
     failed: [
       `${tracking}&jobId=${failed}`,
       async page => {
         await page.locator("#job-status-label", { hasText: "FAILED" }).waitFor({ timeout: 300_000 });
-        await ready(page, ".node");
+        await ready(page, ".node, .timeline-row");
       },
     ],
     test: ["/test.html", page => ready(page, "h1")],
@@ -351,6 +395,10 @@ const cleanups = [];
 const scope = { after: cleanup => cleanups.push(cleanup) };
 const home = mkdtempSync(join(tmpdir(), "portal-pictures-"));
 const { url, child } = await startPortal(home);
+/** Nothing has run there yet. */
+const fresh = await startPortal(home, { name: "fresh" });
+/** Nobody has signed in there. */
+const bare = await startPortal(home, { name: "bare", more: [], config: "" });
 const browser = await chromium.launch({
   executablePath: chromiumPath().CHROMIUM,
   args: ["--no-sandbox", "--disable-gpu"],
@@ -358,13 +406,19 @@ const browser = await chromium.launch({
 try {
   const work = makeProject(join(home, "my-project"));
   const all = {
-    ...scenesOfNodes(await startNodes(home, scope)),
-    ...(only.startsWith("nodes") ? {} : scenes(await prepare(url, work), work)),
+    ...(wantsNodes && scenesOfNodes(await startNodes(home, scope))),
+    ...(wantsOthers && scenes(await prepare(url, work), work, { fresh: fresh.url, bare: bare.url })),
   };
-  for (const [scene, [address, play]] of Object.entries(all)) {
-    if (!scene.includes(only)) continue;
-    for (const [look, options] of Object.entries(looks)) {
-      const context = await browser.newContext(options);
+  for (const [scene, [address, play]] of Object.entries(all))
+    for (const [width, height] of Object.entries(windows)) {
+      const names = themes.map(theme => `${scene}-${width}-${theme}`);
+      if (!names.some(isWanted)) continue;
+      const isPhone = Number(width) === PHONE_PX;
+      const context = await browser.newContext({
+        viewport: { width: Number(width), height },
+        reducedMotion: "reduce",
+        ...(isPhone && { deviceScaleFactor: 2, hasTouch: true, isMobile: true }),
+      });
       const page = await context.newPage();
       page.setDefaultTimeout(15_000);
       await page.goto(new URL(typeof address === "string" ? address : await address(), url).href);
@@ -374,15 +428,21 @@ try {
       );
       // Waits for fonts, highlighting and the last frame.
       await page.waitForTimeout(400);
-      await page.screenshot({ path: resolve(folder, `${scene}-${look}.png`) });
-      process.stderr.write(`${scene}-${look}${problem && `: ${problem}`}\n`);
+      const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      for (const [n, colorScheme] of themes.entries()) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: resolve(folder, `${names[n]}.png`) });
+      }
+      const remarks = [isWide && "wider than its window", problem].filter(Boolean).join(", ");
+      process.stderr.write(`${scene}-${width}${remarks && `: ${remarks}`}\n`);
       await context.close();
     }
-  }
 } finally {
   await browser.close();
-  child.kill();
-  await once(child, "exit");
+  for (const one of [child, fresh.child, bare.child]) {
+    one.kill();
+    await once(one, "exit");
+  }
   for (const cleanup of cleanups.reverse()) await cleanup();
   rmSync(home, { recursive: true, force: true });
 }

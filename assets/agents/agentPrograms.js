@@ -1,4 +1,4 @@
-// Agent programs that speak ACP: the state of each, its last output, and its earlier sessions.
+// Agent programs that speak ACP: their state, last output and earlier sessions.
 import {
 	api,
 	button,
@@ -29,8 +29,8 @@ function addProgram(id) {
 	const card = copyOf("program");
 	const path = `acp/agent/${part(id)}`;
 	const place = (name = "") => find(card, `[data-part=${name}]`);
-	/** @param {string} name */
-	const put = (name, text = "") => Object.assign(place(name), { textContent: text, hidden: text === "" });
+	const put = (name = "", text = "") =>
+		Object.assign(place(name), { textContent: text, hidden: text === "" });
 
 	/** @type {ActOnProgram} */
 	async function act(control, action) {

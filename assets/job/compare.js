@@ -30,7 +30,7 @@ function runPart(run) {
 		attempts && counted(attempts, "attempt"),
 		durationMs !== undefined && formatDuration(durationMs),
 		formatUsage(usage),
-		changes && formatChanges(changes),
+		changes?.files && formatChanges(changes),
 	]);
 	return element("div", {}, statusOf(verdict), element("div", "muted", figures), visibleProse(reason));
 }
@@ -41,8 +41,7 @@ function row({ taskName, runs, differs }) {
 	return [element("div", {}, visibleLine(taskName), about), ...runs.map(runPart)];
 }
 
-/** @type {OpenCompare} */
-export async function openCompare(jobId, jobName, other) {
+export async function openCompare(jobId = "", jobName = "", other = "") {
 	const { jobs } = await api(`copilot/job/history?limit=200&search=${part(jobName)}`);
 	const choices = jobs
 		.filter(job => job.jobName === jobName && job.jobId !== jobId)

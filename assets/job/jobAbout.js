@@ -64,6 +64,7 @@ export function jobAbout(state, { definition, plan, labelOf, onSelect }) {
 			: joined([
 					`${state.status} after ${formatDuration(durationMs)}`,
 					formatUsage(state.usage),
+					state.changed && counted(state.changed, "changed file"),
 					state.error,
 				]),
 		tbody: rowsOf(rows),

@@ -1,9 +1,9 @@
-// The state of a running job, built from the events of its log and of all logs below it. No DOM, no network.
+// The state of a job, from the events of its log and of all logs below it. No DOM, no network.
 import { handle, idOf } from "../lib/callbacks.js";
 
-/** The fields that identify a block; two sessions may use the same ids. */
+// The fields that identify a block; two sessions may use the same ids.
 const idNames = ["reasoningId", "messageId", "toolCallId", "parentToolCallId"];
-/** Responses with a place of their own in the conversation. */
+// Responses with a place of their own in the conversation.
 const placedPattern = /^(onStart|onUserRequest|onGeneratedUserPrompt|onNotice|taskDecision|$)/;
 const blockPattern = /^on(?:End)?(Reasoning|Message|ToolExecution)$/;
 const commandPattern = /^on(Start|End)?(ToolExecution|Permission(Request|Resolved))$/;
@@ -111,7 +111,7 @@ export class Run {
 	driving = new TabLog("Driving", "Overview");
 	/** @type {TabLog[]} */
 	sessions = [];
-	/** The page fills it. */
+	// The page fills it.
 	changes = new TabLog("Changes");
 
 	constructor(workId = 0, taskId = "", startTime = 0) {
@@ -148,6 +148,8 @@ export class JobState {
 	runs = new Map();
 	/** @type {Run[]} */
 	allRuns = [];
+	// The page counts the files.
+	changed = 0;
 	/** @type {Map<string, Run>} */
 	#tasks = new Map();
 	/** @type {Map<string, RunSession>} */
@@ -155,12 +157,12 @@ export class JobState {
 	/** What arrived before its task or session was known. @type {Map<string, JobEvent[]>} */
 	#early = new Map();
 
-	/** What preparing the worktrees wrote. */
+	// What preparing the worktrees wrote.
 	setup = new TabLog("");
 
 	#time = 0;
 
-	/** The present of the run: a replay is in the past. */
+	// The present of the run: a replay is in the past.
 	now = () => Date.now();
 	onJob = () => {};
 	/** @type {OnWork} */
@@ -300,7 +302,7 @@ export class JobState {
 			this.onTabs(run.workId);
 		} else if ("taskError" in event)
 			run.driving.add({ sessionError: event.taskError, time: event.time }, event.id, true);
-		// The output of a command that checks the task stands among the decisions.
+		// Commands that check the task stand among the decisions.
 		else if (commandPattern.test(event.callback ?? "")) run.driving.add(event, event.id, false);
 		this.onWork(run.workId);
 	}

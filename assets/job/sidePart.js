@@ -1,4 +1,4 @@
-// The right part of a job's page: a run of a task with its rounds, the evidence of its attempts and its sessions.
+// The right part of a job's page: a run of a task, its rounds, the evidence of its attempts, its sessions.
 import { button, byId, copyOf, element, fill, nextFrame, showStatus } from "../lib/page.js";
 import { attemptPart } from "./evidence.js";
 
@@ -8,7 +8,7 @@ const evidence = byId("evidence");
 
 /** The visible tab and its run. @type {{run: Run, tab: TabLog} | undefined} */
 let shown;
-/** The evidence that is shown: what the user has opened stays open until there is more. */
+// The evidence that is shown: what is opened stays open until there is more.
 let known = "";
 
 export const loadRenderer = async () =>

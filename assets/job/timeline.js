@@ -1,4 +1,4 @@
-// A job in time: one bar per run of a task, to find the slow branch, and one line for each thing that happened.
+// A job in time: a bar for each run of a task, and a line for each thing that happened.
 import { fill, filled, find, muted } from "../lib/dom.js";
 import { formatDuration, joined } from "../lib/format.js";
 import { firstLine } from "../lib/visibleText.js";

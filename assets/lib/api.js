@@ -4,15 +4,15 @@ import { call } from "./call.js";
 import { byId, fill } from "./dom.js";
 import { visibleProse } from "./visibleText.js";
 
-/** Calls that take longer than this get a progress indication. */
+// Calls that take longer than this get a progress indication.
 const PROGRESS_DELAY_MS = 300;
 
 export { ApiError };
 
-/** Calls `/api/PATH`, with a body as a POST, an object as JSON; an answer that is an error throws an ApiError. @type {Call} */
+/** Calls `/api/PATH`, with a body as a POST; an error throws an ApiError. @type {Call} */
 export const api = call;
 
-/** An id or a name as a part of a path. */
+// An id or a name as a part of a path.
 export const part = encodeURIComponent;
 
 /** @param {unknown} error */
@@ -28,7 +28,7 @@ export const errorAt =
 		place.hidden = text === "";
 	};
 
-/** Shows that work is in progress when it takes long enough to be noticed. @type {WithProgress} */
+/** @type {WithProgress} */
 export async function withProgress(control, work) {
 	const timer = setTimeout(() => control.setAttribute("aria-busy", "true"), PROGRESS_DELAY_MS);
 	try {
@@ -39,7 +39,7 @@ export async function withProgress(control, work) {
 	}
 }
 
-/** Posts, with its progress at the control. @type {Send} */
+/** @type {Send} */
 export const send = (control, path, body = "") => withProgress(control, () => api(path, body));
 
 /** @type {OnPress} */

@@ -1,4 +1,4 @@
-// What a call that failed says to people: the frame has the words, by the name that scripts get.
+// What a call that failed says to people, in the words of the frame.
 
 function sentenceOf(code = "") {
 	const sentences = document.getElementById("errors");

@@ -1,4 +1,4 @@
-// The network: only lib/api.js uses it. An exported file has scripts/exportedFile/answers.js in its place.
+// The network, for lib/api.js. An exported file has scripts/exportedFile/answers.js instead.
 import { connection } from "../shell/connection.js";
 import { ApiError } from "./apiError.js";
 
@@ -7,7 +7,7 @@ export async function call(path, body) {
 	const response = await fetch(`/api/${path}`, {
 		method: body === undefined ? "GET" : "POST",
 		body: typeof body === "object" && !(body instanceof Blob) ? JSON.stringify(body) : body,
-		// A foreign page cannot send this header: it identifies the caller when the browser does not.
+		// A foreign page cannot send this header.
 		headers: { "X-Portal-Page": "1" },
 	}).catch(() => undefined);
 	if (!response) {

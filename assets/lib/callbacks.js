@@ -1,4 +1,4 @@
-/** An unknown response is ignored. @type {Handle} */
+/** @type {Handle} */
 export function handle(handlers, response) {
 	const { callback } = response;
 	if (callback === undefined || !Object.hasOwn(handlers, callback)) return;
@@ -6,7 +6,7 @@ export function handle(handlers, response) {
 	try {
 		handler(response);
 	} catch (error) {
-		// A response of another version may lack fields: the rest of the log must still be shown.
+		// One of another version may lack fields: the rest must still be shown.
 		console.warn("A response could not be shown", callback, error);
 	}
 }

@@ -1,6 +1,6 @@
 // Line diffs for a reader. Pure functions.
 
-/** Beyond this the two texts are shown one after another, because the table would take longer than a frame. */
+// Beyond this the texts are shown one after another: the table would take longer than a frame.
 const MAX_TABLE_CELLS = 250_000;
 
 /** @type {AllLines} */
@@ -69,8 +69,8 @@ export function withoutSame(lines) {
 
 export const isUnifiedDiff = (text = "") => /^@@ .* @@/m.test(text) && /^(---|\+\+\+|diff )/m.test(text);
 
-/** File headers are left out. @param {string} text */
-export function parseUnifiedDiff(text) {
+// File headers are left out.
+export function parseUnifiedDiff(text = "") {
 	/** @type {DiffLine[]} */
 	const lines = [];
 	let isInHunk = false;

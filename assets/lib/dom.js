@@ -1,7 +1,7 @@
 /** @param {Properties} properties */
 const byName = properties => (typeof properties === "string" ? { className: properties } : properties);
 
-/** An element with its properties and content; a text is inserted as text, never as markup. @type {MakeElement} */
+/** @type {MakeElement} */
 export function element(tag, properties = {}, ...content) {
 	const made = document.createElement(tag);
 	for (const [name, value] of Object.entries(byName(properties))) {
@@ -12,7 +12,7 @@ export function element(tag, properties = {}, ...content) {
 	return fill(made, ...content);
 }
 
-/** Replaces what an element shows; content that is empty is left out. @type {Fill} */
+/** @type {Fill} */
 export function fill(place, ...content) {
 	place.replaceChildren(...content.flatMap(part => part || []));
 	return place;
@@ -22,12 +22,16 @@ export function fill(place, ...content) {
 export const button = (label, onclick, properties = {}) =>
 	element("button", { type: "button", className: "small", onclick, ...byName(properties) }, label);
 
+/** With the keyboard too. @type {Scrollable} */
+export const scrollable = (className, ariaLabel, ...content) =>
+	element("div", { className, ariaLabel, role: "group", tabIndex: 0 }, ...content);
+
 /** @type {OnClick} */
 export function onClick(id, action) {
 	byId(id).onclick = action;
 }
 
-/** Acts once nothing more has come for this time. @type {Soon} */
+/** @type {Soon} */
 export function soon(action, delayMs) {
 	let timer = 0;
 	return () => {
@@ -62,23 +66,22 @@ export function showStatus(place, text, status = text) {
 
 export const muted = (text = "") => element("span", "muted", text);
 
-/** The part that matches, which the whole must have. @type {Find} */
+/** @type {Find} */
 export function find(whole, selector, type = /** @type {any} */ (HTMLElement)) {
 	const found = whole.querySelector(selector);
 	if (!(found instanceof type)) throw new Error(`The page has no ${type.name} ${selector}`);
 	return found;
 }
 
-/** The element with this id, which the page must have. @type {ById} */
+/** @type {ById} */
 export const byId = (id, type) => find(document, `#${id}`, type);
 
-/** @param {string} id of a template */
-export function copyOf(id) {
+export function copyOf(id = "") {
 	const { content } = byId(id, HTMLTemplateElement);
 	return find(document.importNode(content, true), "*");
 }
 
-/** A copy of a template with its parts filled, by their selectors. @type {Filled} */
+/** @type {Filled} */
 export function filled(id, parts) {
 	const made = copyOf(id);
 	for (const [selector, content] of Object.entries(parts)) fill(find(made, selector), ...[content].flat());

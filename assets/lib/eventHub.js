@@ -1,8 +1,8 @@
-// Every live log that the tabs of a browser read, on one connection: a browser opens only six to a host.
+// Every live log of all tabs on one connection: a browser opens only six to a host.
 
-/** A tab that has not read so many events hangs, sleeps or is gone: its log waits until it has read them all. */
+// A tab that has so many to read hangs, sleeps or is gone: its log waits until it has read them all.
 const MAX_UNREAD = 20_000;
-/** The server says something every 15 seconds; a connection may die without an error while the machine sleeps. */
+// The server speaks every 15 seconds; a connection may die silently while the machine sleeps.
 const MAX_SILENCE_MS = 40_000;
 const WATCH_MS = 5_000;
 const FIRST_RETRY_MS = 250;
@@ -19,7 +19,7 @@ let isPaused = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 
-/** Logs that are added together need one new connection. */
+// Logs that are added together need one new connection.
 function connectIn(ms = 0) {
 	clearTimeout(timer);
 	timer = setTimeout(connect, ms);
@@ -68,8 +68,8 @@ async function read(reader, isCurrent) {
 	}
 }
 
-/** @param {string} event @returns {Words} */
-function fieldsOf(event) {
+/** @returns {Words} */
+function fieldsOf(event = "") {
 	return Object.fromEntries(event.split("\n").map(line => line.split(/: (.*)/s)));
 }
 

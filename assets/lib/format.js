@@ -2,8 +2,7 @@
 
 const units = ["bytes", "KB", "MB", "GB"];
 
-/** @param {number} size in bytes or characters */
-export function formatSize(size) {
+export function formatSize(size = 0) {
 	const power = size < 1000 ? 0 : Math.min(Math.floor(Math.log10(size) / 3), units.length - 1);
 	const value = size / 1000 ** power;
 	return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
@@ -43,8 +42,8 @@ export function formatClock(time, now = new Date()) {
 
 export const formatCount = (value = 0) => value.toLocaleString("en-US");
 
-/** `1 file`, `2 files`. @param {number} count @param {string} one */
-export const counted = (count, one) => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
+// `1 file`, `2 files`.
+export const counted = (count = 0, one = "") => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 
 /** @param {unknown[]} parts of which empty ones are left out */
 export const joined = (parts, between = " · ") => parts.filter(Boolean).join(between);

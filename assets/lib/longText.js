@@ -4,11 +4,11 @@ import { nextFrame } from "../shell/frame.js";
 import { button, element, fill } from "./dom.js";
 import { formatSize } from "./format.js";
 
-/** What one frame can easily lay out. */
+// What one frame can easily lay out.
 const PIECE_CHARS = 40_000;
 
-/** @type {EndOfPiece} */
-export function endOfPiece(text, from, size = PIECE_CHARS) {
+// After a line break if there is one near the limit.
+export function endOfPiece(text = "", from = 0, size = PIECE_CHARS) {
 	const limit = from + size;
 	if (limit >= text.length) return text.length;
 	const lineBreak = text.lastIndexOf("\n", limit - 1);
@@ -29,7 +29,7 @@ export function showPieces(container, text, end, show) {
 
 	function showNext() {
 		const to = end(from);
-		const piece = show(text.slice(from, to));
+		const piece = show(text.slice(from, to), from);
 		from = to;
 		if (buttons.isConnected) buttons.before(piece);
 		else container.append(piece);
@@ -50,7 +50,7 @@ export function showPieces(container, text, end, show) {
 export function plainText(text, className, show = String, isEndFirst = false) {
 	const container = element("div", className);
 	/** @type {ShowPiece} */
-	const showPiece = piece => element("pre", "piece", show(piece));
+	const showPiece = (piece, from) => element("pre", "piece", ...[show(piece, from)].flat());
 	function showBeginning() {
 		fill(container);
 		showPieces(container, text, from => endOfPiece(text, from), showPiece);
@@ -60,7 +60,7 @@ export function plainText(text, className, show = String, isEndFirst = false) {
 	else {
 		const from = endOfPiece(text, at - PIECE_CHARS / 2, PIECE_CHARS / 2);
 		const more = button(`Show the beginning (${formatSize(from)})`, showBeginning);
-		container.append(element("div", "more", more), showPiece(text.slice(from)));
+		container.append(element("div", "more", more), showPiece(text.slice(from), from));
 	}
 	return container;
 }

@@ -5,7 +5,7 @@ import { button, element } from "./dom.js";
 import { loadGrammar } from "./grammars.js";
 import { endOfPiece, showPieces } from "./longText.js";
 
-/** Highlighting costs about a millisecond per thousand characters. */
+// Highlighting costs about a millisecond per thousand characters.
 const HIGHLIGHT_MAX_CHARS = 20_000;
 
 /** @type {ReturnType<typeof loadLibraries> | undefined} */

@@ -1,4 +1,6 @@
-// What nearly every part of a page needs. The modules of this list import each other, never this one.
+// What nearly every part of a page needs. These modules import each other, never this one.
+export * from "../replay/pageQuery.js";
+export * from "../shell/connection.js";
 export * from "../shell/dialog.js";
 export * from "../shell/frame.js";
 export * from "../shell/overview.js";

@@ -1,10 +1,10 @@
-// One live log, from its beginning to its end, whatever happens to the connection in between.
+// One live log from its beginning to its end, whatever happens to the connection.
 import { connection } from "../shell/connection.js";
 import { nextFrame } from "../shell/frame.js";
 
-/** The part of a frame that one batch may take. */
+// The part of a frame that one batch may take.
 const APPLY_BUDGET_MS = 5;
-/** A worker of an earlier version may still run: it has another name if it speaks another way. */
+// One of an earlier version may still run: what speaks another way has another name.
 const HUB = { name: "events 1", type: /** @type {const} */ ("module") };
 
 /** @type {Map<string, (message: HubMessage) => void>} */
@@ -25,7 +25,7 @@ function hub() {
 	return made;
 }
 
-/** Without shared workers each tab reads for itself, and only while it is visible. */
+// Without shared workers each tab reads for itself, and only while it is visible.
 function ownHub() {
 	const { port1, port2 } = new MessageChannel();
 	void import("./eventHub.js").then(({ serve, setPaused }) => {

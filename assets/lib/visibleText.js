@@ -1,18 +1,18 @@
-// Foreign text, shown so that it hides nothing: invisible characters are written out and marked.
+// Foreign text that hides nothing: invisible characters are written out and marked.
 import { element } from "./dom.js";
 import { counted } from "./format.js";
 
-/** Hidden characters beyond these are counted. */
+// Hidden characters beyond these are counted.
 const MAX_ESCAPES = 16;
 const MAX_LINE_CHARS = 1000;
 
 const unseen =
 	/[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{13441}\u{13442}\u{16FE4}\u{1D159}]--[ \n\t]]+/v;
-/** Marks that pile up on one letter cover the lines around it. */
+// Marks that pile up on one letter cover the lines around it.
 const piledMarks = /\p{M}{4,}/v;
 const blanks = / {41,}[ \t]*|\t[ \t]{9,}/v;
 const emptyLines = /\n(?:[ \t]*\n){3,}/v;
-/** An emoji may have parts that are invisible alone: prose keeps them, commands do not. */
+// Parts of an emoji may be invisible alone: prose keeps them, commands do not.
 const picture =
 	/(?<picture>\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\u{FE0F}?(?:\u{200D}\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\u{FE0F}?)*)/v;
 
@@ -23,8 +23,7 @@ const inProse = anyOf(picture, unseen, piledMarks, blanks, emptyLines);
 const inLine = anyOf(picture, unseen, piledMarks, blanks, /[\n\t]+/v);
 const isEmptyLines = (run = "") => /^\n(?:[ \t]*\n){3,}$/v.test(run);
 
-/** @param {string} run of invisible characters */
-function written(run) {
+function written(run = "") {
 	if (/^[ \t]+$/.test(run) && run.length > 1) return ` [${counted(run.length, "blank")}] `;
 	if (isEmptyLines(run)) return `[${counted(run.split("\n").length - 2, "empty line")}]`;
 	const all = [...run].map(one => `\\u{${(one.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`);
@@ -61,11 +60,10 @@ function nodes(text, pattern) {
 export const visibleCode = (text = "") =>
 	element("bdo", { className: "seen-code", dir: "ltr" }, ...nodes(text, inCode));
 
-/** @type {CodeOf} */
-export const codeOf = (text, className) => element("code", className, visibleCode(text));
+export const codeOf = (text = "", className = "") => element("code", className, visibleCode(text));
 
-/** A name or a question from others. @param {string} text */
-export const visibleProse = text =>
+// A name or a question from others.
+export const visibleProse = (text = "") =>
 	element("bdi", { className: "seen-prose", dir: "ltr" }, ...nodes(text, inProse));
 
 /** @type {MakeNotice} */

@@ -1,4 +1,4 @@
-// An open card has the keyboard focus unless the user is typing: Enter allows once, Escape and any letter leave it.
+// An open card has the focus unless the user is typing: Enter allows once, Escape and any letter leave it.
 import { find, nextFrame } from "../lib/page.js";
 
 /** @type {FocusCards} */

@@ -1,14 +1,14 @@
-// What an agent wants to run, in its own box: its beginning and its end are visible, however long it is.
+// What an agent wants to run: its beginning and its end are visible, however long it is.
 
 import { endOfPiece, showPieces } from "../lib/longText.js";
-import { counted, element, fill, filled, find, muted, visibleCode } from "../lib/page.js";
+import { counted, element, fill, filled, find, muted, scrollable, visibleCode } from "../lib/page.js";
 import { endsOf } from "../lib/textEnds.js";
 
-/** The length of each end that fits on a screen with the buttons. */
+// The length of each end that fits on a screen with the buttons.
 const END = { lines: 6, chars: 420 };
 const SMALL_END = { lines: 4, chars: 150 };
 const SMALL_SCREEN = "(max-width: 640px)";
-/** Each hidden character becomes an element: one frame can easily make this many. */
+// Each hidden character becomes an element: one frame can easily make this many.
 const PIECE_CHARS = 10_000;
 
 const box = (text = "") => element("pre", "command-part", visibleCode(text));
@@ -26,8 +26,7 @@ export function commandText(text = "") {
 	const hiddenLines = hidden.split("\n").length - 1;
 	const amount = hiddenLines > 1 ? counted(hiddenLines, "line") : counted(hidden.length, "character");
 	const showAll = () => {
-		const properties = { className: "command-whole", tabIndex: 0, role: "group", ariaLabel: "All of it" };
-		const whole = element("div", properties);
+		const whole = scrollable("command-whole", "All of it");
 		showPieces(whole, text, from => endOfPiece(text, from, PIECE_CHARS), box);
 		fill(parts, whole);
 		whole.focus();

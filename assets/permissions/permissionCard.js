@@ -1,4 +1,4 @@
-// A card for an agent's question to its user, or for a permission. Pure rendering: the answer is an event.
+// A card for a question of an agent, or for a permission. Pure rendering: the answer is an event.
 
 import { isUnifiedDiff, parseUnifiedDiff } from "../lib/diff.js";
 import { button, copyOf, element, fill, find, firstLine, joined, visibleProse } from "../lib/page.js";
@@ -8,9 +8,9 @@ import { commandText } from "./commandText.js";
 import { permissionOptions } from "./permissionOptions.js";
 import { ANSWER_EVENT, forgetCard, isReady, watchCard } from "./readyCard.js";
 
-/** Of a longer change only the beginning is shown: the whole is in the editor. */
+// Of a longer change only the beginning is shown: the whole is in the editor.
 const MAX_DIFF_LINES = 400;
-/** The outcome is in the same line. */
+// The outcome is in the same line.
 const SUBJECT_CHARS = 80;
 
 function changes(diff = "") {
@@ -68,7 +68,7 @@ export function permissionCard(request) {
 	return card;
 }
 
-/** A text that Enter or a button sends. @type {OwnText} */
+/** @type {OwnText} */
 function ownText(properties, send, label, look) {
 	const input = element("input", { ariaLabel: properties.placeholder, ...properties });
 	const act = () => send(input.value);

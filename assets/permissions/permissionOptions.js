@@ -1,15 +1,13 @@
-// The answers that a card offers: the portal's words on the buttons, whatever the agent calls them.
+// The answers that a card offers, in the portal's words, whatever the agent calls them.
 import { button, codeOf, copyOf, element, find, visibleProse, visibleSentence } from "../lib/page.js";
 
-/** In the portal's order. */
-const words = new Map(
-	Object.entries({
-		allow_once: "Allow once",
-		reject_once: "Reject",
-		allow_always: "Always allow",
-		reject_always: "Always reject",
-	}),
-);
+// In the portal's order.
+const words = new Map([
+	["allow_once", "Allow once"],
+	["reject_once", "Reject"],
+	["allow_always", "Always allow"],
+	["reject_always", "Always reject"],
+]);
 const OTHER = "Another answer of the agent";
 const MAX_NAME_CHARS = 200;
 let lastId = 0;

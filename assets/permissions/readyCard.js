@@ -1,12 +1,12 @@
-// A card that has just appeared or moved ignores answers for a moment, because the click or key may be meant for
-// something else. The same applies when its window has just come to the front: a foreign page can cover it, invite
-// a double click, and disappear after the first click.
+// A card that has just appeared or moved ignores answers for a moment: the click or key may be meant for something
+// else. So does one whose window has just come to the front: a foreign page can cover it, invite a double click, and
+// go after the first.
 
-/** The event that bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`. */
+// Bubbles when the user has answered; `detail` is the body of `copilot/permission/answer`.
 export const ANSWER_EVENT = "permission-answer";
 
 const READY_MS = 300;
-/** The longest time between the two clicks of a double click. */
+// The longest time between the two clicks of a double click.
 const DOUBLE_CLICK_MS = 500;
 const LOOK_MS = 100;
 

@@ -1,4 +1,4 @@
-// Files of a folder that want to run commands: each runs only after the user has allowed its current version.
+// Files of a folder that want to run commands: each runs only once its present version is allowed.
 import {
 	byId,
 	element,
@@ -14,8 +14,8 @@ import {
 import { commandText } from "./commandText.js";
 import { forgetCard, isReady, watchCard } from "./readyCard.js";
 
-/** The word as a rule quotes it. @param {string} word */
-const quoted = word => (/^[^\s'"#;&|<>(){}$`\\]+$/.test(word) ? word : `'${word}'`);
+// The word as a rule quotes it.
+const quoted = (word = "") => (/^[^\s'"#;&|<>(){}$`\\]+$/.test(word) ? word : `'${word}'`);
 
 /** @type {StartupItem} */
 function fileItem(folder, file, onDecided) {

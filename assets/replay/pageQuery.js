@@ -1,4 +1,4 @@
-// The query of the page's address. An exported file has no address and says it in its root element.
+// The query of the page's address, which an exported file has in its root element.
 
 const written = document.documentElement.dataset.query;
 

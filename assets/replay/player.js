@@ -1,11 +1,11 @@
-// Plays a stored run: gives its responses to whoever shows them, at the pace at which they were written.
+// Plays a stored run: gives out its responses at the pace at which they were written.
 import { countAt, inOrder, scheduleOf } from "./schedule.js";
 
-/** Fires `change` whenever the position or the state of playing has changed. */
+// Fires `change` whenever the position or the state of playing has changed.
 export class Player extends EventTarget {
 	speed = 1;
 	isPlaying = false;
-	/** In milliseconds, like the duration. */
+	// In milliseconds, like the duration.
 	position = 0;
 	#items;
 	#at;
@@ -24,7 +24,7 @@ export class Player extends EventTarget {
 		this.#show = show;
 	}
 
-	/** The moment of the run that is shown, in milliseconds; undefined when it has no times. */
+	// The moment that is shown, in milliseconds, if the run has times.
 	get time() {
 		const played = this.#items.slice(0, Math.max(1, this.#count));
 		return played.findLast(({ time }) => time !== undefined)?.time;

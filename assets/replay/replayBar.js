@@ -2,8 +2,8 @@
 import { element, find, joined, visibleLine } from "../lib/page.js";
 import { Player } from "./player.js";
 
-/** `1:05` @param {number} ms */
-function clock(ms) {
+// `1:05`
+function clock(ms = 0) {
 	const seconds = Math.floor(ms / 1000);
 	return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

@@ -1,8 +1,8 @@
 // When each response of a stored run is played. Pure functions.
 
-/** Nobody wants to watch an agent wait: a longer stretch without a response is played in this time. */
+// Nobody wants to watch an agent wait longer.
 const LONGEST_IDLE_MS = 2_000;
-/** A run without times plays at an even pace. */
+// A run without times plays at an even pace.
 const EVEN_STEP_MS = 500;
 
 /** @type {ScheduleOf} */

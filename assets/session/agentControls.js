@@ -1,4 +1,4 @@
-// The controls of an ACP agent: modes, options, commands, its plan, and how full its context is.
+// The controls of an ACP agent: its options, commands and plan, and how full its context is.
 
 import {
 	byId,
@@ -147,7 +147,7 @@ export function agentControls(sessionId, setCommands) {
 			told.add(response.callback);
 			handle(handlers, response);
 		},
-		/** Shows what the agent has said before the part of the log that is known. */
+		// Shows what the agent has said before the part of the log that is known.
 		know(state) {
 			for (const response of asResponses(state)) if (!told.has(response.callback)) handle(handlers, response);
 		},

@@ -1,4 +1,4 @@
-// What is offered while a request is typed: tasks and the agent's commands after a slash, files after an @.
+// What completes a request: tasks and the agent's commands after a slash, files after an @.
 import { api, byId, element, fill, muted, part, toNode, visibleLine } from "../lib/page.js";
 
 /** @type {CompleteRequest} */
@@ -7,7 +7,7 @@ export function completeRequest(prompt, known) {
 	/** @type {readonly Completion[]} */
 	let shown = [];
 	let at = 0;
-	/** The word before the caret. */
+	// The word before the caret.
 	let word = "";
 	let isAsking = false;
 

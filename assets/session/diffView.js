@@ -1,13 +1,12 @@
 import { countChanges } from "../lib/diff.js";
-import { button, element, muted, visibleCode } from "../lib/page.js";
+import { button, element, muted, scrollable, visibleCode } from "../lib/page.js";
 
 const signs = { added: "+", removed: "-", same: " ", hunk: "" };
 
 /** @type {Difference} */
 export function difference(lines, max = 3_000, dress) {
 	const { added, removed } = countChanges(lines);
-	const properties = { className: "diff-lines", role: "group", tabIndex: 0, ariaLabel: "Changes" };
-	const rows = element("div", properties);
+	const rows = scrollable("diff-lines", "Changes");
 	let shown = 0;
 	function showMore() {
 		for (const line of lines.slice(shown, shown + max)) {

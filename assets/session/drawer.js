@@ -1,4 +1,4 @@
-// The drawer beside a conversation: what the session changed, the agent's plan, and the log line by line.
+// The drawer beside a conversation: changes, the agent's plan, and the log line by line.
 import { byId, fill, find, joined } from "../lib/page.js";
 import { changedFiles } from "./review.js";
 import { folded } from "./toolView.js";

@@ -2,7 +2,7 @@
 import { api, byId, element, fill, onNodes, part, soon, toNode } from "../lib/page.js";
 import { showStartupFiles } from "../permissions/startupFiles.js";
 
-/** A longer pause means that the user has stopped typing. */
+// A longer pause means that the user has stopped typing.
 const TYPING_DELAY_MS = 250;
 const UNKNOWN = {
 	permissions: "ask",
@@ -20,7 +20,7 @@ export function followFolder(folder) {
 	/** Those that run, and the one that answers. @type {string[]} */
 	let nodes = [];
 	let ownNode = "";
-	/** The user's choice. */
+	// The user's choice.
 	let wantedNode = "";
 	let known = UNKNOWN;
 	/** The folder whose choice is shown. @type {string | undefined} */
@@ -34,7 +34,7 @@ export function followFolder(folder) {
 		byId("permissionsHint").textContent = `${permissions.selectedOptions[0]?.title}${remark}`;
 	}
 
-	/** Any node will do for a folder that all of them share. */
+	// Any node will do for a folder that all of them share.
 	function showNodes() {
 		const names = [...new Set([known.shared ? "" : ownNode, ...nodes])];
 		byId("nodeField").hidden = nodes.length < 2;
@@ -62,11 +62,11 @@ export function followFolder(folder) {
 		const path = folder.value.trim();
 		shown = path;
 		const found = await api(`copilot/folder?path=${part(path)}${toNode(node.value)}`).catch(() => UNKNOWN);
-		// The answer to an older question may arrive later.
+		// An older answer may arrive later.
 		if (path === shown) show({ ...UNKNOWN, ...found });
 	}
 
-	/** The choice for one folder applies to no other, not even while the answer is loading. */
+	// The choice for one folder applies to no other, also while the answer loads.
 	function onFolder() {
 		if (folder.value.trim() === shown) return;
 		shown = undefined;

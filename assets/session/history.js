@@ -1,4 +1,4 @@
-// Jobs, sessions and runs in one list: those that need the user, those that run, and the others, newest first.
+// Jobs, sessions and runs: those that need the user, those that run, and the others, newest first.
 import {
 	addressOf,
 	api,
@@ -29,7 +29,7 @@ import { placeInbox } from "../shell/inbox.js";
 import { worktreeLine } from "../shell/worktree.js";
 
 const PAGE_SIZE = 20;
-/** What runs may change five times a second. */
+// What runs may change five times a second.
 const REFRESH_MS = 2_000;
 
 /** @type {WordsOf} */
@@ -59,7 +59,7 @@ function itemOf(kind, answer) {
 /** What is active, by its id. @type {Map<string, ActiveItem>} */
 const active = new Map();
 
-/** Of something that is active and began before what the list shows. @type {ActiveRow} */
+/** @type {ActiveRow} */
 const activeItem = item => ({
 	...item,
 	name: visibleLine(item.title),
@@ -69,7 +69,7 @@ const activeItem = item => ({
 	address: addressOf(item),
 });
 
-/** A worktree that waits, of what is deleted or not listed. @type {WorktreeItem} */
+/** @type {WorktreeItem} */
 const worktreeItem = ({ id, name, kind, title = "", startTime, worktree }) => ({
 	kind: "worktree",
 	id,
@@ -81,7 +81,7 @@ const worktreeItem = ({ id, name, kind, title = "", startTime, worktree }) => ({
 	worktree,
 });
 
-/** One kind, newest first. A kind that cannot be listed does not affect the others. @type {Listed} */
+/** @type {Listed} */
 async function* listed(kind) {
 	const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
 	for (;;) {
@@ -92,7 +92,7 @@ async function* listed(kind) {
 	}
 }
 
-/** All kinds together, newest first. */
+// All kinds together, newest first.
 async function* newestFirst() {
 	const sources = Object.keys(words).map(listed);
 	const heads = await Promise.all(
@@ -110,13 +110,12 @@ async function* newestFirst() {
 
 const isRunning = (status = "") => status === "Running" || status === "Busy";
 
-/** Starts a job and opens its page. @type {StartJob} */
-async function startJob(path, title) {
+async function startJob(path = "", title = "") {
 	const { jobId } = await api(`copilot/${path}`, "");
 	location.href = addressOf({ kind: "job", id: jobId, title });
 }
 
-/** What can be done about an item, by the value of its button; false where it cannot be done. @type {ActionsOf} */
+/** @type {ActionsOf} */
 function actionsOf({ kind, id, name, status, address, waitingFor }) {
 	const isSession = kind === "session";
 	const isPaused = status === "Paused";
@@ -197,8 +196,8 @@ export function showHistory() {
 	let shown = [];
 	let items = newestFirst();
 
-	/** @param {boolean} isMore false: from the newest on */
-	async function load(isMore) {
+	// More, or from the newest on.
+	async function load(isMore = false) {
 		if (!isMore) items = newestFirst();
 		const mine = items;
 		const page = [];
@@ -230,7 +229,7 @@ export function showHistory() {
 		const all = [...older, ...others, ...shown];
 		const focused = place.querySelector(":focus")?.ariaLabel;
 		for (const [i, group] of [...place.children].entries()) {
-			const rows = all.filter(item => groupOf(item) === i).map(item => row(item, () => load(false)));
+			const rows = all.filter(item => groupOf(item) === i).map(item => row(item, () => load()));
 			fill(find(group, "ul"), ...rows);
 		}
 		if (focused) find(place, `[aria-label="${CSS.escape(focused)}"], h3`).focus();
@@ -239,9 +238,9 @@ export function showHistory() {
 	for (const id of ["tryIt", "tryItLater"])
 		onPress(id, () => startJob("try-it", "Try it"), errorAt("tryItError"));
 	onClick("historyMore", () => load(true));
-	onClick("refresh-button", () => load(false));
+	onClick("refresh-button", () => load());
 	placeInbox(byId("inbox"));
-	onNodes(() => load(false));
+	onNodes(() => load());
 	let isDue = false;
 	onOverview(overview => {
 		active.clear();
@@ -251,8 +250,8 @@ export function showHistory() {
 		setTimeout(() => {
 			isDue = false;
 			// What became of a worktree stays in sight.
-			if (shown.length <= PAGE_SIZE && !place.querySelector(".worktree :focus")) load(false);
+			if (shown.length <= PAGE_SIZE && !place.querySelector(".worktree :focus")) load();
 		}, REFRESH_MS);
 	});
-	load(false);
+	load();
 }

@@ -1,11 +1,11 @@
-// The items of a conversation in groups. The page holds a limited number of them: distant ones wait outside.
+// The items of a conversation in groups: distant ones wait outside of the page.
 import { element } from "../lib/dom.js";
 
-/** Few enough to lay out in a frame, many enough that thousands of items make few groups. */
+// Few enough to lay out in a frame, and thousands of items make few groups.
 const GROUP_SIZE = 25;
-/** From this many groups in the page on, distant ones are taken out. */
+// From this many groups in the page on, distant ones are taken out.
 const MAX_GROUPS = 40;
-/** From the reader. */
+// From the reader.
 const DISTANT = "5000px 0px";
 
 /** @type {MakeItemGroups} */

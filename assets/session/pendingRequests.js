@@ -1,4 +1,4 @@
-// Which requests of a session are not answered yet, however much of its log the page knows.
+// Which requests are not answered yet, however much of the log the page knows.
 
 export class PendingRequests {
 	/** @type {string[]} */
@@ -10,24 +10,23 @@ export class PendingRequests {
 		return this.#ids.length;
 	}
 
-	/** Whether another request runs, so that this one waits. @param {string} [id] */
+	// Whether another request runs, so that this one waits.
 	isBehind(id = "") {
 		return this.#ids.length > 0 && this.#ids[0] !== id;
 	}
 
-	/** Requests of older portals have no ids. @param {string} [id] */
+	// Requests of older portals have no ids.
 	begin(id = "") {
 		if (id === "" || !this.#ids.includes(id)) this.#ids.push(id);
 	}
 
-	/** @param {string} [id] */
 	end(id = "") {
 		this.#ended.add(id);
 		const at = id === "" ? 0 : this.#ids.indexOf(id);
 		if (at >= 0) this.#ids.splice(at, 1);
 	}
 
-	/** What the server said at some moment, perhaps before or after what the log has told. @param {string[]} ids */
+	/** What the server said, perhaps before or after what the log has told. @param {string[]} ids */
 	know(ids) {
 		const unknown = ids.filter(id => id !== "" && !this.#ended.has(id) && !this.#ids.includes(id));
 		this.#ids.unshift(...unknown);

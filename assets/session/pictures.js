@@ -1,8 +1,8 @@
-// The pictures of a request: pasted, dropped or chosen, uploaded at once, and sent with the text.
+// The pictures of a request: pasted, dropped or chosen, and uploaded at once.
 import { api, button, byId, element, fill, onClick, part, send } from "../lib/page.js";
 
-/** A file that was exported has only its name. @param {string} name */
-export function picture(name) {
+// A file that was exported has only its name.
+export function picture(name = "") {
 	if ("query" in document.documentElement.dataset) return element("span", "muted", name);
 	const id = new URLSearchParams(location.search).get("session") ?? "";
 	const path = `copilot/session/${part(id)}/picture/${part(name)}`;

@@ -1,4 +1,4 @@
-// The files that a turn, an attempt or a job changed, and comments on their lines, which are sent as one request.
+// The files that a turn, an attempt or a job changed, and comments on their lines.
 
 import { parseUnifiedDiff } from "../lib/diff.js";
 import {
@@ -12,6 +12,7 @@ import {
 	errorAt,
 	fill,
 	find,
+	isReplay,
 	messageOf,
 	muted,
 	notice,
@@ -22,10 +23,9 @@ import {
 	visibleLine,
 	visibleProse,
 } from "../lib/page.js";
-import { isReplay } from "../replay/pageQuery.js";
 import { difference } from "./diffView.js";
 
-/** The session or the job of this page, in the API. */
+// The session or the job of this page, in the API.
 let path = "";
 /** @type {ReviewComment[]} */
 let waiting = [];
@@ -213,8 +213,8 @@ export function undoParts(path, what, properties) {
 	return { undo, outcome, say };
 }
 
-/** @type {ChangedFiles} */
-export async function changedFiles(reviewed, query) {
+// All, or those of a query such as `turn=2`.
+export async function changedFiles(reviewed = "", query = "") {
 	try {
 		path = reviewed;
 		if (!isReplay) await loadComments(path);

@@ -1,4 +1,4 @@
-// The title of a session, which is edited in place, and what else can be done with the session.
+// The title of a session, edited in place, and its menu.
 import { api, ask, byId, fill, onClick, onPress, visibleProse } from "../lib/page.js";
 
 /** @type {SessionMenu} */

@@ -1,4 +1,4 @@
-// A session that is replayed: the same conversation as live, at the pace at which it happened.
+// A session that is replayed, at the pace at which it happened.
 import { api, byId, fill, part, setPageState, visibleCode, visibleLine, visibleProse } from "../lib/page.js";
 import { showReplay } from "../replay/replayBar.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";

@@ -1,10 +1,12 @@
 // A session: the responses above, the request below.
 
 import {
+	ApiError,
 	api,
 	askToStopServer,
 	button,
 	byId,
+	connection,
 	copyOf,
 	errorAt,
 	fill,
@@ -30,7 +32,6 @@ import {
 } from "../lib/page.js";
 import { focusCards } from "../permissions/cardFocus.js";
 import { SessionResponseRenderer } from "../sessionResponse.js";
-import { connection } from "../shell/connection.js";
 import { makeSplitter } from "../shell/splitter.js";
 import { agentControls } from "./agentControls.js";
 import { PendingRequests } from "./pendingRequests.js";
@@ -38,8 +39,7 @@ import { requestPictures } from "./pictures.js";
 import { sessionMenu } from "./sessionMenu.js";
 import { turnChanges } from "./turnChanges.js";
 
-const REQUEST_PART_PX = 300;
-/** On a small screen the conversation needs most of the room. */
+// On a small screen the conversation needs most of the room.
 const SMALL_REQUEST_PART_PX = 200;
 const SMALL_HEIGHT_PX = 700;
 const MAX_RECENT = 1_000;
@@ -53,7 +53,6 @@ export function openSessionView(sessionId, showOver) {
 	const { placeholder } = prompt;
 	const task = byId("task-select");
 	const policy = byId("policy");
-	const addPicture = byId("addPicture");
 	const showError = errorAt("requestError");
 	/** What a request may name. @type {KnownNames} */
 	const known = { folder: "", node: "", tasks: [], commands: [] };
@@ -73,7 +72,7 @@ export function openSessionView(sessionId, showOver) {
 	const queued = [];
 	/** Requests without an answer. @type {Set<string>} */
 	const asked = new Set();
-	/** False as long as what happened earlier is shown. */
+	// False as long as what happened earlier is shown.
 	let isLive = false;
 	let runsTask = false;
 	let isSending = false;
@@ -88,11 +87,7 @@ export function openSessionView(sessionId, showOver) {
 	let stopReading = () => {};
 	let branch = "";
 
-	makeSplitter("resize-bar", {
-		isVertical: true,
-		initialPx: innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : REQUEST_PART_PX,
-		name: "Height of the request part",
-	});
+	makeSplitter("resize-bar", innerHeight < SMALL_HEIGHT_PX ? SMALL_REQUEST_PART_PX : undefined);
 
 	function showState() {
 		const isBusy = !isClosed && (pending.count > 0 || runsTask);
@@ -103,9 +98,9 @@ export function openSessionView(sessionId, showOver) {
 		for (const id of ["stopTurn", "queue-button"]) byId(id).hidden = !isBusy;
 		byId("reopen").hidden = !isClosed;
 		for (const control of [send, close]) control.hidden = isClosed;
-		for (const control of [byId("agentOptions"), prompt, task, policy, addPicture])
+		for (const control of [byId("agentOptions"), prompt, task, policy, byId("addPicture")])
 			control.disabled = isClosed;
-		prompt.placeholder = isClosed ? "This session has ended. Reopen it to continue." : placeholder;
+		prompt.placeholder = (isClosed && prompt.dataset.closed) || placeholder;
 		renderer.setAwaiting(isBusy);
 		setPageState(title.get() || "Session", isBusy ? "running" : "");
 	}
@@ -161,7 +156,7 @@ export function openSessionView(sessionId, showOver) {
 		fill(byId("queue"), ...items);
 	}
 
-	/** Takes back a request that waits, and does with it what the button says. @type {ChangeQueued} */
+	/** @type {ChangeQueued} */
 	async function change(request, control) {
 		const { dropped } = await post(control, `${path}/request/${part(request.requestId)}/drop`);
 		if (!dropped) return;
@@ -177,8 +172,8 @@ export function openSessionView(sessionId, showOver) {
 	/** @type {SendQuery} */
 	const query = ({ prompt: text, pictures: names = [] }) => api(`${path}/query?pictures=${names}`, text);
 
-	/** What is not sent yet survives a reload. @param {string} text */
-	function keepDraft(text) {
+	// What is not sent yet survives a reload.
+	function keepDraft(text = "") {
 		if (prompt.value !== text) prompt.value = text;
 		sessionStorage.setItem(path, text);
 	}
@@ -186,11 +181,10 @@ export function openSessionView(sessionId, showOver) {
 	function onEnd(error = "") {
 		isClosed = true;
 		showState();
-		const what = "It was deleted, or its address is wrong. Start a new one from the start page.";
-		if (error === "SessionNotFound") showOver("This session is gone", what);
+		if (error === "SessionNotFound") showOver("This session is gone", new ApiError(error).message);
 	}
 
-	/** Shows the newest page of the log, offers the earlier ones, and goes on live. */
+	// Shows the newest page of the log, offers the earlier ones, and goes on live.
 	async function read() {
 		const page = await api(`${path}/responses`).catch(error => {
 			if (error.code === "SessionNotFound") return onEnd(error.code);
@@ -218,8 +212,7 @@ export function openSessionView(sessionId, showOver) {
 		showState();
 	}
 
-	/** @type {FollowTask} */
-	function followTask(id, name, after = 0) {
+	function followTask(id = "", name = "", after = 0) {
 		showTask(name, "Running");
 		const stop = readEvents({
 			wanted: { kind: "task", id, after: String(after) },
@@ -240,12 +233,12 @@ export function openSessionView(sessionId, showOver) {
 		if (!last) return;
 		showTask(last.taskName, last.status);
 		if (!runsTask) return;
-		// What the task decided until now has no place of its own among what is shown already.
+		// What it has decided has no place of its own among what is shown.
 		const { after } = await api(`copilot/task/${part(last.taskId)}/responses?limit=1`);
 		followTask(last.taskId, last.taskName, after);
 	}
 
-	/** @param {boolean} [isQueued] behind the running one */
+	// Now, or behind the running one.
 	async function sendRequest(isQueued = false) {
 		if (send.disabled && (!isQueued || byId("queue-button").hidden)) return;
 		const text = prompt.value;
@@ -315,6 +308,7 @@ export function openSessionView(sessionId, showOver) {
 		await api("stop", "").catch(() => undefined);
 		leave("The server has stopped");
 	};
+	onClick("stopFromMenu", () => stopServer.click());
 
 	/** @param {Answer} summary */
 	function showAbout(summary) {
@@ -363,8 +357,8 @@ export function openSessionView(sessionId, showOver) {
 		}
 	}
 
-	/** A search leads to a response by its number. @param {number} n */
-	async function revealResponse(n) {
+	// A search leads to a response by its number.
+	async function revealResponse(n = 0) {
 		const { responses } = await api(`${path}/responses?before=${n + 1}&limit=1`);
 		const response = responses.at(-1);
 		if (response) await renderer.reveal(response);

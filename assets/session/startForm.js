@@ -5,15 +5,15 @@ import {
 	button,
 	byId,
 	element,
+	errorAt,
 	fill,
-	messageOf,
 	notice,
 	onClick,
 	onSubmit,
+	pageQuery,
 	part,
 	send,
 	toNode,
-	visibleProse,
 } from "../lib/page.js";
 import { isAgent, modelOptions, offerFolders, rememberFolder } from "../shell/choices.js";
 import { placeInbox } from "../shell/inbox.js";
@@ -40,7 +40,7 @@ function showStartError(error) {
 	const isFolder = code.startsWith("WorkingDirectory");
 	const place = isModel ? "modelError" : isFolder ? "workingDirectoryError" : "startError";
 	for (const name of ["modelError", "workingDirectoryError", "startError"])
-		fill(byId(name), error !== undefined && name === place && visibleProse(messageOf(error)));
+		errorAt(name)(name === place ? error : "");
 	for (const field of [model, workingDirectory]) {
 		const isWrong = error !== undefined && field.getAttribute("aria-describedby")?.includes(place) === true;
 		field.ariaInvalid = String(isWrong);
@@ -54,7 +54,7 @@ function offerAgain(action) {
 	byId("modelError").append(" ", button("Try again", action));
 }
 
-/** Only a fresh start of the agent notices a new installation or sign-in. */
+// Only a fresh start notices a new installation or sign-in.
 async function restartAgent() {
 	const [, agent = ""] = model.value.split(":");
 	await api(`acp/agent/${part(agent)}/restart`, "").catch(() => undefined);
@@ -86,8 +86,7 @@ async function loadModels() {
 	const wished = [PREFERRED_MODEL, localStorage.getItem(LAST_MODEL)];
 	const wanted = wished.find(id => models.some(one => one.id === id));
 	if (wanted) model.value = wanted;
-	if (models.length === 0)
-		throw new Error("There is no model to talk to yet. See what is missing below, then reload this page.");
+	if (models.length === 0) throw new ApiError("NoModel");
 	model.disabled = false;
 	startButton.disabled = false;
 	showModelHint();
@@ -95,7 +94,7 @@ async function loadModels() {
 
 async function loadDirectory() {
 	const { repoRoot } = await api("config");
-	const project = new URLSearchParams(location.search).get("project");
+	const project = pageQuery.get("project");
 	// A project is a folder beside the server's repository.
 	workingDirectory.value ||= project ? repoRoot.replace(/[^\\/]+[\\/]*$/, project) : repoRoot;
 	await choice.load();
@@ -131,7 +130,7 @@ async function start() {
 /** @param {unknown} error */
 function showLoadError(error) {
 	if (models.length === 0) fill(model, element("option", {}, "No models"));
-	fill(byId("modelError"), visibleProse(messageOf(error)));
+	errorAt("modelError")(error);
 	offerAgain(() => location.reload());
 }
 

@@ -38,51 +38,40 @@ export const asText = value =>
 export const isShell = (toolName = "") =>
 	/^(powershell|(local_)?shell|((read|write|stop)_)?bash)$/.test(toolName);
 
-/** The most useful argument for a title, by tool; for other tools the first text argument. */
-const tellingArguments = new Map(
-	Object.entries({
-		bash: ["command"],
-		powershell: ["command"],
-		view: ["path", "view_range"],
-		create: ["path"],
-		edit: ["path"],
-		grep: ["pattern", "paths", "glob"],
-		glob: ["pattern", "paths"],
-		web_fetch: ["url"],
-		task: ["description", "agent_type"],
-		sql: ["description"],
-	}),
-);
+/** The most useful arguments for a title, by tool; for other tools the first text argument. @type {Words} */
+const tellingArguments = {
+	bash: "command",
+	powershell: "command",
+	view: "path view_range",
+	create: "path",
+	edit: "path",
+	grep: "pattern paths glob",
+	glob: "pattern paths",
+	web_fetch: "url",
+	task: "description agent_type",
+	sql: "description",
+};
 
 /** `bash: npm test`. @type {ToolTitle} */
 export function toolTitle(toolName, toolArguments) {
 	const values = parseArguments(toolArguments);
 	const texts = Object.keys(values).filter(name => typeof values[name] === "string");
-	const names = tellingArguments.get(toolName) ?? texts.slice(0, 1);
+	const telling = Object.hasOwn(tellingArguments, toolName) && tellingArguments[toolName]?.split(" ");
+	const names = telling || texts.slice(0, 1);
 	const summary = oneLine(joined(names.map(name => asText(values[name]))));
 	// Some agents name a call after its action.
 	return toolName.includes(summary) ? oneLine(toolName) : `${oneLine(toolName)}: ${summary}`;
 }
 
 const exitPattern = /\n?<(?:shellId: \S{1,100} )?(?:completed|exited) with exit code (-?\d{1,10})>\s{0,100}$/;
-/** The exit code stands at the very end. */
+// The exit code stands at the very end.
 const EXIT_MAX_CHARS = 300;
 
-/** @type {WithoutOverwritten} */
-function withoutOverwritten(line) {
-	const text = line.replace(/\r$/, "");
-	return text.slice(text.lastIndexOf("\r") + 1);
-}
-
-/** @type {ReadShellOutput} */
-export function readShellOutput(content) {
+export function readShellOutput(content = "") {
 	const tailFrom = Math.max(0, content.length - EXIT_MAX_CHARS);
 	const exit = exitPattern.exec(content.slice(tailFrom));
-	const output = (exit ? content.slice(0, tailFrom + exit.index) : content)
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the escape character
-		.replace(/\u001b\[[0-9;?]{0,100}[A-Za-z]/g, "")
-		.split("\n")
-		.map(withoutOverwritten)
-		.join("\n");
-	return { output, exitCode: exit ? Number(exit[1]) : undefined };
+	return {
+		output: exit ? content.slice(0, tailFrom + exit.index) : content,
+		exitCode: exit ? Number(exit[1]) : undefined,
+	};
 }

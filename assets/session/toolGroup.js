@@ -1,7 +1,7 @@
-// Tool calls in a row are one line that opens, from the second on. The newest that runs is in sight.
+// Tool calls in a row are one line that opens. The newest that runs is in sight.
 import { copyOf, counted, fill, find, formatDuration, joined } from "../lib/page.js";
 
-/** A group is never taken apart, and the page holds a limited number of blocks. */
+// A group is never taken apart, and a page has room for so many.
 const MAX_TOOLS = 100;
 
 /** @type {MakeToolGroup} */

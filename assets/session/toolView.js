@@ -3,8 +3,9 @@ import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "../lib/
 import { plainText } from "../lib/longText.js";
 import { codeBox, markdown } from "../lib/markdown.js";
 import { looksLikeMarkdown } from "../lib/markdownSigns.js";
-import { codeOf, element, notice, visibleCode, visibleLine } from "../lib/page.js";
+import { codeOf, element, notice, scrollable, visibleCode, visibleLine } from "../lib/page.js";
 import { difference } from "./diffView.js";
+import { terminalText } from "./terminalText.js";
 import { asJson, asText, isShell, parseArguments, readShellOutput } from "./toolCall.js";
 
 /** @param {unknown} value */
@@ -25,16 +26,29 @@ export function folded(summary, text) {
 	return details;
 }
 
+// What a command wrote, in its colours.
+function terminalOutput(written = "") {
+	const { output, looks } = terminalText(written);
+	/** @type {ShowTerminalPiece} */
+	const show = (piece, from) =>
+		looks.map(({ at, look }, n) => {
+			const to = looks[n + 1]?.at ?? output.length;
+			const text = piece.slice(Math.max(0, at - from), Math.max(0, to - from));
+			return text && look ? element("span", { style: look }, text) : text;
+		});
+	return plainText(output, "terminal-output", show, true);
+}
+
 /** @type {Terminal} */
 function terminal(command, output, exitCode) {
-	return element(
-		"div",
-		{ className: "terminal", role: "group", tabIndex: 0, ariaLabel: "Terminal" },
+	return scrollable(
+		"terminal",
+		"Terminal",
 		element(
 			"div",
 			{},
 			command && plainText(command, "terminal-command", visibleCode),
-			output && plainText(output, "terminal-output", String, true),
+			output && terminalOutput(output),
 			exitCode && element("div", "terminal-exit", `exit code ${exitCode}`),
 		),
 	);

@@ -1,15 +1,14 @@
-// The places under the turns where the page says what each of them changed.
-import { api, byId, element } from "../lib/page.js";
-import { isReplay } from "../replay/pageQuery.js";
+// The places under the turns that say what each changed.
+import { api, byId, element, isReplay } from "../lib/page.js";
 
 /** @type {TurnChanges} */
 export function turnChanges(path, place) {
-	/** The places of the turns that have ended, by their requests. @type {Map<string, HTMLElement>} */
+	/** Where the turns ended, by their requests. @type {Map<string, HTMLElement>} */
 	const places = new Map();
 	let isAsking = false;
 	let asksAgain = false;
 
-	/** One call for all turns, also when a long conversation is read at once. */
+	// One call for all turns.
 	async function show() {
 		asksAgain = isAsking;
 		if (isAsking) return;
@@ -22,7 +21,7 @@ export function turnChanges(path, place) {
 			const changing = turns.filter(({ files }) => files > 0);
 			if (changing.length > 0) await fill(changing);
 		} catch {
-			// The conversation is whole without these lines; the next turn asks again.
+			// The next turn asks again.
 		} finally {
 			isAsking = false;
 			if (asksAgain) setTimeout(show);

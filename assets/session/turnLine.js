@@ -1,13 +1,14 @@
-// What one turn changed: a line that opens the diffs, undoes the turn and commits it. Loaded when there is one to show.
+// What one turn changed: a line that opens the diffs, undoes the turn and commits it.
 import {
 	button,
 	byId,
+	copyOf,
 	element,
 	errorAt,
 	fill,
+	find,
 	formatChanges,
 	joined,
-	muted,
 	send,
 	withProgress,
 } from "../lib/page.js";
@@ -43,11 +44,9 @@ function openCommit(path, turn, done) {
 /** @type {TurnLine} */
 export function turnLine(path, totals) {
 	const { turn, late, shared, commit } = totals;
-	const body = element("div", { className: "turn-changes-body", hidden: true });
-	const line = button(formatChanges(totals), toggle, {
-		className: "small turn-changes-line",
-		ariaExpanded: "false",
-	});
+	const made = copyOf("turnLine");
+	const body = find(made, ".turn-changes-body");
+	const line = find(made, "button");
 	const remarks = [
 		late && "may have more or less than this turn's work",
 		shared && "with another session's work",
@@ -72,8 +71,10 @@ export function turnLine(path, totals) {
 		openCommit(path, turn, made => say(element("div", {}, `The change is ${committed(made)}.`)));
 	}
 
-	const said = joined(remarks, ", ");
-	const committing = button("Commit …", openDialog, control("Commit"));
-	const row = element("div", "row", line, said && muted(said), undo, committing);
-	return element("div", {}, row, outcome, body);
+	line.textContent = formatChanges(totals);
+	line.onclick = toggle;
+	fill(find(made, ".muted"), joined(remarks, ", "));
+	line.parentElement?.append(undo, button("Commit …", openDialog, control("Commit")));
+	body.before(outcome);
+	return made;
 }

@@ -29,7 +29,7 @@ function recentFolders(...used) {
 export const rememberFolder = (folder = "") =>
 	localStorage.setItem(FOLDERS, JSON.stringify(recentFolders(folder)));
 
-/** Offers folders that begin with what is typed, and those of earlier sessions. @type {OfferFolders} */
+/** @type {OfferFolders} */
 export function offerFolders(input, nodeOf = () => "") {
 	const offer = soon(async () => {
 		const typed = input.value;

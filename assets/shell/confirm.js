@@ -1,4 +1,4 @@
-// The page that asks before an address acts: its button ignores clicks for a moment, as they may be mistakes.
+// The page that asks before an address acts: its button ignores clicks that come at once.
 import { byId } from "../lib/dom.js";
 import { isReady, watchCard } from "../permissions/readyCard.js";
 

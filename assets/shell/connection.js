@@ -2,13 +2,13 @@
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 5_000;
-/** A restart takes less time, so it shows no banner. */
+// A restart takes less time, so it shows no banner.
 const BANNER_DELAY_MS = 1_000;
 
 const showBanner = (isLost = false) => document.querySelector(".banner")?.toggleAttribute("hidden", !isLost);
 
-/** Whether the server is there after a pause. @param {number} delayMs */
-async function isThereIn(delayMs) {
+// Whether the server is there after a pause.
+async function isThereIn(delayMs = 0) {
 	await new Promise(resolve => setTimeout(resolve, delayMs));
 	const response = await fetch("/api/health").catch(() => undefined);
 	const answer = await response?.json().catch(() => undefined);
@@ -18,7 +18,7 @@ async function isThereIn(delayMs) {
 class Connection extends EventTarget {
 	isLost = false;
 
-	/** Called when a request got no answer: fires `lost`, asks until the server answers, then fires `back`. */
+	// A request got no answer: fires `lost`, asks until the server answers, then fires `back`.
 	async lost() {
 		if (this.isLost) return;
 		this.isLost = true;

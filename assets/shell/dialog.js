@@ -19,10 +19,10 @@ function openQuestion(question, action, look, ...parts) {
 	});
 }
 
-/** Asks once before an action that cannot be undone. @type {Ask} */
+/** @type {Ask} */
 export const ask = (question, action) => openQuestion(question, action, "danger");
 
-/** Of several portals on one database it names the one that stops. */
+// Of several portals on one database it names the one that stops.
 export async function askToStopServer() {
 	const { node, nodes = [] } = await api("health").catch(() => ({}));
 	return nodes.length > 1
@@ -30,8 +30,7 @@ export async function askToStopServer() {
 		: ask("Stop the server? Every running session and job stops with it.", "Stop Server");
 }
 
-/** @type {AskText} */
-export async function askText(label, value) {
+export async function askText(label = "", value = "") {
 	const input = element("input", { value, maxLength: 200, required: true, ariaLabel: label });
 	const isYes = openQuestion(label, "Save", "primary", input);
 	input.select();

@@ -1,6 +1,6 @@
-// The keyboard focus never falls to the body: when what had it goes, hides or is disabled, its surroundings get it.
+// The focus never falls to the body: when what had it goes, hides or is disabled, its surroundings get it.
 
-/** Long enough for the browser to take the focus away, short enough that nobody types meanwhile. */
+// The browser has taken the focus away by then, and nobody has typed.
 const LOOK_MS = 50;
 
 /** What had the focus last, and what it is in, from the inside out. @type {HTMLElement[]} */
@@ -24,7 +24,7 @@ document.addEventListener("focusin", event => {
 		.filter(one => one instanceof HTMLElement)
 		.filter(one => !one.matches("html, body"));
 });
-// A click beside everything is meant to leave what had the focus.
+// A click beside everything leaves it.
 document.addEventListener("pointerdown", () => {
 	around = [];
 });

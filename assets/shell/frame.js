@@ -1,8 +1,8 @@
-// Work for the next frame: a task that is requested twice runs once, and the rest waits for the frame after.
+// Work for the next frame: each task once; what a frame has no time for waits for the one after.
 
-/** Leaves the browser most of a 16 ms frame for layout and paint. */
+// Leaves the browser most of a 16 ms frame for layout and paint.
 const FRAME_BUDGET_MS = 8;
-/** A hidden page gets no frames, and must not pile up work until it is shown. */
+// A hidden page gets no frames, and must not pile up work until it is shown.
 const HIDDEN_DELAY_MS = 100;
 
 /** @type {Set<() => void>} */

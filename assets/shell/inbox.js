@@ -1,4 +1,4 @@
-// The open requests of every session and job, on every page: a count, and the cards to answer.
+// The open requests of all sessions and jobs, on every page: a count, and the cards.
 import {
 	api,
 	bindNotifications,
@@ -46,7 +46,7 @@ function addressOf({ source, sessionId, taskId = source === "task" ? sessionId :
 	return placeOf({ kind: source, id: sessionId, title: "" });
 }
 
-/** Seldom needed, so not loaded with every page. */
+// Seldom needed.
 const loadCards = () => import("../permissions/permissionCard.js");
 
 /** What the server said last. @type {OpenRequest[]} */

@@ -37,7 +37,7 @@ export function showRuns(load) {
 	async function refresh() {
 		const mine = ++asked;
 		const items = await load();
-		// The answer to an older question may arrive later.
+		// An older answer may arrive later.
 		if (mine !== asked) return;
 		const { id } = document.activeElement ?? {};
 		section.hidden = items.length === 0;

@@ -34,7 +34,7 @@ export const addressOf = ({ kind, id, title }) =>
 		? `/jobTracking.html?jobName=${part(title)}&jobId=${part(id)}`
 		: `/${kind === "run" ? "agents.html?run" : "index.html?session"}=${part(id)}`;
 
-/** Sends a call to a node; "" to the one that is asked. @type {ToNode} */
+/** @type {ToNode} */
 export const toNode = (node, before = "&") => node && `${before}node=${part(node)}`;
 
 /** @type {OnNodes} */

@@ -1,4 +1,4 @@
-// What a tab in the background shows: its title, its icon, and a notification for users who want one.
+// What a tab in the background shows: its title, its icon, and notifications if wanted.
 import { byId } from "../lib/dom.js";
 import { visibleLine } from "../lib/visibleText.js";
 
@@ -18,8 +18,7 @@ const withCount = (title = "") => (waiting > 0 ? `(${waiting}) ${title}` : title
 /** @type {Words} */
 const signs = { running: "▶ ", succeeded: "✓ ", failed: "✗ " };
 
-/** @type {SetPageState} */
-export function setPageState(title, status = "") {
+export function setPageState(title = "", status = "") {
 	const state = status.toLowerCase();
 	const sign = signs[state] ?? "";
 	document.title = withCount(title === "" ? NAME : `${sign}${visibleLine(title)} · ${NAME}`);
@@ -28,8 +27,7 @@ export function setPageState(title, status = "") {
 	if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
-/** @type {Notify} */
-export function notify(text, tag = location.href) {
+export function notify(text = "", tag = location.href) {
 	if (!wantsNotifications() || !document.hidden) return;
 	new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
 }

@@ -1,4 +1,4 @@
-// The search of every page: pages, sessions, jobs and runs by name, and what was said in them.
+// The search: pages, sessions, jobs and runs by name, and what was said in them.
 import {
 	addressOf,
 	api,
@@ -33,7 +33,7 @@ function row(href, kind, title, time, text = []) {
 	return made;
 }
 
-/** The text with its marks; whatever it says, it stays text. @type {Marked} */
+/** @type {Marked} */
 function* marked({ text, marks }) {
 	let at = 0;
 	for (const [from, to] of marks) {
@@ -69,13 +69,13 @@ async function named(kind = "", words = "") {
 	});
 }
 
-/** @param {string} words @returns {Promise<HTMLElement[]>} */
-async function said(words) {
+/** @returns {Promise<HTMLElement[]>} */
+async function said(words = "") {
 	const { hits = [] } = await api(`copilot/search?q=${part(words)}&limit=${MAX_HITS}`).catch(() => ({}));
 	return hits.map(hitRow);
 }
 
-/** The dialog is open, and takes what is typed, before this has come. @type {ShowPalette} */
+/** @type {ShowPalette} */
 export function showPalette(dialog, places) {
 	const input = find(dialog, "input");
 	const found = fill(byId("found"));
@@ -88,14 +88,14 @@ export function showPalette(dialog, places) {
 		const rows = words
 			? await Promise.all([...["session", "job", "run"].map(kind => named(kind, words)), said(words)])
 			: [];
-		// The answer to an older question may arrive later.
+		// An older answer may arrive later.
 		if (words !== input.value.trim()) return;
 		fill(found, ...pages, ...rows.flat());
 		if (!found.firstChild) fill(found, element("li", "muted", `Nothing matches “${words}”.`));
 	}
 
 	input.oninput = soon(look, SEARCH_DELAY_MS);
-	// Up and down go through what was found; Enter opens the first. Escape would only clear the words.
+	// Escape would only clear the words.
 	dialog.onkeydown = event => {
 		const links = [...found.querySelectorAll("a")].filter(({ href }) => href);
 		const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement));

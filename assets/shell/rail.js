@@ -1,7 +1,8 @@
-// The frame of every page: where one can go, what runs or waits, and whether the server is there.
+// The frame of every page: where to go, what runs or waits, and whether the server is there.
 import {
 	addressOf,
 	byId,
+	connection,
 	element,
 	fill,
 	filled,
@@ -13,7 +14,6 @@ import {
 	stateNames,
 	visibleLine,
 } from "../lib/page.js";
-import { connection } from "./connection.js";
 
 const TICK_MS = 10_000;
 
@@ -22,7 +22,7 @@ const list = byId("activeList");
 const title = find(rail, "h2");
 const state = byId("connection");
 
-/** The page that is open; a session or a job is none of them. */
+// The page that is open; a session or a job is none of them.
 const here = location.search.includes("session=") ? "" : location.pathname.replace(/^\/$/, "/index.html");
 const links = [...rail.querySelectorAll("a")];
 for (const link of links) if (link.getAttribute("href") === here) link.ariaCurrent = "page";

@@ -1,13 +1,18 @@
-// The bar between two parts of a window: dragged, or moved with the arrow keys.
+// The bar between two parts of a window: dragged, or moved with the arrow keys. The page says what it is at first.
 import { byId } from "../lib/dom.js";
 
 const KEY_STEP_PX = 20;
 
 /** @type {MakeSplitter} */
-export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, name }) {
+export function makeSplitter(id, initialPx) {
 	const bar = byId(id);
+	const { label, size, least, orientation = "vertical" } = bar.dataset;
 	const whole = /** @type {HTMLElement} */ (bar.parentElement);
-	let sizePx = initialPx;
+	const isVertical = orientation === "horizontal";
+	const minPx = Number(least);
+	let sizePx = 0;
+	/** @type {number | undefined} */
+	let wishedPx;
 
 	const room = () => (isVertical ? whole.clientHeight : whole.clientWidth);
 	function setSize(wantedPx = 0) {
@@ -18,17 +23,16 @@ export function makeSplitter(id, { isVertical = false, initialPx, minPx = 120, n
 	}
 
 	Object.assign(bar, {
-		className: "splitter",
 		tabIndex: 0,
 		role: "separator",
-		ariaLabel: name,
-		ariaOrientation: isVertical ? "horizontal" : "vertical",
+		ariaLabel: label,
+		ariaOrientation: orientation,
 		ariaValueMin: minPx,
 	});
-	setSize(initialPx);
-	// A window that shrinks and grows again restores the wanted size.
-	let wishedPx = initialPx;
-	addEventListener("resize", () => setSize(wishedPx));
+	// A window that shrinks and grows again restores what the user wished.
+	const restore = () => setSize(wishedPx ?? initialPx ?? Math.min(Number(size), room() / 2));
+	restore();
+	addEventListener("resize", restore);
 
 	bar.onpointerdown = down => {
 		bar.setPointerCapture(down.pointerId);

@@ -1,7 +1,7 @@
-// The footer of the start page: what the portal keeps on disk, how long, and a button that removes what is due.
+// The footer of the start page: what the portal keeps on disk, how long, and what is due to go.
 import { api, ask, byId, counted, errorAt, formatCount, formatSize, onPress } from "../lib/page.js";
 
-/** The server does not count beyond this. */
+// The server does not count beyond this.
 const MAX_COUNT = 10_000;
 
 const details = byId("storage");
@@ -40,7 +40,7 @@ async function show(result) {
 	clean.disabled = due === "";
 }
 
-/** A call removes as much as it can in a few seconds. */
+// A call removes as much as it can in a few seconds.
 async function cleanUp() {
 	const what = due;
 	if (!(await ask(`Remove ${what} for good, with everything in them?`, "Remove"))) return;

@@ -1,4 +1,4 @@
-// What a session or job did in a worktree of its own, and what becomes of it.
+// A worktree of a session or job, and what becomes of it.
 import {
 	ApiError,
 	ask,

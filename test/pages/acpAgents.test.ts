@@ -312,7 +312,7 @@ describe("a session on an ACP agent", () => {
         "t3",
         { title: "Test", kind: "execute", rawInput: { command: "npm test" } },
         {
-          content: [{ type: "content", content: { type: "text", text: "1 failed" } }],
+          content: [{ type: "content", content: { type: "text", text: "\u001b[1;31m1 failed\u001b[0m" } }],
           rawOutput: { exitCode: 3 },
         },
       ),
@@ -332,6 +332,8 @@ describe("a session on an ACP agent", () => {
     const [changes] = await page.locator(".diff-lines").allInnerTexts();
     assert.match(changes ?? "", /^… 17 lines\n line 17\n line 18\n line 19\n-line 20\n\+changed\n line 21/);
     assert.match((await page.locator(".terminal").textContent()) ?? "", /npm test.*1 failed.*exit code 3/s);
+    const red = page.locator(".terminal-output span[style*='font-weight: 700'][style*='--hue-1)']");
+    assert.equal(await red.textContent(), "1 failed");
   });
 
   it("says that a turn was cancelled, and takes the next request", async t => {

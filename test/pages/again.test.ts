@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { tempFolder } from "../support/cleanup.js";
 import { type EntryOfTest, portalWithEntry, task } from "../support/jobs/jobs.js";
 import { inEveryTheme } from "../support/pages/axe.js";
@@ -16,6 +16,10 @@ before(async () => {
   browser = await browserOf();
 });
 
+interface Styles {
+  getComputedStyle(e: unknown): { getPropertyValue(name: string): string };
+}
+
 const model = { category: "driving" };
 const entry: EntryOfTest = {
   tasks: {
@@ -24,13 +28,24 @@ const entry: EntryOfTest = {
       prompt: ["fragile"],
       model,
       criteria: {
-        commands: [{ run: ["echo '<b>2 tests fail</b>'; test -e repaired"], shell: true, name: "tests" }],
+        commands: [
+          {
+            run: ["printf '\\033[31m<b>2 tests fail</b>\\033[0m'; test -e repaired"],
+            shell: true,
+            name: "tests",
+          },
+        ],
         failureAction: { retryTimes: 1 },
       },
     },
   },
   jobs: { fragile: { work: { kind: "Seq", works: [task("plain"), task("fragile")] } } },
 };
+
+const colourOf = (place: Locator) =>
+  place.evaluate(span =>
+    (span.ownerDocument.defaultView as unknown as Styles).getComputedStyle(span).getPropertyValue("color"),
+  );
 
 /** Opens what `export?format=html` answers, from the disk. */
 async function openExported(t: TestContext, url: string) {
@@ -63,8 +78,15 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByText("Attempt 1 succeeded").waitFor();
   assert.match((await attempts.first().locator("p").textContent()) ?? "", /1 command/);
   await page.locator('.node[data-work-id="0"] .said', { hasText: /^\+1 −0$/ }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("#panel p", { hasText: /^Failed after .* · 1 changed file/ }).waitFor();
+  await page.locator("#views").getByRole("button", { name: "Changes" }).click();
+  await page.locator("#changes summary", { hasText: /^added made\.txt \+1 −0$/ }).click();
+  await page.locator("#changes .diff-line.added", { hasText: /hello$/ }).waitFor();
+  await page.locator("#views").getByRole("button", { name: "Chart" }).click();
+  await page.locator('.node[data-work-id="0"]').click();
   await page.getByRole("tab", { name: "1 file changed, +1 −0" }).click();
-  await page.getByText("added made.txt +1 −0").click();
+  await page.locator("#tabPanel").getByText("added made.txt +1 −0").click();
   await page.getByRole("button", { name: "Comment on line 1" }).click();
   await page.keyboard.type("Say good morning");
   await page.keyboard.press("Control+Enter");
@@ -133,7 +155,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByRole("link", { name: "Repeats an earlier job" }).waitFor();
 
   await page.goto(`${portal.url}/jobTracking.html?jobName=fragile&wb=${workingDirectory}`);
-  await page.getByText("fragile, after each attempt: echo '<b>2 tests fail</b>'; test -e repaired").waitFor();
+  await page.getByText("fragile, after each attempt: printf '\\033[31m<b>2 tests fail</b>").waitFor();
   await page.goto(portal.url);
   await page.getByRole("button", { name: "Search", exact: true }).click();
   await page.getByRole("searchbox").fill("retry budget spent");
@@ -148,4 +170,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await exported.getByText("added made.txt +1 −0").click();
   await exported.locator(".diff-line.added").waitFor();
   assert.equal(await exported.getByRole("button", { name: "Retry from here" }).isVisible(), false);
+  await exported.locator('.node[data-work-id="1"]').click();
+  await exported.locator("[data-type=Tool] .message-block-toggle").first().click();
+  assert.equal(await colourOf(exported.locator(".terminal-output span")), "rgb(255, 136, 136)");
 });

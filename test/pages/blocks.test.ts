@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { assertAccessible } from "../support/pages/axe.js";
 import { openRenderer, sharedBrowser } from "../support/pages/browser.js";
 
 type Response = { [name: string]: unknown };
@@ -196,6 +197,44 @@ describe("a tool block", () => {
     assert.equal(await page.locator(".terminal-command").textContent(), "npm test\necho done");
     assert.equal(await page.locator(".terminal-output").textContent(), "100%\n2 failed");
     assert.equal(await page.locator(".tool-arguments").getAttribute("open"), null);
+  });
+
+  it("shows the colours of a command's output, each readable in light and in dark", async t => {
+    const { page, say } = await open(t);
+    const looking = (codes: unknown, text: string) => `\u001b[${codes}m${text}\u001b[0m`;
+    const hues = Array.from({ length: 16 }, (_, n) => n);
+    const inks = hues.map(n => looking(`38;5;${n}`, `ink${n}`)).join(" ");
+    const papers = hues.map(n => looking(`48;5;${n}`, `paper${n}`)).join(" ");
+    const looks = [1, 2, 3, 4, 9].map(n => looking(n, `look${n}`)).join(" ");
+    const content = `${inks}\n${papers}\n${looks}\n<b>not bold</b>\n<exited with exit code 0>`;
+    const [start, end] = tool("t", "bash", { command: "npm test" }, { result: { content } });
+    await say(start as Response, {
+      callback: "onToolExecution",
+      toolCallId: "t",
+      delta: looking(32, "passed"),
+    });
+    await page.locator(".message-block-tail", { hasText: /^passed$/ }).waitFor();
+    await say(end as Response);
+    await page.locator(".message-block-toggle").click();
+    const text = (await page.locator(".terminal-output").textContent()) ?? "";
+    assert.match(text, /^ink0 ink1 .* paper15\nlook1 look2 .*\n<b>not bold<\/b>$/s);
+    const styleOf = (part: string, name: string) =>
+      page
+        .locator(".terminal-output span", { hasText: new RegExp(`^${part}$`) })
+        .evaluate((span, property) => {
+          const { getComputedStyle } = span.ownerDocument.defaultView as unknown as {
+            getComputedStyle(e: unknown): { getPropertyValue(name: string): string };
+          };
+          return getComputedStyle(span).getPropertyValue(property);
+        }, name);
+    assert.equal(await styleOf("ink2", "color"), "rgb(85, 204, 119)");
+    assert.equal(await styleOf("paper2", "background-color"), "rgb(85, 204, 119)");
+    assert.equal(await styleOf("look1", "font-weight"), "700");
+    assert.match(await styleOf("look4", "text-decoration"), /underline/);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await assertAccessible(page, `the colours of a terminal in ${colorScheme}`);
+    }
   });
 
   it("shows an edit as coloured lines", async t => {

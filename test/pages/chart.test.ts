@@ -70,20 +70,20 @@ describe("the flow chart", () => {
     const page = await open(t);
     assert.deepEqual(await look(page, "TaskNode", ".label-container"), {
       tag: "rect",
-      fill: "rgb(227, 238, 252)",
-      stroke: "rgb(43, 111, 199)",
+      fill: "rgb(228, 239, 253)",
+      stroke: "rgb(10, 92, 199)",
     });
     assert.deepEqual(await look(page, "CondNode", ".label-container"), {
       tag: "polygon",
-      fill: "rgb(253, 244, 210)",
-      stroke: "rgb(154, 117, 0)",
+      fill: "rgb(253, 243, 220)",
+      stroke: "rgb(125, 82, 0)",
     });
     assert.equal((await look(page, "ParBegin", "polygon")).fill, "rgb(0, 0, 0)");
     assert.equal((await look(page, "ParEnd", "polygon")).fill, "rgb(0, 0, 0)");
     assert.equal((await look(page, "AltEnd", "polygon")).fill, "rgb(251, 220, 234)");
-    assert.equal((await look(page, "CondBegin", "polygon")).fill, "rgb(253, 244, 210)");
-    assert.deepEqual((await look(page, "CondEnd", "polygon")).fill, "rgb(253, 244, 210)");
-    assert.equal((await look(page, "LoopEnd", "circle")).fill, "rgb(226, 230, 235)");
+    assert.equal((await look(page, "CondBegin", "polygon")).fill, "rgb(253, 243, 220)");
+    assert.deepEqual((await look(page, "CondEnd", "polygon")).fill, "rgb(253, 243, 220)");
+    assert.equal((await look(page, "LoopEnd", "circle")).fill, "rgb(228, 233, 240)");
   });
 
   it("points loop-back arrows up and all others down", async t => {

@@ -83,9 +83,11 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
     );
     await inEveryTheme(browser, `${portal.url}/test.html`, page => page.getByText("Hello, world!").waitFor());
     const { nodes } = (await portal.api<{ nodes: { name: string }[] }>("copilot/nodes")).body;
-    await inEveryTheme(browser, `${portal.url}/nodes.html`, page =>
-      page.getByRole("heading", { name: `${nodes[0]?.name}` }).waitFor(),
-    );
+    await inEveryTheme(browser, `${portal.url}/nodes.html`, async page => {
+      await page.getByRole("heading", { name: `${nodes[0]?.name}` }).waitFor();
+      const empty = page.locator("dd").filter({ hasText: /^$/, visible: true });
+      assert.equal(await empty.count(), 0, "what has no value has no name");
+    });
     await inEveryTheme(browser, `${portal.url}/none.html`, page =>
       page.getByRole("heading", { name: "There is no such page" }).waitFor(),
     );

@@ -17,6 +17,10 @@ const { toolTitle, readShellOutput } = (await load("session/toolCall.js")) as {
   toolTitle(name: string, args: unknown): string;
   readShellOutput(content: string): { output: string; exitCode?: number };
 };
+type TerminalText = { output: string; looks: { at: number; look: string }[] };
+const { terminalText } = (await load("session/terminalText.js")) as {
+  terminalText(content: string): TerminalText;
+};
 const { formatDuration, formatSize, formatUsage, formatTime } = (await load("lib/format.js")) as {
   formatDuration(ms: number): string;
   formatSize(size: number): string;
@@ -125,13 +129,68 @@ describe("the title of a tool block", () => {
   });
 });
 
-it("shell output looks as it finally would in a terminal", () => {
-  const read = readShellOutput(
-    "10%\r50%\r100%\r\n\u001b[31mred\u001b[0m\n<shellId: 3 completed with exit code 2>",
-  );
-  assert.deepEqual(read, { output: "100%\nred", exitCode: 2 });
-  assert.deepEqual(readShellOutput("<exited with exit code 0>"), { output: "", exitCode: 0 });
-  assert.equal(readShellOutput("still running").exitCode, undefined);
+describe("the output of a command", () => {
+  const words: [style: string, word: string][] = [
+    ["font-weight: 700", "bold"],
+    ["color: var(--muted)", "dim"],
+    ["font-style: italic", "italic"],
+    ["text-decoration: underline", "underline"],
+    ["; color: var(--terminal)", ""],
+  ];
+
+  /** Written with ^ for the escape character; each part that looks different in brackets, behind its style in short. */
+  const shown = (content: string) => {
+    const { output, looks } = terminalText(content.replaceAll("^", "\u001b"));
+    const parts = looks.map(({ at, look }, n) => {
+      const text = output.slice(at, looks[n + 1]?.at);
+      const short = words.reduce((style, [long, word]) => style.replace(long, word), look);
+      const named = short.replace(/(background|color): var\(--hue-(\d+)\)/g, "$1 $2").replaceAll(";", "");
+      return look && text ? `[${named}: ${text}]` : text;
+    });
+    return parts.join("");
+  };
+
+  it("ends with the exit code of its shell", () => {
+    assert.deepEqual(readShellOutput("some\n<shellId: 3 completed with exit code 2>"), {
+      output: "some",
+      exitCode: 2,
+    });
+    assert.deepEqual(readShellOutput("<exited with exit code 0>"), { output: "", exitCode: 0 });
+    assert.equal(readShellOutput("still running").exitCode, undefined);
+  });
+
+  const outputs: [what: string, content: string, expected: string][] = [
+    ["what has no escapes stays as it is", "a\n  b\tc\n\n", "a\n  b\tc\n\n"],
+    ["a line that is written again shows its last text", "10%\r50%\r100%\r\nnext", "100%\nnext"],
+    ["a look begins and ends with its codes", "^[31mred^[0m plain", "[color 1: red] plain"],
+    ["what was overwritten has no look", "^[31mold\r^[32mnew^[m\rnewest", "newest"],
+    ["a look goes on in the next line", "^[4ma\nb^[24mc", "[underline: a\nb]c"],
+    ["several codes stand in one escape", "^[1;3;91mx^[22;39my^[mz", "[bold italic color 9: x][italic: y]z"],
+    ["dim text", "^[2ma^[3mb^[22mc^[23md", "[dim: a][dim italic: b][italic: c]d"],
+    ["a background", "^[37;44mx^[49my", "[background 4: x][color 7: y]"],
+    ["a bright background", "^[103mx", "[background 11: x]"],
+    ["a black background is the terminal's own", "^[33;40mx", "[color 3: x]"],
+    ["inverse text", "^[32;7mx^[27my", "[background 2: x][color 2: y]"],
+    ["inverse text without a colour", "^[7mx", "[background 7: x]"],
+    ["one of 256 colours", "^[38;5;1ma^[38;5;208mb^[38;5;250mc", "[color 1: a][color 11: b][color 7: c]"],
+    ["one of 256 as a background", "^[48;5;21mx", "[background 12: x]"],
+    ["the nearest of 16 million", "^[38;2;200;30;30ma^[38;2;20;90;20mb", "[color 9: a][color 2: b]"],
+    ["what is written in a way that is not known", "^[1;38:2::255:0:0ma^[4:3mb", "ab"],
+    ["the colour of an underline is nothing else", "^[4;58;5;1mx^[58;2;1;3;9my", "[underline: xy]"],
+    ["an escape that only moves or hides", "^[?25la^[2K^[1Ab^[?25h^[>4;2mc", "abc"],
+    ["a link, a title and a character set", "^]8;;http://x^\\a^]8;;^\\^]0;t\u0007b^(B^[mc", "abc"],
+    ["an escape that is cut at the end", "a^[38;5", "a"],
+    ["codes without a meaning", "^[5;8;99;;38mx", "x"],
+  ];
+  for (const [what, content, expected] of outputs)
+    it(`looks as it finally would in a terminal: ${what}`, () => assert.equal(shown(content), expected));
+
+  it("is plain after thousands of changes of its look", () => {
+    const { output, looks } = terminalText("\u001b[31ma\u001b[32mb".repeat(10_000));
+    assert.equal(output, "ab".repeat(10_000));
+    assert.ok(looks.length > 1_000 && looks.length <= 5_001, `${looks.length} looks`);
+    assert.equal(looks.at(-1)?.look, "");
+  });
 });
 
 it("numbers are easy to read", () => {
@@ -361,6 +420,10 @@ describe("foreign text", () => {
       "exit code 1> ",
       "```",
       "~~~\n",
+      "\u001b[31m",
+      "\u001b[38:2:",
+      "\u001b[38;2;9;9;9mx\r",
+      "\u001b]",
       "@@ ",
       "--- ",
       "{",
@@ -370,6 +433,7 @@ describe("foreign text", () => {
       visibleLine,
       looksLikeMarkdown,
       readShellOutput,
+      terminalText,
       isUnifiedDiff,
       toolTitle: text => toolTitle(text, { command: text }),
       endsOf: text => endsOf(text, { lines: 6, chars: 420 }),

@@ -286,4 +286,16 @@ describe("the two parts of a session's page", () => {
       assert.equal(await page.locator("html").evaluate(html => html.scrollHeight > html.clientHeight), false);
     }
   });
+
+  it("halve a window that is too narrow for what the right one would like", async t => {
+    const { portal } = await openSession(t, byPrompt({}));
+    const { page } = await openPage(t, browser, `${portal.url}/agents.html`);
+    await page.setViewportSize({ width: 1100, height: 800 });
+    const widthOf = async (selector: string) => (await page.locator(selector).boundingBox())?.width ?? 0;
+    const whole = await widthOf("main");
+    assert.equal(await widthOf(".side-part"), whole / 2);
+    await page.getByRole("separator").press("ArrowRight");
+    await page.setViewportSize({ width: 1600, height: 800 });
+    assert.equal(await widthOf(".side-part"), whole / 2 - 20, "what the user chose stays");
+  });
 });

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../../src/base/paths.js";
-import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
 import { portalWithModel, sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
@@ -104,6 +104,29 @@ describe("the start page", () => {
     const { page } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();
     assert.equal(await page.locator("#modelNotices .notice").count(), 0);
+  });
+
+  it("leaves no empty place beside a notice", async t => {
+    const { portal } = await portalOf(t);
+    const { page } = await openFreshPage(t, browser, "about:blank");
+    await page.route("**/api/copilot/models", async route => {
+      const answer = await (await route.fetch()).json();
+      const notices = [{ level: "warning", message: "Sign in with `gh auth login`.\n".repeat(8) }];
+      await route.fulfill({ json: { ...answer, notices } });
+    });
+    await page.goto(portal.url);
+    await page.locator("#modelNotices .notice").waitFor();
+    const boxOf = async (selector: string) => {
+      const box = await page.locator(selector).boundingBox();
+      assert.ok(box, selector);
+      return box;
+    };
+    const [model, folder, permissions, notice] = await Promise.all(
+      ["#model-select", "#working-dir", "#permissions", "#modelNotices"].map(boxOf),
+    );
+    assert.equal(model?.y, folder?.y, "the two fields are in one row");
+    assert.ok(Number(notice?.width) > Number(model?.width) * 2, "the notice is below both");
+    assert.ok(Number(permissions?.y) > Number(notice?.y));
   });
 
   it("completes a working directory, and remembers those that were used", async t => {
