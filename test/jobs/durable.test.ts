@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +49,16 @@ describe("Durable flows", () => {
       } catch {
         note("failed");
       }
+    },
+    /** Says what came of waiting for a child. */
+    waits: async (flow: Flow) => {
+      const child = await flow.start<string>("child", `${flow.id}/t:a`, { name: "a" });
+      note("waits");
+      await child.result().then(
+        result => note(`got ${result}`),
+        error => note(`failed: ${error}`),
+      );
+      note("over");
     },
     noted: async (flow: Flow) => flow.step("after", async () => note("after")),
     /** Runs two children one after the other. */
@@ -161,6 +172,27 @@ describe("Durable flows", () => {
       assert.deepEqual(ran, ["before", "between", "between", "after"]);
       forget();
     });
+
+  it("A flow that waits for a child of another node while the engine closes gets the result later, and no failure", async () => {
+    await jobs.submit("child", "moved/t:a", { name: "a" });
+    await until("held a");
+    await jobs.close();
+    forget();
+    const pool = await store.pool;
+    jobs = await openDurableJobs({ pool, flows, log, node: { name: "other", boot: 1 } });
+    await jobs.submit("waits", "moved", {});
+    await until("waits");
+    // Each look for the result takes a connection, and so does what comes before the first one.
+    for (let looks = 0; looks < 5; looks++) await once(pool, "acquire");
+    await jobs.close();
+    await open();
+    await until("held a");
+    await jobs.resume("moved");
+    held.at(-1)?.finish();
+    await until("over");
+    assert.deepEqual(ran.slice(-2), ["got a", "over"]);
+    forget();
+  });
 
   it("A cancelled flow takes no further step, even when the cancel makes the running step fail", async () => {
     await jobs.submit("parent", "stopped", { children: ["a", "b"] });

@@ -19,6 +19,8 @@ export interface EngineWatchParts {
   ends: JobEnds;
   worktrees: EngineParts["worktrees"];
   log: Log;
+  /** Something has to be looked at again soon. */
+  onDoubt: () => void;
 }
 
 const lostTask = "The task ended in an error; the log of the server has it.";
@@ -70,6 +72,7 @@ export class EngineWatch {
     const running = await this.#look(wasSuspect);
     await this.endCanceled(undefined, wasSuspect);
     this.#suspects = suspects;
+    if (suspects.size > 0) this.#parts.onDoubt();
     return running;
   }
 
@@ -169,6 +172,7 @@ export class EngineWatch {
       await work();
     } catch (error) {
       this.#parts.log.error({ id, error: errorToDetailedString(error) }, "cannot be repaired now");
+      this.#parts.onDoubt();
     }
   }
 }
