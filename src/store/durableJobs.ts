@@ -10,7 +10,7 @@ import type { Pool } from "pg";
 import { deferred } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
-import { closedWaitsNeverEnd } from "./closedWaits.js";
+import { forgetsFailuresOnceClosing } from "./closingFailures.js";
 import { dbosLogger, unusedUrl, useListenNotify } from "./flowSchema.js";
 import { queueOfNode, quietLaunch, quietPolling, unusedIntervalMs } from "./quietPolling.js";
 
@@ -230,7 +230,7 @@ export async function openDurableJobs({
   try {
     quietLaunch(node?.name);
     await DBOS.launch();
-    closedWaitsNeverEnd();
+    forgetsFailuresOnceClosing(() => opened.isClosing);
     polling = await quietPolling(onDoubt);
     failpoint("engine-launched");
     // Those of other portals would never end here.

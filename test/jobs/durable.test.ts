@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import type { PoolClient } from "pg";
 import { pino } from "pino";
 import {
   type DurableJobs,
@@ -20,6 +21,26 @@ interface HeldStep {
   name: string;
   finish(): void;
   fail(): void;
+}
+
+/** For each connection: one of them breaks after the commit which takes flows out of a queue, before its answer. */
+function losesOneAnswer(): (client: PoolClient) => void {
+  let isTaken = false;
+  let isLost = false;
+  return client => {
+    const query = client.query.bind(client) as (...all: unknown[]) => unknown;
+    const queries = (...all: unknown[]) => {
+      const [text, values] = all;
+      const answer = query(...all);
+      isTaken ||= /^\s*UPDATE/.test(String(text)) && JSON.stringify(values).includes("PENDING");
+      if (isLost || !isTaken || text !== "COMMIT") return answer;
+      isLost = true;
+      return Promise.resolve(answer).then(() => {
+        throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+      });
+    };
+    Object.assign(client, { query: queries });
+  };
 }
 
 describe("Durable flows", () => {
@@ -192,6 +213,27 @@ describe("Durable flows", () => {
     await until("over");
     assert.deepEqual(ran.slice(-2), ["got a", "over"]);
     forget();
+  });
+
+  it("A flow that was taken out of its queue by a commit without an answer is in doubt, and goes on when it is resumed", async () => {
+    await jobs.submit("child", "lost", { name: "a" });
+    await until("held a");
+    await jobs.close();
+    forget();
+    const pool = await store.pool;
+    const onDoubt = () => note("in doubt");
+    jobs = await openDurableJobs({ pool, flows, log, node: { name: "other", boot: 2 }, onDoubt });
+    const loses = losesOneAnswer();
+    pool.on("acquire", loses);
+    await jobs.resume("lost");
+    await until("in doubt");
+    pool.off("acquire", loses);
+    assert.equal(await statusOf("lost"), "orphaned");
+    await jobs.resume("lost");
+    await until("held a");
+    await jobs.close();
+    forget();
+    await open();
   });
 
   it("A cancelled flow takes no further step, even when the cancel makes the running step fail", async () => {

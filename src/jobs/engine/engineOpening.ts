@@ -111,7 +111,7 @@ export class EngineOpening {
       const pool = await store.pool;
       const durable = await openDurableJobs({ pool, flows, log, hasTables, node, onDoubt });
       opened = durable;
-      const watch = new EngineWatch({ durable, jobs, tasks, loaded, ends, worktrees, log, onDoubt });
+      const watch = new EngineWatch({ durable, jobs, tasks, loaded, ends, worktrees, logs, log, onDoubt });
       await logs.adoption.start();
       if (wasStopped) await store.patiently(() => ends.endStoppedTasks(durable, () => false));
       stopNote.remove();

@@ -18,6 +18,7 @@ export interface EngineWatchParts {
   loaded: LoadedJobs;
   ends: JobEnds;
   worktrees: EngineParts["worktrees"];
+  logs: Pick<EngineParts["logs"], "takenBack">;
   log: Log;
   /** Something has to be looked at again soon. */
   onDoubt: () => void;
@@ -64,6 +65,7 @@ export class EngineWatch {
 
   /** While the portal runs, repairs what looks wrong twice in a row. Returns the number of running jobs. */
   async look(): Promise<number> {
+    await this.#parts.logs.takenBack();
     const suspects = new Set<string>();
     const wasSuspect = (id: string) => {
       suspects.add(id);
