@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { PoolClient } from "pg";
 import { pino } from "pino";
+import { deferred } from "../../src/base/deferred.js";
 import {
   type DurableJobs,
   type Flow,
@@ -107,8 +108,8 @@ describe("Durable flows", () => {
 
   let goOn: (() => void) | undefined;
 
-  async function until(line: string): Promise<void> {
-    while (!ran.includes(line)) {
+  async function until(...lines: string[]): Promise<void> {
+    while (!lines.some(line => ran.includes(line))) {
       await new Promise<void>(resolve => {
         arrived = resolve;
       });
@@ -193,6 +194,41 @@ describe("Durable flows", () => {
       assert.deepEqual(ran, ["before", "between", "between", "after"]);
       forget();
     });
+
+  it("A flow whose next step begins while the engine closes does not fail, and goes on later", async () => {
+    await jobs.submit("between", "begun", { isParent: false });
+    await until("between");
+    const closed = deferred();
+    const pool = await store.pool;
+    // Whether the step has been run before is answered only when the engine is closed.
+    const asked = new Promise<void>(resolve => {
+      pool.on("acquire", function hold(client) {
+        const query = client.query.bind(client) as (...all: unknown[]) => unknown;
+        const held = (...all: unknown[]) => {
+          if (!String(all[0]).includes("operation_outputs")) return query(...all);
+          pool.off("acquire", hold);
+          Object.assign(client, { query });
+          resolve();
+          return closed.promise.then(() => query(...all));
+        };
+        Object.assign(client, { query: held });
+      });
+    });
+    goOn?.();
+    await asked;
+    await jobs.close();
+    closed.resolve();
+    await once(pool, "release");
+    // What was asked for goes on with its answer, before the engine is there again.
+    await new Promise(setImmediate);
+    forget();
+    await open();
+    await until("between");
+    goOn?.();
+    await until("after", "failed");
+    assert.deepEqual(ran, ["between", "after"]);
+    forget();
+  });
 
   it("A flow that waits for a child of another node while the engine closes gets the result later, and no failure", async () => {
     await jobs.submit("child", "moved/t:a", { name: "a" });
