@@ -24,6 +24,7 @@ const benches: Record<string, () => Promise<Row[]>> = {
   connections: async () => (await import("./connections.js")).connectionRows(),
   jobs: async () => (await import("./jobs.js")).jobRows(),
   nodes: async () => (await import("./nodes.js")).nodeRows(),
+  nodesSafety: async () => (await import("./nodes.js")).safetyRows(),
   acp: async () => (await import("./acp.js")).acpRows(),
   opencode: async () => (await import("./opencode.js")).opencodeRows(),
   search: async () => (await import("./search.js")).searchRows(),
@@ -32,7 +33,8 @@ const benches: Record<string, () => Promise<Row[]>> = {
   kills: async () => (await import("./jobs.js")).killRows(),
   soak: async () => (await import("./soak.js")).soakRows(minutes === undefined ? undefined : Number(minutes)),
 };
-const onlyByName = ["soak"];
+// The round of events is also the last part of `nodes`.
+const onlyByName = ["soak", "nodesSafety"];
 
 const unknown = names.filter(name => !(name in benches));
 if (unknown.length > 0) {

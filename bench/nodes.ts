@@ -96,6 +96,11 @@ async function safetyRow(scope: TestContext, server: PostgresServer): Promise<Ro
   return absoluteRow(`events without a loss: ${counts}`, all, "events", { atLeast: 60 });
 }
 
+/** The round of events by itself, to repeat it: `FUZZ_SEED=1 npm run bench -- nodesSafety`. */
+export function safetyRows(): Promise<Row[]> {
+  return inScope(async scope => [await safetyRow(scope, await startPostgres(scope))]);
+}
+
 export async function nodeRows(): Promise<Row[]> {
   return inScope(async scope => {
     const server = await startPostgres(scope);

@@ -30,6 +30,7 @@ export class Adoption {
   /** Those who want the same root wait for the same mending. */
   readonly #adopting = new Map<string, Promise<void>>();
   #started: Promise<void> | undefined;
+  #lastClaim: Promise<void> = Promise.resolve();
 
   constructor(parts: AdoptionParts) {
     this.#parts = parts;
@@ -98,26 +99,40 @@ export class Adoption {
   }
 
   async #take(claim: () => Promise<WonRoot[]>): Promise<string[]> {
-    const { store, ownership, table, open, catchUp } = this.#parts;
-    const claimed = await claim();
-    // What somebody has needed meanwhile is in use here, and only has to be mended.
-    const won = claimed.filter(({ root }) => !ownership.owns(root));
-    const roots = won.map(({ root }) => root);
-    if (roots.length === 0) return claimed.map(({ root }) => root);
-    failpoint("roots-claimed");
+    const { store, ownership, table, open } = this.#parts;
+    // One after the other: who brings a log up to date that somebody else has just won would undo what that one writes.
+    const winning = this.#lastClaim.then(() => this.#claim(claim));
+    this.#lastClaim = winning.then(
+      () => {},
+      () => {},
+    );
+    const { claimed, won } = await winning;
     try {
-      await catchUp(new Set(roots));
-      ownership.won(won);
-      for (const root of roots) store.wake?.("portal_owner", root);
-      for (const { kind, key } of await table.withOpenBlocks(roots)) {
+      for (const root of won) store.wake?.("portal_owner", root);
+      const logs = won.length > 0 ? await table.withOpenBlocks(won) : [];
+      for (const { kind, key } of logs) {
         await (await open(kind, key))?.endOpenBlocks();
         failpoint("open-blocks-ended");
       }
-      return claimed.map(({ root }) => root);
+      return claimed;
     } catch (error) {
       // They are won again, and mended, when the store can be written.
-      for (const root of roots) ownership.forget(root);
+      for (const root of won) ownership.forget(root);
       throw error;
     }
+  }
+
+  async #claim(claim: () => Promise<WonRoot[]>): Promise<{ claimed: string[]; won: string[] }> {
+    const { ownership, catchUp } = this.#parts;
+    const all = await claim();
+    // What somebody has needed meanwhile is in use here, and only has to be mended.
+    const won = all.filter(({ root }) => !ownership.owns(root));
+    const roots = won.map(({ root }) => root);
+    if (roots.length > 0) {
+      failpoint("roots-claimed");
+      await catchUp(new Set(roots));
+      ownership.won(won);
+    }
+    return { claimed: all.map(({ root }) => root), won: roots };
   }
 }

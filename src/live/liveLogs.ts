@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.js";
 import type { PortalError } from "../base/portalError.js";
 import { EventLog, type LogStore } from "../store/eventLog.js";
-import { shortReason } from "../store/failure.js";
+import { isStoreUnavailable, shortReason } from "../store/failure.js";
 import { Ownership } from "../store/ownership.js";
 import { type Root, rootOf } from "../store/root.js";
 import { Adoption } from "./adoption.js";
@@ -21,11 +21,14 @@ export class LiveLogs {
   readonly adoption: Adoption;
   readonly #table: LogTable;
   readonly #eventLog: EventLog;
+  readonly #store: Pick<LogStore, "patiently">;
   readonly #log: Log;
   readonly #logs = new Map<string, Promise<LiveLog | undefined>>();
   readonly #opened = new Map<string, LiveLog>();
   /** What was accepted before its root was left, until it is written or refused. */
   readonly #lastWords = new Set<Promise<void>>();
+  /** Beginnings of which nobody knows whether they are stored, until they are not. */
+  readonly #takenBack = new Set<Promise<void>>();
   /** Logs that were left while the store was away. */
   readonly #left = new Set<LiveLog>();
   readonly #timer: NodeJS.Timeout;
@@ -33,6 +36,7 @@ export class LiveLogs {
 
   constructor(store: LogStore, log: Log, ownership = new Ownership(store)) {
     this.ownership = ownership;
+    this.#store = store;
     this.#table = new LogTable(store, ownership);
     this.#eventLog = new EventLog(store, ownership, log);
     this.adoption = new Adoption({
@@ -104,6 +108,32 @@ export class LiveLogs {
     if (!log) throw new Error(`The log of ${kind} ${id} has just been deleted`);
     await this.adoption.win({ ...root, id: log.root });
     return log;
+  }
+
+  /**
+   * A log with a new id and the row that it belongs to, for a caller who hears of a failure at once. The answer of the
+   * store may be what got lost: then both are deleted when the store is back, so that a second try is the only one.
+   */
+  async begin(kind: LogKind, id: string, owner: OwnerRow): Promise<LiveLog> {
+    try {
+      return await this.openOrCreate(kind, id, owner);
+    } catch (error) {
+      if (isStoreUnavailable(error)) this.#takeBack(kind, id);
+      throw error;
+    }
+  }
+
+  /** Resolves when nothing is left of beginnings that failed. */
+  async takenBack(): Promise<void> {
+    await Promise.all(this.#takenBack);
+  }
+
+  #takeBack(kind: LogKind, id: string): void {
+    const gone = this.#store
+      .patiently(() => this.delete(kind, id))
+      .catch(error => this.#log.error({ [kind]: id, reason: shortReason(error) }, "it has begun after all"))
+      .finally(() => this.#takenBack.delete(gone));
+    this.#takenBack.add(gone);
   }
 
   async delete(kind: LogKind, id: string): Promise<void> {

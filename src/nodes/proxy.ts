@@ -43,6 +43,8 @@ const defaultConnectTimeoutMs = 2_000;
 /** Three of its heartbeats. */
 const defaultSilenceMs = 45_000;
 const maxFreeSockets = 64;
+/** A shorter answer comes in one piece, head and body; a longer one, and every stream, as it arrives. */
+const maxWholeBytes = 64 * 1024;
 
 /** They belong to one connection, or to one portal and its browser. */
 const notPassedOn = new Set([
@@ -102,10 +104,37 @@ export function isBrokenOff(error: unknown): boolean {
   return isNodeUnreachable(error) && (error as Error).cause instanceof BrokenOff;
 }
 
+/** The address of a node for a socket, and its name for the `Host` header. */
+interface Place {
+  readonly host: string;
+  readonly port: string;
+  readonly name: string;
+}
+
+function placeIn(url: string): Place {
+  const { hostname, port, host: name } = new URL(url);
+  // An IPv6 address has brackets in a URL and none in a socket.
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port || "80", name };
+}
+
+/** The body of an answer, which is of no use in part. */
+function whole(answer: IncomingMessage, peer: Peer, { isRepeatable }: Forwardable): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const broken = (error?: Error) =>
+      reject(brokenOff(peer, error ? messageOf(error) : "the answer is incomplete", isRepeatable));
+    answer.on("data", chunk => chunks.push(chunk));
+    answer.once("end", () => resolve(Buffer.concat(chunks)));
+    answer.once("error", broken);
+    answer.once("close", () => broken());
+  });
+}
+
 /** Sends requests on to other nodes. What a caller showed to the guard stays here: the other node sees the token. */
 export class NodeProxy {
   readonly #options: ProxyOptions;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets });
+  readonly #places = new Map<string, Place>();
 
   constructor(options: ProxyOptions) {
     this.#options = options;
@@ -122,27 +151,34 @@ export class NodeProxy {
     lost?: AbortSignal,
   ): Promise<"answered" | "misdirected"> {
     const gone = new AbortController();
-    const hangUp = () => gone.abort();
-    res.once("close", hangUp);
-    if (res.destroyed) hangUp();
+    const end = () => gone.abort();
+    res.once("close", end);
+    lost?.addEventListener("abort", end, { once: true });
+    if (res.destroyed || lost?.aborted) end();
     try {
-      const answer = await this.open(peer, what, lost ? AbortSignal.any([gone.signal, lost]) : gone.signal);
+      const answer = await this.open(peer, what, gone.signal);
       if (answer.statusCode === misdirected) {
         answer.resume();
         return "misdirected";
       }
       res.statusCode = answer.statusCode ?? 502;
+      const isShort = Number(answer.headers["content-length"]) <= maxWholeBytes;
+      const body = isShort ? await whole(answer, peer, what) : undefined;
       for (const [name, value] of passedOn(answer.headers)) res.setHeader(name, value);
-      // The first event of a stream may be far away.
-      res.flushHeaders();
-      // Whichever side hangs up, the other one hears of it: there is nobody else to tell.
-      await pipeline(answer, res).catch(() => undefined);
+      if (body) res.end(body);
+      else {
+        // The first event of a stream may be far away.
+        res.flushHeaders();
+        // Whichever side hangs up, the other one hears of it: there is nobody else to tell.
+        await pipeline(answer, res).catch(() => undefined);
+      }
       return "answered";
     } catch (error) {
-      if (gone.signal.aborted) return "answered";
+      if (res.destroyed) return "answered";
       throw error;
     } finally {
-      res.off("close", hangUp);
+      res.off("close", end);
+      lost?.removeEventListener("abort", end);
     }
   }
 
@@ -192,17 +228,15 @@ export class NodeProxy {
   #send({ url }: Peer, what: Forwardable, signal: AbortSignal): ClientRequest {
     const { method, path, lastEventId, body } = what;
     const { node, token, connectTimeoutMs = defaultConnectTimeoutMs } = this.#options;
-    const { hostname, port } = new URL(url);
+    const { name, ...place } = this.#placeOf(url);
     const outgoing = request({
       agent: this.#agent,
-      // An IPv6 address has brackets in a URL and none in a socket.
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port || 80,
+      ...place,
       method,
       // Not resolved against the URL: a path that begins with two slashes would name another host.
       path,
       headers: {
-        host: new URL(url).host,
+        host: name,
         [hopHeader]: node,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
@@ -218,6 +252,13 @@ export class NodeProxy {
       for (const event of ["connect", "close"]) socket.once(event, () => clearTimeout(timer));
     });
     return outgoing;
+  }
+
+  /** Nodes come and go rarely, and each call would read the same address again. */
+  #placeOf(url: string): Place {
+    const known = this.#places.get(url) ?? placeIn(url);
+    this.#places.set(url, known);
+    return known;
   }
 
   /** A machine that lost its power says nothing more. Other answers may take as long as the work does. */

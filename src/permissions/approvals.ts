@@ -66,16 +66,19 @@ const allowed = { by: "policy", effect: "allow" } as const;
 
 const optionNotFound = (message: string) => PortalError.domain("OptionNotFound", message);
 
-/** Decides every request of every session by policy, by rules, or by asking the user. */
+/**
+ * Decides every request of every session by policy, by rules, or by asking the user. What ends, ends for the asker
+ * that says so, and not for a later life of the same session.
+ */
 export class Approvals {
   readonly rules: RuleStore;
   readonly #timeoutMs: number;
   readonly #waiting = new WaitingRequests();
   /** Reads allowed in the running turn: the runtime asks twice about a read outside the folder. */
-  readonly #allowedReads = new Map<string, Set<string>>();
-  readonly #sessionRules = new Map<string, Rule[]>();
+  readonly #allowedReads = new WeakMap<Asker, Set<string>>();
+  readonly #sessionRules = new WeakMap<Asker, Rule[]>();
   /** Requests whose rules are being looked up; their turn may end meanwhile. */
-  readonly #lookups = new Set<{ askerId: string; over: boolean }>();
+  readonly #lookups = new Set<{ asker: Asker; over: boolean }>();
 
   /** A request that nobody answers within this time is rejected. 0 means no limit. */
   constructor(rules: RuleStore, timeoutMs: number = defaultTimeoutMs) {
@@ -88,20 +91,15 @@ export class Approvals {
     return {
       permission: (action, offer) => this.permission(asker, action, offer),
       question: question => this.question(asker, question),
-      waitsForUser: () => this.waits(asker.id),
-      turnEnded: () => this.turnEnded(asker.id),
+      waitsForUser: () => this.#waiting.of(asker).length > 0,
+      turnEnded: () => this.turnEnded(asker),
     };
-  }
-
-  /** Whether a session waits for its user rather than for its agent. */
-  waits(sessionId: string): boolean {
-    return this.#waiting.of(sessionId).length > 0;
   }
 
   /** The waiting requests, oldest first. */
   list(sessionId?: string) {
-    const waiting = sessionId === undefined ? this.#waiting.all() : this.#waiting.of(sessionId);
-    return waiting.map(itemOf);
+    const waiting = this.#waiting.all();
+    return waiting.filter(({ asker }) => asker.id === (sessionId ?? asker.id)).map(itemOf);
   }
 
   /** Resolves when something waits, after this time, or when the signal fires. */
@@ -162,23 +160,24 @@ export class Approvals {
   }
 
   /** The session's new policy settles what waits, unless that policy is to ask. */
-  policyChanged({ id, permissions }: Pick<Asker, "id" | "permissions">): void {
+  policyChanged(asker: Asker): void {
+    const { permissions } = asker;
     if (permissions === "ask") return;
-    for (const waiting of this.#waiting.of(id).filter(asksPermission))
+    for (const waiting of this.#waiting.of(asker).filter(asksPermission))
       waiting.settle(permissions === "deny" ? denied : allowed);
   }
 
   /** The turn has ended one way or another: nobody waits for these answers any more. */
-  turnEnded(sessionId: string): void {
-    this.#allowedReads.delete(sessionId);
-    for (const lookup of this.#lookups) if (lookup.askerId === sessionId) lookup.over = true;
-    for (const waiting of this.#waiting.of(sessionId)) waiting.settle(cancelled);
+  turnEnded(asker: Asker): void {
+    this.#allowedReads.delete(asker);
+    for (const lookup of this.#lookups) if (lookup.asker === asker) lookup.over = true;
+    for (const waiting of this.#waiting.of(asker)) waiting.settle(cancelled);
   }
 
   /** Drops the rules that were remembered for this session only. */
-  sessionEnded(sessionId: string): void {
-    this.turnEnded(sessionId);
-    this.#sessionRules.delete(sessionId);
+  sessionEnded(asker: Asker): void {
+    this.turnEnded(asker);
+    this.#sessionRules.delete(asker);
   }
 
   async #decide(asker: Asker, action: Action, offer: Offer | undefined): Promise<Settled> {
@@ -187,9 +186,9 @@ export class Approvals {
     // An ACP agent sends its own options; each of its requests is asked separately.
     const isTwice = offer === undefined && action.kind === "read" && action.toolCallId !== undefined;
     const readKey = isTwice ? JSON.stringify(action) : undefined;
-    if (readKey !== undefined && this.#allowedReads.get(asker.id)?.delete(readKey)) return allowed;
+    if (readKey !== undefined && this.#allowedReads.get(asker)?.delete(readKey)) return allowed;
     const folder = asker.record.workingDirectory;
-    const lookup = { askerId: asker.id, over: false };
+    const lookup = { asker, over: false };
     this.#lookups.add(lookup);
     try {
       const verdict = await decide(action, folder, await this.#rulesOf(asker));
@@ -203,7 +202,7 @@ export class Approvals {
       if (lookup.over) return cancelled;
       if (asker.permissions !== "ask") return this.#decide(asker, action, offer);
       const settled = await this.#ask(asker, action, why, remember, offer);
-      if (settled.effect === "allow" && readKey !== undefined) this.#rememberRead(asker.id, readKey);
+      if (settled.effect === "allow" && readKey !== undefined) this.#rememberRead(asker, readKey);
       return settled;
     } finally {
       this.#lookups.delete(lookup);
@@ -243,18 +242,14 @@ export class Approvals {
     return settled;
   }
 
-  async #rulesOf({ id, record }: Asker): Promise<Rule[]> {
-    const ofFolder = await this.rules.rulesForAgent(record.workingDirectory);
-    return [...ofFolder, ...(this.#sessionRules.get(id) ?? [])];
+  async #rulesOf(asker: Asker): Promise<Rule[]> {
+    const ofFolder = await this.rules.rulesForAgent(asker.record.workingDirectory);
+    return [...ofFolder, ...(this.#sessionRules.get(asker) ?? [])];
   }
 
-  async #remember(
-    { id, record }: Asker,
-    rules: readonly string[],
-    where: "session" | "folder",
-  ): Promise<void> {
-    if (where === "folder") return this.rules.add(record.workingDirectory, rules);
-    this.#sessionRules.set(id, [...(this.#sessionRules.get(id) ?? []), ...rules.map(parseRule)]);
+  async #remember(asker: Asker, rules: readonly string[], where: "session" | "folder"): Promise<void> {
+    if (where === "folder") return this.rules.add(asker.record.workingDirectory, rules);
+    this.#sessionRules.set(asker, [...(this.#sessionRules.get(asker) ?? []), ...rules.map(parseRule)]);
   }
 
   /** Requests that a new rule decides stop waiting. */
@@ -266,9 +261,9 @@ export class Approvals {
     }
   }
 
-  #rememberRead(sessionId: string, key: string): void {
-    const known = this.#allowedReads.get(sessionId) ?? new Set();
-    this.#allowedReads.set(sessionId, known.add(key));
+  #rememberRead(asker: Asker, key: string): void {
+    const known = this.#allowedReads.get(asker) ?? new Set();
+    this.#allowedReads.set(asker, known.add(key));
   }
 }
 

@@ -89,8 +89,8 @@ export class WaitingRequests {
     return [...this.#waiting.values()];
   }
 
-  of(askerId: string): Waiting[] {
-    return this.all().filter(({ asker }) => asker.id === askerId);
+  of(who: Asker): Waiting[] {
+    return this.all().filter(({ asker }) => asker === who);
   }
 
   /** Throws `RequestNotFound`; with `askerId`, also for another asker's request. */

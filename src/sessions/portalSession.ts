@@ -246,7 +246,7 @@ export class PortalSession implements ICopilotSession {
     void this.#attaching?.then(agent => agent.stop()).catch(() => undefined);
     await this.#agent?.stop();
     await this.#queue;
-    this.#parts.approvals.sessionEnded(this.id);
+    this.#parts.approvals.sessionEnded(this);
   }
 
   async #usableAgent(
@@ -395,7 +395,7 @@ export class PortalSession implements ICopilotSession {
           if (!(error instanceof SessionCrashedError && error.kind === "not-taken")) throw error;
           return send(await this.#prepare(work));
         })
-        .finally(() => this.#parts.approvals.turnEnded(this.id))
+        .finally(() => this.#parts.approvals.turnEnded(this))
         // Whoever sees the end of a turn may count on its memory.
         .finally(() => this.#host.turnEnded?.(this.record));
       await this.#parts.changes.told(start.ids);

@@ -5,6 +5,7 @@ import type { StoredResponse } from "../live/storedResponse.js";
 import type { PermissionPolicy } from "../permissions/approvals.js";
 import { sandboxFolder } from "../sandbox/sandboxes.js";
 import type { LiveLogs } from "../sharedApi.js";
+import { takenOver } from "../store/ownership.js";
 import { PortalSession, type SessionParts } from "./portalSession.js";
 import { type HistoryQuery, recordChange, rowOf, type SessionRecord } from "./sessionRecord.js";
 import { noUsage } from "./turnUsage.js";
@@ -85,7 +86,9 @@ export class SessionRegistry {
   async wake(id: string): Promise<PortalSession | undefined> {
     const known = this.#sessions.get(id) ?? this.#waking.get(id);
     if (known || this.#changing.has(id)) return known;
-    const waking = this.#wake(id).finally(() => this.#waking.delete(id));
+    const waking = this.#wake(id).finally(() => {
+      if (this.#waking.get(id) === waking) this.#waking.delete(id);
+    });
     this.#waking.set(id, waking);
     return waking;
   }
@@ -131,8 +134,10 @@ export class SessionRegistry {
     }
   }
 
-  async #begin(record: SessionRecord, { known, mcpServers }: SessionStart): Promise<PortalSession> {
-    const log = await this.#logs.openOrCreate("session", record.id, rowOf(record));
+  async #begin(record: SessionRecord, { owned, known, mcpServers }: SessionStart): Promise<PortalSession> {
+    // The same session of a task is begun again until it is there.
+    const how = owned ? "openOrCreate" : "begin";
+    const log = await this.#logs[how]("session", record.id, rowOf(record));
     failpoint("session-inserted");
     const session = new PortalSession(record, log, this.#parts, mcpServers);
     try {
@@ -144,8 +149,22 @@ export class SessionRegistry {
       throw error;
     }
     failpoint("session-attached");
-    this.#sessions.set(record.id, session);
+    return this.#keep(session);
+  }
+
+  /** What was opened while its root was lost is of a life that is over, and must not be found in the next one. */
+  #keep(session: PortalSession): PortalSession {
+    if (session.log.isOwned) this.#sessions.set(session.id, session);
+    else {
+      this.#stopLeft(session);
+      throw takenOver("session", session.id);
+    }
     return session;
+  }
+
+  #stopLeft(session: PortalSession): void {
+    const { log } = this.#parts;
+    session.stop().catch((error: unknown) => log.warn({ err: error }, "a session could not be left"));
   }
 
   /** Ends a session: its log stays readable, and `reopen` resumes the conversation. */
@@ -189,9 +208,7 @@ export class SessionRegistry {
     Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: [] });
     await log.reopen(recordChange(record, "status"));
     failpoint("session-reopened");
-    const session = this.#sessions.get(id) ?? new PortalSession(record, log, this.#parts);
-    this.#sessions.set(id, session);
-    return session;
+    return this.#sessions.get(id) ?? this.#keep(new PortalSession(record, log, this.#parts));
   }
 
   async delete(id: string): Promise<void> {
@@ -244,10 +261,11 @@ export class SessionRegistry {
 
   /** Another portal goes on with these sessions: nothing more is written here. */
   #leave(root: string): void {
-    const { log } = this.#parts;
-    for (const session of this.open.filter(({ log: { root: own } }) => own === root)) {
+    // Who waits for one of them wakes it for the life that is over.
+    this.#waking.clear();
+    for (const session of this.open.filter(({ log }) => log.root === root)) {
       this.#sessions.delete(session.id);
-      session.stop().catch((error: unknown) => log.warn({ err: error }, "a session could not be left"));
+      this.#stopLeft(session);
     }
   }
 
@@ -262,8 +280,7 @@ export class SessionRegistry {
     const session = new PortalSession(record, log, this.#parts);
     // It is in no map, so no portal runs its requests any more.
     if (record.pendingRequests.length > 0) await this.#reportInterruption(session);
-    this.#sessions.set(id, session);
-    return session;
+    return this.#keep(session);
   }
 
   /** Its root has been adopted, so its blocks have ended. */

@@ -10,6 +10,7 @@ import type { Pool } from "pg";
 import { deferred } from "../base/deferred.js";
 import { failpoint } from "../base/failpoint.js";
 import type { Log } from "../base/log.js";
+import { forgetsFailuresOnceClosing } from "./closingFailures.js";
 import { dbosLogger, unusedUrl, useListenNotify } from "./flowSchema.js";
 import { queueOfNode, quietLaunch, quietPolling, unusedIntervalMs } from "./quietPolling.js";
 
@@ -68,6 +69,8 @@ export interface DurableJobsOptions {
   hasTables?: boolean;
   /** One of several portals on the same database: nothing continues that it has not won. */
   node?: { readonly name: string; readonly boot: number } | undefined;
+  /** Flows may have been lost sight of: `look` tells which ones nobody runs. */
+  onDoubt?: (() => void) | undefined;
 }
 
 /** An error that ends this run of a flow: only the engine may catch it. */
@@ -84,8 +87,8 @@ const maxRecoveryAttempts = 1000;
 /** How long a flow's result may take to reach the store after the flow has ended in this process. */
 const pollingIntervalMs = 20;
 
-/** The shortest and the longest time before DBOS retries an unavailable store. */
-const [firstRetrySeconds, longestRetrySeconds] = [0.25, 5];
+/** The shortest and the longest time before DBOS retries an unavailable store; chance makes it up to half longer. */
+const [firstRetrySeconds, longestRetrySeconds] = [0.25, 1];
 
 interface OpenFlows {
   readonly flows: Flows;
@@ -196,6 +199,7 @@ export async function openDurableJobs({
   log,
   hasTables = false,
   node,
+  onDoubt = () => {},
 }: DurableJobsOptions): Promise<DurableJobs> {
   const unended = new Unended();
   const opened: OpenFlows = { flows, unended, isClosing: false };
@@ -226,7 +230,8 @@ export async function openDurableJobs({
   try {
     quietLaunch(node?.name);
     await DBOS.launch();
-    polling = await quietPolling();
+    forgetsFailuresOnceClosing(() => opened.isClosing);
+    polling = await quietPolling(onDoubt);
     failpoint("engine-launched");
     // Those of other portals would never end here.
     if (!node) unended.add(await idsOf({ status: ["PENDING", "ENQUEUED"] }));

@@ -29,9 +29,10 @@ export function quietLaunch(node: string | undefined): void {
 
 /**
  * Call this after the launch. Only the launch and `onQueued` put flows into DBOS's queue, so the store is asked for
- * them only after these; together with the schedules, asking every second cost 1.4 % of a core.
+ * them only after these; together with the schedules, asking every second cost 1.4 % of a core. `onDoubt` hears that
+ * flows may have been taken out of a queue that nobody runs: the answer to a commit was lost.
  */
-export async function quietPolling(): Promise<{ onQueued(): void }> {
+export async function quietPolling(onDoubt: () => void): Promise<{ onQueued(): void }> {
   for (const listener of getLifecycleListeners())
     if (listener instanceof DynamicSchedulerLoop) await listener.destroy();
 
@@ -50,7 +51,10 @@ export async function quietPolling(): Promise<{ onQueued(): void }> {
     const [{ name }] = args;
     if (seen.get(name) === queued) return [];
     const asked = queued;
-    const found = await find(...args);
+    const found = await find(...args).catch(error => {
+      onDoubt();
+      throw error;
+    });
     if (found.length === 0) seen.set(name, asked);
     return found;
   };

@@ -15,6 +15,9 @@ export interface EngineParts {
   store: Store;
   logs: {
     openOrCreate(kind: LogKind, id: string, owner?: OwnerRow): Promise<DiaryLog>;
+    /** The same for what begins; `takenBack` resolves when nothing is left of what failed to. */
+    begin(kind: LogKind, id: string, owner: OwnerRow): Promise<DiaryLog>;
+    takenBack(): Promise<void>;
     open(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
     openOwned(kind: LogKind, id: string): Promise<DiaryLog | undefined>;
     delete(kind: LogKind, id: string): Promise<void>;

@@ -39,7 +39,7 @@ export function taskCommands({ commands, approvals, permissions }: TaskCommandsP
       record: { title: taskName, workingDirectory },
       push: place.write,
     };
-    const giveUp = () => approvals.turnEnded(taskId);
+    const giveUp = () => approvals.turnEnded(asker);
     signal.addEventListener("abort", giveUp, { once: true });
     try {
       const action = { kind: "execute", title: line.slice(0, 500), command: line } as const;

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import type { PoolClient } from "pg";
 import { pino } from "pino";
+import { deferred } from "../../src/base/deferred.js";
 import {
   type DurableJobs,
   type Flow,
@@ -19,6 +22,26 @@ interface HeldStep {
   name: string;
   finish(): void;
   fail(): void;
+}
+
+/** For each connection: one of them breaks after the commit which takes flows out of a queue, before its answer. */
+function losesOneAnswer(): (client: PoolClient) => void {
+  let isTaken = false;
+  let isLost = false;
+  return client => {
+    const query = client.query.bind(client) as (...all: unknown[]) => unknown;
+    const queries = (...all: unknown[]) => {
+      const [text, values] = all;
+      const answer = query(...all);
+      isTaken ||= /^\s*UPDATE/.test(String(text)) && JSON.stringify(values).includes("PENDING");
+      if (isLost || !isTaken || text !== "COMMIT") return answer;
+      isLost = true;
+      return Promise.resolve(answer).then(() => {
+        throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+      });
+    };
+    Object.assign(client, { query: queries });
+  };
 }
 
 describe("Durable flows", () => {
@@ -49,6 +72,16 @@ describe("Durable flows", () => {
         note("failed");
       }
     },
+    /** Says what came of waiting for a child. */
+    waits: async (flow: Flow) => {
+      const child = await flow.start<string>("child", `${flow.id}/t:a`, { name: "a" });
+      note("waits");
+      await child.result().then(
+        result => note(`got ${result}`),
+        error => note(`failed: ${error}`),
+      );
+      note("over");
+    },
     noted: async (flow: Flow) => flow.step("after", async () => note("after")),
     /** Runs two children one after the other. */
     parent: async (flow: Flow, input: { children: string[] }) => {
@@ -75,8 +108,8 @@ describe("Durable flows", () => {
 
   let goOn: (() => void) | undefined;
 
-  async function until(line: string): Promise<void> {
-    while (!ran.includes(line)) {
+  async function until(...lines: string[]): Promise<void> {
+    while (!lines.some(line => ran.includes(line))) {
       await new Promise<void>(resolve => {
         arrived = resolve;
       });
@@ -161,6 +194,83 @@ describe("Durable flows", () => {
       assert.deepEqual(ran, ["before", "between", "between", "after"]);
       forget();
     });
+
+  it("A flow whose next step begins while the engine closes does not fail, and goes on later", async () => {
+    await jobs.submit("between", "begun", { isParent: false });
+    await until("between");
+    const closed = deferred();
+    const pool = await store.pool;
+    // Whether the step has been run before is answered only when the engine is closed.
+    const asked = new Promise<void>(resolve => {
+      pool.on("acquire", function hold(client) {
+        const query = client.query.bind(client) as (...all: unknown[]) => unknown;
+        const held = (...all: unknown[]) => {
+          if (!String(all[0]).includes("operation_outputs")) return query(...all);
+          pool.off("acquire", hold);
+          Object.assign(client, { query });
+          resolve();
+          return closed.promise.then(() => query(...all));
+        };
+        Object.assign(client, { query: held });
+      });
+    });
+    goOn?.();
+    await asked;
+    await jobs.close();
+    closed.resolve();
+    await once(pool, "release");
+    // What was asked for goes on with its answer, before the engine is there again.
+    await new Promise(setImmediate);
+    forget();
+    await open();
+    await until("between");
+    goOn?.();
+    await until("after", "failed");
+    assert.deepEqual(ran, ["between", "after"]);
+    forget();
+  });
+
+  it("A flow that waits for a child of another node while the engine closes gets the result later, and no failure", async () => {
+    await jobs.submit("child", "moved/t:a", { name: "a" });
+    await until("held a");
+    await jobs.close();
+    forget();
+    const pool = await store.pool;
+    jobs = await openDurableJobs({ pool, flows, log, node: { name: "other", boot: 1 } });
+    await jobs.submit("waits", "moved", {});
+    await until("waits");
+    // Each look for the result takes a connection, and so does what comes before the first one.
+    for (let looks = 0; looks < 5; looks++) await once(pool, "acquire");
+    await jobs.close();
+    await open();
+    await until("held a");
+    await jobs.resume("moved");
+    held.at(-1)?.finish();
+    await until("over");
+    assert.deepEqual(ran.slice(-2), ["got a", "over"]);
+    forget();
+  });
+
+  it("A flow that was taken out of its queue by a commit without an answer is in doubt, and goes on when it is resumed", async () => {
+    await jobs.submit("child", "lost", { name: "a" });
+    await until("held a");
+    await jobs.close();
+    forget();
+    const pool = await store.pool;
+    const onDoubt = () => note("in doubt");
+    jobs = await openDurableJobs({ pool, flows, log, node: { name: "other", boot: 2 }, onDoubt });
+    const loses = losesOneAnswer();
+    pool.on("acquire", loses);
+    await jobs.resume("lost");
+    await until("in doubt");
+    pool.off("acquire", loses);
+    assert.equal(await statusOf("lost"), "orphaned");
+    await jobs.resume("lost");
+    await until("held a");
+    await jobs.close();
+    forget();
+    await open();
+  });
 
   it("A cancelled flow takes no further step, even when the cancel makes the running step fail", async () => {
     await jobs.submit("parent", "stopped", { children: ["a", "b"] });

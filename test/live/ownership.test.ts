@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
+import { deferred } from "../../src/base/deferred.js";
 import type { LiveResponse } from "../../src/live/liveResponse.js";
 import { requestsElsewhere } from "../../src/permissions/requestsElsewhere.js";
 import { type LiveLog, LiveLogs } from "../../src/sharedApi.js";
@@ -243,6 +244,23 @@ describe("The next life of a portal", () => {
       states.map(({ state }) => state),
       ["gone", "running"],
     );
+  });
+
+  test("what is claimed at once is claimed one after the other: nobody reads a log anew that another has just won", async () => {
+    const { adoption, ownership } = otherLogs("one by one");
+    const claimed: string[] = [];
+    const released = deferred();
+    const claims = (name: string, wait?: Promise<void>) => async () => {
+      claimed.push(`${name} begins`);
+      await wait;
+      claimed.push(`${name} ends`);
+      return ownership.claim([]);
+    };
+    const all = [claims("one", released.promise), claims("two")].map(claim => adoption.adoptAll(claim));
+    await ownership.boot();
+    released.resolve();
+    await Promise.all(all);
+    assert.deepEqual(claimed, ["one begins", "one ends", "two begins", "two ends"]);
   });
 
   test("a root comes and goes with its log, in the same write", async () => {

@@ -32,7 +32,7 @@ const jobs = {
   parallel: { work: { kind: "Par" as const, works: parallel.map(name => task(name)) } },
 };
 
-/** A check that finds what nobody goes on with comes only after fifteen. */
+/** A lease and a look at what nobody goes on with, on a busy machine. */
 const longestReturnMs = 10_000;
 
 const maxWatchdogBytes = 45 * 1024 * 1024;

@@ -167,13 +167,13 @@ describe("The portal, not the agent, remembers what the user decided", () => {
 
     const elsewhere = await ask(approvals, other, run("ls"));
     assert.ok(elsewhere.request, "the other session is asked");
-    approvals.sessionEnded(other.id);
+    approvals.sessionEnded(other);
     assert.deepEqual(await elsewhere.decision, { allowed: false, by: "turn" });
 
-    approvals.sessionEnded(asker.id);
+    approvals.sessionEnded(asker);
     const again = await ask(approvals, asker, run("ls"));
     assert.ok(again.request, "the rule ends with the session");
-    approvals.turnEnded(asker.id);
+    approvals.turnEnded(asker);
     await again.decision;
   });
 
@@ -215,7 +215,7 @@ describe("The portal, not the agent, remembers what the user decided", () => {
       }),
       refused("OptionNotFound"),
     );
-    approvals.turnEnded(asker.id);
+    approvals.turnEnded(asker);
     await strange.decision;
   });
 });
@@ -230,7 +230,7 @@ describe("Rules of an earlier version", () => {
     assert.deepEqual((await approvals.rules.all()).folders[folder], [old]);
     const { decision, request } = await ask(approvals, asker, run("cat x"));
     assert.ok(request, "the user is asked");
-    approvals.turnEnded(asker.id);
+    approvals.turnEnded(asker);
     await decision;
     assert.equal(await approvals.rules.remove(folder, old), true);
   });
@@ -248,6 +248,16 @@ describe("Rules of an earlier version", () => {
 });
 
 describe("A request ends in exactly one way", () => {
+  test("the late end of a session settles no request of its next life", async () => {
+    const approvals = newApprovals();
+    const earlier = newAsker();
+    const next = { ...newAsker(), id: earlier.id };
+    const { decision, requestId } = await ask(approvals, next, run("ls"), everything);
+    approvals.sessionEnded(earlier);
+    await approvals.answer(next.id, { requestId, optionId: "my-allow_once" });
+    assert.equal((await decision).by, "user");
+  });
+
   test("the agent withdraws a request before it waits or while it waits", async () => {
     const approvals = newApprovals();
     const asker = newAsker();
@@ -281,7 +291,7 @@ describe("A request ends in exactly one way", () => {
     for (const offer of [everything, { ...everything, timeoutMs: 0 }]) {
       const { request, decision } = await ask(approvals, asker, run("ls"), offer);
       assert.ok(request && !("expiresAt" in request));
-      approvals.turnEnded(asker.id);
+      approvals.turnEnded(asker);
       await decision;
     }
   });
@@ -313,7 +323,7 @@ describe("A request ends in exactly one way", () => {
     const approvals = newApprovals();
     const asker = newAsker();
     const decision = approvals.permission(asker, run("ls"), everything);
-    approvals.turnEnded(asker.id);
+    approvals.turnEnded(asker);
     assert.deepEqual(await decision, { allowed: false, by: "turn" });
     assert.deepEqual([approvals.list(), asker.responses], [[], []]);
   });

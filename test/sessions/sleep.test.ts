@@ -10,6 +10,7 @@ import { openStore, type Store } from "../../src/store/store.js";
 import { defer, groupScope, tempFolderNow } from "../support/cleanup.js";
 import { silent } from "../support/live/live.js";
 import { messagesOf, portalWithModel } from "../support/portal/restSession.js";
+import { countedStore } from "../support/store/countedStore.js";
 
 const file = groupScope();
 let store: Store;
@@ -19,7 +20,7 @@ before(() => {
 });
 
 /** A registry whose store holds one open session from before a restart for each given number of pending requests. */
-async function registryWith(pending: readonly number[]) {
+async function registryWith(pending: readonly number[], opened: Store = store) {
   await store.query("truncate sessions, logs, owned cascade");
   for (const [index, count] of pending.entries()) {
     await store.query(
@@ -32,12 +33,12 @@ async function registryWith(pending: readonly number[]) {
   }
   const approvals = new Approvals(new RuleStore(store, { folders: {} }));
   // Waking a session needs no agent.
-  const logs = new LiveLogs(store, silent);
-  const records = new SessionRecords(store, logs.ownership);
+  const logs = new LiveLogs(opened, silent);
+  const records = new SessionRecords(opened, logs.ownership);
   const parts = { records, approvals, log: silent } as SessionParts;
   const registry = new SessionRegistry(parts, logs);
   await registry.ready;
-  return registry;
+  return Object.assign(registry, { ownership: logs.ownership });
 }
 
 describe("Sessions from before a restart", () => {
@@ -58,6 +59,18 @@ describe("Sessions from before a restart", () => {
     assert.equal(new Set(found).size, 1);
     assert.equal(found[0], registry.get("s0"));
     assert.equal(await registry.wake("nobody"), undefined);
+  });
+
+  test("a session that was being woken when its portal lost it is woken anew afterwards", async () => {
+    const { statements, store: counted } = countedStore(store);
+    const registry = await registryWith([0], counted);
+    await store.query("update sessions set pending_requests = 1");
+    const tooLate = assert.rejects(registry.wake("s0"), { code: "TakenOver" });
+    while (!statements.some(text => text.includes("insert into log_chunks"))) await new Promise(setImmediate);
+    registry.ownership.lost("s0");
+    await tooLate;
+    assert.equal(registry.get("s0"), undefined, "it could write nothing any more");
+    assert.equal((await registry.wake("s0"))?.log.isOwned, true);
   });
 
   test("a session is not woken while it is being stopped, nor afterwards", async () => {

@@ -152,7 +152,9 @@ export class JobEngine {
     const entryHash = await this.jobs.saveEntry(entry);
     failpoint("entry-saved");
     const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory, ...origin });
-    await this.#parts.logs.openOrCreate("job", id, row);
+    const input = await jobInput(id, workingDirectory, this.#parts);
+    await this.#parts.logs.begin("job", id, row);
+    // From here on it has begun: whatever happens to the store, it is not refused any more.
     failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
     if (!hasPlace) {
@@ -160,7 +162,7 @@ export class JobEngine {
       await (await this.#loaded.get(id)).diary.write({ callback: "onNotice", severity: "info", title });
       if (await this.#handOver(id)) return id;
     }
-    await durable.submit("job", id, await jobInput(id, workingDirectory, this.#parts));
+    await durable.submit("job", id, input);
     failpoint("job-submitted");
     return id;
   }
@@ -182,7 +184,7 @@ export class JobEngine {
       modelIdOverride: task.borrowed?.modelId ?? task.modelIdOverride ?? null,
       ignoreAvailability: task.ignoreAvailability,
     });
-    await this.#parts.logs.openOrCreate("task", id, row);
+    await this.#parts.logs.begin("task", id, row);
     failpoint("task-inserted");
     this.#controls.task(id, undefined);
     await durable.submit("alone", flowOfTask(id), { taskId: id, rules: newestRules } satisfies TaskInput);
@@ -345,11 +347,11 @@ export class JobEngine {
 
   /** Lets another node go on with a job that can move; its log says why before it leaves. */
   async #handOver(id: string, why?: string): Promise<boolean> {
-    const { ownership } = this.#parts.logs;
-    if (!ownership.canMove(id)) return false;
+    const { logs, store } = this.#parts;
+    if (!logs.ownership.canMove(id)) return false;
     if (why !== undefined)
       await (await this.#loaded.get(id)).diary.write({ callback: "onNotice", severity: "info", title: why });
-    return ownership.handOver(id);
+    return store.patiently(() => logs.ownership.handOver(id));
   }
 
   async #pause(id: string): Promise<void> {

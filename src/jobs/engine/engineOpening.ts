@@ -26,8 +26,8 @@ const firstRetryMs = 500;
 const longestRetryMs = 30_000;
 /** How often the engine checks that everything that should run is running. */
 const lookIntervalMs = 60_000;
-/** The delay after the store returns: longer than DBOS takes to retry. */
-const lookAgainMs = 15_000;
+/** The delay while something is in doubt: longer than DBOS takes to retry. What stays in doubt is looked at ever more rarely. */
+const lookAgainMs = 3_000;
 
 /** Opens the engine, however long the store takes, and from then on checks that what should run is running. */
 export class EngineOpening {
@@ -37,6 +37,8 @@ export class EngineOpening {
   #open: OpenEngine | undefined;
   #failure: PortalError | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
+  #nextLookMs = Number.POSITIVE_INFINITY;
+  #againMs = lookAgainMs;
 
   /** Nothing resumes before `after`. */
   constructor(parts: EngineOpeningParts, after: Promise<unknown>) {
@@ -105,9 +107,11 @@ export class EngineOpening {
       const { ownership } = logs;
       const node = hasTables ? { name: ownership.node, boot: await ownership.boot() } : undefined;
       const flows = engineFlows(this.#parts);
-      const durable = await openDurableJobs({ pool: await store.pool, flows, log, hasTables, node });
+      const onDoubt = () => this.#lookAgain();
+      const pool = await store.pool;
+      const durable = await openDurableJobs({ pool, flows, log, hasTables, node, onDoubt });
       opened = durable;
-      const watch = new EngineWatch({ durable, jobs, tasks, loaded, ends, worktrees, log });
+      const watch = new EngineWatch({ durable, jobs, tasks, loaded, ends, worktrees, logs, log, onDoubt });
       await logs.adoption.start();
       if (wasStopped) await store.patiently(() => ends.endStoppedTasks(durable, () => false));
       stopNote.remove();
@@ -140,24 +144,35 @@ export class EngineOpening {
     }
   }
 
+  #lookAgain(): void {
+    this.#lookAfter(this.#againMs);
+    this.#againMs = Math.min(this.#againMs * 2, lookIntervalMs);
+  }
+
+  /** No later than this: a look that comes sooner stays. */
   #lookAfter(delayMs: number): void {
+    const nextMs = performance.now() + delayMs;
+    if (this.isClosing || nextMs >= this.#nextLookMs) return;
+    this.#nextLookMs = nextMs;
     clearTimeout(this.#lookTimer);
-    if (this.isClosing) return;
     this.#lookTimer = setTimeout(() => void this.#look(), delayMs);
     this.#lookTimer.unref();
   }
 
   async #look(): Promise<void> {
     const { store, log } = this.#parts;
+    this.#nextLookMs = Number.POSITIVE_INFINITY;
+    const againMs = this.#againMs;
     try {
       if (!store.failure()) await this.#open?.watch.look();
     } catch (error) {
       log.warn({ reason: shortReason(error) }, "cannot check the jobs now");
     }
+    if (this.#againMs === againMs) this.#againMs = lookAgainMs;
     this.#lookAfter(lookIntervalMs);
   }
 
-  /** DBOS retries by itself; two checks find what it gave up. */
+  /** DBOS retries by itself; two looks find what it gave up. */
   async #afterReopening(brokenMs: number): Promise<void> {
     const { watch } = this.#open ?? {};
     if (!watch) return;

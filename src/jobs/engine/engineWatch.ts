@@ -18,7 +18,10 @@ export interface EngineWatchParts {
   loaded: LoadedJobs;
   ends: JobEnds;
   worktrees: EngineParts["worktrees"];
+  logs: Pick<EngineParts["logs"], "takenBack">;
   log: Log;
+  /** Something has to be looked at again soon. */
+  onDoubt: () => void;
 }
 
 const lostTask = "The task ended in an error; the log of the server has it.";
@@ -62,6 +65,7 @@ export class EngineWatch {
 
   /** While the portal runs, repairs what looks wrong twice in a row. Returns the number of running jobs. */
   async look(): Promise<number> {
+    await this.#parts.logs.takenBack();
     const suspects = new Set<string>();
     const wasSuspect = (id: string) => {
       suspects.add(id);
@@ -70,6 +74,7 @@ export class EngineWatch {
     const running = await this.#look(wasSuspect);
     await this.endCanceled(undefined, wasSuspect);
     this.#suspects = suspects;
+    if (suspects.size > 0) this.#parts.onDoubt();
     return running;
   }
 
@@ -169,6 +174,7 @@ export class EngineWatch {
       await work();
     } catch (error) {
       this.#parts.log.error({ id, error: errorToDetailedString(error) }, "cannot be repaired now");
+      this.#parts.onDoubt();
     }
   }
 }

@@ -179,7 +179,7 @@ export class AgentRuns {
     const { originalPrompt } = await orchestrator.evaluatePrompt(prompt);
     const id = randomUUID();
     const row = runRow({ id, repoRoot, prompt: originalPrompt });
-    return { id, log: await this.#parts.logs.openOrCreate("run", id, row) };
+    return { id, log: await this.#parts.logs.begin("run", id, row) };
   }
 
   #run<Result extends RunResult>(

@@ -18,7 +18,7 @@ export function askUser({ approvals, permissions, repoRoot }: AskUserParts): Age
       record: { title: agent.name, workingDirectory: repoRoot },
       push: async (response, item) => run?.push(response, item),
     };
-    signal.addEventListener("abort", () => approvals.sessionEnded(asker.id), { once: true });
+    signal.addEventListener("abort", () => approvals.sessionEnded(asker), { once: true });
     const { permission, waitsForUser, turnEnded } = approvals.of(asker);
     return {
       permission: async (action, offer) =>

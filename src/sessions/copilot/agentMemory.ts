@@ -129,6 +129,7 @@ export class AgentMemory {
     const { sessionId, home = this.#parts.home } = conversation;
     const kept = await this.#known(conversation, async () => undefined);
     if (kept.isTooLong) return;
+    const stored: Promise<void>[] = [];
     for (const file of memoryFiles) {
       const before = kept.files.get(file) ?? nothingKept;
       const found = await readMemory(home, sessionId, file, before.length - before.tail.length);
@@ -138,9 +139,10 @@ export class AgentMemory {
         newPart(found.bytes, before) ??
         newPart((await readMemory(home, sessionId, file))?.bytes ?? Buffer.alloc(0), nothingKept);
       if (!part || part.bytes.length === 0) continue;
-      await this.#table.append(kept.root, sessionId, { file, ...part });
-      kept.files.set(file, keptOf(part, before));
+      const written = this.#table.append(kept.root, sessionId, { file, ...part });
+      stored.push(written.then(() => void kept.files.set(file, keptOf(part, before))));
     }
+    await Promise.all(stored);
   }
 
   async #giveUp(sessionId: string, kept: Kept): Promise<void> {

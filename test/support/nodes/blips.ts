@@ -15,8 +15,6 @@ export interface Blips {
    * statement of an opening would cost the portal a second, and all of them together the lease.
    */
   begin(): void;
-  /** From now on it breaks only before statements: nothing happens of which nobody hears. */
-  losesNoAnswer(): void;
   end(): void;
   /** Which statements the connection broke at, in what way. */
   readonly happened: readonly { statement: string; blip: Blip }[];
@@ -29,12 +27,10 @@ export async function startBlips(t: Scope, serverPort: number): Promise<Blips> {
   /** The connection that holds the lease. */
   let keeper: Socket | undefined;
   let isOn = false;
-  let losesAnswers = true;
 
   function blipAt(statement: string): Blip | undefined {
     if (!isOn) return undefined;
     const time = (times.get(statement) ?? 0) + 1;
-    if (time === 2 && !losesAnswers) return undefined;
     times.set(statement, time);
     const blip = ([undefined, "before the statement", "before its answer"] as const)[time];
     if (blip) happened.push({ statement, blip });
@@ -97,10 +93,6 @@ export async function startBlips(t: Scope, serverPort: number): Promise<Blips> {
     port: (server.address() as AddressInfo).port,
     begin() {
       isOn = keeper !== undefined;
-      losesAnswers = true;
-    },
-    losesNoAnswer() {
-      losesAnswers = false;
     },
     end() {
       isOn = false;

@@ -86,8 +86,9 @@ export class NodeEvents {
 
   /** What happened, and what the nodes have said about it. */
   account(): string {
-    const said = this.#parts.nodes.map(({ name, portal }) => `${name}:\n${portal.stderr.slice(-8_000)}`);
-    return [...this.story, ...said].join("\n");
+    const now = this.#parts.nodes.map(({ name, portal }) => ({ node: name, stderr: portal.stderr }));
+    const said = [...this.#lives, ...now].map(({ node, stderr }) => `${node}:\n${stderr}`);
+    return [`It began at ${this.#begunMs}`, ...this.story, ...said].join("\n");
   }
 
   #tell(what: string): void {

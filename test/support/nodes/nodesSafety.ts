@@ -93,7 +93,11 @@ export async function nodesSafety(
   });
   await Promise.all([...working, shaking]);
   t.diagnostic(events.story.join(", "));
-  return checkAll({ nodes, cluster, server, witness, events, seed: options.seed });
+  try {
+    return await checkAll({ nodes, cluster, server, witness, events, seed: options.seed });
+  } catch (error) {
+    throw new Error(`${error}\n${events.account()}`, { cause: error });
+  }
 }
 
 async function startNode(t: TestContext, cluster: Nodes, witness: Witness, name: string) {

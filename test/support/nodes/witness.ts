@@ -129,10 +129,10 @@ export class Witness {
 
   /** What the sessions of these logs have is what was said: nothing else, nothing twice, and nothing cut off in a turn that ended well. */
   checkWords(sessions: ReadonlyMap<string, readonly AnyResponse[]>): void {
-    const seen = new Set<string>();
+    const seen = new Map<string, string>();
     const replies = new Map(this.testimonies.map(({ reply }) => [beginning(reply), reply]));
     for (const [key, log] of sessions)
-      for (const { callback, completeContent, interrupted } of log) {
+      for (const { n, callback, completeContent, interrupted } of log) {
         if (callback !== "onEndMessage" || completeContent === "") continue;
         const content = String(completeContent);
         const reply = replies.get(beginning(content)) ?? "";
@@ -140,8 +140,10 @@ export class Witness {
           interrupted ? reply.startsWith(content) : reply === content,
           `${key} has words that nobody said: ${content}`,
         );
-        assert.ok(!seen.has(reply), `${key} has something twice: ${content}`);
-        seen.add(reply);
+        const place = `${key} n ${n}`;
+        const all = () => log.map(each => JSON.stringify(each)).join("\n");
+        assert.ok(!seen.has(reply), `${place} and ${seen.get(reply)} have ${content}:\n${all()}`);
+        seen.set(reply, place);
       }
   }
 }
