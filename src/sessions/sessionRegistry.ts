@@ -133,7 +133,7 @@ export class SessionRegistry {
 
   async #begin(record: SessionRecord, { known, mcpServers }: SessionStart): Promise<PortalSession> {
     const log = await this.#logs.openOrCreate("session", record.id, rowOf(record));
-    failpoint("session-inserted");
+    await failpoint("session-inserted");
     const session = new PortalSession(record, log, this.#parts, mcpServers);
     try {
       // After the record exists, since the agent session may have settings to save.
@@ -143,7 +143,7 @@ export class SessionRegistry {
       await this.#close(session);
       throw error;
     }
-    failpoint("session-attached");
+    await failpoint("session-attached");
     this.#sessions.set(record.id, session);
     return session;
   }
@@ -154,12 +154,12 @@ export class SessionRegistry {
     this.#changing.add(session.id);
     try {
       await session.stop();
-      failpoint("session-stopped");
+      await failpoint("session-stopped");
       await this.#close(session);
     } finally {
       this.#changing.delete(session.id);
     }
-    failpoint("session-closed");
+    await failpoint("session-closed");
   }
 
   /** A task's open sessions, including those from before a restart. */
@@ -188,7 +188,7 @@ export class SessionRegistry {
     record.turns ??= await turnsIn(log.responses());
     Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: [] });
     await log.reopen(recordChange(record, "status"));
-    failpoint("session-reopened");
+    await failpoint("session-reopened");
     const session = this.#sessions.get(id) ?? new PortalSession(record, log, this.#parts);
     this.#sessions.set(id, session);
     return session;
@@ -202,10 +202,10 @@ export class SessionRegistry {
     // First what could not be found without the record.
     await this.#parts.hostOf(record.backend).delete(record);
     await this.#parts.pictures.delete(id);
-    failpoint("agent-memory-deleted");
+    await failpoint("agent-memory-deleted");
     await this.#logs.delete("session", id);
     await this.#parts.records.delete(id);
-    failpoint("session-deleted");
+    await failpoint("session-deleted");
   }
 
   async rename(id: string, title: string): Promise<void> {
