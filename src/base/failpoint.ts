@@ -94,11 +94,23 @@ export const failpoints = [
 
 export type Failpoint = (typeof failpoints)[number];
 
-/** `PORTAL_FAILPOINT=name[:nth]`. */
-const [wanted = "", nth = "1"] = (process.env.PORTAL_FAILPOINT ?? "").split(":");
+/** `PORTAL_FAILPOINT=held,held,fatal[:nth]`: a name before the last one holds, and the last one kills. */
+const held = new Set((process.env.PORTAL_FAILPOINT ?? "").split(","));
+const last = [...held].at(-1) ?? "";
+held.delete(last);
+const [fatal = "", nth = "1"] = last.split(":");
 let passesLeft = Number(nth);
 
-/** Does nothing, except in the one test that crashes here. */
-export function failpoint(name: Failpoint): void {
-  if (name === wanted && --passesLeft === 0) process.kill(process.pid, "SIGKILL");
+/**
+ * Does nothing, except in the tests that crash here. Whoever comes first to a point that holds stays there for ever, as
+ * if it had died; when each of them has somebody, the next to come to the last point kills the portal. Only a point
+ * that is awaited can hold.
+ */
+export function failpoint(name: Failpoint): Promise<never> | undefined {
+  if (held.delete(name)) {
+    process.stderr.write(`held at ${name}\n`);
+    return new Promise(() => {});
+  }
+  if (name === fatal && held.size === 0 && --passesLeft === 0) process.kill(process.pid, "SIGKILL");
+  return undefined;
 }

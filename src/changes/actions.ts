@@ -66,9 +66,9 @@ export async function undoChanges(
     // Before the files change: an agent that hears too much reads them again, which harms nothing.
     await records.restored(id, [...before, ...shown(plan.restore.map(({ path }) => path))]);
     changes.undone(owner);
-    failpoint("undo-recorded");
+    await failpoint("undo-recorded");
     const { restored, kept } = await carryOut(snapshots, repository, plan);
-    failpoint("undo-carried-out");
+    await failpoint("undo-carried-out");
     await records.restored(id, [...before, ...shown(restored)]);
     const after = await snapshots.take(folder);
     const change = after && (await snapshots.changesBetween(plan.now, after));
@@ -105,7 +105,7 @@ export async function commitChange(
     if (ranges.some(range => range.repository !== repository.key))
       throw PortalError.explained("NoRepository", "The folder is no longer the repository that was changed.");
     const commit = await commitChanges(changes.snapshots, repository, ranges, message, paths);
-    failpoint("commit-made");
+    await failpoint("commit-made");
     // With some of its files only, the rest of the change is still to be committed.
     if (!paths)
       await changes.records.committed(

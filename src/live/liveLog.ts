@@ -208,7 +208,7 @@ export class LiveLog extends ShownLog implements LogSource {
     this.wasUsed = true;
     this.cursors.forgetTold();
     await this.table.forgetTold(this.rowId);
-    failpoint("readers-told-forgotten");
+    await failpoint("readers-told-forgotten");
     this.#wantsClosed = false;
     this.#addChange(change);
     await this.#save();

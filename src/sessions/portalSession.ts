@@ -336,7 +336,7 @@ export class PortalSession implements ICopilotSession {
     if (!this.log.isOwned) throw takenOver("session", this.id);
     const settings = { ...this.record.settings, ...change };
     await this.#parts.records.setSettings(this.id, settings);
-    failpoint("settings-saved");
+    await failpoint("settings-saved");
     this.record.settings = settings;
   }
 
@@ -354,7 +354,7 @@ export class PortalSession implements ICopilotSession {
       if (said?.callback === "onUserRequest") record.turns = Math.max(0, (record.turns ?? 0) - 1);
       throw error;
     }
-    failpoint("request-accepted");
+    await failpoint("request-accepted");
   }
 
   #noLongerPending(requestId: string): void {
@@ -399,7 +399,7 @@ export class PortalSession implements ICopilotSession {
         // Whoever sees the end of a turn may count on its memory.
         .finally(() => this.#host.turnEnded?.(this.record));
       await this.#parts.changes.told(start.ids);
-      failpoint("turn-ended");
+      await failpoint("turn-ended");
     } catch (error) {
       if (error instanceof SessionCrashedError && error.kind === "cancelled") return;
       const message = this.#stopped

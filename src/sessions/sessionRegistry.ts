@@ -138,7 +138,7 @@ export class SessionRegistry {
     // The same session of a task is begun again until it is there.
     const how = owned ? "openOrCreate" : "begin";
     const log = await this.#logs[how]("session", record.id, rowOf(record));
-    failpoint("session-inserted");
+    await failpoint("session-inserted");
     const session = new PortalSession(record, log, this.#parts, mcpServers);
     try {
       // After the record exists, since the agent session may have settings to save.
@@ -148,7 +148,7 @@ export class SessionRegistry {
       await this.#close(session);
       throw error;
     }
-    failpoint("session-attached");
+    await failpoint("session-attached");
     return this.#keep(session);
   }
 
@@ -173,12 +173,12 @@ export class SessionRegistry {
     this.#changing.add(session.id);
     try {
       await session.stop();
-      failpoint("session-stopped");
+      await failpoint("session-stopped");
       await this.#close(session);
     } finally {
       this.#changing.delete(session.id);
     }
-    failpoint("session-closed");
+    await failpoint("session-closed");
   }
 
   /** A task's open sessions, including those from before a restart. */
@@ -207,7 +207,7 @@ export class SessionRegistry {
     record.turns ??= await turnsIn(log.responses());
     Object.assign(record, { status: "open", closedAt: null, updatedAt: new Date(), pendingRequests: [] });
     await log.reopen(recordChange(record, "status"));
-    failpoint("session-reopened");
+    await failpoint("session-reopened");
     return this.#sessions.get(id) ?? this.#keep(new PortalSession(record, log, this.#parts));
   }
 
@@ -219,10 +219,10 @@ export class SessionRegistry {
     // First what could not be found without the record.
     await this.#parts.hostOf(record.backend).delete(record);
     await this.#parts.pictures.delete(id);
-    failpoint("agent-memory-deleted");
+    await failpoint("agent-memory-deleted");
     await this.#logs.delete("session", id);
     await this.#parts.records.delete(id);
-    failpoint("session-deleted");
+    await failpoint("session-deleted");
   }
 
   async rename(id: string, title: string): Promise<void> {

@@ -59,9 +59,9 @@ async function execute(flow: Flow, order: TaskOrder, parts: ExecuteTaskParts): P
     // Sessions that the server opened before a restart would stay open forever.
     if (run.borrowedSessionId === undefined) await sessions.closeAll(run.taskId);
     await diary.close();
-    failpoint("task-diary-closed");
+    await failpoint("task-diary-closed");
     await order.ended?.(end);
-    failpoint("task-ended");
+    await failpoint("task-ended");
     return end;
   }
 }

@@ -113,20 +113,20 @@ export class TaskRunner {
         return { kind: "done" };
       case "command": {
         const event = await this.#step("command", () => this.#command(action));
-        failpoint("command-remembered");
+        await failpoint("command-remembered");
         return event;
       }
       case "send": {
         this.#lastSession = action.session;
         const round = `${this.#run.taskId}#${++this.#rounds}`;
         const event = await this.#step("send", () => this.#send(action.session, round, action.prompt));
-        failpoint("round-remembered");
+        await failpoint("round-remembered");
         return event;
       }
       case "close": {
         const sessionId = this.#sessionId(action.session);
         await this.#parts.sessions.close(sessionId);
-        failpoint("task-session-closed");
+        await failpoint("task-session-closed");
         const { taskId } = this.#run;
         const { succeeded } = action;
         this.#parts.diary.write({ callback: "taskSessionStopped", sessionId, taskId, succeeded });
@@ -180,7 +180,7 @@ export class TaskRunner {
         onOutput,
       }),
     );
-    failpoint("command-ended");
+    await failpoint("command-ended");
     return { kind: "ran", end };
   }
 
@@ -193,10 +193,10 @@ export class TaskRunner {
     const event = await this.#step("open", async () => {
       await this.#take(session);
       this.#fresh.add(session);
-      failpoint("task-session-opened");
+      await failpoint("task-session-opened");
       return { kind: "done" };
     });
-    failpoint("session-opening-remembered");
+    await failpoint("session-opening-remembered");
     if (event.kind === "done") {
       const sessionId = this.#sessionId(session);
       const { taskId } = this.#run;
@@ -222,7 +222,7 @@ export class TaskRunner {
       return { kind: "crashed", error: errorToDetailedString(error), ...(did && { did }) };
     }
     this.#fresh.add(session);
-    failpoint("round-finished");
+    await failpoint("round-finished");
     const { toolCalls, jobToolsMissing, did } = await agent.round(round);
     return { kind: "finished", toolCalls, ...(jobToolsMissing && { jobToolsMissing }), did };
   }

@@ -10,12 +10,12 @@ const notOnServers = ["store-folder-drafted"];
 describe("A crash between two writes to a database server", () => {
   test("a crash at any point leaves nothing half done", async t => {
     const server = await startPostgres(t);
-    for (const [name, points] of Object.entries(chains))
+    for (const [name, deaths] of Object.entries(chains))
       await t.test(name, async t => {
         const database = await server.newDatabase();
         await dieAtEach(
           t,
-          points.filter(([point]) => !notOnServers.includes(point)),
+          deaths.filter(({ point }) => !notOnServers.includes(point)),
           {
             env: { PORTAL_DATABASE_URL: server.urlOf(database) },
             check: () => checkNothingIsLeft(text => server.query(database, text)),

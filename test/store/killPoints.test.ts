@@ -6,7 +6,7 @@ import { openStoreFolder } from "../../src/store/keep/storeFolder.js";
 import { openStore } from "../../src/store/store.js";
 import { ensureFolder } from "../../src/store/storeFiles.js";
 import { tempFolder } from "../support/cleanup.js";
-import { chains, dieAtEach } from "../support/kills/killChains.js";
+import { chains, dieAtEach, pointsOf } from "../support/kills/killChains.js";
 import { silent } from "../support/live/live.js";
 import type { Portal } from "../support/portal/portal.js";
 import { checkNothingIsLeft } from "../support/store/checkStore.js";
@@ -31,15 +31,15 @@ async function checkStore(portal: Portal): Promise<void> {
 }
 
 describe("A crash between two writes", { concurrency: true }, () => {
-  for (const [name, points] of Object.entries(chains))
+  for (const [name, deaths] of Object.entries(chains))
     test(`a crash between two writes of ${name} leaves nothing half done`, async t => {
       const dataDir = await tempFolder(t);
-      if (points[0]?.[0].startsWith("schema-step-done")) await emptyStore(dataDir);
-      await dieAtEach(t, points, { dataDir, check: checkStore });
+      if (deaths[0]?.point.startsWith("schema-step-done")) await emptyStore(dataDir);
+      await dieAtEach(t, deaths, { dataDir, check: checkStore });
     });
 
   test("the tests crash the portal at every named point", () => {
-    const tried = Object.values(chains).flatMap(points => points.map(([point]) => point.split(":")[0]));
+    const tried = Object.values(chains).flatMap(deaths => deaths.flatMap(pointsOf));
     assert.deepEqual(
       // `test/worktrees/kill` has those of worktrees, which need no portal.
       failpoints.filter(point => !tried.includes(point) && !point.startsWith("worktree-")),

@@ -150,12 +150,12 @@ export class JobEngine {
     );
     if (listener) this.#listeners.set(id, listener);
     const entryHash = await this.jobs.saveEntry(entry);
-    failpoint("entry-saved");
+    await failpoint("entry-saved");
     const row = jobRow({ id, name: jobName, entryHash, userInput, workingDirectory, ...origin });
     const input = await jobInput(id, workingDirectory, this.#parts);
     await this.#parts.logs.begin("job", id, row);
     // From here on it has begun: whatever happens to the store, it is not refused any more.
-    failpoint("job-inserted");
+    await failpoint("job-inserted");
     for (const other of others) await this.#noteSharedDirectory(id, jobName, other);
     if (!hasPlace) {
       const title = `Node ${this.#parts.logs.ownership.node} has no free place: the job waits for one.`;
@@ -185,7 +185,7 @@ export class JobEngine {
       ignoreAvailability: task.ignoreAvailability,
     });
     await this.#parts.logs.begin("task", id, row);
-    failpoint("task-inserted");
+    await failpoint("task-inserted");
     this.#controls.task(id, undefined);
     await durable.submit("alone", flowOfTask(id), { taskId: id, rules: newestRules } satisfies TaskInput);
     failpoint("task-submitted");
@@ -196,7 +196,7 @@ export class JobEngine {
   async stopJob(id: string, from: JobStatus[] = ["Running", "Paused"]): Promise<boolean> {
     const { durable, watch } = await this.#opening.usable();
     if (!(await this.jobs.change(id, from, "Canceled"))) return false;
-    failpoint("cancel-decided");
+    await failpoint("cancel-decided");
     watch.waiting.delete(id);
     await this.#ends.cancel(id, durable);
     return true;
@@ -246,10 +246,10 @@ export class JobEngine {
     const { durable } = await this.#opening.usable();
     if (this.#drain.isDraining) throw this.#drain.refusal(this.#parts.logs.ownership.node);
     if (!(await this.jobs.change(id, ["Paused"], "Running"))) return false;
-    failpoint("continue-decided");
+    await failpoint("continue-decided");
     const { diary } = await this.#loaded.get(id);
     await diary.setPaused(false);
-    failpoint("continue-written");
+    await failpoint("continue-written");
     await durable.resume(id);
     failpoint("flow-resumed");
     return true;
@@ -260,7 +260,7 @@ export class JobEngine {
     const { durable } = await this.#opening.usable();
     await this.#parts.logs.openOwned("job", id);
     await this.jobs.markDeleting(id);
-    failpoint("job-deletion-decided");
+    await failpoint("job-deletion-decided");
     await this.#ends.delete(id, durable);
   }
 

@@ -116,7 +116,7 @@ export function engineFlows(parts: FlowParts): Flows {
         ended.set(next.path, { outcome: end.outcome, lastTasks: [name] });
         why = end.why === undefined ? undefined : `${name}: ${end.why}`;
         if (end.report !== undefined) reports = { ...reports, [name]: end.report };
-        failpoint("work-ended");
+        await failpoint("work-ended");
       } else {
         const isolatedOnes = next.branches.filter(({ isolate }) => isolate);
         const places = await placesOf(flow, job, isolatedOnes, folder);
@@ -205,7 +205,7 @@ export function engineFlows(parts: FlowParts): Flows {
   async function finishJob(jobId: string, outcome: Outcome, why: string | undefined): Promise<void> {
     const status = outcome === "succeeded" ? "Succeeded" : "Failed";
     await jobs.change(jobId, ["Running"], status);
-    failpoint("job-status-changed");
+    await failpoint("job-status-changed");
     // A user may have stopped it at the last moment.
     if ((await jobs.find(jobId))?.status !== status) return;
     await ends.finish(jobId, { why, hasCrashed: outcome === "crashed" });
@@ -221,7 +221,7 @@ export function engineFlows(parts: FlowParts): Flows {
     const end = await executeTask(flow, order, parts).finally(() => controls.forgetTask(order.run.taskId));
     if (!("kind" in end) && end.crashError !== undefined) {
       await jobs.setError(jobId, end.crashError, end.reason && `${work.taskId}: ${end.reason}`);
-      failpoint("job-error-set");
+      await failpoint("job-error-set");
       controls.interruptJob(jobId, "abandoned");
     }
     // A stopped task counts as failed, unless it was stopped because another task crashed.

@@ -37,17 +37,17 @@ export class JobEnds {
   async cancel(id: string, durable: DurableJobs): Promise<void> {
     const { sessions, jobs, loaded, controls } = this.#parts;
     await durable.cancel(id);
-    failpoint("canceled-flow-ended");
+    await failpoint("canceled-flow-ended");
     controls.interruptJob(id, "canceled");
     const { diary } = await loaded.get(id);
     // Sessions from before a restart are unknown to the running tasks.
     await sessions.closeAll(id);
     await this.#closeTaskLogs(id, "canceled");
-    failpoint("canceled-sessions-closed");
+    await failpoint("canceled-sessions-closed");
     await diary.write({ callback: "jobCanceled" });
-    failpoint("cancel-written");
+    await failpoint("cancel-written");
     await diary.close();
-    failpoint("canceled-diary-closed");
+    await failpoint("canceled-diary-closed");
     await jobs.end(id, "Canceled");
     this.#forget(id);
   }
@@ -63,14 +63,14 @@ export class JobEnds {
     // After a restart the strand no longer knows why a task crashed.
     const reason = status === "Succeeded" ? undefined : (known ?? why);
     await jobs.end(id, status, reason);
-    failpoint("job-ended");
+    await failpoint("job-ended");
     if (hasCrashed) await diary.write({ jobError: error ?? "" });
     await diary.write(
       status === "Succeeded"
         ? { callback: "jobSucceeded" }
         : { callback: "jobFailed", ...(reason !== undefined && { reason }) },
     );
-    failpoint("job-end-written");
+    await failpoint("job-end-written");
     await diary.close();
     failpoint("job-diary-closed");
     this.#forget(id);
@@ -122,16 +122,16 @@ export class JobEnds {
     const { sessions, logs, jobs, loaded } = this.#parts;
     for (const sessionId of await sessions.of(id)) {
       await sessions.delete(sessionId);
-      failpoint("job-session-deleted");
+      await failpoint("job-session-deleted");
     }
     for (const taskId of await logs.idsBelow("task", `${id}.`)) await logs.delete("task", taskId);
-    failpoint("job-task-logs-deleted");
+    await failpoint("job-task-logs-deleted");
     await durable.delete(id);
-    failpoint("job-flow-deleted");
+    await failpoint("job-flow-deleted");
     loaded.forget(id);
     await logs.delete("job", id);
     await jobs.delete(id);
-    failpoint("job-deleted");
+    await failpoint("job-deleted");
   }
 
   async #closeTaskLogs(jobId: string, verdict: AttemptVerdict): Promise<void> {

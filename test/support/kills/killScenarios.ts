@@ -30,8 +30,8 @@ export const tasks: Record<string, TaskOfTest> = {
   lent: { prompt: ["lent $user-input"] },
   "lent-held": { prompt: ["lent $user-input", "@wait lent $user-input"] },
 };
-/** The agent that refuses the task `refused`. */
-export const config = { acpAgents: { "signed-out": signedOutAgent() } };
+/** The agent that refuses the task `refused`; and room for all that run together. */
+export const config = { acpAgents: { "signed-out": signedOutAgent() }, maxTasks: 20, maxJobs: 20 };
 export const jobs = {
   both: { work: { kind: "Seq" as const, works: [task("checked"), task("plain")] } },
   plain: { work: task("plain") },
@@ -44,6 +44,10 @@ const duringTurn = new Set(["log-flush-begins", "log-flushed", "request-accepted
 
 export interface Chain extends JobsPortal {
   mortal: Mortal;
+  /** Of those that run together. */
+  index?: number;
+  /** Resolves when all that run together have called it. */
+  together?: () => Promise<void>;
 }
 
 /** How a job ended, in a form that is the same for every run. */
@@ -143,7 +147,7 @@ export async function cancelledJob(chain: Chain, input: string): Promise<JobEnd>
 
 /** A job and a task in a session that a stop of the server interrupts; the job is continued after the next start. */
 export async function pausedJob(chain: Chain, input: string): Promise<JobEnd> {
-  const { mortal, puppet, portal, startSession } = chain;
+  const { mortal, puppet, portal, startSession, index = 0, together } = chain;
   const before = mortal.deaths.length;
   const sessionId = await mortal.persist(() => startSession());
   const jobId = await startOnce(chain, "held", input);
@@ -158,10 +162,13 @@ export async function pausedJob(chain: Chain, input: string): Promise<JobEnd> {
   await mortal.persist(() =>
     mortal.orDeath(Promise.all([puppet.arrived(input), puppet.arrived(`lent ${input}`)])),
   );
+  await together?.();
   await mortal.stop();
   puppet.release(input);
   puppet.release(`lent ${input}`);
   await mortal.persist(async () => {
+    // Where continuing it would hold, one after the other holds.
+    await mortal.held(index);
     if ((await statusOf(chain, jobId)).status === "Paused") await portal.api(`${pathOf(jobId)}/continue`);
   });
   const end = await endOf(chain, jobId, input, before);
@@ -205,7 +212,10 @@ export async function lentTask(chain: Chain, input: string): Promise<string[]> {
     await portal.api(`copilot/task/start/lent/session/${sessionId}`, { body: input });
   });
   const log = await mortal.persist(() =>
-    collectUntil(session.events(), ({ data }) => data.callback === "onIdle" && puppet.prompts.length > 0),
+    collectUntil(
+      session.events(),
+      ({ data }) => data.callback === "onIdle" && puppet.prompts.some(prompt => prompt.includes(input)),
+    ),
   );
   await mortal.persist(() => session.call("stop"));
   checkRounds(log.map(({ data }) => data));
@@ -256,24 +266,28 @@ export async function session(chain: Chain, input: string): Promise<unknown> {
   return { status, permissions, gone, prompts: prompts.map(prompt => prompt.replace(input, "INPUT")) };
 }
 
-/** A death in the middle of a message: the next start ends its block. */
+/** A death at the start of a job, in the middle of a message: the next start ends the block of the message. */
 export async function cutMessage(chain: Chain, input: string): Promise<unknown> {
   const { mortal, portal, startSession, puppet } = chain;
   const id = await mortal.persist(() => startSession());
   const own = sessionById(portal, id);
   await own.query(`cut ${input}\n@say Once upon a time\n@wait ${input}`);
   await own.waitFor("onMessage");
-  await mortal.kill();
+  const before = mortal.deaths.length;
+  const jobId = await startOnce(chain, "refused", input);
+  if (mortal.deaths.length === before) await mortal.kill();
   puppet.release(input);
   const log = await mortal.persist(() => own.untilIdle());
   checkRounds(log);
   const ends = log.filter(({ callback }) => callback === "onEndMessage");
+  const job = await endOf(chain, jobId, input, before);
   await mortal.persist(() => own.call("delete", { method: "POST" }));
   // The text of the last 50 ms may be missing, because it was not stored yet; nothing else may differ.
-  return ends.map(({ completeContent, interrupted }) => ({
+  const messages = ends.map(({ completeContent, interrupted }) => ({
     isBeginning: "Once upon a time".startsWith(String(completeContent)),
     interrupted,
   }));
+  return { messages, job };
 }
 
 /** A turn that is undone, brought back by undoing the undo, and committed once. */

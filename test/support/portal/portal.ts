@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { portalProgram } from "../../../src/base/paths.js";
 import { defer, type Scope, tempFolder } from "../cleanup.js";
 import type { ScriptedModel } from "../model/scriptedModel.js";
@@ -40,6 +41,8 @@ export interface Portal {
   /** The output so far of the current portal process. */
   readonly stdout: string;
   readonly stderr: string;
+  /** Resolves when the current portal process has written this to stderr; never if it ends before. */
+  said(text: string): Promise<void>;
   /** Resolves when the current portal process has ended. */
   readonly exited: Promise<PortalExit>;
   /** Calls `/api/PATH`; with a body it is a POST. */
@@ -56,7 +59,7 @@ export interface Portal {
 }
 
 interface Running {
-  child: ChildProcess;
+  child: ChildProcessByStdio<null, Readable, Readable>;
   url: string;
   stopUrl: string;
   output: { stdout: string; stderr: string };
@@ -89,6 +92,10 @@ export async function startPortal(t: Scope, options: PortalOptions = {}): Promis
     },
     get stderr() {
       return running.output.stderr;
+    },
+    async said(text) {
+      const { child, output } = running;
+      while (!output.stderr.includes(text)) await once(child.stderr, "data");
     },
     get exited() {
       return running.exited;
