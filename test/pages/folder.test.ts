@@ -5,7 +5,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { tempFolder } from "../support/cleanup.js";
 import { inEveryTheme } from "../support/pages/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import type { Portal } from "../support/portal/portal.js";
 import { sharedPortal } from "../support/portal/restSession.js";
 
@@ -28,7 +28,7 @@ async function writeHook(folder: string, bash: string): Promise<void> {
 
 async function openStart(t: TestContext, options?: BrowserContextOptions) {
   const parts = await portalOf(t);
-  const { page, problems } = await openFreshPage(t, browser, parts.portal.url, options);
+  const { page, problems } = await openPage(t, browser, parts.portal.url, options);
   await page.locator("#start-button:enabled").waitFor();
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };

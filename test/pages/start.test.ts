@@ -4,7 +4,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../../src/base/paths.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
-import { portalWithModel, sharedPortal } from "../support/portal/restSession.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -14,25 +14,14 @@ before(async () => {
 
 const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"] });
 
-async function openStart(t: TestContext, portal = portalOf(t)) {
-  const parts = await portal;
+async function openStart(t: TestContext) {
+  const parts = await portalOf(t);
   const { page, problems } = await openPage(t, browser, parts.portal.url);
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
 }
 
 describe("the start page", () => {
-  it("lists the models sorted by name, and selects gpt-5.2 when it is listed", async t => {
-    const { page } = await openStart(t, portalWithModel(t, { models: ["zeta", "gpt-5.2", "alpha"] }));
-    await page.locator("#start-button:enabled").waitFor();
-    const names = await page.locator("#model-select option").allTextContents();
-    assert.deepEqual(
-      names,
-      [...names].sort((a, b) => a.localeCompare(b)),
-    );
-    assert.equal(await page.locator("#model-select").inputValue(), "gpt-5.2");
-  });
-
   it("selects the model that was used last when there is no gpt-5.2", async t => {
     const { page, workingDirectory } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();

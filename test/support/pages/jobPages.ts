@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { before, type TestContext } from "node:test";
+import { before } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Scope } from "../cleanup.js";
 import { type EntryOfTest, sharedPortalWithEntry, task } from "../jobs/jobs.js";
 import { openPage, sharedBrowser } from "./browser.js";
 
@@ -86,11 +87,7 @@ export function jobPages() {
   });
   const jobsPortal = sharedPortalWithEntry(entry);
 
-  async function open(
-    t: TestContext,
-    address: (folder: string) => string,
-    options: BrowserContextOptions = {},
-  ) {
+  async function open(t: Scope, address: (folder: string) => string, options: BrowserContextOptions = {}) {
     const parts = await jobsPortal(t);
     const { page, problems } = await openPage(
       t,
@@ -98,14 +95,14 @@ export function jobPages() {
       `${parts.portal.url}${address(parts.workingDirectory)}`,
       options,
     );
-    t.after(() => assert.deepEqual(problems, []));
+    t.after(async () => assert.deepEqual(problems, []));
     return { ...parts, page };
   }
 
-  const openJobs = (t: TestContext) => open(t, folder => `/jobs.html?wb=${encodeURIComponent(folder)}`);
+  const openJobs = (t: Scope) => open(t, folder => `/jobs.html?wb=${encodeURIComponent(folder)}`);
 
   async function openTracking(
-    t: TestContext,
+    t: Scope,
     jobName: string,
     input = "",
     options: BrowserContextOptions = {},
@@ -115,7 +112,7 @@ export function jobPages() {
     const jobId = await parts.startJob(jobName, input);
     const address = `/jobTracking.html?jobName=${encodeURIComponent(jobName)}&jobId=${jobId}`;
     const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
-    t.after(() => assert.deepEqual(problems, []));
+    t.after(async () => assert.deepEqual(problems, []));
     return { ...parts, page, jobId, address };
   }
 
