@@ -5,7 +5,7 @@ import { defer, groupScope } from "../support/cleanup.js";
 import { initialize, startForeignServer } from "../support/hostile/foreignServer.js";
 import { byPrompt, type ScriptedModel, startScriptedModel } from "../support/model/scriptedModel.js";
 import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
-import { launchBrowser, launchWholeBrowser } from "../support/pages/browser.js";
+import { launchBrowser, launchWholeBrowser, oneProcess } from "../support/pages/browser.js";
 import { type Portal, startPortal } from "../support/portal/portal.js";
 
 const file = groupScope();
@@ -18,7 +18,10 @@ let model: ScriptedModel;
 before(async () => {
   model = await startScriptedModel(file, byPrompt({}));
   // A name server that answers with this machine's address: DNS rebinding.
-  const rebinding = ["--host-resolver-rules=MAP *.example 127.0.0.1"];
+  const rebinding = [
+    "--host-resolver-rules=MAP *.example 127.0.0.1",
+    ...(process.env.HP_OLD ? [] : oneProcess),
+  ];
   browser = await launchBrowser(rebinding);
   wholeBrowser = await launchWholeBrowser(rebinding);
   port = await startForeignServer(file);
@@ -203,7 +206,9 @@ for (const auth of [false, true])
           const path = actingFor(i, auth);
           const to = `${base}${path}?how=${how}`;
           const evil = `http://${host}:${port}/speculation?to=${encodeURIComponent(to)}`;
-          assert.match(await outcome(context, page, how, evil), /^Failure/, `${how} ${path}`);
+          const said = await outcome(context, page, how, evil);
+          console.log("OUTCOME", how, path, said);
+          assert.match(said, /^Failure/, `${how} ${path}`);
         }
         await page.goto(`http://${host}:${port}/hints?to=${encodeURIComponent(base + starting)}`, {
           waitUntil: "networkidle",

@@ -36,7 +36,8 @@ const script: Script = byPrompt({
     request => [{ text: `You chose: ${request.toolResults.at(-1)?.content}` }],
   ],
 });
-const portalOf = sharedPortal({ models: ["plain-model"] });
+/** The same as in other files, and models that get plain tools. */
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"], args: ["--test"] });
 
 describe("the cards of a session that asks", () => {
   const opened = forGroup(async scope => {

@@ -18,7 +18,7 @@ before(async () => {
   pure = await import(pathToFileURL(join(packageRoot, "assets", "replay", "schedule.js")).href);
 });
 
-const portalOf = sharedPortal({ args: ["--test"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"], args: ["--test"] });
 
 interface Schedule {
   scheduleOf(times: (number | undefined)[]): { at: number[]; durationMs: number; isTimed: boolean };

@@ -12,7 +12,7 @@ before(async () => {
   browser = await browserOf();
 });
 
-const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"], args: ["--test"] });
 
 async function openStart(t: TestContext) {
   const parts = await portalOf(t);

@@ -48,7 +48,11 @@ export type Nodes = Awaited<ReturnType<typeof nodesOf>>;
 export const leaseMs = 6_000;
 
 /** Nodes on one database with one model, which tells every prompt. Without an entry their job is first, held, last. */
-export async function nodesOf(t: Scope, server: PostgresServer, entry: EntryOfTest = { tasks, jobs, grid }) {
+export async function nodesOf(
+  t: Scope,
+  server: Pick<PostgresServer, "newDatabase" | "urlOf">,
+  entry: EntryOfTest = { tasks, jobs, grid },
+) {
   const shown = puppet();
   const scripted = await startScriptedModel(t, { script: shown.script });
   const folder = await tempFolder(t, "portal-nodes");

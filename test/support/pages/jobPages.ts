@@ -6,6 +6,7 @@ import { type EntryOfTest, sharedPortalWithEntry, task } from "../jobs/jobs.js";
 import { openPage, sharedBrowser } from "./browser.js";
 
 const model = { category: "driving" };
+/** For all files that need jobs, so that those of a group share one portal. */
 export const entry: EntryOfTest = {
   tasks: {
     plain: { prompt: ["plain work"], model },
@@ -47,6 +48,17 @@ export const entry: EntryOfTest = {
         failureAction: { retryTimes: 0 },
       },
     },
+    waits: { prompt: ["@wait job"], model },
+    fails: { prompt: ["@crash"], model },
+    makes: { prompt: ["makes", "@shell echo hello > made.txt"], model },
+    fragile: {
+      prompt: ["fragile"],
+      model,
+      criteria: {
+        commands: [{ run: ["echo '<b>2 tests fail</b>'; test -e repaired"], shell: true, name: "tests" }],
+        failureAction: { retryTimes: 1 },
+      },
+    },
     hostile: { prompt: ["<img src=x onerror=alert(1)> **x** [y](javascript:alert(1))"], model },
   },
   jobs: {
@@ -60,6 +72,9 @@ export const entry: EntryOfTest = {
     named: { work: task("named") },
     reported: { work: { kind: "Seq", works: [task("reporting"), task("reported")] } },
     rounds: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("condition")] } },
+    "wait-for-me": { work: task("waits") },
+    "fail-soon": { work: task("fails") },
+    fragile: { work: { kind: "Seq", works: [task("makes"), task("fragile")] } },
     "<b>hostile": { work: task("hostile") },
   },
   grid: [

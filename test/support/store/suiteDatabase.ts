@@ -3,7 +3,7 @@ import pg from "pg";
 import { pino } from "pino";
 import { openStore, type Store } from "../../../src/store/store.js";
 import { defer, type Scope, tempFolder } from "../cleanup.js";
-import { startPostgres } from "./postgres.js";
+import { type PostgresServer, startPostgres } from "./postgres.js";
 
 /** Set by `npm test` (scripts/runTests.mjs): a superuser's address of the server for all tests of the run. */
 const variable = "TEST_DATABASE_URL";
@@ -57,6 +57,13 @@ export async function databaseOf(t: Scope, dataDir: string): Promise<string | un
   url.pathname = `/${name}`;
   known.set(dataDir, url.href);
   return url.href;
+}
+
+/** For nodes that share a database and leave its server alone: that of the run, or one of its own if there is none. */
+export async function anyServer(t: Scope): Promise<Pick<PostgresServer, "newDatabase" | "urlOf">> {
+  if (process.env[variable] === undefined) return startPostgres(t);
+  const newDatabase = async () => (await databaseOf(t, await tempFolder(t, "portal-database"))) ?? "";
+  return { newDatabase, urlOf: url => url };
 }
 
 /** An open store for a test of something else; it closes by itself. */
