@@ -45,13 +45,17 @@ describe("the start page", () => {
     assert.equal(await page.locator("#request-textarea").inputValue(), "");
   });
 
-  it("proposes the server's repository, or the named project beside it", async t => {
-    const { page, portal } = await openStart(t);
+  it("proposes the server's repository, or the named project beside it, and opens the jobs page for what is typed; it does not speak of GitHub where other models are configured", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();
     assert.equal(await page.locator("#working-dir").inputValue(), repoRoot);
+    assert.equal(await page.locator("#modelNotices .notice").count(), 0);
     await page.goto(`${portal.url}/index.html?project=Other`);
     await page.locator("#start-button:enabled").waitFor();
     assert.equal(await page.locator("#working-dir").inputValue(), join(dirname(repoRoot), "Other"));
+    await page.locator("#working-dir").fill(`${workingDirectory}/a b&c`);
+    await page.getByRole("button", { name: "Jobs" }).click();
+    await page.waitForURL(`${portal.url}/jobs.html?wb=${encodeURIComponent(`${workingDirectory}/a b&c`)}`);
   });
 
   it("says beside the field what is wrong with a working directory, and stays usable", async t => {
@@ -89,12 +93,6 @@ describe("the start page", () => {
     await page.locator("#start-button:enabled").waitFor();
   });
 
-  it("does not speak of GitHub where other models are configured", async t => {
-    const { page } = await openStart(t);
-    await page.locator("#start-button:enabled").waitFor();
-    assert.equal(await page.locator("#modelNotices .notice").count(), 0);
-  });
-
   it("completes a working directory, and remembers those that were used", async t => {
     const { page, portal, workingDirectory } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();
@@ -110,14 +108,6 @@ describe("the start page", () => {
     await field.fill("/no/such");
     await offered(workingDirectory).waitFor({ state: "attached" });
     assert.equal(await page.locator("#folders option").count(), 1);
-  });
-
-  it("opens the jobs page for the working directory", async t => {
-    const { page, portal, workingDirectory } = await openStart(t);
-    await page.locator("#start-button:enabled").waitFor();
-    await page.locator("#working-dir").fill(`${workingDirectory}/a b&c`);
-    await page.getByRole("button", { name: "Jobs" }).click();
-    await page.waitForURL(`${portal.url}/jobs.html?wb=${encodeURIComponent(`${workingDirectory}/a b&c`)}`);
   });
 });
 
