@@ -6,7 +6,13 @@ import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
 import { forGroup, tempFolder } from "../support/cleanup.js";
 import { portalWithEntry, task } from "../support/jobs/jobs.js";
-import { byPrompt, callTool, runShell, type Script } from "../support/model/scriptedModel.js";
+import {
+  byPrompt,
+  callTool,
+  runShell,
+  type Script,
+  scriptedModelId,
+} from "../support/model/scriptedModel.js";
 import { assertAccessible, inEveryTheme } from "../support/pages/axe.js";
 import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
 import { sharedPortal } from "../support/portal/restSession.js";
@@ -37,7 +43,7 @@ const script: Script = byPrompt({
   ],
 });
 /** The same as in other files, and models that get plain tools. */
-const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"], args: ["--test"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma", scriptedModelId], args: ["--test"] });
 
 describe("the cards of a session that asks", () => {
   const opened = forGroup(async scope => {

@@ -5,8 +5,8 @@ import { before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { forGroup, type Scope, tempFolder } from "../support/cleanup.js";
-import { byPrompt, runShell, type Script } from "../support/model/scriptedModel.js";
+import { defer, forGroup, type Scope, tempFolder } from "../support/cleanup.js";
+import { byPrompt, runShell, type Script, scriptedModelId } from "../support/model/scriptedModel.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import { sharedPortal } from "../support/portal/restSession.js";
 
@@ -18,7 +18,7 @@ before(async () => {
   pure = await import(pathToFileURL(join(packageRoot, "assets", "replay", "schedule.js")).href);
 });
 
-const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"], args: ["--test"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma", scriptedModelId], args: ["--test"] });
 
 interface Schedule {
   scheduleOf(times: (number | undefined)[]): { at: number[]; durationMs: number; isTimed: boolean };
@@ -163,6 +163,7 @@ describe("A replay", () => {
     const { jobId } = (
       await portal.api<{ jobId: string }>("copilot/job/start/two-steps", { body: workingDirectory })
     ).body;
+    defer(t, () => portal.api(`copilot/job/${jobId}/delete`, { method: "POST" }));
     const events = await fetch(`${portal.url}/api/copilot/job/${jobId}/events`);
     assert.match(await events.text(), /jobSucceeded/);
 

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../../src/base/paths.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import { sharedPortal } from "../support/portal/restSession.js";
 
@@ -12,7 +13,7 @@ before(async () => {
   browser = await browserOf();
 });
 
-const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"], args: ["--test"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma", scriptedModelId], args: ["--test"] });
 
 async function openStart(t: TestContext) {
   const parts = await portalOf(t);
@@ -112,14 +113,17 @@ describe("the start page", () => {
 });
 
 describe("the history on the start page", () => {
-  it("lists runs with name, status and time; they can be found, renamed, exported and deleted", async t => {
+  it("lists runs with name, status and time; they can be found, renamed, exported and deleted, and a closed session is opened for reading and reopened for new requests", async t => {
     const { page, startSession } = await openStart(t);
-    for (const prompt of ["first thing to do", "second thing to do"]) {
-      const session = await startSession();
+    const [first, second] = [await startSession(), await startSession()];
+    for (const [session, prompt] of [
+      [first, "first thing to do"],
+      [second, "second thing to do"],
+    ] as const) {
       await session.query(prompt);
       await session.untilIdle();
-      if (prompt.startsWith("first")) await session.call("stop");
     }
+    await first.call("stop");
     await page.reload();
     const items = page.locator(".history-item");
     await items.nth(1).waitFor();
@@ -150,6 +154,18 @@ describe("the history on the start page", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.locator("#running-jobs-list", { hasNotText: "the first one" }).waitFor();
     assert.equal(await items.count(), 1);
+
+    await second.call("stop");
+    await page.reload();
+    await page.getByRole("link", { name: "View second thing to do" }).click();
+    await page.getByText("You said: second thing to do").waitFor();
+    await page.locator("#sessionState", { hasText: "Closed" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send" }).isVisible(), false);
+    await page.getByRole("button", { name: "Reopen" }).click();
+    await page.locator("#sessionState", { hasText: "Idle" }).waitFor();
+    await page.getByLabel("Request", { exact: true }).fill("and again");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("You said: and again").waitFor();
   });
 
   it("says what to do when nothing has run, and when nothing is found", async t => {
@@ -158,24 +174,6 @@ describe("the history on the start page", () => {
     await page.getByRole("button", { name: "Search", exact: true }).click();
     await page.getByRole("searchbox").fill("xyz");
     await page.getByText("Nothing matches “xyz”.").waitFor();
-  });
-
-  it("opens a closed session for reading, and reopens it for new requests", async t => {
-    const { page, startSession } = await openStart(t);
-    const session = await startSession();
-    await session.query("remember me");
-    await session.untilIdle();
-    await session.call("stop");
-    await page.reload();
-    await page.getByRole("link", { name: "View remember me" }).click();
-    await page.getByText("You said: remember me").waitFor();
-    await page.locator("#sessionState", { hasText: "Closed" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Send" }).isVisible(), false);
-    await page.getByRole("button", { name: "Reopen" }).click();
-    await page.locator("#sessionState", { hasText: "Idle" }).waitFor();
-    await page.getByLabel("Request", { exact: true }).fill("and again");
-    await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("You said: and again").waitFor();
   });
 });
 

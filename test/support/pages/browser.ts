@@ -220,18 +220,33 @@ function websiteOf(browser: Browser): Promise<string> {
   return known;
 }
 
-/** A page with nothing but the renderer: its globals are in fixture/renderer.js. Each test gets a new log in it. */
-export async function openRenderer(
+type Open = typeof openFreshPage;
+
+/** A page of the folder fixture, which has what its script of the same name has. Each test gets a new log in it. */
+async function openFixture(
+  name: "renderer" | "chart",
   t: Cleanup,
   browser: Browser,
   options: BrowserContextOptions = {},
-  open?: typeof openFreshPage,
+  open?: Open,
 ): Promise<OpenedPage> {
-  const url = `${await websiteOf(browser)}/fixture/renderer.html`;
+  const url = `${await websiteOf(browser)}/fixture/${name}.html`;
   const opened = await (open?.(t, browser, url, options) ?? lend(t, browser, url, options, url));
   await opened.page.waitForSelector("[data-ready]");
   return opened;
 }
+
+/** A page with nothing but the renderer. */
+export const openRenderer = (
+  t: Cleanup,
+  browser: Browser,
+  options?: BrowserContextOptions,
+  open?: Open,
+): Promise<OpenedPage> => openFixture("renderer", t, browser, options, open);
+
+/** A page with nothing but a flow chart. */
+export const openChart = (t: Cleanup, browser: Browser): Promise<OpenedPage> =>
+  openFixture("chart", t, browser);
 
 /** No page is ever silent, because it listens to what runs: nothing more has come for half a second of frames. */
 export async function everythingLoaded(page: Page): Promise<void> {
