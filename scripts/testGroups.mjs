@@ -10,7 +10,7 @@ import { root } from "./setup.mjs";
 const dist = join(root, "dist");
 const folder = join(dist, "test-groups");
 /** More files would run for too long beside two cores that the other groups have left. */
-const mostFiles = 12;
+const mostFiles = 14;
 const mostPureFiles = 40;
 /** A file that takes longer hangs, and so does each test of it: it fails by its name, and the next ones run. */
 const timeoutMs = 15 * 60_000;

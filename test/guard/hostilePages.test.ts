@@ -5,7 +5,7 @@ import { defer, groupScope } from "../support/cleanup.js";
 import { initialize, startForeignServer } from "../support/hostile/foreignServer.js";
 import { byPrompt, type ScriptedModel, startScriptedModel } from "../support/model/scriptedModel.js";
 import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
-import { launchBrowser, launchWholeBrowser } from "../support/pages/browser.js";
+import { launchBrowser, launchWholeBrowser, oneProcess } from "../support/pages/browser.js";
 import { type Portal, startPortal } from "../support/portal/portal.js";
 
 const file = groupScope();
@@ -18,9 +18,9 @@ let model: ScriptedModel;
 before(async () => {
   model = await startScriptedModel(file, byPrompt({}));
   // A name server that answers with this machine's address: DNS rebinding.
-  const rebinding = ["--host-resolver-rules=MAP *.example 127.0.0.1"];
-  browser = await launchBrowser(rebinding);
-  wholeBrowser = await launchWholeBrowser(rebinding);
+  const flags = ["--host-resolver-rules=MAP *.example 127.0.0.1", ...oneProcess];
+  browser = await launchBrowser(flags);
+  wholeBrowser = await launchWholeBrowser(flags);
   port = await startForeignServer(file);
 });
 after(() => Promise.all([browser.close(), wholeBrowser.close()]));
@@ -61,6 +61,15 @@ async function contextOf(auth: boolean, used: Browser): Promise<BrowserContext> 
   return context;
 }
 
+/** A new page of a browser that has never been at the portal. */
+async function openStrange(t: TestContext): Promise<Page> {
+  const context = contexts.get("strange") ?? browser.newContext();
+  contexts.set("strange", context);
+  const page = await (await context).newPage();
+  defer(t, () => page.close());
+  return page;
+}
+
 /** A new page in that browser. */
 async function openVisited(t: TestContext, auth: boolean, used = browser) {
   const portal = await portalOf(auth);
@@ -99,15 +108,13 @@ describe("A foreign page in a real browser", () => {
   for (const host of ["evil.example", "localhost", "127.0.0.1"])
     test(`a foreign page on ${host} can neither call the portal nor read from it nor navigate to it`, async t => {
       const portal = await portalOf(false);
-      const context = await browser.newContext();
-      defer(t, () => context.close());
-      const page = await context.newPage();
+      const page = await openStrange(t);
       const statuses: number[] = [];
       let attempts = 0;
-      context.on("request", request => {
+      page.on("request", request => {
         if (request.url().startsWith(portal.url)) attempts++;
       });
-      context.on("response", response => {
+      page.on("response", response => {
         if (response.url().startsWith(`${portal.url}/api`)) statuses.push(response.status());
       });
       await page.goto(`http://${host}:${port}/attacks?to=${encodeURIComponent(portal.url)}`);
@@ -134,9 +141,7 @@ describe("A foreign page in a real browser", () => {
 
   test("a foreign page gets nothing through a name that resolves to the portal's address", async t => {
     const portal = await portalOf(false);
-    const context = await browser.newContext();
-    defer(t, () => context.close());
-    const page = await context.newPage();
+    const page = await openStrange(t);
     const answer = await page.goto(`http://rebound.example:${new URL(portal.url).port}/`);
     assert.equal(answer?.status(), 403);
     assert.match(await page.content(), /HostRefused/);
@@ -146,14 +151,13 @@ describe("A foreign page in a real browser", () => {
     const portal = await portalOf(false);
     const mcp = `${portal.url}/mcp`;
     for (const host of ["evil.example", "localhost", "127.0.0.1"]) {
-      const context = await browser.newContext();
-      const page = await context.newPage();
+      const page = await openStrange(t);
       const statuses: number[] = [];
       const methods = new Set<string>();
-      context.on("request", request => {
+      page.on("request", request => {
         if (request.url() === mcp) methods.add(request.method());
       });
-      context.on("response", response => {
+      page.on("response", response => {
         if (response.url() === mcp) statuses.push(response.status());
       });
       await page.goto(`http://${host}:${port}/mcp?to=${encodeURIComponent(mcp)}`);
@@ -161,7 +165,6 @@ describe("A foreign page in a real browser", () => {
       assert.equal((await page.title()).match(/: refused/g)?.length, 6, await page.title());
       assert.ok(methods.has("POST") && methods.has("GET"), [...methods].join());
       assert.deepEqual([...new Set(statuses)], [403], host);
-      await context.close();
     }
     assert.equal(model.requests.length, 0, "no agent ran");
     assert.deepEqual((await portal.api("copilot/run/history")).body, { runs: [] });
@@ -178,17 +181,14 @@ describe("A foreign page in a real browser", () => {
   });
 
   test("a browser that opened the printed address stays signed in, and scripts never see the cookie", async t => {
-    const portal = await portalOf(true);
-    const context = await browser.newContext();
-    defer(t, () => context.close());
-    const page = await context.newPage();
+    const { portal, page } = await openVisited(t, true);
+    await page.goto(new URL("/index.html", portal.url).href);
+    assert.equal(await page.evaluate("fetch('/api/test').then(r => r.status)"), 200);
     await page.goto(portal.url);
     assert.doesNotMatch(page.url(), /token/);
     assert.equal(await page.evaluate("document.cookie"), "");
     assert.equal(await page.evaluate("fetch('/api/test').then(r => r.status)"), 200);
-    const other = await browser.newContext();
-    defer(t, () => other.close());
-    const stranger = await other.newPage();
+    const stranger = await openStrange(t);
     await stranger.goto(new URL("/index.html", portal.url).href);
     assert.equal(await stranger.evaluate("fetch('/api/test').then(r => r.status)"), 401);
   });
@@ -203,7 +203,9 @@ for (const auth of [false, true])
           const path = actingFor(i, auth);
           const to = `${base}${path}?how=${how}`;
           const evil = `http://${host}:${port}/speculation?to=${encodeURIComponent(to)}`;
-          assert.match(await outcome(context, page, how, evil), /^Failure/, `${how} ${path}`);
+          const said = await outcome(context, page, how, evil);
+          console.log("OUTCOME", how, path, said);
+          assert.match(said, /^Failure/, `${how} ${path}`);
         }
         await page.goto(`http://${host}:${port}/hints?to=${encodeURIComponent(base + starting)}`, {
           waitUntil: "networkidle",

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { fakeAgent, type PortalWithAgent, portalWithAgent, steps } from "../support/acp/acp.js";
 import type { Step } from "../support/acp/fakeAgentSteps.js";
-import { defer, tempFolder } from "../support/cleanup.js";
+import { defer, forGroup, type Scope, tempFolder } from "../support/cleanup.js";
 import { startScriptedModel } from "../support/model/scriptedModel.js";
 import { assertAccessible, inEveryTheme } from "../support/pages/axe.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
@@ -58,6 +58,7 @@ const refusal = { code: -32602, message: "not now" };
 const browserOf = sharedBrowser();
 let browser: Browser;
 let parts: PortalWithAgent;
+let acpAgents: Record<string, object>;
 const file = { after };
 // The hook must be registered before anything starts.
 defer(file, () => undefined);
@@ -65,33 +66,37 @@ before(async () => {
   browser = await browserOf();
   const memory = await tempFolder(file, "portal-memory");
   const model = await startScriptedModel(file, {});
-  parts = await portalWithAgent(file, {
-    portal: { model },
-    acpAgents: {
-      fake: fakeAgent(fake, { title: "The fake" }, memory),
-      moded: fakeAgent(moded),
-      stubborn: fakeAgent({ ...moded, refuse: { "session/set_mode": refusal } }),
-      deaf: fakeAgent({ ...fake, ignoresOptions: true }),
-      locked: fakeAgent(
-        {
-          refuse: { "session/new": { code: -32000, message: "Authentication required" } },
-          authMethods: [{ id: "browser", name: "Browser" }],
-        },
-        { loginHint: "Run `fake login`, then try again." },
-      ),
-      missing: { command: "/no/such/agent", title: "Missing", installHint: "Install it first." },
-      "Bad Id": fakeAgent(),
-    },
-  });
+  acpAgents = {
+    fake: fakeAgent(fake, { title: "The fake" }, memory),
+    moded: fakeAgent(moded),
+    stubborn: fakeAgent({ ...moded, refuse: { "session/set_mode": refusal } }),
+    deaf: fakeAgent({ ...fake, ignoresOptions: true }),
+    locked: fakeAgent(
+      {
+        refuse: { "session/new": { code: -32000, message: "Authentication required" } },
+        authMethods: [{ id: "browser", name: "Browser" }],
+      },
+      { loginHint: "Run `fake login`, then try again." },
+    ),
+    missing: { command: "/no/such/agent", title: "Missing", installHint: "Install it first." },
+    "Bad Id": fakeAgent(),
+  };
+  parts = await portalWithAgent(file, { portal: { model }, acpAgents });
 });
 
-async function open(t: TestContext, path: string, options?: BrowserContextOptions) {
+/** The portal reads its file again, with these agents. */
+async function reconfigure(agents: Record<string, object>): Promise<void> {
+  await parts.configure(agents);
+  await parts.post("acp/reload");
+}
+
+async function open(t: Scope, path: string, options?: BrowserContextOptions) {
   const { page, problems } = await openPage(t, browser, `${parts.portal.url}${path}`, options);
-  t.after(() => assert.deepEqual(problems, []));
+  t.after(async () => assert.deepEqual(problems, []));
   return page;
 }
 
-async function openSession(t: TestContext, modelId?: string) {
+async function openSession(t: Scope, modelId?: string) {
   const session = await parts.start(modelId);
   defer(t, () => session.call("delete", { method: "POST" }));
   const address = `/index.html?session=${session.id}`;
@@ -99,10 +104,13 @@ async function openSession(t: TestContext, modelId?: string) {
 }
 
 const prompt = (page: Page) => page.getByLabel("Request", { exact: true });
-async function play({ page, session }: { page: Page; session: RestSession }, ...list: Step[]) {
+/** One turn after the other: each waits for its own end. */
+async function play(opened: { page: Page; session: RestSession; turns?: number }, ...list: Step[]) {
+  const { page, session } = opened;
   await prompt(page).fill(steps(...list));
   await prompt(page).press("Control+Enter");
-  await session.untilIdle();
+  opened.turns = (opened.turns ?? 0) + 1;
+  await session.untilIdle(opened.turns);
 }
 const update = (sessionUpdate: string, fields: object): Step => ({ update: { sessionUpdate, ...fields } });
 const tool = (toolCallId: string, start: object, end: object): Step[] => [
@@ -152,9 +160,10 @@ describe("a session on an ACP agent", () => {
   const chosen = (page: Page, option: string, value: string) =>
     page.locator(`[data-option="${option}"] option[value="${value}"]:checked`).waitFor({ state: "attached" });
   const checked = (page: Page) => page.getByLabel("Allow All").isChecked();
+  const opened = forGroup(scope => openSession(scope));
 
-  it("offers the agent's options in its header, and shows the values that the agent reports", async t => {
-    const { page } = await openSession(t);
+  it("offers the agent's options in its header, and shows the values that the agent reports", async () => {
+    const { page } = opened();
     const labels = page.locator("#agentOptions label");
     await labels.nth(2).waitFor();
     const names = await labels.evaluateAll(nodes => nodes.map(node => node.firstChild?.textContent));
@@ -179,25 +188,8 @@ describe("a session on an ACP agent", () => {
     );
   });
 
-  it("keeps its mode when the agent refuses another, and says why", async t => {
-    const { page } = await openSession(t, "acp:stubborn");
-    await page.getByLabel("Mode", { exact: true }).selectOption("#plan");
-    await page.locator("#agentError", { hasText: "not now" }).waitFor();
-    assert.equal(await page.getByLabel("Mode", { exact: true }).inputValue(), "#agent");
-    const willing = (await openSession(t, "acp:moded")).page;
-    await willing.getByLabel("Mode", { exact: true }).selectOption("#plan");
-    await chosen(willing, "", "#plan");
-  });
-
-  it("marks a value that the agent accepts but does not report", async t => {
-    const { page } = await openSession(t, "acp:deaf");
-    await page.getByLabel("Allow All").click();
-    await page.getByText("not confirmed").waitFor();
-    assert.equal(await checked(page), false);
-  });
-
-  it("completes the agent's commands with the keyboard while the request begins with a slash", async t => {
-    const { page } = await openSession(t);
+  it("completes the agent's commands with the keyboard while the request begins with a slash", async () => {
+    const { page } = opened();
     const offered = page.getByRole("listbox", { name: "Commands" }).getByRole("option");
     await page.locator("#agentOptions label").first().waitFor();
     await prompt(page).pressSequentially("/co");
@@ -223,11 +215,52 @@ describe("a session on an ACP agent", () => {
     await page.getByText("You said: /nobody-knows-it").waitFor();
   });
 
-  it("shows the agent's plan, title, context and notices as plain text, even after a reload", async t => {
-    const opened = await openSession(t);
-    const { page, address } = opened;
+  it("says that a turn was cancelled, and takes the next request", async () => {
+    const { page } = opened();
+    await page.locator("#sessionState[data-status=Idle]").waitFor();
+    await prompt(page).fill(steps({ message: "so far" }, { hang: true }));
+    await prompt(page).press("Control+Enter");
+    await page.locator("[data-type=Message]", { hasText: "so far" }).waitFor();
+    await page.getByRole("button", { name: "Stop turn" }).click();
+    await page.getByText("The turn was cancelled").waitFor();
+    await prompt(page).fill("next");
+    await prompt(page).press("Control+Enter");
+    await page.getByText("You said: next").waitFor();
+  });
+
+  it("keeps its mode when the agent refuses another, and says why", async t => {
+    const { page } = await openSession(t, "acp:stubborn");
+    await page.getByLabel("Mode", { exact: true }).selectOption("#plan");
+    await page.locator("#agentError", { hasText: "not now" }).waitFor();
+    assert.equal(await page.getByLabel("Mode", { exact: true }).inputValue(), "#agent");
+    const willing = (await openSession(t, "acp:moded")).page;
+    await willing.getByLabel("Mode", { exact: true }).selectOption("#plan");
+    await chosen(willing, "", "#plan");
+  });
+
+  it("marks a value that the agent accepts but does not report", async t => {
+    const { page } = await openSession(t, "acp:deaf");
+    await page.getByLabel("Allow All").click();
+    await page.getByText("not confirmed").waitFor();
+    assert.equal(await checked(page), false);
+  });
+
+  it("does not change the page of a session on a model", async t => {
+    const { page } = await openSession(t, "gpt-5.1-mini");
+    await prompt(page).pressSequentially("/co");
+    await page.locator("#sessionModel", { hasText: basename(parts.workingDirectory) }).waitFor();
+    assert.equal(await page.locator("#agentBar").isVisible(), false);
+    assert.equal(await page.getByRole("listbox").isVisible(), false);
+  });
+});
+
+describe("what an ACP agent does in a session", () => {
+  const talk = forGroup(scope => openSession(scope));
+
+  it("shows the agent's plan, title, context and notices as plain text, even after a reload", async () => {
+    const { page, address } = talk();
     await play(
-      opened,
+      talk(),
       update("plan", {
         entries: [
           { content: "Look", status: "completed" },
@@ -281,9 +314,8 @@ describe("a session on an ACP agent", () => {
     await inEveryThemeAt(address, check);
   });
 
-  it("shows diffs, files, kinds and exit codes in tool blocks", async t => {
-    const opened = await openSession(t);
-    const { page } = opened;
+  it("shows diffs, files, kinds and exit codes in tool blocks", async () => {
+    const { page } = talk();
     const long = Array.from({ length: 40 }, (_, line) => `line ${line}`);
     const diff = (path: string, oldText: string | null, newText: string) => ({
       type: "diff",
@@ -292,7 +324,7 @@ describe("a session on an ACP agent", () => {
       newText,
     });
     await play(
-      opened,
+      talk(),
       ...tool(
         "t1",
         { title: "Viewing /a/b.ts", kind: "read", rawInput: { path: "/a/b.ts" } },
@@ -318,42 +350,23 @@ describe("a session on an ACP agent", () => {
       ),
     );
     await page.getByRole("button", { name: /^3 tools, \d+ s, 1 failed/ }).click();
-    await page.locator("[data-type=Tool][data-outcome]").nth(2).waitFor();
-    const titles = await page.locator("[data-type=Tool] .message-block-title").allTextContents();
+    const group = page.locator(".tool-group");
+    await group.locator("[data-type=Tool][data-outcome]").nth(2).waitFor();
+    const titles = await group.locator("[data-type=Tool] .message-block-title").allTextContents();
     assert.deepEqual(titles, ["Tool (Viewing /a/b.ts)", "Tool (Edit)", "Tool (Test: npm test)"]);
-    const notes = await page.locator("[data-type=Tool] .message-block-note").allTextContents();
+    const notes = await group.locator("[data-type=Tool] .message-block-note").allTextContents();
     assert.deepEqual(
       notes.map(note => note.replace(/ · [\d.]+ s$/, "")),
       ["read", "edit", "execute · exit code 3"],
     );
-    for (const toggle of await page.locator("[data-type=Tool] .message-block-toggle").all())
+    for (const toggle of await group.locator("[data-type=Tool] .message-block-toggle").all())
       await toggle.click();
-    assert.deepEqual(await page.locator(".tool-view code").allTextContents(), ["/a/b.ts", "/a/new.ts"]);
-    const [changes] = await page.locator(".diff-lines").allInnerTexts();
+    assert.deepEqual(await group.locator(".tool-view code").allTextContents(), ["/a/b.ts", "/a/new.ts"]);
+    const [changes] = await group.locator(".diff-lines").allInnerTexts();
     assert.match(changes ?? "", /^… 17 lines\n line 17\n line 18\n line 19\n-line 20\n\+changed\n line 21/);
-    assert.match((await page.locator(".terminal").textContent()) ?? "", /npm test.*1 failed.*exit code 3/s);
-    const red = page.locator(".terminal-output span[style*='font-weight: 700'][style*='--hue-1)']");
+    assert.match((await group.locator(".terminal").textContent()) ?? "", /npm test.*1 failed.*exit code 3/s);
+    const red = group.locator(".terminal-output span[style*='font-weight: 700'][style*='--hue-1)']");
     assert.equal(await red.textContent(), "1 failed");
-  });
-
-  it("says that a turn was cancelled, and takes the next request", async t => {
-    const { page } = await openSession(t);
-    await prompt(page).fill(steps({ message: "so far" }, { hang: true }));
-    await prompt(page).press("Control+Enter");
-    await page.locator("[data-type=Message]", { hasText: "so far" }).waitFor();
-    await page.getByRole("button", { name: "Stop turn" }).click();
-    await page.getByText("The turn was cancelled").waitFor();
-    await prompt(page).fill("next");
-    await prompt(page).press("Control+Enter");
-    await page.getByText("You said: next").waitFor();
-  });
-
-  it("does not change the page of a session on a model", async t => {
-    const { page } = await openSession(t, "gpt-5.1-mini");
-    await prompt(page).pressSequentially("/co");
-    await page.locator("#sessionModel", { hasText: basename(parts.workingDirectory) }).waitFor();
-    assert.equal(await page.locator("#agentBar").isVisible(), false);
-    assert.equal(await page.getByRole("listbox").isVisible(), false);
   });
 });
 
@@ -379,8 +392,10 @@ describe("the ACP traffic of a session", () => {
 
     const playback = join(await tempFolder(t, "portal-replay"), "replay.jsonl");
     await writeFile(playback, replay);
-    const again = await portalWithAgent(t, { behaviour: { playback } });
-    const played = await again.start();
+    await reconfigure({ ...acpAgents, again: fakeAgent({ playback }) });
+    defer(t, () => reconfigure(acpAgents));
+    const played = await parts.start("acp:again");
+    defer(t, () => played.call("delete", { method: "POST" }));
     const [prompted] = await session
       .untilIdle()
       .then(all => all.filter(one => one.callback === "onUserRequest"));
@@ -455,11 +470,11 @@ describe("ACP agents on the agents page", () => {
   });
 
   it("are explained when there are none, and appear when the configuration has them", async t => {
-    const none = await portalWithAgent(t, { acpAgents: {} });
-    const { page } = await openPage(t, browser, `${none.portal.url}/agents.html`);
+    await reconfigure({});
+    const page = await open(t, "/agents.html");
     await page.getByText("None yet. Add one that speaks ACP").waitFor();
     await assertAccessible(page, "no agent programs");
-    await none.configure({ late: fakeAgent() });
+    await parts.configure({ late: fakeAgent() });
     await page.getByRole("button", { name: "Reload" }).click();
     await program(page, "late").waitFor();
     assert.equal(await page.getByText("None yet.").isVisible(), false);

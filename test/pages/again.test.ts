@@ -6,9 +6,10 @@ import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser, Locator } from "playwright-core";
 import { tempFolder } from "../support/cleanup.js";
-import { type EntryOfTest, portalWithEntry, task } from "../support/jobs/jobs.js";
+import { sharedPortalWithEntry } from "../support/jobs/jobs.js";
 import { inEveryTheme } from "../support/pages/axe.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { entry } from "../support/pages/jobPages.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -20,27 +21,7 @@ interface Styles {
   getComputedStyle(e: unknown): { getPropertyValue(name: string): string };
 }
 
-const model = { category: "driving" };
-const entry: EntryOfTest = {
-  tasks: {
-    plain: { prompt: ["plain", "@shell echo hello > made.txt"], model },
-    fragile: {
-      prompt: ["fragile"],
-      model,
-      criteria: {
-        commands: [
-          {
-            run: ["printf '\\033[31m<b>2 tests fail</b>\\033[0m'; test -e repaired"],
-            shell: true,
-            name: "tests",
-          },
-        ],
-        failureAction: { retryTimes: 1 },
-      },
-    },
-  },
-  jobs: { fragile: { work: { kind: "Seq", works: [task("plain"), task("fragile")] } } },
-};
+const portalOf = sharedPortalWithEntry(entry);
 
 const colourOf = (place: Locator) =>
   place.evaluate(span =>
@@ -57,7 +38,7 @@ async function openExported(t: TestContext, url: string) {
 }
 
 test("A failed job says why, shows the evidence of its attempts, and runs again from its page", async t => {
-  const { portal, runJob, workingDirectory } = await portalWithEntry(t, entry);
+  const { portal, runJob, workingDirectory } = await portalOf(t);
   execFileSync("git", ["-C", workingDirectory, "init", "-q"]);
   const { jobId } = await runJob("fragile");
   const address = `${portal.url}/jobTracking.html?jobName=fragile&jobId=${jobId}`;
@@ -129,7 +110,7 @@ test("A failed job says why, shows the evidence of its attempts, and runs again 
   await page.getByRole("button", { name: "Compare" }).click();
   await page.getByRole("dialog").getByText("1 of 2 tasks differ.").waitFor();
   const compared = page.getByRole("dialog").locator("tbody tr");
-  assert.equal(await compared.first().locator("td").first().textContent(), "plain");
+  assert.equal(await compared.first().locator("td").first().textContent(), "makes");
   // How long they take is up to the machine.
   assert.match(
     (await compared.last().locator("td").first().textContent()) ?? "",

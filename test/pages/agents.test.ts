@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { defer } from "../support/cleanup.js";
+import { defer, forGroup } from "../support/cleanup.js";
 import { barrier, byPrompt, startScriptedModel } from "../support/model/scriptedModel.js";
 import { callTool, newClient } from "../support/orchestrator/orchestrator.js";
 import { agentRepo, referenceFiles } from "../support/orchestrator/orchestratorRepo.js";
@@ -18,16 +18,21 @@ interface Run {
   failure?: string;
 }
 
+const hold = barrier();
+/** For both, one after the other: the page then also lists the runs of before. */
+const parts = forGroup(async scope => {
+  const model = await startScriptedModel(scope, byPrompt({ hold: [hold.step, { text: "late" }] }));
+  const env = {
+    REPO_ROOT: await agentRepo(scope, { ...referenceFiles(), "bad.md": "broken" }),
+    AGENT_TIMEOUT: "5m",
+    ALLOW_AGENT_MCP_SERVERS: "true",
+  };
+  return { model, env, portal: await startPortal(scope, { model, env }) };
+});
+
 describe("runs of agents over REST", () => {
   test("can be started, followed, stopped, listed and deleted; a restart ends the running ones", async t => {
-    const hold = barrier();
-    const model = await startScriptedModel(t, byPrompt({ hold: [hold.step, { text: "late" }] }));
-    const env = {
-      REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }),
-      AGENT_TIMEOUT: "5m",
-      ALLOW_AGENT_MCP_SERVERS: "true",
-    };
-    const portal = await startPortal(t, { model, env });
+    const { model, portal } = parts();
     const { body: listed } = await portal.api<{ agents: unknown[]; problems: { code: string }[] }>(
       "copilot/agent",
     );
@@ -121,9 +126,7 @@ describe("runs of agents over REST", () => {
 
 describe("the agents page", () => {
   test("shows agents and problems, judges the prompt as it is typed, and shows a run with live blocks", async t => {
-    const model = await startScriptedModel(t, byPrompt({}));
-    const env = { REPO_ROOT: await agentRepo(t, { ...referenceFiles(), "bad.md": "broken" }) };
-    const portal = await startPortal(t, { model, env });
+    const { model, env, portal } = parts();
     const browser = await browserOf();
     const { page, problems } = await openPage(t, browser, `${portal.url}/agents.html`);
     await page.waitForSelector("#list button >> nth=4");

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, it, type TestContext } from "node:test";
+import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { forGroup, type Scope } from "../support/cleanup.js";
 import { barrier, byPrompt, fault, runShell } from "../support/model/scriptedModel.js";
 import { inEveryTheme } from "../support/pages/axe.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
@@ -21,7 +22,7 @@ const idle = (page: Page) => page.locator("#sessionState[data-status=Idle]").wai
 const request = (page: Page) => page.getByLabel("Request", { exact: true });
 
 /** A session in a repository with two files, on its page. */
-async function opened(t: TestContext) {
+async function open(t: Scope) {
   const script = byPrompt({ work: [[runShell("echo two >> src/first.ts")], [{ text: "Done." }]] });
   const { portal, workingDirectory, startSession } = await portalOf(t, script);
   execFileSync("git", ["init", "-q", "-b", "trunk", workingDirectory]);
@@ -30,14 +31,16 @@ async function opened(t: TestContext) {
   const session = await startSession();
   const address = `${portal.url}/index.html?session=${session.id}`;
   const { page, problems } = await openPage(t, browser, address);
-  t.after(() => assert.deepEqual(problems, []));
+  t.after(async () => assert.deepEqual(problems, []));
   await idle(page);
   return { portal, workingDirectory, session, page, address };
 }
 
 describe("around the conversation of a session", () => {
-  it("the drawer shows what changed and the log, and the header says the folder's branch and the tokens", async t => {
-    const { page, address, session } = await opened(t);
+  const opened = forGroup(open);
+
+  it("the drawer shows what changed and the log, and the header says the folder's branch and the tokens", async () => {
+    const { page, address, session } = opened();
     await page.locator("#sessionModel", { hasText: "on trunk" }).waitFor();
     await request(page).fill("work");
     await request(page).press("Control+Enter");
@@ -64,8 +67,35 @@ describe("around the conversation of a session", () => {
     });
   });
 
-  it("the title is edited in place, and the menu exports, replays and deletes the session", async t => {
-    const { page, session } = await opened(t);
+  it("a request is completed with files of the folder and with tasks", async () => {
+    const { page } = opened();
+    const box = request(page);
+    await box.pressSequentially("Look at @fir");
+    await page.getByRole("option", { name: "@src/first.ts" }).waitFor();
+    await box.press("Enter");
+    assert.equal(await box.inputValue(), "Look at @src/first.ts ");
+    await box.pressSequentially("and @src/");
+    await page.locator("#command-1").waitFor();
+    await box.press("ArrowDown");
+    await box.press("Tab");
+    assert.equal(await box.inputValue(), "Look at @src/first.ts and @src/second.ts ");
+    await page.reload();
+    await idle(page);
+    assert.equal(await box.inputValue(), "Look at @src/first.ts and @src/second.ts ");
+    await box.fill("");
+    await page.locator("#task-select option").nth(1).waitFor({ state: "attached" });
+    const name = (await page.locator("#task-select option").nth(1).textContent()) ?? "";
+    await box.pressSequentially(`/${name}`);
+    await page
+      .getByRole("option", { name: `/${name} task` })
+      .first()
+      .click();
+    assert.equal(await page.locator("#task-select").inputValue(), name);
+    assert.equal(await box.inputValue(), "");
+  });
+
+  it("the title is edited in place, and the menu exports, replays and deletes the session", async () => {
+    const { page, session } = opened();
     const title = page.locator("#sessionTitle");
     await title.click();
     await page.keyboard.type("A better name");
@@ -132,32 +162,5 @@ describe("around the conversation of a session", () => {
     assert.equal(await again.count(), 0);
     const asked = await page.locator("[data-type=User] .message-block-body").allTextContents();
     assert.deepEqual(asked, ["work", "next", "work"]);
-  });
-
-  it("a request is completed with files of the folder and with tasks", async t => {
-    const { page } = await opened(t);
-    const box = request(page);
-    await box.pressSequentially("Look at @fir");
-    await page.getByRole("option", { name: "@src/first.ts" }).waitFor();
-    await box.press("Enter");
-    assert.equal(await box.inputValue(), "Look at @src/first.ts ");
-    await box.pressSequentially("and @src/");
-    await page.locator("#command-1").waitFor();
-    await box.press("ArrowDown");
-    await box.press("Tab");
-    assert.equal(await box.inputValue(), "Look at @src/first.ts and @src/second.ts ");
-    await page.reload();
-    await idle(page);
-    assert.equal(await box.inputValue(), "Look at @src/first.ts and @src/second.ts ");
-    await box.fill("");
-    await page.locator("#task-select option").nth(1).waitFor({ state: "attached" });
-    const name = (await page.locator("#task-select option").nth(1).textContent()) ?? "";
-    await box.pressSequentially(`/${name}`);
-    await page
-      .getByRole("option", { name: `/${name} task` })
-      .first()
-      .click();
-    assert.equal(await page.locator("#task-select").inputValue(), name);
-    assert.equal(await box.inputValue(), "");
   });
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
-import { tempFolder } from "../support/cleanup.js";
+import { forGroup, type Scope, tempFolder } from "../support/cleanup.js";
 import { barrier, byPrompt, runShell } from "../support/model/scriptedModel.js";
 import { inEveryTheme } from "../support/pages/axe.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
@@ -24,7 +24,7 @@ const hostileName = "<img src=x onerror=alert(1)>.txt";
 const lineName = "2 files changed, +2 −0";
 
 /** A session whose only turn changed two files, on its page. */
-async function changed(t: TestContext) {
+async function changed(t: Scope) {
   const gate = barrier();
   const script = byPrompt({
     work: [[gate.step, runShell(`echo two >> a.txt; echo new > '${hostileName}'`)], [{ text: "Done." }]],
@@ -42,7 +42,7 @@ async function changed(t: TestContext) {
   const session = await startSession();
   const address = `${portal.url}/index.html?session=${session.id}`;
   const { page, problems } = await openPage(t, browser, address);
-  t.after(() => assert.deepEqual(problems, []));
+  t.after(async () => assert.deepEqual(problems, []));
   await session.query("work");
   await gate.reached;
   await session.call("changes");
@@ -88,8 +88,33 @@ describe("the changes of a turn in the browser", () => {
     await line.waitFor();
   });
 
-  it("take comments on their lines, by keys too, which wait in the store and go out as one request", async t => {
-    const { page, files, session } = await changed(t);
+  it("say in an exported file which difference is too long for it", async t => {
+    const gate = barrier();
+    const shell = runShell("seq 60000 > long.txt; echo new > short.txt");
+    const script = byPrompt({ work: [[gate.step, shell], [{ text: "Done." }]] });
+    const { portal, workingDirectory, startSession } = await portalOf(t, script);
+    execFileSync("git", ["init", "-q", workingDirectory]);
+    const session = await startSession();
+    await session.query("work");
+    await gate.reached;
+    await session.call("changes");
+    gate.release();
+    await session.untilIdle();
+    const page = await openExported(t, `${portal.url}/api/copilot/session/${session.id}`);
+    await page.getByRole("button", { name: "2 files changed" }).click();
+    const files = page.locator(".turn-changes-file summary");
+    await files.first().click();
+    await page.getByText("This difference is left out of the exported file").waitFor();
+    await files.last().click();
+    await page.locator(".diff-line.added", { hasText: "new" }).waitFor();
+  });
+});
+
+describe("the changes of a turn that are reviewed", () => {
+  const reviewed = forGroup(changed);
+
+  it("take comments on their lines, by keys too, which wait in the store and go out as one request", async () => {
+    const { page, files, session } = reviewed();
     await files.last().click();
     await page.getByRole("button", { name: "Comment on line 1" }).focus();
     await page.keyboard.press("ArrowDown");
@@ -129,7 +154,9 @@ describe("the changes of a turn in the browser", () => {
   });
 
   it("are committed with a message, or the page says why not, and all of it is readable", async t => {
-    const { page, portal, session, address, git } = await changed(t);
+    const { page, portal, session, address, git, line, files } = reviewed();
+    await line.click();
+    await files.first().waitFor();
     const commit = page.getByRole("button", { name: "Commit the changes of turn 1" });
     await commit.click();
     await page.getByRole("textbox", { name: "Message" }).fill("Add two");
@@ -173,26 +200,5 @@ describe("the changes of a turn in the browser", () => {
       },
       shown => shown.getByRole("button", { name: "Commit the changes of turn 1" }).press("Enter"),
     );
-  });
-
-  it("say in an exported file which difference is too long for it", async t => {
-    const gate = barrier();
-    const shell = runShell("seq 60000 > long.txt; echo new > short.txt");
-    const script = byPrompt({ work: [[gate.step, shell], [{ text: "Done." }]] });
-    const { portal, workingDirectory, startSession } = await portalOf(t, script);
-    execFileSync("git", ["init", "-q", workingDirectory]);
-    const session = await startSession();
-    await session.query("work");
-    await gate.reached;
-    await session.call("changes");
-    gate.release();
-    await session.untilIdle();
-    const page = await openExported(t, `${portal.url}/api/copilot/session/${session.id}`);
-    await page.getByRole("button", { name: "2 files changed" }).click();
-    const files = page.locator(".turn-changes-file summary");
-    await files.first().click();
-    await page.getByText("This difference is left out of the exported file").waitFor();
-    await files.last().click();
-    await page.locator(".diff-line.added", { hasText: "new" }).waitFor();
   });
 });

@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { laidOutChart } from "../../src/jobs/chartLayout.js";
 import type { Work } from "../../src/jobsDef.js";
 import { assertAccessible } from "../support/pages/axe.js";
-import { openPage, sharedBrowser, startWebsite, withBrowser } from "../support/pages/browser.js";
+import { openChart, sharedBrowser } from "../support/pages/browser.js";
 
 /** The page's side is support/pages/fixture/chart.js. */
 declare const chart: {
@@ -21,10 +21,8 @@ declare const selections: (number | null)[];
 
 const browserOf = sharedBrowser();
 let browser: Browser;
-let url: string;
 before(async () => {
   browser = await browserOf();
-  url = await startWebsite(withBrowser(browser));
 });
 
 let works = 0;
@@ -45,9 +43,8 @@ function everything(): Work<number> {
 }
 
 async function open(t: TestContext, work = everything()): Promise<Page> {
-  const { page, problems } = await openPage(t, browser, `${url}/fixture/chart.html`);
+  const { page, problems } = await openChart(t, browser);
   t.after(() => assert.deepEqual(problems, []));
-  await page.waitForSelector("[data-ready]");
   await page.evaluate(graph => chart.show(graph), laidOutChart(work));
   return page;
 }
@@ -239,8 +236,8 @@ describe("the flow chart", () => {
   });
 
   it("can be read and used in every state, in light and in dark", async t => {
+    const page = await open(t);
     for (const colorScheme of ["light", "dark"] as const) {
-      const page = await open(t);
       await page.emulateMedia({ colorScheme });
       const states = ["Succeeded", "Failed", "Running", "Needs you", "Waiting", "Canceled"];
       await page.evaluate(list => {
@@ -248,9 +245,10 @@ describe("the flow chart", () => {
         chart.selected = 1;
       }, states);
       await assertAccessible(page, `a chart in ${colorScheme}`);
-      await page.emulateMedia({ colorScheme: null });
     }
-    const page = await open(t);
+    await page.evaluate(() => {
+      chart.selected = undefined;
+    });
     await page.getByRole("button", { name: "implement" }).focus();
     await page.keyboard.press("Enter");
     assert.equal(await page.getByRole("button", { name: "implement", pressed: true }).count(), 1);

@@ -5,7 +5,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { tempFolder } from "../support/cleanup.js";
 import { inEveryTheme } from "../support/pages/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import type { Portal } from "../support/portal/portal.js";
 import { sharedPortal } from "../support/portal/restSession.js";
 
@@ -28,7 +28,7 @@ async function writeHook(folder: string, bash: string): Promise<void> {
 
 async function openStart(t: TestContext, options?: BrowserContextOptions) {
   const parts = await portalOf(t);
-  const { page, problems } = await openFreshPage(t, browser, parts.portal.url, options);
+  const { page, problems } = await openPage(t, browser, parts.portal.url, options);
   await page.locator("#start-button:enabled").waitFor();
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
@@ -117,18 +117,20 @@ describe("the policy of a folder on the start form", () => {
     assert.equal(await policy(page), "deny");
   });
 
-  for (const [what, answer] of [
-    ["an error", { status: 200, json: { error: "StoreFailing", message: "no" } }],
-    ["an unknown policy", { status: 200, json: { permissions: "everything", remembered: true } }],
-    ["404", { status: 404, body: "Not found" }],
-  ] as const)
-    it(`is Ask me first when the portal answers with ${what}`, async t => {
-      const { page, portal, workingDirectory } = await openStart(t);
-      await page.route(ofOneFolder, route => route.fulfill(answer));
-      await choose(page, workingDirectory);
-      assert.equal(await policy(page), "ask");
-      assert.equal((await start(page, portal)).permissions, "ask");
-    });
+  it("is Ask me first when the portal answers with an error, an unknown policy or 404", async t => {
+    const { page, portal } = await openStart(t);
+    for (const answer of [
+      { status: 200, json: { error: "StoreFailing", message: "no" } },
+      { status: 200, json: { permissions: "everything", remembered: true } },
+      { status: 404, body: "Not found" },
+    ]) {
+      await page.locator("#permissions").selectOption("allow-all");
+      await page.route(ofOneFolder, route => route.fulfill(answer), { times: 1 });
+      await choose(page, await tempFolder(t, "portal-other"));
+      assert.equal(await policy(page), "ask", JSON.stringify(answer));
+    }
+    assert.equal((await start(page, portal)).permissions, "ask");
+  });
 
   it("includes a sandbox where one is available, and both are remembered", async t => {
     const { page, workingDirectory } = await openStart(t);
@@ -154,13 +156,6 @@ describe("the policy of a folder on the start form", () => {
       permissions: "ask",
       sandbox: true,
     });
-  });
-
-  it("is shown on the jobs page too, because jobs have no policy of their own", async t => {
-    const { portal, workingDirectory } = await portalOf(t);
-    const address = `${portal.url}/jobs.html?wb=${encodeURIComponent(workingDirectory)}`;
-    const { page } = await openPage(t, browser, address);
-    await page.getByText("Permissions of jobs: Allow everything.").waitFor();
   });
 });
 
@@ -213,12 +208,13 @@ describe("startup files of a folder", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("are shown on the jobs page", async t => {
+  it("are shown on the jobs page, with the policy, because jobs have none of their own", async t => {
     const { portal, workingDirectory } = await portalOf(t);
     await writeHook(workingDirectory, "touch ran");
     const address = `${portal.url}/jobs.html?wb=${encodeURIComponent(workingDirectory)}`;
     const { page } = await openPage(t, browser, address);
     await page.locator("#startupFiles").getByText("touch ran").waitFor();
+    await page.getByText("Permissions of jobs: Allow everything.").waitFor();
   });
 
   it("are readable and reachable in light, in dark and on a phone", async t => {

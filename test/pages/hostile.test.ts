@@ -19,8 +19,7 @@ before(async () => {
 async function open(t: TestContext) {
   const { page, problems } = opened;
   t.after(() => assert.deepEqual(problems, []));
-  await page.reload();
-  await page.waitForSelector("[data-ready]");
+  await page.evaluate("reset()");
   return { page, say: (...responses: Response[]) => page.evaluate(list => feed(list), responses) };
 }
 

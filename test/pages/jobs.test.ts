@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { forGroup } from "../support/cleanup.js";
 import { inEveryTheme } from "../support/pages/axe.js";
 import { jobPages, labelled, node } from "../support/pages/jobPages.js";
 
-const { browser, jobsPortal, open, openJobs } = jobPages();
+const { browser, open, openJobs } = jobPages();
 
 describe("the jobs page", () => {
   it("opens with the last folder when its address names none, and goes to the start page when there is none", async t => {
@@ -15,8 +16,18 @@ describe("the jobs page", () => {
     await page.getByRole("button", { name: "Plain" }).waitFor();
   });
 
-  it("shows the grid with blank cells for holes, and shows names unchanged", async t => {
-    const { page } = await openJobs(t);
+  it("previews the commands that the portal will run, also those that a task reports", async t => {
+    const { page } = await open(t, folder => `/jobTracking.html?jobName=reported&wb=${folder}`);
+    await page.getByText("reported, before it starts: git status").waitFor();
+    await page.getByText("reported, after each attempt: what the task reporting reports").waitFor();
+  });
+});
+
+describe("the jobs page of a folder", () => {
+  const opened = forGroup(openJobs);
+
+  it("shows the grid with blank cells for holes, and shows names unchanged", async () => {
+    const { page } = opened();
     await page.getByRole("button", { name: "Plain" }).waitFor();
     const rows = await page
       .locator("#matrix-table tr")
@@ -29,8 +40,8 @@ describe("the jobs page", () => {
     assert.equal(await page.getByRole("heading", { name: "Available Jobs" }).count(), 1);
   });
 
-  it("has exclusive job buttons that name the job to start, and an input box only when it is needed", async t => {
-    const { page } = await openJobs(t);
+  it("has exclusive job buttons that name the job to start, and an input box only when it is needed", async () => {
+    const { page } = opened();
     const start = page.locator("#start-job-button");
     const pressed = () => page.locator("#matrix-table [aria-pressed=true]").allTextContents();
     await page.getByRole("button", { name: "Plain" }).waitFor();
@@ -55,10 +66,11 @@ describe("the jobs page", () => {
         .evaluate(one => [one.scrollWidth, one.clientWidth]);
       assert.ok(Number(wanted) <= Number(there), `the grid takes ${wanted} of ${there} px at ${width} px`);
     }
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  it("shows what a chosen job is for and its plan, and filters the grid", async t => {
-    const { page } = await openJobs(t);
+  it("shows what a chosen job is for and its plan, and filters the grid", async () => {
+    const { page } = opened();
     await page.getByRole("button", { name: "Held" }).waitFor();
     await page.getByLabel("Filter the jobs").fill("hel");
     assert.deepEqual(await page.locator("#matrix-table button:visible").allTextContents(), ["Held"]);
@@ -71,8 +83,44 @@ describe("the jobs page", () => {
     await page.locator("#description").waitFor({ state: "hidden" });
   });
 
-  it("lists the last runs of the chosen job below its plan, newest first, and runs one again", async t => {
-    const { page, portal, runJob, workingDirectory } = await openJobs(t);
+  it("previews a job as its chart and its plan, and runs nothing", async () => {
+    const { page, puppet } = opened();
+    await page.getByRole("button", { name: "Held" }).click();
+    const shown = page.context().waitForEvent("page", { predicate: window => window !== page });
+    await page.getByRole("button", { name: "Preview" }).click();
+    const preview = await shown;
+    await labelled(preview, "PREVIEW");
+    await node(preview, 2).waitFor();
+    assert.equal(await preview.locator("#stop-job-button").isVisible(), false);
+    await preview.getByRole("heading", { name: "Plan" }).waitFor();
+    const rows = await preview.locator("#panel tbody tr").allTextContents();
+    assert.deepEqual(
+      rows.map(row => /checked|held|plain/.exec(row)?.[0]),
+      ["checked", "held", "plain"],
+    );
+    await preview.getByText("Definition").waitFor();
+    assert.equal(puppet.prompts.length, 0);
+    await preview.close();
+  });
+
+  it("starts a job in a new window, and says what is missing", async () => {
+    const { page, portal, puppet } = opened();
+    await page.getByRole("button", { name: "Start Job: held" }).click();
+    await page.locator("#startError", { hasText: "needs your input" }).waitFor();
+    await page.getByLabel("User Input").fill("gate");
+    const shown = page.context().waitForEvent("page", { predicate: window => window !== page });
+    await page.getByRole("button", { name: "Start Job: held" }).click();
+    const tracking = await shown;
+    await tracking.waitForURL(/\/jobTracking\.html\?jobName=held&jobId=.+/);
+    await labelled(tracking, "RUNNING");
+    assert.equal(new URL(tracking.url()).origin, new URL(portal.url).origin);
+    puppet.release("gate");
+    await labelled(tracking, "SUCCEEDED");
+    await tracking.close();
+  });
+
+  it("lists the last runs of the chosen job below its plan, newest first, and runs one again", async () => {
+    const { page, portal, runJob, workingDirectory } = opened();
     const names = ["first", "second", "third", "fourth", "fifth", "sixth"];
     for (const name of names) await runJob("plain", `${name} of six\nmore words`);
     await runJob("failing");
@@ -90,9 +138,9 @@ describe("the jobs page", () => {
     const below = async (part: string) => (await page.locator(part).boundingBox())?.y ?? 0;
     await page.locator("#plan table").waitFor();
     assert.ok((await below("#runs")) > (await below("#plan table")));
-    const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
+    const shown = page.context().waitForEvent("page", { predicate: window => window !== page });
     await runs.filter({ hasText: "third of six" }).getByRole("button", { name: "Run again" }).click();
-    await labelled(await opened, "SUCCEEDED");
+    await labelled(await shown, "SUCCEEDED");
     await runs.first().filter({ hasText: "third of six" }).getByText("Succeeded").waitFor();
     await page.getByRole("button", { name: "Fails" }).click();
     const failed = runs.first();
@@ -108,53 +156,9 @@ describe("the jobs page", () => {
     await labelled(page, "FAILED");
   });
 
-  it("starts a job in a new window, and says what is missing", async t => {
-    const { page, portal, puppet } = await openJobs(t);
-    await page.getByRole("button", { name: "Held" }).click();
-    await page.getByRole("button", { name: "Start Job: held" }).click();
-    await page.locator("#startError", { hasText: "needs your input" }).waitFor();
-    await page.getByLabel("User Input").fill("gate");
-    const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
-    await page.getByRole("button", { name: "Start Job: held" }).click();
-    const tracking = await opened;
-    await tracking.waitForURL(/\/jobTracking\.html\?jobName=held&jobId=.+/);
-    await labelled(tracking, "RUNNING");
-    assert.equal(new URL(tracking.url()).origin, new URL(portal.url).origin);
-    puppet.release("gate");
-    await labelled(tracking, "SUCCEEDED");
-  });
-
-  it("previews the commands that the portal will run, also those that a task reports", async t => {
-    const { page } = await open(t, folder => `/jobTracking.html?jobName=reported&wb=${folder}`);
-    await page.getByText("reported, before it starts: git status").waitFor();
-    await page.getByText("reported, after each attempt: what the task reporting reports").waitFor();
-  });
-
-  it("previews a job as its chart and its plan, and runs nothing", async t => {
-    const { page, puppet } = await openJobs(t);
-    await page.getByRole("button", { name: "Held" }).click();
-    const opened = page.context().waitForEvent("page", { predicate: window => window !== page });
-    await page.getByRole("button", { name: "Preview" }).click();
-    const preview = await opened;
-    await labelled(preview, "PREVIEW");
-    await node(preview, 2).waitFor();
-    assert.equal(await preview.locator("#stop-job-button").isVisible(), false);
-    await preview.getByRole("heading", { name: "Plan" }).waitFor();
-    const rows = await preview.locator("#panel tbody tr").allTextContents();
-    assert.deepEqual(
-      rows.map(row => /checked|held|plain/.exec(row)?.[0]),
-      ["checked", "held", "plain"],
-    );
-    await preview.getByText("Definition").waitFor();
-    assert.equal(puppet.prompts.length, 0);
-  });
-});
-
-describe("the pages of jobs in light, in dark and at 360 px", () => {
-  it("are readable and reachable everywhere", async t => {
-    const { portal, startJob, jobLog, workingDirectory } = await jobsPortal(t);
-    const jobId = await startJob("failing");
-    await jobLog(jobId);
+  it("can be read and reached in light, in dark and at 360 px, with the pages of its jobs", async () => {
+    const { page: failed, portal, workingDirectory } = opened();
+    const jobId = new URL(failed.url()).searchParams.get("jobId");
     await inEveryTheme(browser(), `${portal.url}/jobs.html?wb=${workingDirectory}`, page =>
       page.getByRole("button", { name: "Held" }).click(),
     );

@@ -6,7 +6,7 @@ import { openStore } from "../../src/store/store.js";
 import { groupScope, tempFolder } from "../support/cleanup.js";
 import { conversation, writeSession } from "../support/live/longLog.js";
 import { byPrompt, startScriptedModel } from "../support/model/scriptedModel.js";
-import { openFreshPage, openRenderer, sharedBrowser } from "../support/pages/browser.js";
+import { openFreshPage, openPage, openRenderer, sharedBrowser } from "../support/pages/browser.js";
 import { type Portal, startPortal } from "../support/portal/portal.js";
 
 /** The page's side is fixture/renderer.js. */
@@ -205,4 +205,21 @@ it("a tab that does not read makes only its own log wait, and gets everything on
   assert.ok((await page.evaluate<number>("slow.got.length")) < responses / 2, "its log waits");
   await until(page, `(slow.read(), other.read(), slow.got.length >= ${responses})`);
   assert.equal(await page.evaluate("slow.got.length"), responses);
+});
+
+it("a portal with its own store shows nothing of nodes", async t => {
+  const { page } = await openPage(t, browser, portal.url);
+  await page.locator(".history-item").first().waitFor();
+  await page.getByRole("status", { name: "Connected" }).waitFor();
+  const shown = async () => {
+    assert.equal(await page.getByRole("link", { name: "Nodes" }).count(), 0);
+    assert.equal(await page.locator(".at-node").count(), 0);
+  };
+  await shown();
+  assert.ok(await page.getByLabel("Node", { exact: true }).isHidden());
+  await page.goto(`${portal.url}/index.html?session=short`);
+  await page.locator("#sessionState[data-status=Idle]").waitFor();
+  await shown();
+  await page.getByRole("button", { name: "Stop Server" }).click();
+  assert.match((await page.getByRole("dialog").locator("p").textContent()) ?? "", /^Stop the server\?/);
 });

@@ -48,18 +48,21 @@ describe("everything is readable and reachable in light, in dark and at 360 px",
     const session = await startSession();
     await session.query("Say something that is long enough to be cut off at the end of its line in the list");
     await session.untilIdle();
-    await inEveryTheme(browser, portal.url, async page => {
-      await page.locator("#start-button:enabled").waitFor();
-      await page.getByLabel("Working Directory").fill("/no/such/folder");
-      await page.getByRole("button", { name: "Start", exact: true }).click();
-      await page.locator("#workingDirectoryError", { hasText: "folder" }).waitFor();
-      await page.locator("#running-jobs-list").getByLabel("More about").first().click();
-    });
-    await inEveryTheme(browser, portal.url, async page => {
-      await page.locator("#running-jobs-list").getByLabel("More about").first().click();
-      await page.getByRole("button", { name: "Delete" }).click();
-      await page.getByRole("dialog").waitFor();
-    });
+    await inEveryTheme(
+      browser,
+      portal.url,
+      async page => {
+        await page.locator("#start-button:enabled").waitFor();
+        await page.getByLabel("Working Directory").fill("/no/such/folder");
+        await page.getByRole("button", { name: "Start", exact: true }).click();
+        await page.locator("#workingDirectoryError", { hasText: "folder" }).waitFor();
+        await page.locator("#running-jobs-list").getByLabel("More about").first().click();
+      },
+      async page => {
+        await page.getByRole("button", { name: "Delete" }).click();
+        await page.getByRole("dialog").waitFor();
+      },
+    );
   });
 
   it("in a session with every kind of block open", async t => {

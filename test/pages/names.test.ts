@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
-import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { sharedPortalWithEntry } from "../support/jobs/jobs.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { entry } from "../support/pages/jobPages.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -10,11 +11,7 @@ before(async () => {
   browser = await browserOf();
 });
 
-const portalOf = sharedPortalWithEntry({
-  tasks: { talk: { prompt: ["talk"], model: { category: "driving" } } },
-  jobs: { talk: { work: task("talk") } },
-  grid: [{ keyword: "Small", jobs: [{ name: "Talk", jobName: "talk" }] }],
-});
+const portalOf = sharedPortalWithEntry(entry);
 
 /** What scripts and tests of the first portal look for, and what kind of element each is. */
 const names = {
@@ -88,11 +85,11 @@ describe("the names of the first portal", () => {
     await check(names.session);
 
     await page.goto(`${portal.url}/jobs.html?wb=${encodeURIComponent(workingDirectory)}`);
-    await page.locator(".matrix-job-btn[data-job-name=talk]").click();
-    assert.equal(await page.locator("#start-job-button").textContent(), "Start Job: talk");
+    await page.locator(".matrix-job-btn[data-job-name=plain]").click();
+    assert.equal(await page.locator("#start-job-button").textContent(), "Start Job: plain");
     await check(names.jobs);
 
-    await page.goto(`${portal.url}/jobTracking.html?jobName=talk&jobId=${await startJob("talk")}`);
+    await page.goto(`${portal.url}/jobTracking.html?jobName=plain&jobId=${await startJob("plain")}`);
     await page.locator("#job-status-label", { hasText: "SUCCEEDED" }).waitFor();
     await page.locator(".node[data-work-id]").first().click();
     await check(names.tracking);
@@ -100,7 +97,7 @@ describe("the names of the first portal", () => {
       const { chart } = await (await fetch("/api/copilot/job", { headers: { "X-Portal-Page": "1" } })).json();
       const container = document.createElement("div");
       document.body.append(container);
-      await window.renderFlowChartMermaid(chart.talk, container);
+      await window.renderFlowChartMermaid(chart.plain, container);
       return container.querySelectorAll(".node[data-work-id]").length;
     })()`);
     assert.equal(nodes, 1);

@@ -1,33 +1,29 @@
 import assert from "node:assert/strict";
-import { before, describe, it, type TestContext } from "node:test";
+import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { groupScope, tempFolder } from "../support/cleanup.js";
+import { forGroup, groupScope, type Scope, tempFolder } from "../support/cleanup.js";
 import { type Nodes, nodeSeen, nodesOf } from "../support/nodes/nodes.js";
 import { assertAccessible, inEveryTheme } from "../support/pages/axe.js";
-import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
+import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import type { Portal } from "../support/portal/portal.js";
-import { sharedPortal } from "../support/portal/restSession.js";
 import { seen } from "../support/seen.js";
-import { type PostgresServer, startPostgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 const file = groupScope();
-const portalOf = sharedPortal({ store: "embedded" });
 const browserOf = sharedBrowser();
 let browser: Browser;
-let server: PostgresServer;
 let nodes: Nodes;
 let a: Portal;
 let b: Portal;
 before(async () => {
   browser = await browserOf();
-  server = await startPostgres(file);
-  nodes = await nodesOf(file, server);
+  nodes = await nodesOf(file, await runningPostgres(file));
   [a, b] = await Promise.all([nodes.start("a"), nodes.start("b")]);
 });
 
-async function open(t: TestContext, path: string, by = a) {
+async function open(t: Scope, path: string, by = a) {
   const { page, problems } = await openPage(t, browser, `${by.url}/${path}`);
-  t.after(() => assert.deepEqual(problems, []));
+  t.after(async () => assert.deepEqual(problems, []));
   return page;
 }
 
@@ -43,8 +39,10 @@ const answer = (page: Page, name: string) =>
 const question = (page: Page) => page.getByRole("dialog").locator("p");
 
 describe("the nodes page", () => {
+  const opened = forGroup(scope => open(scope, "nodes.html"));
+
   it("shows what each node is, how busy it is and when it was last seen, and keeps it current", async t => {
-    const page = await open(t, "nodes.html");
+    const page = opened();
     await stateOf(page, "a", "running");
     await stateOf(page, "b", "running");
     // Until its first renewal a node has said nothing of its places.
@@ -80,6 +78,43 @@ describe("the nodes page", () => {
     await itemOf(page, "b").locator("[data-part=jobs]", { hasText: "0 / 8" }).waitFor();
   });
 
+  it("warns of a node whose settings differ, and stops it from another one", async () => {
+    const odd = await nodes.start("c", {
+      config: { providers: [{ name: "other", baseUrl: "http://127.0.0.1:1/v1" }] },
+    });
+    const page = opened();
+    await itemOf(page, "c").getByText("jobs do not move between them").waitFor();
+    assert.equal(await page.locator("#nodes .notice").count(), 1);
+    await press(page, "Stop node c");
+    assert.match(
+      (await question(page).textContent()) ?? "",
+      /^Stop node c\? What works in a shared folder goes on/,
+    );
+    await assertAccessible(page, "with a question");
+    await answer(page, "Stop node");
+    assert.equal((await odd.exited).code, 0);
+    await itemOf(page, "c").waitFor({ state: "detached" });
+  });
+
+  it("drains a node with the keyboard alone, and asks before it does", async () => {
+    const page = opened();
+    await stateOf(page, "b", "running");
+    await page.getByRole("button", { name: "Drain b" }).focus();
+    await page.keyboard.press("Enter");
+    assert.match((await question(page).textContent()) ?? "", /^Drain node b\? It starts no new job\./);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal((await nodeSeen(a, "b"))?.state, "running");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Enter");
+    await stateOf(page, "b", "drained");
+    assert.ok(await page.getByRole("button", { name: "Drain b" }).isHidden());
+    assert.ok(await page.getByRole("button", { name: "Stop node b" }).isVisible());
+    await b.restart();
+    await stateOf(page, "b", "running");
+  });
+
   it("is in the rail and in the search, and can be read in light, in dark and at 360 px", async t => {
     const page = await open(t, "");
     await page.locator(".rail").getByRole("link", { name: "Nodes" }).click();
@@ -98,45 +133,8 @@ describe("the nodes page", () => {
     await inEveryTheme(browser, `${a.url}/nodes.html`, shown => stateOf(shown, "b", "running"));
   });
 
-  it("warns of a node whose settings differ, and stops it from another one", async t => {
-    const odd = await nodes.start("c", {
-      config: { providers: [{ name: "other", baseUrl: "http://127.0.0.1:1/v1" }] },
-    });
-    const page = await open(t, "nodes.html");
-    await itemOf(page, "c").getByText("jobs do not move between them").waitFor();
-    assert.equal(await page.locator("#nodes .notice").count(), 1);
-    await press(page, "Stop node c");
-    assert.match(
-      (await question(page).textContent()) ?? "",
-      /^Stop node c\? What works in a shared folder goes on/,
-    );
-    await assertAccessible(page, "with a question");
-    await answer(page, "Stop node");
-    assert.equal((await odd.exited).code, 0);
-    await itemOf(page, "c").waitFor({ state: "detached" });
-  });
-
-  it("drains a node with the keyboard alone, and asks before it does", async t => {
-    const page = await open(t, "nodes.html");
-    await stateOf(page, "b", "running");
-    await page.getByRole("button", { name: "Drain b" }).focus();
-    await page.keyboard.press("Enter");
-    assert.match((await question(page).textContent()) ?? "", /^Drain node b\? It starts no new job\./);
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    assert.equal((await nodeSeen(a, "b"))?.state, "running");
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Shift+Tab");
-    await page.keyboard.press("Enter");
-    await stateOf(page, "b", "drained");
-    assert.ok(await page.getByRole("button", { name: "Drain b" }).isHidden());
-    assert.ok(await page.getByRole("button", { name: "Stop node b" }).isVisible());
-    await b.restart();
-    await stateOf(page, "b", "running");
-  });
-
   it("tells a node that is silent from one that is gone, and shows what nodes say as text", async t => {
-    const { page, problems } = await openFreshPage(t, browser, `${a.url}/test.html`);
+    const page = await open(t, "test.html");
     const hostile = "<img src=x onerror=alert(1)> `rm` \u202e";
     await page.route("**/api/copilot/nodes", async route => {
       const answer = await route.fetch();
@@ -161,7 +159,6 @@ describe("the nodes page", () => {
     await press(page, "Give up x-gone");
     await answer(page, "Give up");
     await page.locator("#problem", { hasText: 'There is no node "x-gone".' }).waitFor();
-    assert.deepEqual(problems, []);
   });
 });
 
@@ -284,23 +281,4 @@ describe("what waits for a node that is gone", () => {
     await seen(async () => (await statusOf(`job/${second}/status`)) === "Failed");
     await seen(async () => (await statusOf(`session/${sessionToEnd}`)) === "Closed");
   });
-});
-
-it("a portal with its own store shows nothing of nodes", async t => {
-  const { portal, startSession } = await portalOf(t);
-  const session = await startSession();
-  const { page } = await openPage(t, browser, portal.url);
-  await page.locator(".history-item").first().waitFor();
-  await page.getByRole("status", { name: "Connected" }).waitFor();
-  const shown = async () => {
-    assert.equal(await page.getByRole("link", { name: "Nodes" }).count(), 0);
-    assert.equal(await page.locator(".at-node").count(), 0);
-  };
-  await shown();
-  assert.ok(await page.getByLabel("Node", { exact: true }).isHidden());
-  await page.goto(`${portal.url}/index.html?session=${session.id}`);
-  await page.locator("#sessionState[data-status=Idle]").waitFor();
-  await shown();
-  await press(page, "Stop Server");
-  assert.match((await question(page).textContent()) ?? "", /^Stop the server\?/);
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { before, describe, it, type TestContext } from "node:test";
+import { before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { packageRoot } from "../../src/base/paths.js";
-import { tempFolder } from "../support/cleanup.js";
-import { byPrompt, runShell, type Script } from "../support/model/scriptedModel.js";
+import { defer, forGroup, type Scope, tempFolder } from "../support/cleanup.js";
+import { byPrompt, runShell, type Script, scriptedModelId } from "../support/model/scriptedModel.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import { sharedPortal } from "../support/portal/restSession.js";
 
@@ -18,7 +18,7 @@ before(async () => {
   pure = await import(pathToFileURL(join(packageRoot, "assets", "replay", "schedule.js")).href);
 });
 
-const portalOf = sharedPortal({ args: ["--test"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma", scriptedModelId], args: ["--test"] });
 
 interface Schedule {
   scheduleOf(times: (number | undefined)[]): { at: number[]; durationMs: number; isTimed: boolean };
@@ -82,7 +82,7 @@ const slider = (page: Page) => page.getByRole("slider", { name: "Position in the
 const seekTo = (page: Page, key: "Home" | "End") => slider(page).press(key);
 const wholeTalk = ["User", "Reasoning", "Tool (bash: echo it-works)", "Message"];
 
-async function talked(t: TestContext) {
+async function talked(t: Scope) {
   const parts = await portalOf(t, talk);
   const session = await parts.startSession("?permissions=allow-all");
   await session.query("look around");
@@ -109,9 +109,11 @@ async function checkReplay(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Play", exact: true }).waitFor();
 }
 
-describe("A replay", () => {
-  it("plays a stored session on its own page and can be moved by keys", async t => {
-    const { portal, session } = await talked(t);
+describe("A session that is over", () => {
+  const told = forGroup(talked);
+
+  it("is replayed on its own page, and the replay can be moved by keys", async t => {
+    const { portal, session } = told();
     const address = `${portal.url}/index.html?session=${session.id}&replay`;
     const { page, problems } = await openPage(t, browser, address);
     await checkReplay(page);
@@ -119,8 +121,8 @@ describe("A replay", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("plays a session from one file on the disk, without a server, and runs nothing of an agent", async t => {
-    const { portal, session } = await talked(t);
+  it("is replayed from one file on the disk, without a server, and nothing of an agent runs", async t => {
+    const { portal, session } = told();
     const answer = await fetch(`${portal.url}/api/copilot/session/${session.id}/export?format=html`);
     assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
     assert.match(answer.headers.get("content-disposition") ?? "", /^attachment; filename=session-.*\.html$/);
@@ -132,6 +134,27 @@ describe("A replay", () => {
     assert.deepEqual(problems, []);
   });
 
+  it("is found: the search shows where a word was said, as text, and opens the session there", async t => {
+    const { portal, session } = told();
+    const { page, problems } = await openPage(t, browser, portal.url);
+    await page.getByRole("navigation", { name: "Portal" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("searchbox").fill("bol");
+    const hit = page.locator(".search-hit", { hasText: "Message" });
+    await hit.waitFor();
+    assert.deepEqual(await hit.locator("mark").allTextContents(), ["bold"]);
+    assert.equal(await page.locator(".search-hit img, .search-hit svg, .search-hit script").count(), 0);
+    await hit.getByRole("link").click();
+    await page.waitForURL(
+      url => url.search.includes(`session=${session.id}`) && /[?&]n=\d+/.test(url.search),
+    );
+    await page.locator("[data-type=Message][data-found]").waitFor();
+    assert.equal(await page.locator("[data-found]").count(), 1);
+    assert.deepEqual(problems, []);
+  });
+});
+
+describe("A replay", () => {
   it("plays a job on its flow chart, on its page and from a file", async t => {
     const { portal, workingDirectory } = await portalOf(t);
     const entry = join(packageRoot, "test", "entries", "replay.json");
@@ -140,6 +163,7 @@ describe("A replay", () => {
     const { jobId } = (
       await portal.api<{ jobId: string }>("copilot/job/start/two-steps", { body: workingDirectory })
     ).body;
+    defer(t, () => portal.api(`copilot/job/${jobId}/delete`, { method: "POST" }));
     const events = await fetch(`${portal.url}/api/copilot/job/${jobId}/events`);
     assert.match(await events.text(), /jobSucceeded/);
 
@@ -171,25 +195,6 @@ describe("A replay", () => {
 });
 
 describe("The search", () => {
-  it("shows where a word was said, as text, and opens the session there", async t => {
-    const { portal, session } = await talked(t);
-    const { page, problems } = await openPage(t, browser, portal.url);
-    await page.getByRole("navigation", { name: "Portal" }).waitFor();
-    await page.keyboard.press("Control+k");
-    await page.getByRole("searchbox").fill("bol");
-    const hit = page.locator(".search-hit", { hasText: "Message" });
-    await hit.waitFor();
-    assert.deepEqual(await hit.locator("mark").allTextContents(), ["bold"]);
-    assert.equal(await page.locator(".search-hit img, .search-hit svg, .search-hit script").count(), 0);
-    await hit.getByRole("link").click();
-    await page.waitForURL(
-      url => url.search.includes(`session=${session.id}`) && /[?&]n=\d+/.test(url.search),
-    );
-    await page.locator("[data-type=Message][data-found]").waitFor();
-    assert.equal(await page.locator("[data-found]").count(), 1);
-    assert.deepEqual(problems, []);
-  });
-
   it("answers odd questions, and refuses one that is too long", async t => {
     const { portal } = await portalOf(t);
     const ask = (q: string) => portal.api<{ hits?: unknown[] }>(`copilot/search?q=${encodeURIComponent(q)}`);

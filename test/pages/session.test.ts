@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { before, describe, it, type TestContext } from "node:test";
+import { before, describe, it } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { forGroup, type Scope } from "../support/cleanup.js";
 import { barrier, byPrompt, runShell, type Script } from "../support/model/scriptedModel.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
 import { type PortalWithModel, portalWithModel, sharedPortal } from "../support/portal/restSession.js";
@@ -13,14 +14,14 @@ before(async () => {
 
 const portalOf = sharedPortal();
 
-const openSession = async (t: TestContext, script: Script, options: BrowserContextOptions = {}) =>
+const openSession = async (t: Scope, script: Script, options: BrowserContextOptions = {}) =>
   openSessionOn(t, await portalOf(t, script), options);
 
-async function openSessionOn(t: TestContext, parts: PortalWithModel, options: BrowserContextOptions = {}) {
+async function openSessionOn(t: Scope, parts: PortalWithModel, options: BrowserContextOptions = {}) {
   const session = await parts.startSession();
   const address = `/index.html?session=${session.id}`;
   const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
-  t.after(() => assert.deepEqual(problems, []));
+  t.after(async () => assert.deepEqual(problems, []));
   await idle(page);
   return { ...parts, session, page, address };
 }
@@ -75,50 +76,6 @@ describe("a session in the browser", () => {
     assert.equal(await page.locator("#sessionTitle").textContent(), "look around");
   });
 
-  it("cannot send again before it is idle, neither by button nor by Ctrl+Enter", async t => {
-    const gate = barrier();
-    const { page, model } = await openSession(
-      t,
-      byPrompt({ wait: [{ text: "so far" }, gate.step, { text: " so good" }] }),
-    );
-    await send(page, "wait for me");
-    await page.getByText("so far").waitFor();
-    assert.equal(await page.locator("#send-button").isDisabled(), true);
-    await page.getByText(/^Working… \d+ s$/).waitFor();
-    assert.match(await page.title(), /^▶ wait for me/);
-    await send(page, "too early");
-    assert.equal(await page.getByLabel("Request", { exact: true }).inputValue(), "too early");
-    gate.release();
-    await idle(page);
-    assert.equal(model.requests.length, 1);
-    assert.equal(
-      await page
-        .getByText(/^(Awaits|Working)/)
-        .filter({ visible: true })
-        .count(),
-      0,
-    );
-  });
-
-  it("says what is missing when there is nothing to send", async t => {
-    const { page } = await openSession(t, byPrompt({}));
-    await send(page, "   ");
-    await page.locator("#requestError", { hasText: "Describe what to do." }).waitFor();
-  });
-
-  it("stops the turn on request, and takes the next one", async t => {
-    const gate = barrier();
-    const { page, model } = await openSession(t, byPrompt({ wait: [{ text: "so far" }, gate.step] }));
-    await send(page, "wait for me");
-    await page.getByText("so far").waitFor();
-    await page.getByRole("button", { name: "Stop turn" }).click();
-    await idle(page);
-    assert.equal(await model.requests[0]?.end, "hungUp");
-    assert.equal(await page.locator("[data-type=Message]").getAttribute("data-outcome"), "interrupted");
-    await send(page, "next");
-    await page.getByText("You said: next").waitFor();
-  });
-
   it("is complete after a reload in mid-turn, and for a second viewer", async t => {
     const gate = barrier();
     const script = byPrompt({
@@ -140,39 +97,6 @@ describe("a session in the browser", () => {
     assert.deepEqual(await conversation(second), await conversation(page));
     await send(second, "from the second");
     await page.getByText("You said: from the second").waitFor();
-  });
-
-  it("loses nothing when the server is killed and comes back under the open page", async t => {
-    const gate = barrier();
-    const script = byPrompt({ tell: [{ text: "The beginning " }, gate.step, { text: "never comes" }] });
-    const { page, portal } = await openSessionOn(t, await portalWithModel(t, script));
-    await send(page, "hello");
-    await page.getByText("You said: hello").waitFor();
-    await idle(page);
-    await send(page, "tell me");
-    await page.getByText("The beginning").waitFor();
-    const port = new URL(portal.url).port;
-    await portal.kill("SIGKILL");
-    const banner = page.locator(".banner", { hasText: "The server cannot be reached." });
-    await banner.waitFor();
-    const { y = 0, height = 0 } = (await banner.boundingBox()) ?? {};
-    const state = await page.locator("#sessionState").boundingBox();
-    assert.ok(y + height <= (state?.y ?? 0), "the banner does not cover the state");
-    await portal.restart({ args: ["--port", port] });
-    await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
-    await page
-      .locator(".notice[data-level=error]", { hasText: "stopped before this request was done" })
-      .waitFor();
-    await idle(page);
-    const titles = await page.locator(".message-block-title").allTextContents();
-    assert.deepEqual(titles, ["User", "Message", "User", "Message"]);
-    assert.equal(
-      await page.locator("[data-type=Message]").last().getAttribute("data-outcome"),
-      "interrupted",
-    );
-    await send(page, "again");
-    await page.getByText("You said: again").waitFor();
-    gate.release();
   });
 
   it("shows a request that waits behind another one when it begins, after the answer before it", async t => {
@@ -226,46 +150,70 @@ describe("a session in the browser", () => {
     assert.equal(await queue.count(), 0);
     gate.release();
   });
+});
 
-  it("says that a session is gone, and where to go", async t => {
-    const { page, portal } = await openSession(t, byPrompt({}));
-    for (const id of ["never-there", "..%2f..", "__proto__"]) {
-      await page.goto(`${portal.url}/index.html?session=${id}`);
-      await page.getByRole("heading", { name: "This session is gone" }).waitFor();
-      assert.equal(await page.getByRole("link", { name: "Start page" }).isVisible(), true);
-    }
-  });
+describe("a turn in the browser", () => {
+  const [first, second] = [barrier(), barrier()];
+  const opened = forGroup(scope =>
+    openSession(
+      scope,
+      byPrompt({
+        wait: [{ text: "so far" }, first.step, { text: " so good" }],
+        stay: [{ text: "so much" }, second.step],
+      }),
+    ),
+  );
 
-  it("ends with Close Session, and says that the tab may be closed", async t => {
-    const { page, session } = await openSession(t, byPrompt({}));
-    await page.getByRole("button", { name: "Close Session" }).click();
-    await page.getByRole("heading", { name: "The session has ended" }).waitFor();
-    await page.getByText("This tab may be closed.").waitFor();
-    assert.equal((await session.call("")).status, "Closed");
-    await page.getByRole("link", { name: "Back to the session" }).click();
-    await page.getByRole("button", { name: "Reopen" }).click();
+  it("cannot send again before it is idle, neither by button nor by Ctrl+Enter", async () => {
+    const { page, model } = opened();
+    await send(page, "wait for me");
+    await page.getByText("so far").waitFor();
+    assert.equal(await page.locator("#send-button").isDisabled(), true);
+    await page.getByText(/^Working… \d+ s$/).waitFor();
+    assert.match(await page.title(), /^▶ wait for me/);
+    await send(page, "too early");
+    assert.equal(await page.getByLabel("Request", { exact: true }).inputValue(), "too early");
+    first.release();
     await idle(page);
-    assert.equal((await session.call("")).status, "Idle");
+    assert.equal(model.requests.length, 1);
+    assert.equal(
+      await page
+        .getByText(/^(Awaits|Working)/)
+        .filter({ visible: true })
+        .count(),
+      0,
+    );
   });
 
-  it("asks once before it stops the server", async t => {
-    const { page, portal } = await openSessionOn(t, await portalWithModel(t));
-    await page.getByRole("button", { name: "Stop Server" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
-    assert.equal((await portal.api("health")).status, 200);
-    await page.getByRole("button", { name: "Stop Server" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Stop Server" }).click();
-    await page.getByRole("heading", { name: "The server has stopped" }).waitFor();
-    assert.equal((await portal.exited).code, 0);
+  it("stops the turn on request, and takes the next one", async () => {
+    const { page, model } = opened();
+    await send(page, "stay with me");
+    await page.getByText("so much").waitFor();
+    await page.getByRole("button", { name: "Stop turn" }).click();
+    await idle(page);
+    assert.equal(await model.requests[1]?.end, "hungUp");
+    assert.equal(
+      await page.locator("[data-type=Message]").last().getAttribute("data-outcome"),
+      "interrupted",
+    );
+    await send(page, "next");
+    await page.getByText("You said: next").waitFor();
   });
 });
 
-describe("the two parts of a session's page", () => {
+describe("the page of a session", () => {
+  const opened = forGroup(scope => openSession(scope, byPrompt({})));
   const heightOf = async (page: Page, selector: string) =>
     Math.round((await page.locator(selector).boundingBox())?.height ?? 0);
 
-  it("fill the window together; the bar between them moves by keyboard and mouse", async t => {
-    const { page } = await openSession(t, byPrompt({}));
+  it("says what is missing when there is nothing to send", async () => {
+    const { page } = opened();
+    await send(page, "   ");
+    await page.locator("#requestError", { hasText: "Describe what to do." }).waitFor();
+  });
+
+  it("has two parts that fill the window together; the bar between them moves by keyboard and mouse", async () => {
+    const { page } = opened();
     assert.equal(await heightOf(page, "#request-part"), 300);
     const bar = page.getByRole("separator");
     await bar.focus();
@@ -287,6 +235,89 @@ describe("the two parts of a session's page", () => {
     }
   });
 
+  it("ends with Close Session, and says that the tab may be closed", async () => {
+    const { page, session } = opened();
+    await page.getByRole("button", { name: "Close Session" }).click();
+    await page.getByRole("heading", { name: "The session has ended" }).waitFor();
+    await page.getByText("This tab may be closed.").waitFor();
+    assert.equal((await session.call("")).status, "Closed");
+    await page.getByRole("link", { name: "Back to the session" }).click();
+    await page.getByRole("button", { name: "Reopen" }).click();
+    await idle(page);
+    assert.equal((await session.call("")).status, "Idle");
+  });
+
+  it("says that a session is gone, and where to go", async () => {
+    const { page, portal } = opened();
+    for (const id of ["never-there", "..%2f..", "__proto__"]) {
+      await page.goto(`${portal.url}/index.html?session=${id}`);
+      await page.getByRole("heading", { name: "This session is gone" }).waitFor();
+      assert.equal(await page.getByRole("link", { name: "Start page" }).isVisible(), true);
+    }
+  });
+});
+
+describe("a portal that only these tests have", () => {
+  const gate = barrier();
+  const script = byPrompt({ tell: [{ text: "The beginning " }, gate.step, { text: "never comes" }] });
+  const own = forGroup(scope => portalWithModel(scope, { script, models: ["zeta", "gpt-5.2", "alpha"] }));
+
+  it("lists its models on the start page sorted by name, and selects gpt-5.2 when it is listed", async t => {
+    const { page } = await openPage(t, browser, own().portal.url);
+    await page.locator("#start-button:enabled").waitFor();
+    const names = await page.locator("#model-select option").allTextContents();
+    assert.deepEqual(
+      names,
+      [...names].sort((a, b) => a.localeCompare(b)),
+    );
+    assert.equal(await page.locator("#model-select").inputValue(), "gpt-5.2");
+  });
+
+  it("loses nothing when the server is killed and comes back under the open page", async t => {
+    const { page } = await openSessionOn(t, own());
+    const { portal } = own();
+    await send(page, "hello");
+    await page.getByText("You said: hello").waitFor();
+    await idle(page);
+    await send(page, "tell me");
+    await page.getByText("The beginning").waitFor();
+    const port = new URL(portal.url).port;
+    await portal.kill("SIGKILL");
+    const banner = page.locator(".banner", { hasText: "The server cannot be reached." });
+    await banner.waitFor();
+    const { y = 0, height = 0 } = (await banner.boundingBox()) ?? {};
+    const state = await page.locator("#sessionState").boundingBox();
+    assert.ok(y + height <= (state?.y ?? 0), "the banner does not cover the state");
+    await portal.restart({ args: ["--port", port] });
+    await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
+    await page
+      .locator(".notice[data-level=error]", { hasText: "stopped before this request was done" })
+      .waitFor();
+    await idle(page);
+    const titles = await page.locator(".message-block-title").allTextContents();
+    assert.deepEqual(titles, ["User", "Message", "User", "Message"]);
+    assert.equal(
+      await page.locator("[data-type=Message]").last().getAttribute("data-outcome"),
+      "interrupted",
+    );
+    await send(page, "again");
+    await page.getByText("You said: again").waitFor();
+    gate.release();
+  });
+
+  it("asks once before it stops the server", async t => {
+    const { page, portal } = await openSessionOn(t, own());
+    await page.getByRole("button", { name: "Stop Server" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    assert.equal((await portal.api("health")).status, 200);
+    await page.getByRole("button", { name: "Stop Server" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop Server" }).click();
+    await page.getByRole("heading", { name: "The server has stopped" }).waitFor();
+    assert.equal((await portal.exited).code, 0);
+  });
+});
+
+describe("two parts side by side", () => {
   it("halve a window that is too narrow for what the right one would like", async t => {
     const { portal } = await openSession(t, byPrompt({}));
     const { page } = await openPage(t, browser, `${portal.url}/agents.html`);

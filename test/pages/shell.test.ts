@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { sharedPortalWithEntry, task } from "../support/jobs/jobs.js";
+import { sharedPortalWithEntry } from "../support/jobs/jobs.js";
 import { assertAccessible, assertFits } from "../support/pages/axe.js";
 import { openPage, sharedBrowser } from "../support/pages/browser.js";
+import { entry } from "../support/pages/jobPages.js";
 import { sessionById } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
@@ -12,11 +13,7 @@ before(async () => {
   browser = await browserOf();
 });
 
-const model = { category: "driving" };
-const portalOf = sharedPortalWithEntry({
-  tasks: { waits: { prompt: ["@wait job"], model }, fails: { prompt: ["@crash"], model } },
-  jobs: { "wait-for-me": { work: task("waits") }, "fail-soon": { work: task("fails") } },
-});
+const portalOf = sharedPortalWithEntry(entry);
 
 const rail = (page: Page) => page.getByRole("navigation", { name: "Portal" });
 const topLine = (page: Page) => page.getByRole("banner");

@@ -3,8 +3,9 @@ import { dirname, join } from "node:path";
 import { before, describe, it, type TestContext } from "node:test";
 import type { Browser } from "playwright-core";
 import { repoRoot } from "../../src/base/paths.js";
+import { scriptedModelId } from "../support/model/scriptedModel.js";
 import { openFreshPage, openPage, sharedBrowser } from "../support/pages/browser.js";
-import { portalWithModel, sharedPortal } from "../support/portal/restSession.js";
+import { sharedPortal } from "../support/portal/restSession.js";
 
 const browserOf = sharedBrowser();
 let browser: Browser;
@@ -12,27 +13,16 @@ before(async () => {
   browser = await browserOf();
 });
 
-const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma"] });
+const portalOf = sharedPortal({ models: ["alpha", "beta", "gamma", scriptedModelId], args: ["--test"] });
 
-async function openStart(t: TestContext, portal = portalOf(t)) {
-  const parts = await portal;
+async function openStart(t: TestContext) {
+  const parts = await portalOf(t);
   const { page, problems } = await openPage(t, browser, parts.portal.url);
   t.after(() => assert.deepEqual(problems, []));
   return { ...parts, page };
 }
 
 describe("the start page", () => {
-  it("lists the models sorted by name, and selects gpt-5.2 when it is listed", async t => {
-    const { page } = await openStart(t, portalWithModel(t, { models: ["zeta", "gpt-5.2", "alpha"] }));
-    await page.locator("#start-button:enabled").waitFor();
-    const names = await page.locator("#model-select option").allTextContents();
-    assert.deepEqual(
-      names,
-      [...names].sort((a, b) => a.localeCompare(b)),
-    );
-    assert.equal(await page.locator("#model-select").inputValue(), "gpt-5.2");
-  });
-
   it("selects the model that was used last when there is no gpt-5.2", async t => {
     const { page, workingDirectory } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();
@@ -56,13 +46,17 @@ describe("the start page", () => {
     assert.equal(await page.locator("#request-textarea").inputValue(), "");
   });
 
-  it("proposes the server's repository, or the named project beside it", async t => {
-    const { page, portal } = await openStart(t);
+  it("proposes the server's repository, or the named project beside it, and opens the jobs page for what is typed; it does not speak of GitHub where other models are configured", async t => {
+    const { page, portal, workingDirectory } = await openStart(t);
     await page.locator("#start-button:enabled").waitFor();
     assert.equal(await page.locator("#working-dir").inputValue(), repoRoot);
+    assert.equal(await page.locator("#modelNotices .notice").count(), 0);
     await page.goto(`${portal.url}/index.html?project=Other`);
     await page.locator("#start-button:enabled").waitFor();
     assert.equal(await page.locator("#working-dir").inputValue(), join(dirname(repoRoot), "Other"));
+    await page.locator("#working-dir").fill(`${workingDirectory}/a b&c`);
+    await page.getByRole("button", { name: "Jobs" }).click();
+    await page.waitForURL(`${portal.url}/jobs.html?wb=${encodeURIComponent(`${workingDirectory}/a b&c`)}`);
   });
 
   it("says beside the field what is wrong with a working directory, and stays usable", async t => {
@@ -98,12 +92,6 @@ describe("the start page", () => {
     await context.unroute("**/api/copilot/models");
     await page.getByRole("button", { name: "Try again" }).click();
     await page.locator("#start-button:enabled").waitFor();
-  });
-
-  it("does not speak of GitHub where other models are configured", async t => {
-    const { page } = await openStart(t);
-    await page.locator("#start-button:enabled").waitFor();
-    assert.equal(await page.locator("#modelNotices .notice").count(), 0);
   });
 
   it("leaves no empty place beside a notice", async t => {
@@ -145,25 +133,20 @@ describe("the start page", () => {
     await offered(workingDirectory).waitFor({ state: "attached" });
     assert.equal(await page.locator("#folders option").count(), 1);
   });
-
-  it("opens the jobs page for the working directory", async t => {
-    const { page, portal, workingDirectory } = await openStart(t);
-    await page.locator("#start-button:enabled").waitFor();
-    await page.locator("#working-dir").fill(`${workingDirectory}/a b&c`);
-    await page.getByRole("button", { name: "Jobs" }).click();
-    await page.waitForURL(`${portal.url}/jobs.html?wb=${encodeURIComponent(`${workingDirectory}/a b&c`)}`);
-  });
 });
 
 describe("the history on the start page", () => {
-  it("lists runs with name, status and time; they can be found, renamed, exported and deleted", async t => {
+  it("lists runs with name, status and time; they can be found, renamed, exported and deleted, and a closed session is opened for reading and reopened for new requests", async t => {
     const { page, startSession } = await openStart(t);
-    for (const prompt of ["first thing to do", "second thing to do"]) {
-      const session = await startSession();
+    const [first, second] = [await startSession(), await startSession()];
+    for (const [session, prompt] of [
+      [first, "first thing to do"],
+      [second, "second thing to do"],
+    ] as const) {
       await session.query(prompt);
       await session.untilIdle();
-      if (prompt.startsWith("first")) await session.call("stop");
     }
+    await first.call("stop");
     await page.reload();
     const items = page.locator(".history-item");
     await items.nth(1).waitFor();
@@ -194,6 +177,18 @@ describe("the history on the start page", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.locator("#running-jobs-list", { hasNotText: "the first one" }).waitFor();
     assert.equal(await items.count(), 1);
+
+    await second.call("stop");
+    await page.reload();
+    await page.getByRole("link", { name: "View second thing to do" }).click();
+    await page.getByText("You said: second thing to do").waitFor();
+    await page.locator("#sessionState", { hasText: "Closed" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Send" }).isVisible(), false);
+    await page.getByRole("button", { name: "Reopen" }).click();
+    await page.locator("#sessionState", { hasText: "Idle" }).waitFor();
+    await page.getByLabel("Request", { exact: true }).fill("and again");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("You said: and again").waitFor();
   });
 
   it("says what to do when nothing has run, and when nothing is found", async t => {
@@ -202,24 +197,6 @@ describe("the history on the start page", () => {
     await page.getByRole("button", { name: "Search", exact: true }).click();
     await page.getByRole("searchbox").fill("xyz");
     await page.getByText("Nothing matches “xyz”.").waitFor();
-  });
-
-  it("opens a closed session for reading, and reopens it for new requests", async t => {
-    const { page, startSession } = await openStart(t);
-    const session = await startSession();
-    await session.query("remember me");
-    await session.untilIdle();
-    await session.call("stop");
-    await page.reload();
-    await page.getByRole("link", { name: "View remember me" }).click();
-    await page.getByText("You said: remember me").waitFor();
-    await page.locator("#sessionState", { hasText: "Closed" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Send" }).isVisible(), false);
-    await page.getByRole("button", { name: "Reopen" }).click();
-    await page.locator("#sessionState", { hasText: "Idle" }).waitFor();
-    await page.getByLabel("Request", { exact: true }).fill("and again");
-    await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("You said: and again").waitFor();
   });
 });
 

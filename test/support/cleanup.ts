@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
+import { after, before } from "node:test";
 
 type Cleanup = () => unknown;
 
@@ -41,6 +41,20 @@ export function groupScope(): Scope {
   // The hook has to be there before the first test runs.
   defer(scope, () => undefined);
   return scope;
+}
+
+/** What the tests of a group use one after the other, such as a page. It is made before the first, and ends with the last. */
+export function forGroup<T>(make: (scope: Scope) => Promise<T>): () => T {
+  const scope = groupScope();
+  const made: T[] = [];
+  before(async () => {
+    made.push(await make(scope));
+  });
+  return () => {
+    const [one] = made;
+    if (one === undefined) throw new Error("It is there only in the tests of its group");
+    return one;
+  };
 }
 
 /** A new empty folder that is removed when the test ends. */

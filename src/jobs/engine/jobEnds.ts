@@ -28,13 +28,24 @@ export const flowOfTask = (taskId: string) => `t:${taskId}`;
  */
 export class JobEnds {
   readonly #parts: JobEndsParts;
+  readonly #canceling = new Map<string, Promise<void>>();
 
   constructor(parts: JobEndsParts) {
     this.#parts = parts;
   }
 
-  /** A user stopped the job; its record says so already. */
-  async cancel(id: string, durable: DurableJobs): Promise<void> {
+  /**
+   * A user stopped the job; its record says so already. Whoever has taken it over also hears of the stop: both wait for
+   * the same end, since the job may be given back to its node after it.
+   */
+  cancel(id: string, durable: Pick<DurableJobs, "cancel">): Promise<void> {
+    const canceling =
+      this.#canceling.get(id) ?? this.#cancel(id, durable).finally(() => this.#canceling.delete(id));
+    this.#canceling.set(id, canceling);
+    return canceling;
+  }
+
+  async #cancel(id: string, durable: Pick<DurableJobs, "cancel">): Promise<void> {
     const { sessions, jobs, loaded, controls } = this.#parts;
     await durable.cancel(id);
     await failpoint("canceled-flow-ended");

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import type { EntryInput, Task } from "../../../src/jobsDef.js";
-import { defer, groupScope, type Scope, tempFolder } from "../cleanup.js";
+import { defer, type Scope, tempFolder } from "../cleanup.js";
 import { type AnyResponse, liveAll } from "../live/sse.js";
 import { type Puppet, puppet } from "../model/puppet.js";
 import {
@@ -13,6 +12,7 @@ import {
   startScriptedModel,
 } from "../model/scriptedModel.js";
 import { type Portal, startPortal } from "../portal/portal.js";
+import { shared } from "../sharing.js";
 
 export type TaskOfTest = Omit<Task, "requireUserInput">;
 
@@ -94,18 +94,22 @@ export async function portalWithEntry(
   return jobsPortal(t, await start(t, entry, own.script, options), own);
 }
 
-/** One such portal for the tests of a file that leave it running; each has its own folder, puppet and jobs. */
+/**
+ * One such portal for all tests that leave it running, of all files of the process with the same entry and options; each
+ * has its own folder, puppet and jobs. Call it at the top of the file.
+ */
 export function sharedPortalWithEntry(entry: EntryOfTest, options: EntryPortalOptions = {}) {
-  const file = groupScope();
-  let current = puppet();
-  let parts: ReturnType<typeof start> | undefined;
-  return async (t: TestContext): Promise<JobsPortal> => {
-    current = puppet();
-    parts ??= start(file, entry, request => current.script(request), options);
-    const { portal, model } = await parts;
-    defer(t, () => deleteJobs(portal));
-    return jobsPortal(t, { portal, model: model.fromHere() }, current);
-  };
+  return shared(`entry ${JSON.stringify({ entry, options })}`, scope => {
+    let current = puppet();
+    let parts: ReturnType<typeof start> | undefined;
+    return async (t: Scope): Promise<JobsPortal> => {
+      current = puppet();
+      parts ??= start(scope, entry, request => current.script(request), options);
+      const { portal, model } = await parts;
+      defer(t, () => deleteJobs(portal));
+      return jobsPortal(t, { portal, model: model.fromHere() }, current);
+    };
+  });
 }
 
 async function deleteJobs(portal: Portal): Promise<void> {

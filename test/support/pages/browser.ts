@@ -25,8 +25,8 @@ const flags = [
   "--disable-sync",
 ];
 
-/** All pages of one site in one process: they take a fifth less processor time, and only hostile sites need more. */
-const oneSite = [
+/** All pages in one process, which takes far less processor time. What a page may send does not depend on it. */
+export const oneProcess = [
   "--disable-site-isolation-trials",
   "--process-per-site",
   "--renderer-process-limit=1",
@@ -59,7 +59,7 @@ export function sharedBrowser(): () => Promise<Browser> {
   return shared("browser", scope => {
     let launched: Promise<Browser> | undefined;
     const start = async () => {
-      const browser = await launchBrowser(oneSite);
+      const browser = await launchBrowser(oneProcess);
       defer(scope, () => browser.close());
       return browser;
     };
@@ -107,41 +107,57 @@ export interface OpenedPage {
   problems: string[];
 }
 
-/** What no test uses just now, by its options: a new context costs a process and reads every script again. */
+/** What no test uses just now, by what cannot be changed: a new context costs a process and reads every script again. */
 const idlePages = new WeakMap<Browser, Map<string, Page[]>>();
 
+function idleOf(browser: Browser, ...about: unknown[]): Page[] {
+  const known = idlePages.get(browser) ?? new Map<string, Page[]>();
+  idlePages.set(browser, known);
+  const key = JSON.stringify(about);
+  const idle = known.get(key) ?? [];
+  known.set(key, idle);
+  return idle;
+}
+
+const blank = "about:blank";
+
 /**
- * A page that fails its test on any script error, refused script or style, and foreign request. Another test of the
- * file may have used it before; it has nothing left of that.
+ * A page that fails its test on any script error, refused script or style, and foreign request. Another test may have
+ * used it before; it has nothing left of that.
  */
-export async function openPage(
+export const openPage = (t: Cleanup, browser: Browser, url: string, options: BrowserContextOptions = {}) =>
+  lend(t, browser, url, options, blank);
+
+/** `home` is where the page waits for the next test: nowhere, or on a page that need not load again. */
+async function lend(
   t: Cleanup,
   browser: Browser,
   url: string,
-  options: BrowserContextOptions = {},
+  options: BrowserContextOptions,
+  home: string,
 ): Promise<OpenedPage> {
-  const known = idlePages.get(browser) ?? new Map<string, Page[]>();
-  idlePages.set(browser, known);
-  const key = JSON.stringify(options);
-  const idle = known.get(key) ?? [];
-  known.set(key, idle);
+  const { viewport: _, colorScheme, ...others } = options;
+  const idle = idleOf(browser, home, others);
   const page = idle.pop() ?? (await newPage(browser, options));
   const { problems, stop } = watchPage(page, url);
-  t.after(async () => {
+  // Before what the test started ends, which the page would show: what is deferred later runs earlier.
+  defer(t, async () => {
     stop();
     if (page.isClosed()) return;
     try {
-      await cleanPage(page, options);
+      await cleanPage(page, home);
       idle.push(page);
     } catch {
       await page.context().close();
     }
   });
-  await page.goto(url);
+  await page.setViewportSize(options.viewport ?? viewport);
+  if (colorScheme) await page.emulateMedia({ colorScheme });
+  if (page.url() !== url) await page.goto(url);
   return { page, problems };
 }
 
-/** For a test that leaves something behind: a clock, a route, an exposed function, a script for every page. */
+/** For a test that leaves something behind: a clock, an exposed function, a script for every page. */
 export async function openFreshPage(
   t: Cleanup,
   browser: Browser,
@@ -149,7 +165,7 @@ export async function openFreshPage(
   options: BrowserContextOptions = {},
 ): Promise<OpenedPage> {
   const page = await newPage(browser, options);
-  t.after(() => page.context().close());
+  defer(t, () => page.context().close());
   const { problems } = watchPage(page, url);
   await page.goto(url);
   return { page, problems };
@@ -180,15 +196,19 @@ function watchPage(page: Page, url: string) {
   return { problems, stop };
 }
 
-async function cleanPage(page: Page, options: BrowserContextOptions): Promise<void> {
+async function cleanPage(page: Page, home: string): Promise<void> {
   const context = page.context();
   for (const other of context.pages()) if (other !== page) await other.close();
-  await context.clearPermissions();
-  await context.clearCookies();
-  await page.evaluate("localStorage.clear(); sessionStorage.clear()");
-  await page.goto("about:blank");
-  await page.setViewportSize(options.viewport ?? viewport);
-  await page.emulateMedia({ colorScheme: options.colorScheme ?? "light" });
+  await Promise.all([
+    context.clearPermissions(),
+    context.clearCookies(),
+    context.unrouteAll({ behavior: "ignoreErrors" }),
+    page.unrouteAll({ behavior: "ignoreErrors" }),
+    page.emulateMedia({ colorScheme: "light" }),
+    page.evaluate("localStorage.clear(); sessionStorage.clear()"),
+  ]);
+  if (page.url() !== home) await page.goto(home);
+  if (home !== blank) await page.evaluate("reset()");
 }
 
 const websites = new WeakMap<Browser, Promise<string>>();
@@ -200,18 +220,33 @@ function websiteOf(browser: Browser): Promise<string> {
   return known;
 }
 
-/** A page with nothing but the renderer: its globals are in fixture/renderer.js. */
-export async function openRenderer(
+type Open = typeof openFreshPage;
+
+/** A page of the folder fixture, which has what its script of the same name has. Each test gets a new log in it. */
+async function openFixture(
+  name: "renderer" | "chart",
   t: Cleanup,
   browser: Browser,
-  options?: BrowserContextOptions,
-  open = openPage,
+  options: BrowserContextOptions = {},
+  open?: Open,
 ): Promise<OpenedPage> {
-  const url = await websiteOf(browser);
-  const opened = await open(t, browser, `${url}/fixture/renderer.html`, options);
+  const url = `${await websiteOf(browser)}/fixture/${name}.html`;
+  const opened = await (open?.(t, browser, url, options) ?? lend(t, browser, url, options, url));
   await opened.page.waitForSelector("[data-ready]");
   return opened;
 }
+
+/** A page with nothing but the renderer. */
+export const openRenderer = (
+  t: Cleanup,
+  browser: Browser,
+  options?: BrowserContextOptions,
+  open?: Open,
+): Promise<OpenedPage> => openFixture("renderer", t, browser, options, open);
+
+/** A page with nothing but a flow chart. */
+export const openChart = (t: Cleanup, browser: Browser): Promise<OpenedPage> =>
+  openFixture("chart", t, browser);
 
 /** No page is ever silent, because it listens to what runs: nothing more has come for half a second of frames. */
 export async function everythingLoaded(page: Page): Promise<void> {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { before, type TestContext } from "node:test";
+import { before } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Scope } from "../cleanup.js";
 import { type EntryOfTest, sharedPortalWithEntry, task } from "../jobs/jobs.js";
 import { openPage, sharedBrowser } from "./browser.js";
 
 const model = { category: "driving" };
+/** For all files that need jobs, so that those of a group share one portal. */
 export const entry: EntryOfTest = {
   tasks: {
     plain: { prompt: ["plain work"], model },
@@ -46,6 +48,23 @@ export const entry: EntryOfTest = {
         failureAction: { retryTimes: 0 },
       },
     },
+    waits: { prompt: ["@wait job"], model },
+    fails: { prompt: ["@crash"], model },
+    makes: { prompt: ["makes", "@shell echo hello > made.txt"], model },
+    fragile: {
+      prompt: ["fragile"],
+      model,
+      criteria: {
+        commands: [
+          {
+            run: ["printf '\\033[31m<b>2 tests fail</b>\\033[0m'; test -e repaired"],
+            shell: true,
+            name: "tests",
+          },
+        ],
+        failureAction: { retryTimes: 1 },
+      },
+    },
     hostile: { prompt: ["<img src=x onerror=alert(1)> **x** [y](javascript:alert(1))"], model },
   },
   jobs: {
@@ -59,6 +78,9 @@ export const entry: EntryOfTest = {
     named: { work: task("named") },
     reported: { work: { kind: "Seq", works: [task("reporting"), task("reported")] } },
     rounds: { work: { kind: "Loop", body: task("plain"), postCondition: [false, task("condition")] } },
+    "wait-for-me": { work: task("waits") },
+    "fail-soon": { work: task("fails") },
+    fragile: { work: { kind: "Seq", works: [task("makes"), task("fragile")] } },
     "<b>hostile": { work: task("hostile") },
   },
   grid: [
@@ -86,11 +108,7 @@ export function jobPages() {
   });
   const jobsPortal = sharedPortalWithEntry(entry);
 
-  async function open(
-    t: TestContext,
-    address: (folder: string) => string,
-    options: BrowserContextOptions = {},
-  ) {
+  async function open(t: Scope, address: (folder: string) => string, options: BrowserContextOptions = {}) {
     const parts = await jobsPortal(t);
     const { page, problems } = await openPage(
       t,
@@ -98,14 +116,14 @@ export function jobPages() {
       `${parts.portal.url}${address(parts.workingDirectory)}`,
       options,
     );
-    t.after(() => assert.deepEqual(problems, []));
+    t.after(async () => assert.deepEqual(problems, []));
     return { ...parts, page };
   }
 
-  const openJobs = (t: TestContext) => open(t, folder => `/jobs.html?wb=${encodeURIComponent(folder)}`);
+  const openJobs = (t: Scope) => open(t, folder => `/jobs.html?wb=${encodeURIComponent(folder)}`);
 
   async function openTracking(
-    t: TestContext,
+    t: Scope,
     jobName: string,
     input = "",
     options: BrowserContextOptions = {},
@@ -115,7 +133,7 @@ export function jobPages() {
     const jobId = await parts.startJob(jobName, input);
     const address = `/jobTracking.html?jobName=${encodeURIComponent(jobName)}&jobId=${jobId}`;
     const { page, problems } = await openPage(t, browser, `${parts.portal.url}${address}`, options);
-    t.after(() => assert.deepEqual(problems, []));
+    t.after(async () => assert.deepEqual(problems, []));
     return { ...parts, page, jobId, address };
   }
 

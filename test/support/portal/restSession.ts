@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { defer, tempFolder } from "../cleanup.js";
+import { defer, type Scope, tempFolder } from "../cleanup.js";
 import { type AnyResponse, collectUntil, type SseEvent, sseEvents } from "../live/sse.js";
 import {
   byPrompt,
@@ -64,7 +63,7 @@ export function sessionById(portal: Portal, id: string): RestSession {
 
 /** A portal whose only model is scripted, and a folder to work in. */
 export async function portalWithModel(
-  t: TestContext,
+  t: Scope,
   script: ScriptedModelForTest | Script = {},
   options: PortalOptions = {},
 ): Promise<PortalWithModel> {
@@ -89,7 +88,7 @@ export function sharedPortal({ models, ...options }: PortalOptions & { models?: 
       });
       return { model, portal: await startPortal(scope, { model, ...options }) };
     };
-    return async (t: TestContext, scriptOfTest: Script = byPrompt({})): Promise<PortalWithModel> => {
+    return async (t: Scope, scriptOfTest: Script = byPrompt({})): Promise<PortalWithModel> => {
       script = scriptOfTest;
       parts ??= start();
       const { portal, model } = await parts;
@@ -106,7 +105,7 @@ export async function deleteSessions(portal: Portal): Promise<void> {
     await portal.api(`copilot/session/${sessionId}/delete`, { method: "POST" });
 }
 
-async function withFolder(t: TestContext, portal: Portal, model: ScriptedModel): Promise<PortalWithModel> {
+async function withFolder(t: Scope, portal: Portal, model: ScriptedModel): Promise<PortalWithModel> {
   const workingDirectory = await tempFolder(t, "portal-work");
   return {
     portal,
