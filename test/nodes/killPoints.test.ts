@@ -1,7 +1,7 @@
 import { describe, test } from "node:test";
 import { chains, dieAtEach } from "../support/kills/killChains.js";
 import { checkNothingIsLeft } from "../support/store/checkStore.js";
-import { startPostgres } from "../support/store/postgres.js";
+import { runningPostgres } from "../support/store/suiteDatabase.js";
 
 /** Only an embedded store has a folder. */
 const notOnServers = ["store-folder-drafted"];
@@ -9,7 +9,7 @@ const notOnServers = ["store-folder-drafted"];
 /** `test/store/killPoints` checks that the chains have every point. */
 describe("A crash between two writes to a database server", () => {
   test("a crash at any point leaves nothing half done", async t => {
-    const server = await startPostgres(t);
+    const server = await runningPostgres(t);
     for (const [name, deaths] of Object.entries(chains))
       await t.test(name, async t => {
         const database = await server.newDatabase();
