@@ -52,7 +52,8 @@ export interface ChainDeath {
  * and its own in one order. Nothing goes on behind the back of whoever holds: where something does (the flow of a job
  * whose start holds, whoever reads a log that is closed), the portal must die. What was under way at a death ends in the
  * next life that no start ends, so it passes none of the points that hold there; and where a start dies next, it has no
- * prompt that this could interrupt.
+ * prompt and no command of git that this could interrupt. A life is shorter than the two minutes after which the engine
+ * mends a job that does not run.
  */
 export const chains: Record<string, readonly ChainDeath[]> = {
   "a session, of the end of a job, of undoing and committing a change, and of pausing and continuing": [
