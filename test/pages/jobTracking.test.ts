@@ -260,6 +260,8 @@ describe("the page of a job that failed", () => {
     const { page } = opened();
     await page.setViewportSize({ width: 1280, height: 800 });
     await labelled(page, "FAILED");
+    // After a reload it comes a little later than the label.
+    await page.locator("#retryJob").waitFor();
     await page.locator("#reason").evaluate(reason => {
       reason.textContent = "It cannot do or judge this, and says so in many words. ".repeat(3);
     });
