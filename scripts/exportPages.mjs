@@ -5,6 +5,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { readerOf, withParts } from "../dist/src/server/wholePage.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const assets = join(root, "assets");
@@ -72,9 +73,7 @@ async function styleOf(html) {
 }
 
 async function exportPage(name, page) {
-  const frame = await readFile(join(assets, "shell", "frame.html"), "utf8");
-  const framed = await readFile(join(assets, `${page}.html`), "utf8");
-  const html = framed.replace(/^ *<!-- frame -->\n/m, () => frame);
+  const html = await withParts(await readFile(join(assets, `${page}.html`), "utf8"), readerOf(assets));
   const script = await scriptOf(page);
   const hash = createHash("sha256").update(script).digest("base64");
   const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;

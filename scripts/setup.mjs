@@ -92,7 +92,8 @@ function build() {
 function exportPages() {
   const stamp = join(dist, "export", ".built");
   const script = join("scripts", "exportPages.mjs");
-  const parts = ["assets", "package-lock.json", script, join("scripts", "exportedFile")];
+  const wholePage = join("src", "server", "wholePage.ts");
+  const parts = ["assets", "package-lock.json", script, join("scripts", "exportedFile"), wholePage];
   const newest = Math.max(...parts.map(name => newestMs(join(root, name))));
   if (modifiedMs(stamp) > newest) return;
   const startedAt = new Date();

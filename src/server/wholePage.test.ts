@@ -17,7 +17,7 @@ describe("A whole page", () => {
     for (const page of pages) {
       const html = await wholePage((await read(`/${page}`)) ?? "", read);
       assert.match(html, /<nav class="rail"[\s\S]*class="top line"[\s\S]*<template id="question">/, page);
-      assert.ok(!html.includes("<!-- frame -->"), page);
+      assert.doesNotMatch(html, /<!-- \S+\.html -->/, page);
       const preloads = [...html.matchAll(/<link rel="modulepreload" href="(.*?)" \/>/g)].map(([, at]) => at);
       assert.ok(preloads.includes("/lib/dom.js"), page);
       assert.equal(new Set(preloads).size, preloads.length, page);
@@ -35,11 +35,13 @@ describe("A whole page", () => {
     assert.deepEqual(await importedBy(["/a.js"], site(files)), ["/lib/b.js", "/c.js", "/vendor/x.js"]);
   });
 
-  test("a dollar sign in the frame is a dollar sign, and a page without a place for it gets none", async () => {
+  test("a dollar sign in the frame is a dollar sign, a page without a place for it gets none, and a part that is not there leaves its place", async () => {
     const files = { "/shell/frame.html": "<b>$&$1</b>\n" };
-    const html = "<head>\n</head>\n    <!-- frame -->\n<main></main>\n";
+    const html = "<head>\n</head>\n    <!-- shell/frame.html -->\n<main></main>\n";
     assert.equal(await wholePage(html, site(files)), "<head>\n</head>\n<b>$&$1</b>\n<main></main>\n");
     assert.equal(await wholePage("<main></main>", site(files)), "<main></main>");
+    const missing = "  <!-- parts/none.html -->\n";
+    assert.equal(await wholePage(missing, site(files)), missing);
   });
 
   test("what a page loads comes from the given base, and everything else stays where it is", async () => {

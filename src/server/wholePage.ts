@@ -4,9 +4,8 @@ import { dirname, join } from "node:path/posix";
 /** Reads a file of the website by its URL path; undefined when there is none. */
 type Read = (path: string) => Promise<string | undefined>;
 
-/** Every page has the same frame, which is kept once. */
-const frameFile = "shell/frame.html";
-const framePlace = /^ *<!-- frame -->\n/m;
+/** What several pages have is kept once, and stands in the place of a line with its name. */
+const partPlace = /^ *<!-- ([\w/]+\.html) -->\n/gm;
 const headEnd = /^ *<\/head>/m;
 const moduleScript = /<script type="module" src="(\/[^"]+)">/g;
 /** What a page loads of the website; the icons are one file. */
@@ -24,19 +23,26 @@ export async function importedBy(entries: readonly string[], read: Read): Promis
   return [...found].filter(path => !entries.includes(path));
 }
 
+/** The page with its frame and its other parts. */
+export async function withParts(html: string, read: Read): Promise<string> {
+  const names = [...html.matchAll(partPlace)].map(([, name = ""]) => name);
+  const parts = new Map(await Promise.all(names.map(async name => [name, await read(`/${name}`)] as const)));
+  // A function, because a dollar sign in a replacement text has a meaning.
+  return html.replace(partPlace, (place, name: string) => parts.get(name) ?? place);
+}
+
 /**
- * The page with its frame, and with a line for each script that it will ask for: a browser then loads them together,
+ * The page with its parts, and with a line for each script that it will ask for: a browser then loads them together,
  * from `base`. What those import has a relative address, and so comes from there too.
  */
 export async function wholePage(html: string, read: Read, base = ""): Promise<string> {
-  const frame = framePlace.test(html) ? await read(`/${frameFile}`) : undefined;
+  const whole = await withParts(html, read);
   const entries = [...html.matchAll(moduleScript)].map(([, path = ""]) => path);
   const preloads = (await importedBy(entries, read)).map(
     path => `    <link rel="modulepreload" href="${path}" />\n`,
   );
   // Functions, because a dollar sign in a replacement text has a meaning.
-  return html
-    .replace(framePlace, found => frame ?? found)
+  return whole
     .replace(headEnd, end => preloads.join("") + end)
     .replace(loaded, (_found, attribute) => `${attribute}="${base}`);
 }
