@@ -16,7 +16,8 @@ export function showReplay({ place, responses, reset, apply, markOf }) {
 	const slider = find(place, "input");
 	const speed = find(place, "select");
 	const play = find(place, ".replay-play");
-	const stepMs = Number(slider.step);
+	const stepMs = Math.min(Number(slider.step), Math.ceil(durationMs / 10) || 1);
+	slider.step = String(stepMs);
 	// A key moves by whole steps, and must reach the end.
 	slider.max = String(Math.ceil(durationMs / stepMs) * stepMs);
 	slider.oninput = () => player.seek(Number(slider.value));
