@@ -157,13 +157,11 @@ async function evaluate() {
 		evaluation.hidden = true;
 		return;
 	}
-	try {
-		const result = await api(`copilot/agent/evaluate?folder=${chosenFolder()}`, text);
-		// An older answer may arrive later.
-		if (mine === asked) showEvaluation(result);
-	} catch (error) {
-		if (mine === asked) showError(error);
-	}
+	// An older answer may arrive later.
+	await api(`copilot/agent/evaluate?folder=${chosenFolder()}`, text).then(
+		result => mine === asked && showEvaluation(result),
+		error => mine === asked && showError(error),
+	);
 }
 
 function follow(id = "") {

@@ -9,7 +9,6 @@ import {
 	addressOf,
 	api,
 	ask,
-	bindNotifications,
 	byId,
 	copyOf,
 	counted,
@@ -36,6 +35,7 @@ import {
 	readEvents,
 	send,
 	setPageState,
+	showFolder,
 	showStatus,
 	soon,
 	toNode,
@@ -342,6 +342,7 @@ function showHeader(status) {
 	fill(find(input, "p"), visibleProse(userInput));
 	const folder = joined([worktree?.workingDirectory ?? workingDirectory, worktree?.branch], " on ");
 	fill(byId("folder"), visibleCode(folder)).title = folder;
+	showFolder(workingDirectory);
 	fill(byId("jobNode"), nodeSign(status));
 	fill(byId("waiting"), ...waitingLine(status, jobPath, () => location.reload()));
 	showOrigins(status);
@@ -488,7 +489,6 @@ function listen() {
 		openView(target.value);
 		keepAddress();
 	};
-	bindNotifications("notify");
 }
 
 function restore() {

@@ -2,7 +2,6 @@
 import {
 	addressOf,
 	api,
-	askToStopServer,
 	button,
 	byId,
 	element,
@@ -156,13 +155,6 @@ async function startAndOpen(control, path, title, body) {
 	}
 }
 
-async function stop() {
-	if (!(await askToStopServer())) return;
-	await send(byId("stop-server-button"), "stop").catch(() => undefined);
-	window.close();
-	showProblem("The server has stopped. This tab may be closed.");
-}
-
 if (!workingDirectory) location.replace("/index.html");
 else {
 	fill(byId("directory"), visibleCode(workingDirectory), node && ` on node ${visibleLine(node)}`);
@@ -178,7 +170,6 @@ else {
 		const address = `/jobTracking.html?jobName=${part(chosenJob() ?? "")}&wb=${part(workingDirectory)}${node && `&on=${part(node)}`}`;
 		window.open(address, "_blank");
 	});
-	onClick("stop-server-button", stop);
 	load();
 	// The start of a job reports a folder that cannot be read.
 	for (const shown of [showPolicy(), showFolder(workingDirectory)]) shown.catch(() => undefined);

@@ -1,7 +1,7 @@
 // One block of a conversation: a title line, and below it a message, reasoning or a tool call.
 
 import { plainText } from "./lib/longText.js";
-import { copyButton, markdown } from "./lib/markdown.js";
+import { copyButton, markdown, markdownPiece, paragraphs } from "./lib/markdown.js";
 import { looksLikeMarkdown } from "./lib/markdownSigns.js";
 import {
 	button,
@@ -15,10 +15,12 @@ import {
 	visibleProse,
 } from "./lib/page.js";
 
-// While receiving, a block is 150 px high: more text than this is never visible.
-const TAIL_CHARS = 8_000;
+// While receiving, a block is 150 px high: more than this is never visible.
+const SHOWN = 20;
 // Without that limit: what one frame can easily lay out.
-const EXPANDED_CHARS = 40_000;
+const EXPANDED_SHOWN = 100;
+// Of a paragraph without an end as much as of so many of this length.
+const PARAGRAPH_CHARS = 400;
 const EXPANDED = "data-expanded";
 // While output arrives it has no colours.
 const colourCodes = /[^\P{Cc}\s]\[[\d;]{0,100}m/gu;
@@ -59,7 +61,10 @@ export class MessageBlock {
 	#title = "";
 	/** @type {string[]} */
 	#received = [];
-	#tail = "";
+	/** Not shown yet. */
+	#arrived = "";
+	/** @type {ReturnType<Paragraphs> | undefined} */
+	#cut;
 	#isCompleted = false;
 	#isMarkdown = false;
 	/** What the body shows: a view, Markdown, or plain text. @type {View | boolean | undefined} */
@@ -157,22 +162,21 @@ export class MessageBlock {
 	appendData(data = "") {
 		if (this.#isCompleted || data === "") return;
 		this.#received.push(data);
-		this.#tail = (this.#tail + data).slice(-EXPANDED_CHARS);
+		this.#arrived += data;
 		nextFrame(this.#showTail);
 	}
 
 	replaceData(data = "") {
 		if (this.#isCompleted) return;
 		this.#received = [];
-		this.#tail = "";
+		this.#clear();
 		this.appendData(data);
 	}
 
 	complete() {
 		if (this.#isCompleted) return;
 		this.#isCompleted = true;
-		this.#tail = "";
-		this.#body.replaceChildren();
+		this.#clear();
 		this.#toggle.disabled = false;
 		this.#expand.remove();
 		this.#showTitle();
@@ -210,13 +214,37 @@ export class MessageBlock {
 		this.#toggle.ariaExpanded = String(expanded);
 	}
 
+	#clear() {
+		this.#arrived = "";
+		this.#cut = undefined;
+		this.#body.replaceChildren();
+	}
+
+	// The newest paragraphs, each rendered once, and the last one as it is so far.
 	#showTail = () => {
 		if (this.#isCompleted) return;
+		const count = root.hasAttribute(EXPANDED) ? EXPANDED_SHOWN : SHOWN;
+		this.#cut ??= paragraphs(this.#blockType !== "Tool");
+		const { complete, rest } = this.#cut(this.#arrived);
+		this.#arrived = "";
+		const newest = complete.slice(-count);
+		this.#isMarkdown ||= newest.some(piece => looksLikeMarkdown(piece));
 		const shown =
-			this.#body.firstElementChild ?? this.#body.appendChild(element("pre", "message-block-tail"));
-		const tail = this.#tail.slice(root.hasAttribute(EXPANDED) ? 0 : -TAIL_CHARS);
-		shown.textContent = this.#blockType === "Tool" ? tail.replace(colourCodes, "") : tail;
+			this.#body.firstElementChild ??
+			this.#body.appendChild(element("div", "markdown stack", element("pre", "message-block-tail")));
+		const tail = find(shown, ".message-block-tail");
+		tail.before(...newest.map(piece => this.#pieceOf(piece)));
+		for (const old of [...shown.children].slice(0, -1 - count)) old.remove();
+		const text = rest.slice(-count * PARAGRAPH_CHARS);
+		tail.textContent = this.#blockType === "Tool" ? text.replace(colourCodes, "") : text;
 	};
+
+	#pieceOf(piece = "") {
+		const text = piece.slice(-SHOWN * PARAGRAPH_CHARS);
+		return this.#isMarkdown && text === piece
+			? markdownPiece(piece)
+			: element("pre", "unparsed", text.trimEnd());
+	}
 
 	#showTitle() {
 		const title = this.#title === "" ? [] : [" (", visibleProse(this.#title), ")"];

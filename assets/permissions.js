@@ -1,7 +1,6 @@
 // The permissions page: the rules of every folder, and what they would decide.
 import {
 	api,
-	bindNotifications,
 	byId,
 	element,
 	errorAt,
@@ -120,7 +119,6 @@ folder.addEventListener("input", onFolder);
 for (const control of [folder, kind, what]) control.addEventListener("input", testSoon);
 onSubmit("test", test);
 onSubmit("add", () => change(rule, "add", folder.value.trim(), rule.value));
-bindNotifications("notify");
 showRules().catch(error => tell("reject", messageOf(error)));
 api("config").then(
 	({ repoRoot }) => {

@@ -4,14 +4,12 @@ import type { MessageBlock } from "./messageBlock.js";
 import type { Player } from "./replay/player.js";
 
 declare global {
-  /** How what is written next looks: its colours, of the sixteen of a terminal, and more by the code that begins it. */
+  /** How what is written next looks: its colours, and more by the code that begins it. */
   interface TerminalStyle {
-    ink?: number | undefined;
-    paper?: number | undefined;
+    ink?: string | undefined;
+    paper?: string | undefined;
     [flag: number]: string | undefined;
   }
-  /** That of the sixteen colours of a terminal which is most like it; the style sheet makes each of them readable. */
-  type NearestHue = (...channels: number[]) => number;
   type StyleAfter = (before: TerminalStyle, parameters: string) => TerminalStyle;
   type ShowTerminalPiece = (piece: string, from: number) => Content[];
   type AddProgram = (id: string) => ShowProgram;
@@ -94,10 +92,14 @@ declare global {
   ) => () => void;
   /** An unknown response is ignored. */
   type Handle = (handlers: Handlers, response: LiveResponse) => void;
-  type AllLines = (kind: DiffLine["kind"], lines: string[]) => DiffLine[];
-  /** The number of common lines after every pair of positions. */
-  type CommonLengths = (a: string[], b: string[]) => (i: number, j: number) => number;
-  type DiffLines<Text> = (before: Text, after: Text) => DiffLine[];
+  interface DiffPart {
+    added?: boolean;
+    removed?: boolean;
+    value: string[];
+  }
+  /** That of /vendor/diff.js. */
+  type DiffArrays = (a: string[], b: string[], limits: { maxEditLength: number }) => DiffPart[] | undefined;
+  type DiffLines = (diffArrays: DiffArrays, before: string, after: string) => DiffLine[];
   type ShowPiece = (piece: string, from: number) => HTMLElement;
   type PlainText = (
     text: string,
@@ -120,6 +122,13 @@ declare global {
   type OnSubmit = (id: string, action: () => void, text?: HTMLElement) => void;
   /** The button with this id runs the action, with its progress at the button. */
   type OnPress = (id: string, action: () => Promise<unknown>, onError: (error: unknown) => void) => void;
+  /** Takes the next part of a text. Returns the paragraphs that it completes, and what has no end yet. */
+  type Paragraphs = (isCut?: boolean) => (data: string) => {
+    complete: string[];
+    rest: string;
+    /** The line that began the code block which is open, if one is. */
+    fence: string;
+  };
   type ShowPieces = (
     container: HTMLElement,
     text: string,
@@ -228,7 +237,7 @@ declare global {
   type WordsOf = Record<string, (answer: Answer) => string[]>;
   type ItemOf = (kind: string, answer: Answer) => HistoryItem;
   /** One kind, newest first. A kind that cannot be listed does not affect the others. */
-  type Listed = (kind: string) => AsyncGenerator<HistoryItem, undefined>;
+  type Listed = (kind: string, limit: number) => Promise<HistoryItem[]>;
   /** Of something that is active and began before what the list shows. */
   type ActiveRow = (item: ActiveItem) => HistoryItem;
   /** What can be done about an item, by the value of its button; false where it cannot be done. */
@@ -293,7 +302,6 @@ declare global {
     /** Says that nothing is left to do on the page. */
     showOver: (title: string, text: string, back?: string) => void,
   ) => void;
-  type Leave = (what: string, back?: string) => void;
   type Wish = (route: string, body: object, label: HTMLElement) => void;
   type AgentControls = (
     sessionId: string,
@@ -436,6 +444,9 @@ declare global {
   /** Where a request can be seen: in its job, at its task; a task by itself has no page. */
   type RequestAddress = (request: OpenRequest) => string | undefined;
   /** A line above the page; on the start page, a part of the list. */
+  /** Asks first. What comes before is done when the answer is yes. */
+  type StopServer = (control: HTMLElement, before?: () => Promise<unknown>) => Promise<void>;
+  /** In the top line, if nowhere else. */
   type PlaceInbox = (place?: HTMLElement) => void;
   /** Says that nothing is left to do on this page. */
   type ShowOver = (title: string, text: string, back?: string) => void;

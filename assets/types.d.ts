@@ -256,7 +256,7 @@ declare global {
     status: string;
     startTime: string;
     endTime?: string;
-    about: string[];
+    about: (string | undefined)[];
     address: string;
     worktree?: Worktree;
     branchWorktrees?: Worktree[];

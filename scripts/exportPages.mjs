@@ -21,6 +21,7 @@ const replaced = {
 
 const vendor = {
   "marked.js": fileURLToPath(import.meta.resolve("marked")),
+  "diff.js": join(modules, "diff", "dist", "diff.min.js"),
   "dompurify.js": fileURLToPath(import.meta.resolve("dompurify")),
 };
 

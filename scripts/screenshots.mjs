@@ -273,7 +273,7 @@ function scenes(
         await page.locator("[data-type=Tool] .message-block-toggle").first().click();
       },
     ],
-    "session-asks": [`/index.html?session=${asking}`, page => ready(page, ".permission-card")],
+    "session-asks": [`/index.html?session=${asking}`, page => ready(page, "#session-part .permission-card")],
     permissions: ["/permissions.html", page => page.getByText("allow command npm test").first().waitFor()],
     agents: [
       "/agents.html",

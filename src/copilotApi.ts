@@ -3,7 +3,17 @@ import type { Response } from "express";
 import { exportedPage } from "./api/exportedPage.js";
 import { namedNodeErrors, nodeQuery } from "./api/nodeQuery.js";
 import { defineRoute, type Route } from "./api/route.js";
-import { domainError, either, flag, list, number, object, oneOfTexts, text } from "./api/schemas.js";
+import {
+  changeSum,
+  domainError,
+  either,
+  flag,
+  list,
+  number,
+  object,
+  oneOfTexts,
+  text,
+} from "./api/schemas.js";
 import { exportFormat, sendExport } from "./api/sendExport.js";
 import type { PortalModel } from "./backends/catalog.js";
 import { repoRoot } from "./base/paths.js";
@@ -134,6 +144,7 @@ function summaryOf(record: SessionRecord, owned: OwnedWorktrees = {}, where: Whe
   return {
     sessionId: record.id,
     title: record.title,
+    ...(record.lastWords !== null && { lastWords: record.lastWords }),
     modelId: record.modelId,
     modelName: record.modelName,
     workingDirectory: record.workingDirectory,
@@ -164,6 +175,8 @@ const usage = object({ inputTokens: number, outputTokens: number, cost: number, 
 const summaryFields = {
   sessionId: text,
   title: text,
+  "lastWords?": text,
+  "changes?": changeSum,
   modelId: text,
   modelName: text,
   workingDirectory: text,
@@ -312,7 +325,12 @@ export function sessionRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "
         const limit = query.limit ?? 50;
         const records = await currentPortal().sessions.history({ ...query, limit });
         const last = records.length === limit ? records.at(-1) : undefined;
-        return { sessions: await summariesOf(records), ...(last && { next: last.id }) };
+        const sums = await currentPortal().changes.records.sums(records.map(({ id }) => id));
+        const sessions = (await summariesOf(records)).map(one => ({
+          ...one,
+          changes: sums.get(one.sessionId),
+        }));
+        return { sessions, ...(last && { next: last.id }) };
       },
     }),
     defineRoute({

@@ -1,4 +1,5 @@
 import type { ModelCatalog } from "./backends/catalog.js";
+import type { Changes } from "./changes/changes.js";
 import type { FindWhereabouts } from "./nodes/whereabouts.js";
 import type { PermissionPolicy } from "./permissions/approvals.js";
 import type { SessionRegistry } from "./sessions/sessionRegistry.js";
@@ -11,6 +12,7 @@ export interface CurrentPortal {
   logs: LiveLogs;
   sessions: SessionRegistry;
   worktrees: Worktrees;
+  changes: Changes;
   /** The policy for sessions whose user chose none. */
   permissions: PermissionPolicy;
   whereabouts: FindWhereabouts;

@@ -371,7 +371,13 @@ export function jobRoutes(logs: LiveLogs, exported?: Pick<ExportedChanges, "job"
         const limit = query.limit ?? 50;
         const jobs = await currentPortal().engine.jobs.history({ ...query, limit });
         const last = jobs.length === limit ? jobs.at(-1) : undefined;
-        return { jobs: await summariesOf(jobs), ...(last && { next: last.id }) };
+        const { records } = currentPortal().changes;
+        const sums = await records.sums(
+          jobs.map(({ id }) => id),
+          true,
+        );
+        const summaries = (await summariesOf(jobs)).map(one => ({ ...one, changes: sums.get(one.jobId) }));
+        return { jobs: summaries, ...(last && { next: last.id }) };
       },
     }),
     defineRoute({

@@ -1,55 +1,18 @@
 // Line diffs for a reader. Pure functions.
 
-// Beyond this the texts are shown one after another: the table would take longer than a frame.
-const MAX_TABLE_CELLS = 250_000;
+// With more of them the texts are shown one after another: to compare them would take longer than a frame.
+const MAX_DIFFERENCES = 500;
 
-/** @type {AllLines} */
-const all = (kind, lines) => lines.map(text => ({ kind, text }));
-
-/** @type {CommonLengths} */
-function commonLengths(a, b) {
-	const width = b.length + 1;
-	const table = new Uint32Array((a.length + 1) * width);
-	/** @type {ReturnType<CommonLengths>} */
-	const at = (i, j) => table[i * width + j] ?? 0;
-	for (let i = a.length - 1; i >= 0; i--)
-		for (let j = b.length - 1; j >= 0; j--)
-			table[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-	return at;
-}
-
-/** @type {DiffLines<string[]>} */
-function diffMiddle(a, b) {
-	if (a.length * b.length > MAX_TABLE_CELLS) return [...all("removed", a), ...all("added", b)];
-	const common = commonLengths(a, b);
-	/** @type {DiffLine[]} */
-	const lines = [];
-	let i = 0;
-	let j = 0;
-	while (i < a.length || j < b.length) {
-		if (a[i] === b[j]) {
-			lines.push({ kind: "same", text: a[i++] ?? "" });
-			j++;
-		} else if (j === b.length || (i < a.length && common(i + 1, j) >= common(i, j + 1)))
-			lines.push({ kind: "removed", text: a[i++] ?? "" });
-		else lines.push({ kind: "added", text: b[j++] ?? "" });
-	}
-	return lines;
-}
-
-/** @type {DiffLines<string>} */
-export function diffLines(before, after) {
-	const a = before === "" ? [] : before.split("\n");
-	const b = after === "" ? [] : after.split("\n");
-	let start = 0;
-	while (start < a.length && start < b.length && a[start] === b[start]) start++;
-	let end = 0;
-	while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++;
-	return [
-		...all("same", a.slice(0, start)),
-		...diffMiddle(a.slice(start, a.length - end), b.slice(start, b.length - end)),
-		...all("same", a.slice(a.length - end)),
+/** @type {DiffLines} */
+export function diffLines(diffArrays, before, after) {
+	const [a = [], b = []] = [before, after].map(text => (text === "" ? [] : text.split("\n")));
+	const parts = diffArrays(a, b, { maxEditLength: MAX_DIFFERENCES }) ?? [
+		{ removed: true, value: a },
+		{ added: true, value: b },
 	];
+	return parts.flatMap(({ added, removed, value }) =>
+		value.map(text => ({ kind: added ? "added" : removed ? "removed" : "same", text })),
+	);
 }
 
 const CONTEXT_LINES = 3;

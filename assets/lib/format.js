@@ -45,6 +45,10 @@ export const formatCount = (value = 0) => value.toLocaleString("en-US");
 // `1 file`, `2 files`.
 export const counted = (count = 0, one = "") => `${formatCount(count)} ${one}${count === 1 ? "" : "s"}`;
 
+// In the middle.
+export const shortPath = (path = "") =>
+	path.replace(/^([\\/]?[^\\/]+[\\/]).{9,}([\\/][^\\/]+[\\/][^\\/]+)$/, "$1…$2");
+
 /** @param {unknown[]} parts of which empty ones are left out */
 export const joined = (parts, between = " · ") => parts.filter(Boolean).join(between);
 
@@ -52,7 +56,8 @@ export const joined = (parts, between = " · ") => parts.filter(Boolean).join(be
 export const formatLines = ({ added, deleted }) => `+${added} −${deleted}`;
 
 /** @param {Totals} totals */
-export const formatChanges = totals => `${counted(totals.files, "file")} changed, ${formatLines(totals)}`;
+export const formatChanges = totals =>
+	joined([totals.files && `${counted(totals.files, "file")} changed`, formatLines(totals)], ", ");
 
 /** @type {FormatUsage} */
 export function formatUsage(usage) {

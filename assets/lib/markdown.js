@@ -114,7 +114,7 @@ function dressCode(fragment) {
 	}
 }
 
-function renderPiece(piece = "") {
+export function markdownPiece(piece = "") {
 	const plain = element("pre", "unparsed", piece);
 	const container = element("div", "piece", plain);
 	getLibraries().then(
@@ -123,8 +123,8 @@ function renderPiece(piece = "") {
 			function renderNext() {
 				const { value, done } = fragments.next();
 				plain.remove();
-
-				if (done) return;
+				// Nobody renders what is out of sight by now.
+				if (done || !container.parentNode) return;
 				mendLinks(value);
 				dressCode(value);
 				container.append(value);
@@ -139,38 +139,71 @@ function renderPiece(piece = "") {
 	return container;
 }
 
-const fencePattern = /^ {0,3}(?:```|~~~).*$/gm;
+// Of a paragraph without an end only this much is kept.
+const MAX_CHARS = 40_000;
 
-function openFence(piece = "") {
-	let open = "";
-	for (const [line] of piece.matchAll(fencePattern)) open = open === "" ? `${line}\n` : "";
-	return open;
-}
+const fencePattern = /^(?:[-*+>\s]|\d{1,9}[.)])*(`{3,}(?!.*`)|~{3,})/;
+const itemPattern = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s/;
 
-function endOfMarkdownPiece(text = "", from = 0, startsFenced = false) {
-	const limit = endOfPiece(text, from);
-	if (limit === text.length) return limit;
-	let isFenced = startsFenced;
-	let best = limit;
-	for (const line of text.slice(from, limit).matchAll(/^ {0,3}(?:```|~~~)|^[ \t]*\n/gm)) {
-		const isFence = line[0].trim() !== "";
-		if (isFence) isFenced = !isFenced;
-		else if (!isFenced) best = from + line.index + line[0].length;
+/** Cuts what arrives into complete paragraphs, but neither a code fence nor a list. @type {Paragraphs} */
+export function paragraphs(isCut = true) {
+	let [rest, line, opening, fence] = ["", "", "", ""];
+	let [isList, isAfterBlank] = [false, false];
+	/** @type {string[]} */
+	let complete = [];
+
+	function cut() {
+		if (!isCut) return;
+		if (rest.trim() !== "") complete.push(rest);
+		rest = "";
+		isList = false;
 	}
-	return best;
+
+	function endLine() {
+		const text = line.replace(/^[>\s]+/, "").trimEnd();
+		const isBlank = line.trim() === "";
+		if (fence) {
+			if (text.startsWith(fence) && /^(`+|~+)$/.test(text)) fence = "";
+		} else if (!isBlank) {
+			const isItem = itemPattern.test(line);
+			if (isAfterBlank && !isItem && /^\S/.test(line)) cut();
+			isList ||= isItem;
+			fence = fencePattern.exec(line)?.[1] ?? "";
+			opening = line;
+		}
+		rest += line;
+		line = "";
+		isAfterBlank = isBlank && !fence;
+		if (isAfterBlank && !isList) cut();
+	}
+
+	return data => {
+		complete = [];
+		for (const part of data.split(/(?<=\n)/)) {
+			line += part;
+			if (part.endsWith("\n") || line.length > MAX_CHARS) endLine();
+		}
+		if (rest.length > MAX_CHARS * 2) rest = rest.slice(-MAX_CHARS);
+		return { complete, rest: rest + line, fence: fence && opening };
+	};
 }
 
 export function markdown(text = "") {
 	const container = element("div", "markdown");
+	// That of a code block which the piece before has not closed.
 	let fence = "";
 	showPieces(
 		container,
 		text,
-		from => endOfMarkdownPiece(text, from, fence !== ""),
+		from => {
+			const end = endOfPiece(text, from);
+			const { complete, rest } = paragraphs()(fence + text.slice(from, end));
+			return end < text.length && complete.length > 0 ? end - rest.length : end;
+		},
 		piece => {
 			const whole = fence + piece;
-			fence = openFence(whole);
-			return renderPiece(whole);
+			fence = paragraphs()(whole).fence;
+			return markdownPiece(whole);
 		},
 	);
 	return container;

@@ -44,7 +44,13 @@ function control({ id, name, description = "", type, value, choices = [], confir
 		else input.value = current;
 	};
 	const remark = confirmed === false && muted("not confirmed");
-	const label = element("label", { title: visibleLine(description) }, shown, input, remark);
+	const label = element(
+		"label",
+		{ className: "line", title: visibleLine(description) },
+		shown,
+		input,
+		remark,
+	);
 	input.onchange = () => {
 		const wanted = input instanceof HTMLInputElement ? input.checked : input.value;
 		show();

@@ -9,7 +9,6 @@ export function completeRequest(prompt, known) {
 	let at = 0;
 	// The word before the caret.
 	let word = "";
-	let isAsking = false;
 
 	function close() {
 		word = "";
@@ -50,14 +49,10 @@ export function completeRequest(prompt, known) {
 		const before = prompt.value.slice(0, prompt.selectionStart);
 		const typed = /(?:^\/|(?<!\S)@)(\S*)$/.exec(before);
 		word = typed?.[0] ?? "";
-		// One question at a time; the next is about what was typed meanwhile.
-		if (isAsking) return;
 		const mine = word;
-		isAsking = true;
 		const found = typed ? await completionsOf(word[0], typed[1] ?? "").catch(() => []) : [];
-		isAsking = false;
-		if (word === "") return close();
-		if (mine !== word) return show();
+		// Something else was typed meanwhile.
+		if (mine !== word) return;
 		shown = found;
 		if (shown.length === 0) return close();
 		fill(

@@ -11,6 +11,7 @@ import {
 	fill,
 	find,
 	firstLine,
+	formatChanges,
 	formatDuration,
 	formatTime,
 	formatUsage,
@@ -29,6 +30,8 @@ import { placeInbox } from "../shell/inbox.js";
 import { worktreeLine } from "../shell/worktree.js";
 
 const PAGE_SIZE = 20;
+// Of each kind; the search finds the others.
+const MAX_LISTED = 200;
 // What runs may change five times a second.
 const REFRESH_MS = 2_000;
 
@@ -41,7 +44,7 @@ const words = {
 
 /** @type {ItemOf} */
 function itemOf(kind, answer) {
-	const { workingDirectory, repoRoot = workingDirectory, worktree, lastTime, reason, usage } = answer;
+	const { workingDirectory, repoRoot = workingDirectory, worktree, lastTime, changes, usage } = answer;
 	const [name = "", about] = words[kind]?.(answer) ?? [];
 	const id = answer[`${kind}Id`];
 	return {
@@ -51,7 +54,13 @@ function itemOf(kind, answer) {
 		id,
 		name: visibleLine(name),
 		// The user's folder, not its worktree.
-		about: [about, worktree?.workingDirectory ?? repoRoot, reason ?? "", formatUsage(usage)],
+		about: [
+			about,
+			worktree?.workingDirectory ?? repoRoot,
+			answer.reason ?? answer.lastWords,
+			changes && formatChanges(changes),
+			formatUsage(usage),
+		],
 		address: addressOf({ kind, id, title: name }),
 	};
 }
@@ -82,30 +91,9 @@ const worktreeItem = ({ id, name, kind, title = "", startTime, worktree }) => ({
 });
 
 /** @type {Listed} */
-async function* listed(kind) {
-	const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
-	for (;;) {
-		const answer = await api(`copilot/${kind}/history?${query}`).catch(() => ({}));
-		for (const one of answer[`${kind}s`] ?? []) yield itemOf(kind, one);
-		if (answer.next === undefined) return;
-		query.set("before", answer.next);
-	}
-}
-
-// All kinds together, newest first.
-async function* newestFirst() {
-	const sources = Object.keys(words).map(listed);
-	const heads = await Promise.all(
-		sources.map(async source => ({ source, item: (await source.next()).value })),
-	);
-	for (;;) {
-		heads.sort((a, b) => (b.item?.startTime ?? "").localeCompare(a.item?.startTime ?? ""));
-		const [head] = heads;
-		const item = head?.item;
-		if (!item) return;
-		head.item = (await head.source.next()).value;
-		yield { item, hasMore: heads.some(other => other.item) };
-	}
+async function listed(kind, limit) {
+	const answer = await api(`copilot/${kind}/history?limit=${limit}`).catch(() => ({}));
+	return (answer[`${kind}s`] ?? []).map((/** @type {Answer} */ one) => itemOf(kind, one));
 }
 
 const isRunning = (status = "") => status === "Running" || status === "Busy";
@@ -166,7 +154,7 @@ function row(item, refresh) {
 	showStatus(find(made, ".status"), status);
 	find(made, ".history-details").append(
 		nodeSign(item),
-		...details.filter(Boolean).map(text => element("span", {}, visibleLine(text))),
+		...details.filter(Boolean).map(text => element("span", "one-line", visibleLine(text))),
 	);
 	for (const [value, act] of Object.entries(actionsOf(item))) {
 		const control = find(made, `[value=${value}]`);
@@ -192,26 +180,19 @@ const showProblem = errorAt("historyError");
 
 export function showHistory() {
 	const place = byId("running-jobs-list");
-	/** @type {HistoryItem[]} */
-	let shown = [];
-	let items = newestFirst();
+	let limit = PAGE_SIZE;
+	let asked = 0;
 
-	// More, or from the newest on.
-	async function load(isMore = false) {
-		if (!isMore) items = newestFirst();
-		const mine = items;
-		const page = [];
-		let next = await mine.next();
-		while (next.value) {
-			page.push(next.value.item);
-			if (page.length === PAGE_SIZE || !next.value.hasMore) break;
-			next = await mine.next();
-		}
+	async function load() {
+		const mine = ++asked;
+		const most = Math.min(limit + 1, MAX_LISTED);
+		const lists = await Promise.all(Object.keys(words).map(kind => listed(kind, most)));
 		const { worktrees = [] } = await api("copilot/worktree").catch(() => ({}));
 		// An older answer may arrive later.
-		if (mine !== items) return;
-		shown = isMore ? [...shown, ...page] : page;
-		byId("historyMore").hidden = !next.value?.hasMore;
+		if (mine !== asked) return;
+		const newest = lists.flat().sort((a, b) => b.startTime.localeCompare(a.startTime));
+		const shown = newest.slice(0, limit);
+		byId("historyMore").hidden = newest.length <= limit;
 		showProblem();
 		for (const id of ["welcome", "historyEmpty"]) byId(id).hidden = shown.length > 0;
 		byId("tryItLater").hidden = shown.length === 0;
@@ -229,7 +210,7 @@ export function showHistory() {
 		const all = [...older, ...others, ...shown];
 		const focused = place.querySelector(":focus")?.ariaLabel;
 		for (const [i, group] of [...place.children].entries()) {
-			const rows = all.filter(item => groupOf(item) === i).map(item => row(item, () => load()));
+			const rows = all.filter(item => groupOf(item) === i).map(item => row(item, load));
 			fill(find(group, "ul"), ...rows);
 		}
 		if (focused) find(place, `[aria-label="${CSS.escape(focused)}"], h3`).focus();
@@ -237,10 +218,13 @@ export function showHistory() {
 
 	for (const id of ["tryIt", "tryItLater"])
 		onPress(id, () => startJob("try-it", "Try it"), errorAt("tryItError"));
-	onClick("historyMore", () => load(true));
-	onClick("refresh-button", () => load());
+	onClick("historyMore", () => {
+		limit += PAGE_SIZE;
+		return load();
+	});
+	onClick("refresh-button", load);
 	placeInbox(byId("inbox"));
-	onNodes(() => load());
+	onNodes(load);
 	let isDue = false;
 	onOverview(overview => {
 		active.clear();
@@ -250,7 +234,7 @@ export function showHistory() {
 		setTimeout(() => {
 			isDue = false;
 			// What became of a worktree stays in sight.
-			if (shown.length <= PAGE_SIZE && !place.querySelector(".worktree :focus")) load();
+			if (!place.querySelector(".worktree :focus")) load();
 		}, REFRESH_MS);
 	});
 	load();

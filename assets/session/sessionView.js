@@ -3,7 +3,6 @@
 import {
 	ApiError,
 	api,
-	askToStopServer,
 	button,
 	byId,
 	connection,
@@ -23,6 +22,8 @@ import {
 	send as post,
 	readEvents,
 	setPageState,
+	shortPath,
+	showFolder,
 	showStatus,
 	toNode,
 	visibleCode,
@@ -273,13 +274,6 @@ export function openSessionView(sessionId, showOver) {
 		await api(`${path}/stop`, "").catch(() => undefined);
 	}
 
-	/** @type {Leave} */
-	function leave(what, back) {
-		window.close();
-		// Only a window that a script opened may close itself.
-		showOver(what, "This tab may be closed.", back);
-	}
-
 	for (const tab of document.querySelectorAll("button[aria-controls=drawer]"))
 		tab.addEventListener("click", async () => {
 			drawer ??= (await import("./drawer.js")).drawer(path, recent);
@@ -299,16 +293,11 @@ export function openSessionView(sessionId, showOver) {
 	onPress("reopen", () => api(`${path}/reopen`, "").then(() => location.reload()), showError);
 	close.onclick = async () => {
 		await withProgress(close, closeSession);
-		leave("The session has ended", location.href);
+		window.close();
+		showOver("The session has ended", "This tab may be closed.", location.href);
 	};
-	const stopServer = byId("stop-server-button");
-	stopServer.onclick = async () => {
-		if (!(await askToStopServer())) return;
-		await withProgress(stopServer, closeSession);
-		await api("stop", "").catch(() => undefined);
-		leave("The server has stopped");
-	};
-	onClick("stopFromMenu", () => stopServer.click());
+	for (const control of document.querySelectorAll(".stop-server"))
+		control.onclick = async () => (await import("../shell/stopServer.js")).stopServer(control, closeSession);
 
 	/** @param {Answer} summary */
 	function showAbout(summary) {
@@ -316,11 +305,11 @@ export function openSessionView(sessionId, showOver) {
 		fill(byId("sessionNode"), nodeSign(summary));
 		fill(byId("waiting"), ...waitingLine(summary, path, () => location.reload()));
 		const about = joined([visibleLine(modelName ?? modelId), formatUsage(usage)]);
-		const folder = workingDirectory.replace(/^.+(?=[\\/].{25})/, "…");
 		const on = branch && ` on ${visibleLine(branch)}`;
 		const place = byId("sessionModel");
 		place.title = visibleLine(workingDirectory);
-		fill(place, visibleCode(folder), `${on} · ${about}`);
+		showFolder(workingDirectory);
+		fill(place, visibleCode(shortPath(workingDirectory)), `${on} · ${about}`);
 	}
 
 	async function loadSummary() {

@@ -17,23 +17,20 @@ const flags = {
 	7: "inverse",
 };
 
-/** @type {NearestHue} */
-function nearestHue(...channels) {
-	const [most, least] = [Math.max(...channels), Math.min(...channels)];
-	if (most - least < 48) return [0, 8, 7][Math.floor(most / 64)] ?? 15;
-	const strong = channels.map((value, n) => (value > (most + least) / 2 ? 2 ** n : 0));
-	return strong.reduce((sum, bit) => sum + bit, most > 191 ? 8 : 0);
-}
+/** As light as it must be to be read. @param {number[]} rgb */
+const mixed = (...rgb) => `oklch(from rgb(${rgb}) max(l, 0.75) c h)`;
+
+const named = (index = 0) => `var(--hue-${index})`;
 
 const shadeOf = (level = 0) => (level < 1 ? 0 : Math.floor(level) * 40 + 55);
 
-// Of one of the palette of 256 colours.
-function hueOf(index = 0) {
-	if (index < 16) return index;
+// One of the palette of 256 colours.
+function listed(index = 0) {
+	if (index < 16) return named(index);
 	const grey = (index - 232) * 10 + 8;
-	if (grey > 0) return nearestHue(grey, grey, grey);
+	if (grey > 0) return mixed(grey, grey, grey);
 	const cube = index - 16;
-	return nearestHue(...[cube / 36, (cube / 6) % 6, cube % 6].map(shadeOf));
+	return mixed(...[cube / 36, (cube / 6) % 6, cube % 6].map(shadeOf));
 }
 
 /** @type {StyleAfter} */
@@ -50,19 +47,20 @@ function styleAfter(before, parameters) {
 			const isMixed = codes.shift() === 2;
 			const [red, green = 0, blue = 0] = codes.splice(0, isMixed ? 3 : 1);
 			// The colour of an underline is that of its text.
-			if (tens < 5 && red !== undefined) style[place] = isMixed ? nearestHue(red, green, blue) : hueOf(red);
-		} else if ([3, 4, 9, 10].includes(tens)) style[place] = ones < 8 ? ones + (tens > 8 ? 8 : 0) : undefined;
+			if (tens < 5 && red !== undefined) style[place] = isMixed ? mixed(red, green, blue) : listed(red);
+		} else if ([3, 4, 9, 10].includes(tens))
+			style[place] = ones < 8 ? named(ones + (tens > 8 ? 8 : 0)) : undefined;
 	}
 	return style;
 }
 
 /** @param {TerminalStyle} style */
 function lookOf({ ink, paper, 7: isInverse, ...words }) {
-	const [front, back] = isInverse ? [paper, ink ?? 7] : [ink, paper];
+	const [front, back] = isInverse ? [paper, ink ?? named(7)] : [ink, paper];
 	const all = Object.values(words);
 	// A black paper is the terminal's own; on any other the text is dark.
-	if (back) all.push(`background: var(--hue-${back}); color: var(--terminal)`);
-	else if (front !== undefined) all.push(`color: var(--hue-${front})`);
+	if (back && back !== named(0)) all.push(`background: ${back}; color: var(--terminal)`);
+	else if (front) all.push(`color: ${front}`);
 	return all.join("; ");
 }
 

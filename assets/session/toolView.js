@@ -1,4 +1,5 @@
 // The body of a completed tool block: the call and its result.
+import differ from "/vendor/diff.js";
 import { diffLines, isUnifiedDiff, parseUnifiedDiff, withoutSame } from "../lib/diff.js";
 import { plainText } from "../lib/longText.js";
 import { codeBox, markdown } from "../lib/markdown.js";
@@ -69,11 +70,16 @@ function mainPart(call, values) {
 			{},
 			...call.diffs.map(({ path, oldText, newText }) => {
 				const [before = "", after = ""] = [oldText ?? "", newText].map(text => text.replace(/\n$/, ""));
-				return element("div", {}, codeOf(path), difference(withoutSame(diffLines(before, after))));
+				return element(
+					"div",
+					{},
+					codeOf(path),
+					difference(withoutSame(diffLines(differ.diffArrays, before, after))),
+				);
 			}),
 		);
 	if (typeof values.old_str === "string" || typeof values.new_str === "string")
-		return difference(diffLines(asText(values.old_str), asText(values.new_str)));
+		return difference(diffLines(differ.diffArrays, asText(values.old_str), asText(values.new_str)));
 	if (typeof values.file_text === "string") {
 		const language = /\.([A-Za-z0-9]+)$/.exec(asText(values.path))?.[1] ?? "";
 		return codeBox(values.file_text, language);

@@ -1,32 +1,24 @@
 // The places under the turns that say what each changed.
-import { api, byId, element, isReplay } from "../lib/page.js";
+import { api, byId, element, isReplay, soon } from "../lib/page.js";
+
+const SHOW_DELAY_MS = 20;
 
 /** @type {TurnChanges} */
 export function turnChanges(path, place) {
 	/** Where the turns ended, by their requests. @type {Map<string, HTMLElement>} */
 	const places = new Map();
-	let isAsking = false;
-	let asksAgain = false;
-
-	// One call for all turns.
-	async function show() {
-		asksAgain = isAsking;
-		if (isAsking) return;
-		isAsking = true;
-		try {
-			const { turns = [], files } = await api(`${path}/changes`);
-			const tab = byId("changesTab");
-			tab.hidden = files.length === 0;
-			tab.textContent = `Changes ${files.length}`;
-			const changing = turns.filter(({ files }) => files > 0);
-			if (changing.length > 0) await fill(changing);
-		} catch {
-			// The next turn asks again.
-		} finally {
-			isAsking = false;
-			if (asksAgain) setTimeout(show);
-		}
-	}
+	// One call for all turns; until then the page may have many more responses to show.
+	const showSoon = soon(async () => {
+		const answer = await api(`${path}/changes`).catch(() => undefined);
+		// The next turn asks again.
+		if (!answer) return;
+		const { turns = [], files } = answer;
+		const tab = byId("changesTab");
+		tab.hidden = files.length === 0;
+		tab.textContent = `Changes ${files.length}`;
+		const changing = turns.filter(({ files }) => files > 0);
+		if (changing.length > 0) await fill(changing);
+	}, SHOW_DELAY_MS);
 
 	/** @param {TurnTotals[]} turns */
 	async function fill(turns) {
@@ -43,7 +35,6 @@ export function turnChanges(path, place) {
 		const slot = element("div", "turn-changes");
 		places.set(response.requestId, slot);
 		place(slot);
-		// Until then the page may have many more responses to show.
-		setTimeout(show);
+		showSoon();
 	};
 }

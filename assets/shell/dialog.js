@@ -1,4 +1,3 @@
-import { api } from "../lib/api.js";
 import { element, filled, find } from "../lib/dom.js";
 
 /** @type {OpenQuestion} */
@@ -21,14 +20,6 @@ function openQuestion(question, action, look, ...parts) {
 
 /** @type {Ask} */
 export const ask = (question, action) => openQuestion(question, action, "danger");
-
-// Of several portals on one database it names the one that stops.
-export async function askToStopServer() {
-	const { node, nodes = [] } = await api("health").catch(() => ({}));
-	return nodes.length > 1
-		? ask(`Stop node ${node}? What works in a shared folder goes on at another node.`, "Stop node")
-		: ask("Stop the server? Every running session and job stops with it.", "Stop Server");
-}
 
 export async function askText(label = "", value = "") {
 	const input = element("input", { value, maxLength: 200, required: true, ariaLabel: label });

@@ -23,20 +23,20 @@ const cards = new Map();
 const inbox = find(document, ".inbox");
 const list = byId("inboxList");
 const count = find(inbox, "button");
-bindNotifications("notifyMe");
+const state = byId("connection");
+bindNotifications();
 count.onclick = () => {
 	list.hidden = !list.hidden;
 	count.setAttribute("aria-expanded", String(!list.hidden));
 };
 
 /** @type {PlaceInbox} */
-export function placeInbox(place = document.body) {
-	const isLine = place === document.body;
-	list.hidden = isLine;
-	count.hidden = !isLine;
-	place.append(inbox);
+export function placeInbox(place) {
+	list.hidden = !place;
+	count.hidden = Boolean(place);
+	if (place) place.append(inbox);
+	else state.before(inbox);
 }
-placeInbox();
 
 /** @type {RequestAddress} */
 function addressOf({ source, sessionId, taskId = source === "task" ? sessionId : "" }) {

@@ -1,6 +1,7 @@
 // What a tab in the background shows: its title, its icon, and notifications if wanted.
-import { byId } from "../lib/dom.js";
-import { visibleLine } from "../lib/visibleText.js";
+import { byId, fill } from "../lib/dom.js";
+import { shortPath } from "../lib/format.js";
+import { visibleCode, visibleLine } from "../lib/visibleText.js";
 
 const NAME = "Copilot Portal";
 const WISH = "notifications";
@@ -27,6 +28,11 @@ export function setPageState(title = "", status = "") {
 	if (icon?.getAttribute("href") !== address) icon?.setAttribute("href", address);
 }
 
+// That of the session or job, in the top line.
+export function showFolder(path = "") {
+	fill(byId("place"), visibleCode(shortPath(path))).title = visibleLine(path);
+}
+
 export function notify(text = "", tag = location.href) {
 	if (!wantsNotifications() || !document.hidden) return;
 	new Notification(NAME, { body: visibleLine(text), tag }).onclick = () => window.focus();
@@ -35,8 +41,8 @@ export function notify(text = "", tag = location.href) {
 const wantsNotifications = () =>
 	localStorage.getItem(WISH) === "yes" && "Notification" in window && Notification.permission === "granted";
 
-export function bindNotifications(id = "") {
-	const box = byId(id, HTMLInputElement);
+export function bindNotifications() {
+	const box = byId("notifyMe", HTMLInputElement);
 	box.checked = wantsNotifications();
 	box.onchange = async () => {
 		if (box.checked && "Notification" in window) await Notification.requestPermission();

@@ -13,3 +13,7 @@ function closeMenus(target) {
 }
 document.addEventListener("click", ({ target }) => closeMenus(target));
 document.addEventListener("keydown", ({ key }) => key === "Escape" && closeMenus());
+
+// A session ends first.
+for (const control of document.querySelectorAll(".stop-server"))
+	control.onclick ??= async () => (await import("./stopServer.js")).stopServer(control);

@@ -1,5 +1,5 @@
 // The footer of the start page: what the portal keeps on disk, how long, and what is due to go.
-import { api, ask, byId, counted, errorAt, formatCount, formatSize, onPress } from "../lib/page.js";
+import { api, ask, byId, counted, errorAt, formatSize, onPress } from "../lib/page.js";
 
 // The server does not count beyond this.
 const MAX_COUNT = 10_000;
@@ -13,9 +13,7 @@ let due = "";
 function removedIn({ jobs, tasks, sessions, runs }) {
 	const parts = Object.entries({ job: jobs, task: tasks, session: sessions, run: runs })
 		.filter(([, count]) => count > 0)
-		.map(([name, count]) =>
-			count >= MAX_COUNT ? `${formatCount(count)} or more ${name}s` : counted(count, name),
-		);
+		.map(([name, count]) => (count < MAX_COUNT ? "" : "at least ") + counted(count, name));
 	return new Intl.ListFormat("en-GB").format(parts);
 }
 

@@ -32,6 +32,9 @@ export function object<const Named extends Readonly<Record<string, JsonSchema>>>
   } as const;
 }
 
+/** The changes of a row of a list; `files` where each is sure to be counted once. */
+export const changeSum = object({ "files?": number, added: number, deleted: number });
+
 export function either(...schemas: JsonSchema[]): JsonSchema {
   return { anyOf: schemas };
 }

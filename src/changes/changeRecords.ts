@@ -46,6 +46,13 @@ export interface ChangeRecord {
   endedAt: Date | null;
 }
 
+/** Without the number of files where the same one may have been changed several times. */
+export interface ChangeSum {
+  files?: number;
+  added: number;
+  deleted: number;
+}
+
 const columns = `id, kind, owner, number, request_id as "requestId", folder, prefix, repository, base, head, totals, left_out as "left", shared, late,
   problem, restored, commit_id as "commitId", began_at as "beganAt", ended_at as "endedAt"`;
 
@@ -87,6 +94,31 @@ export class ChangeRecords {
       `select ${columns} from changes where ${below ? "owner >= $1 || '.' and owner < $1 || '/'" : "owner = $1"}
        order by id`,
       [owner],
+    );
+  }
+
+  /**
+   * How much the turns of sessions, or the attempts of jobs, have changed in sum; how many files is only known of one
+   * that is alone. One statement for all owners, and git is not asked.
+   */
+  async sums(owners: readonly string[], below = false): Promise<Map<string, ChangeSum>> {
+    const isOfOwner = below
+      ? "changes.owner >= page.id || '.' and changes.owner < page.id || '/'"
+      : "changes.owner = page.id";
+    const rows = await this.#store.query<{
+      id: string;
+      files: number | null;
+      added: number;
+      deleted: number;
+    }>(
+      `select page.id, sum((totals->>'added')::int)::int as added, sum((totals->>'deleted')::int)::int as deleted,
+         case count(*) when 1 then max((totals->>'files')::int) end as files
+       from unnest($1::text[]) as page(id) join changes on ${isOfOwner}
+       where kind <> 'undo' and (totals->>'files')::int > 0 group by page.id`,
+      [owners],
+    );
+    return new Map(
+      rows.map(({ id, files, added, deleted }) => [id, { ...(files !== null && { files }), added, deleted }]),
     );
   }
 

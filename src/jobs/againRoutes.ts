@@ -103,10 +103,19 @@ export function againRoutes(
     const { engine } = currentPortal();
     const root = (await engine.jobs.entry(entryHash)).jobs[name]?.work;
     const works = await evidenceOfWorks(id, await engine.jobs.taken(id), read, changesOf);
-    return works.map(run => {
+    const named: NamedWork[] = [];
+    for (const run of works) {
       const work = root && workAt(root, run.path);
-      return { ...run, taskName: work?.kind === "Ref" ? work.taskId : "" };
-    });
+      // Only of several attempts nobody knows it yet.
+      const changing = run.attempts.filter(attempt => attempt.changes);
+      const changes = changing.length > 1 ? await changesOf?.(run.taskId) : undefined;
+      named.push({
+        ...run,
+        taskName: work?.kind === "Ref" ? work.taskId : "",
+        ...(changes && { changes }),
+      });
+    }
+    return named;
   }
 
   async function compare(...ids: string[]) {

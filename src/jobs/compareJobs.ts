@@ -26,6 +26,8 @@ export interface ComparedWork {
 /** A work with the name of its task in the definition of its job. */
 export interface NamedWork extends WorkEvidence {
   taskName: string;
+  /** Of all its attempts together, where git could say it: a file that two of them changed is one file. */
+  changes?: AttemptEvidence["changes"];
 }
 
 /** Two runs side by side: the same place with the same task is the same work. */
@@ -50,17 +52,17 @@ const inTree = new Intl.Collator("en", { numeric: true });
 /** What is asked first stands first. */
 const placeOf = ({ path }: { path: string }) => path.replaceAll(/(?:pre|if)(?=\.|$)/g, "");
 
-function comparedRun({ succeeded, reason, takenOver, attempts }: WorkEvidence): ComparedRun {
+function comparedRun({ succeeded, reason, takenOver, attempts, changes }: NamedWork): ComparedRun {
   const verdict = succeeded === undefined ? (attempts.at(-1)?.verdict ?? "running") : verdictOf(succeeded);
   const usages = attempts.flatMap(({ usage }) => usage ?? []);
-  const changes = attempts.flatMap(({ changes: changed }) => changed ?? []);
+  const changed = changes ? [changes] : attempts.flatMap(attempt => attempt.changes ?? []);
   const durationMs = durationOf(attempts);
   return {
     verdict,
     ...(attempts.length > 0 && { attempts: attempts.length }),
     ...(durationMs !== undefined && { durationMs }),
     ...(usages.length > 0 && { usage: usages.reduce((sum, usage) => addUsage(sum, usage)) }),
-    ...(changes.length > 0 && { changes: changes.reduce(addChanges) }),
+    ...(changed.length > 0 && { changes: changed.reduce(addChanges) }),
     ...(reason !== undefined && { reason }),
     ...(takenOver && { takenOver }),
   };
@@ -76,7 +78,7 @@ function durationOf(attempts: readonly AttemptEvidence[]): number | undefined {
 
 type Changes = NonNullable<AttemptEvidence["changes"]>;
 
-/** A file that two attempts changed counts in both: nothing here knows which files they were. */
+/** Without the snapshots nothing knows which files they were: one that two attempts changed counts in both. */
 function addChanges(a: Changes, b: Changes): Changes {
   return { files: a.files + b.files, added: a.added + b.added, deleted: a.deleted + b.deleted };
 }

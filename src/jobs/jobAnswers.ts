@@ -1,4 +1,4 @@
-import { list, number, object, oneOfTexts, text } from "../api/schemas.js";
+import { changeSum, list, number, object, oneOfTexts, text } from "../api/schemas.js";
 import type { Entry, Work } from "../jobsDef.js";
 import { whereaboutsFields } from "../nodes/whereabouts.js";
 import { type OwnedWorktrees, worktreeAnswer } from "../worktrees/worktreeAnswers.js";
@@ -18,6 +18,7 @@ const summaryFields = {
   status: jobStatus,
   workingDirectory: text,
   userInput: text,
+  "changes?": changeSum,
   "usage?": usage,
   ...whereaboutsFields,
   "reason?": text,

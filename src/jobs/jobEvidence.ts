@@ -3,8 +3,8 @@ import type { LogKind } from "../live/liveResponse.js";
 import type { StoredResponse } from "../live/storedResponse.js";
 import { type ReachedWork, reachedWorks, type TakenWork } from "./takeover.js";
 
-/** What an attempt changed in its folder; undefined where nobody took snapshots. */
-export type ChangesOf = (taskId: string, attempt: number) => Promise<AttemptEvidence["changes"]>;
+/** What an attempt, or all attempts of a task, changed in its folder; undefined where nobody took snapshots. */
+export type ChangesOf = (taskId: string, attempt?: number) => Promise<AttemptEvidence["changes"]>;
 
 export type ReadLog = (kind: LogKind, id: string) => AsyncIterable<StoredResponse>;
 

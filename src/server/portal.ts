@@ -265,6 +265,7 @@ export function createPortal(parts: PortalOptions): Portal {
     logs,
     sessions,
     worktrees,
+    changes,
     permissions,
     whereabouts,
     engine,
@@ -365,7 +366,9 @@ export function createPortal(parts: PortalOptions): Portal {
     ...againRoutes(
       logs,
       async (taskId, attempt) =>
-        (await changes.records.find("attempt", taskId, attempt))?.totals ?? undefined,
+        attempt === undefined
+          ? changes.totals(await changes.records.of(taskId))
+          : ((await changes.records.find("attempt", taskId, attempt))?.totals ?? undefined),
       async (job, origin) => ((await tryIt.made(job)) ? tryIt.start(origin) : undefined),
     ),
     ...tryIt.routes(),

@@ -25,11 +25,11 @@ const textOf =
   () =>
     readFile(file, "utf8");
 
-/** highlight.js ships CommonJS only; browsers want a module. */
+/** Of CommonJS in one file; browsers want a module. */
 const moduleOf =
   (file: string): VendorFile =>
   async () =>
-    `const module = { exports: {} };\n${await readFile(file, "utf8")}\nexport default module.exports;\n`;
+    `const exports = {};\nconst module = { exports };\n${await readFile(file, "utf8")}\nexport default module.exports;\n`;
 
 /** The grammar of each language, by all its names. */
 async function languagesModule(): Promise<string> {
@@ -42,6 +42,7 @@ function listVendorFiles(): Map<string, VendorFile> {
   const highlight = join(dirname(entryOf("highlight.js")), "..", "lib");
   return new Map<string, VendorFile>([
     ["/marked.js", textOf(entryOf("marked"))],
+    ["/diff.js", moduleOf(join(dirname(entryOf("diff")), "..", "dist", "diff.min.js"))],
     ["/dompurify.js", textOf(entryOf("dompurify"))],
     ["/highlight/core.js", moduleOf(join(highlight, "core.js"))],
     ["/highlight/languages.js", languagesModule],

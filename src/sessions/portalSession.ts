@@ -66,6 +66,7 @@ interface AcceptedRequest {
 type Prepared = { agent: AgentSession } & Awaited<ReturnType<SessionParts["changes"]["untold"]>>;
 
 const titleLength = 80;
+const maxLastWords = 200;
 /** In any other state an agent session takes no requests, and a new one resumes its conversation. */
 const usable: readonly SessionState[] = ["idle", "busy"];
 
@@ -74,6 +75,14 @@ export function titleOf(prompt: string): string {
   const line = prompt.trim().split("\n", 1)[0] ?? "";
   return line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line;
 }
+
+/** The beginning of a message in one line; the store cannot hold the character NUL. */
+const lastWordsOf = (text: string) =>
+  text
+    .slice(0, maxLastWords * 2)
+    .replace(/[\s\0]+/g, " ")
+    .trim()
+    .slice(0, maxLastWords);
 
 /**
  * A session that outlives its agent: the agent keeps the conversation on disk, the live log keeps what happened,
@@ -444,6 +453,10 @@ export class PortalSession implements ICopilotSession {
     const written = logCallbacks(push);
     return {
       ...written,
+      onEndMessage: (messageId, text, interrupted) => {
+        written.onEndMessage(messageId, text, interrupted);
+        this.record.lastWords = lastWordsOf(text) || this.record.lastWords;
+      },
       onEndToolExecution: (...end) => {
         written.onEndToolExecution(...end);
         this.#host.toolEnded?.(this.record);

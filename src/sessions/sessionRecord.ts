@@ -15,6 +15,8 @@ export interface SessionRecord {
   /** The task that started it; null when a person did. */
   owner: string | null;
   title: string;
+  /** How its agent's last message begins, in one line; null where an older portal wrote it. */
+  lastWords: string | null;
   status: "open" | "closed";
   createdAt: Date;
   updatedAt: Date;
@@ -40,7 +42,7 @@ export interface SessionSettings {
 }
 
 const columns = `id, model_id AS "modelId", model_name AS "modelName", backend, working_directory AS "workingDirectory",
-  owner, title, status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
+  owner, title, last_words AS "lastWords", status, created_at AS "createdAt", updated_at AS "updatedAt", closed_at AS "closedAt", usage,
   CASE jsonb_array_length(pending_ids) WHEN pending_requests THEN pending_ids
     ELSE to_jsonb(array_fill(''::text, ARRAY[pending_requests])) END AS "pendingRequests", turns, settings`;
 
@@ -82,6 +84,7 @@ export function recordChange(
     pending_ids: JSON.stringify(pendingRequests),
     updated_at: updatedAt,
     turns: record.turns,
+    last_words: record.lastWords,
   };
   for (const name of names) set[name] = name === "usage" ? JSON.stringify(record.usage) : record[name];
   if (names.includes("status")) set.closed_at = closedAt;

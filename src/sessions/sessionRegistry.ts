@@ -113,6 +113,7 @@ export class SessionRegistry {
       workingDirectory: sandbox ? await sandboxFolder(workingDirectory) : workingDirectory,
       owner: owned?.owner ?? null,
       title: owned?.title ?? "",
+      lastWords: null,
       status: "open",
       createdAt: now,
       updatedAt: now,

@@ -304,6 +304,8 @@ export const migrations: readonly Migration[] = [
   "alter table nodes add column schema_version integer not null default 19;",
   // 21: jobs whose end is decided and not written yet.
   "create index logs_of_open_jobs on logs (root) where kind = 'job' and not closed;",
+  // 22: what a list of sessions shows of each.
+  "alter table sessions add column last_words text;",
 ];
 
 /** What the store says about its schema. */

@@ -219,14 +219,16 @@ describe("permissions in the browser", () => {
         constructor(title, { body }) { tell(body); }
       };`);
     await page.goto(`${portal.url}/permissions.html`);
-    await page.getByLabel("Notify me of requests").check();
+    await page.locator(".top .menu summary").click();
+    await page.getByLabel("Notify me").check();
     await page.goto(`${portal.url}/jobs.html?wb=/tmp`);
     const session = await startSession("?permissions=ask");
     await session.query("say hello");
     await notified;
     await page.getByRole("button", { name: "1 request waits for you" }).click();
-    assert.equal(await page.locator(".inbox").getByLabel("Notify me").isChecked(), true);
-    await page.locator(".inbox").getByLabel("Notify me").uncheck();
+    await page.locator(".top .menu summary").click();
+    assert.equal(await page.getByLabel("Notify me").isChecked(), true);
+    await page.getByLabel("Notify me").uncheck();
     await page.reload();
     await page.getByRole("button", { name: "1 request waits for you" }).waitFor();
     assert.deepEqual(told, ["say hello waits for you"]);

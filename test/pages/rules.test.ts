@@ -2,17 +2,20 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
+import { diffArrays } from "diff";
 import { packageRoot } from "../../src/base/paths.js";
 import { cpuMsOf } from "../support/pace.js";
 
 /** Loads the rules of the pages that need no browser. */
 const load = (name: string) => import(pathToFileURL(join(packageRoot, "assets", name)).href);
 type DiffLine = { kind: string; text: string; line?: number };
-const { diffLines, isUnifiedDiff, parseUnifiedDiff } = (await load("lib/diff.js")) as {
-  diffLines(before: string, after: string): DiffLine[];
+const rules = (await load("lib/diff.js")) as {
+  diffLines(compare: typeof diffArrays, before: string, after: string): DiffLine[];
   isUnifiedDiff(text: string): boolean;
   parseUnifiedDiff(text: string): DiffLine[];
 };
+const { isUnifiedDiff, parseUnifiedDiff } = rules;
+const diffLines = (before: string, after: string) => rules.diffLines(diffArrays, before, after);
 const { toolTitle, readShellOutput } = (await load("session/toolCall.js")) as {
   toolTitle(name: string, args: unknown): string;
   readShellOutput(content: string): { output: string; exitCode?: number };
@@ -144,7 +147,10 @@ describe("the output of a command", () => {
     const parts = looks.map(({ at, look }, n) => {
       const text = output.slice(at, looks[n + 1]?.at);
       const short = words.reduce((style, [long, word]) => style.replace(long, word), look);
-      const named = short.replace(/(background|color): var\(--hue-(\d+)\)/g, "$1 $2").replaceAll(";", "");
+      const named = short
+        .replace(/(background|color): var\(--hue-(\d+)\)/g, "$1 $2")
+        .replace(/oklch\(from rgb\((.*?)\) max\(l, 0.75\) c h\)/, "$1")
+        .replaceAll(";", "");
       return look && text ? `[${named}: ${text}]` : text;
     });
     return parts.join("");
@@ -172,9 +178,13 @@ describe("the output of a command", () => {
     ["a black background is the terminal's own", "^[33;40mx", "[color 3: x]"],
     ["inverse text", "^[32;7mx^[27my", "[background 2: x][color 2: y]"],
     ["inverse text without a colour", "^[7mx", "[background 7: x]"],
-    ["one of 256 colours", "^[38;5;1ma^[38;5;208mb^[38;5;250mc", "[color 1: a][color 11: b][color 7: c]"],
-    ["one of 256 as a background", "^[48;5;21mx", "[background 12: x]"],
-    ["the nearest of 16 million", "^[38;2;200;30;30ma^[38;2;20;90;20mb", "[color 9: a][color 2: b]"],
+    [
+      "one of 256 colours",
+      "^[38;5;1ma^[38;5;208mb^[38;5;250mc",
+      "[color 1: a][color: 255,135,0: b][color: 188,188,188: c]",
+    ],
+    ["one of 256 as a background", "^[48;5;21mx", "[background: 0,0,255: x]"],
+    ["one of 16 million", "^[38;2;200;30;30ma^[38;2;20;90;20mb", "[color: 200,30,30: a][color: 20,90,20: b]"],
     ["what is written in a way that is not known", "^[1;38:2::255:0:0ma^[4:3mb", "ab"],
     ["the colour of an underline is nothing else", "^[4;58;5;1mx^[58;2;1;3;9my", "[underline: xy]"],
     ["an escape that only moves or hides", "^[?25la^[2K^[1Ab^[?25h^[>4;2mc", "abc"],

@@ -4,7 +4,13 @@ import { startWebsite } from "../support/pages/browser.js";
 
 it("vendor files are modules, and browsers revalidate them", async t => {
   const url = await startWebsite(t);
-  for (const name of ["marked.js", "dompurify.js", "highlight/core.js", "highlight/languages.js"]) {
+  for (const name of [
+    "marked.js",
+    "diff.js",
+    "dompurify.js",
+    "highlight/core.js",
+    "highlight/languages.js",
+  ]) {
     const response = await fetch(`${url}/vendor/${name}`);
     assert.equal(response.status, 200, name);
     assert.match(response.headers.get("content-type") ?? "", /^text\/javascript/);
