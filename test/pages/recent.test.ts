@@ -49,6 +49,8 @@ describe("what ran", () => {
       (await portal.api<Record<string, Row[]>>(`copilot/${kind}/history`)).body[`${kind}s`] ?? [];
     const changesOf = async ({ jobId }: { jobId: string }) =>
       (await list("job")).find(job => job.jobId === jobId)?.changes;
+    // The last snapshot of a job may come after its end.
+    for (const { jobId } of [first, second]) await seen(async () => changesOf({ jobId }));
     assert.deepEqual(await changesOf(first), { added: 2, deleted: 0 });
     assert.deepEqual(await changesOf(second), { files: 1, added: 1, deleted: 0 });
 

@@ -62,13 +62,16 @@ describe("Sessions from before a restart", () => {
   });
 
   test("a session that was being woken when its portal lost it is woken anew afterwards", async () => {
-    const { statements, store: counted } = countedStore(store);
+    let onWrite = () => {};
+    const { store: counted } = countedStore(
+      store,
+      text => text.includes("insert into log_chunks") && onWrite(),
+    );
     const registry = await registryWith([0], counted);
     await store.query("update sessions set pending_requests = 1");
-    const tooLate = assert.rejects(registry.wake("s0"), { code: "TakenOver" });
-    while (!statements.some(text => text.includes("insert into log_chunks"))) await new Promise(setImmediate);
-    registry.ownership.lost("s0");
-    await tooLate;
+    onWrite = () => registry.ownership.lost("s0");
+    await assert.rejects(registry.wake("s0"), { code: "TakenOver" });
+    onWrite = () => {};
     assert.equal(registry.get("s0"), undefined, "it could write nothing any more");
     assert.equal((await registry.wake("s0"))?.log.isOwned, true);
   });

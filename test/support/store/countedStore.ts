@@ -1,11 +1,18 @@
 import type { Store } from "../../../src/store/store.js";
 
-/** A store that also keeps the text of every statement outside a transaction, oldest first, and counts transactions. */
-export function countedStore(store: Store): { store: Store; statements: string[] } {
+/**
+ * A store that also keeps the text of every statement outside a transaction, oldest first, and counts transactions.
+ * `onStatement` is called before each statement.
+ */
+export function countedStore(
+  store: Store,
+  onStatement: (text: string) => unknown = () => {},
+): { store: Store; statements: string[] } {
   const statements: string[] = [];
   const counted: Pick<Store, "query" | "transaction"> = {
     query: (text, values) => {
       statements.push(text.replace(/\s+/g, " "));
+      onStatement(text);
       return store.query(text, values);
     },
     transaction: work => {
