@@ -58,7 +58,7 @@ test("running work survives a disk that turns read-only", async t => {
       release("first", "one");
       await saysWhatToDo(portal.pid);
       assert.equal((await portal.kill("SIGTERM")).code, 0);
-      disk.repair();
+      await disk.repair();
       await portal.restart();
 
       await puppet.arrived("second");
