@@ -7,7 +7,7 @@ import { inGroups, nameOf } from "./testGroups.mjs";
 /** A file that takes longer hangs; the slowest takes four minutes on an idle machine, and far longer on a busy one. */
 const timeout = 30 * 60_000;
 /** Most tests wait for the agent runtime's own back-off, so more files run at once than there are cores. */
-const concurrency = 8;
+const concurrency = 6;
 const mostFiles = 20;
 
 const wanted = process.argv.slice(2);

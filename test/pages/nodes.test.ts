@@ -18,7 +18,9 @@ let b: Portal;
 before(async () => {
   browser = await browserOf();
   nodes = await nodesOf(file, await runningPostgres(file));
-  [a, b] = await Promise.all([nodes.start("a"), nodes.start("b")]);
+  // No page is about a lease that a busy machine lets go.
+  const env = { PORTAL_TEST_LEASE_MS: "30000" };
+  [a, b] = await Promise.all([nodes.start("a", { env }), nodes.start("b", { env })]);
 });
 
 async function open(t: Scope, path: string, by = a) {
