@@ -18,9 +18,7 @@ let b: Portal;
 before(async () => {
   browser = await browserOf();
   nodes = await nodesOf(file, await runningPostgres(file));
-  // No page is about a lease that a busy machine lets go.
-  const env = { PORTAL_TEST_LEASE_MS: "30000" };
-  [a, b] = await Promise.all([nodes.start("a", { env }), nodes.start("b", { env })]);
+  [a, b] = await Promise.all([nodes.start("a"), nodes.start("b")]);
 });
 
 async function open(t: Scope, path: string, by = a) {
