@@ -91,7 +91,7 @@ export class ChangeRecords {
   /** In the order in which they began; those of a job's tasks with the id of the job and `below`. */
   of(owner: string, below = false): Promise<ChangeRecord[]> {
     return this.#store.query<ChangeRecord>(
-      `select ${columns} from changes where ${below ? "owner >= $1 || '.' and owner < $1 || '/'" : "owner = $1"}
+      `select ${columns} from changes where ${below ? `owner collate "C" >= $1 || '.' and owner collate "C" < $1 || '/'` : "owner = $1"}
        order by id`,
       [owner],
     );
@@ -103,7 +103,7 @@ export class ChangeRecords {
    */
   async sums(owners: readonly string[], below = false): Promise<Map<string, ChangeSum>> {
     const isOfOwner = below
-      ? "changes.owner >= page.id || '.' and changes.owner < page.id || '/'"
+      ? `changes.owner collate "C" >= page.id || '.' and changes.owner collate "C" < page.id || '/'`
       : "changes.owner = page.id";
     const rows = await this.#store.query<{
       id: string;

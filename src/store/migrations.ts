@@ -306,6 +306,9 @@ export const migrations: readonly Migration[] = [
   "create index logs_of_open_jobs on logs (root) where kind = 'job' and not closed;",
   // 22: what a list of sessions shows of each.
   "alter table sessions add column last_words text;",
+  // 23: what is below a job is a range of names; in the order of some languages a dot comes after a slash.
+  `create index changes_by_owner on changes (owner collate "C");
+   create index task_logs_by_key on logs (key collate "C") where kind = 'task';`,
 ];
 
 /** What the store says about its schema. */

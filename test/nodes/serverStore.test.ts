@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { PortalError } from "../../src/base/portalError.js";
+import { ChangeRecords } from "../../src/changes/changeRecords.js";
+import { belongingsOf } from "../../src/store/keep/roots.js";
 import { Ownership } from "../../src/store/ownership.js";
 import { Keeper } from "../../src/store/server/keeper.js";
 import { parseAddress } from "../../src/store/server/serverAddress.js";
@@ -188,4 +190,27 @@ describe("A store on a database server", () => {
     await store.ready;
     assert.deepEqual(await other.query(hasTables), [{ made: true }]);
   });
+});
+
+test("what is below a job is found in a database that sorts as a language does, where a dot counts for nothing", async t => {
+  const sorted =
+    "owner portal template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-u-ka-shifted'";
+  const { store } = await open(t, await server.newDatabase(sorted));
+  await store.ready;
+  await store.query(
+    `insert into changes (kind, owner, number, folder, totals)
+     values ('attempt', 'job.1', 1, '/w', '{"files": 1, "added": 2, "deleted": 0}')`,
+  );
+  await store.query("insert into logs (kind, key, reserved, root) values ('task', 'job.1', 1, 'job')");
+  const records = new ChangeRecords(store);
+  assert.deepEqual(
+    (await records.of("job", true)).map(({ owner }) => owner),
+    ["job.1"],
+  );
+  assert.deepEqual([...(await records.sums(["job"], true))], [["job", { files: 1, added: 2, deleted: 0 }]]);
+  const { logs } = await belongingsOf(store.query, "jobs", ["job"]);
+  assert.deepEqual(
+    logs.map(({ key }) => key),
+    ["job.1"],
+  );
 });

@@ -30,7 +30,7 @@ const sessionLogs = (condition: string) =>
   keyed("session", `array(select id from sessions where ${condition})`);
 /** A task's id is its job's id, a dot and more; the character after the dot is a slash. */
 const taskLogsOfJobs = `select l.id, l.kind, l.key from unnest($1::text[]) as root(id)
-  join logs l on l.kind = 'task' and l.key >= root.id || '.' and l.key < root.id || '/'`;
+  join logs l on l.kind = 'task' and l.key collate "C" >= root.id || '.' and l.key collate "C" < root.id || '/'`;
 
 const conversations: Record<RootKind, string | undefined> = {
   jobs: ownedSessions,
